@@ -1,0 +1,3 @@
+"""Automated grader and reference harness for CUDA lab assignments."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,75 @@
+"""What a backend is: something that runs one launch of one kernel and says what happened."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from grader.ptx.records import Counters, Hazard
+
+
+@dataclass(frozen=True, slots=True)
+class BufferArgument:
+    """A device buffer: `initial` is copied in, or None for memory that nothing wrote (poisoned)."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    initial: npt.NDArray[np.generic] | None
+    is_output: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarArgument:
+    """A value passed by value; `dtype` is a NumPy name."""
+
+    value: int | float
+    dtype: str
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchRequest:
+    """One launch: `entry` is the symbol in the module, `shared_bytes` the dynamic shared memory."""
+
+    entry: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    shared_bytes: int
+    arguments: Sequence[BufferArgument | ScalarArgument]
+    observe: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchOutcome:
+    """What came of it.
+
+    status: "ok"; "fault" (the student's: trap, deadlock, time limit; see `reason` and `line`); "unsupported"
+    (the emulator lacks an instruction: ours); "impossible" (the launch configuration is not allowed).
+    outputs: every buffer that is an output or was changed, by name.
+    """
+
+    status: str
+    outputs: Mapping[str, npt.NDArray[np.generic]] = field(default_factory=dict)
+    counters: Counters | None = None
+    hazards: tuple[Hazard, ...] = ()
+    remarks: tuple[tuple[str, int, int], ...] = ()
+    reason: str = ""
+    line: int = 0
+    elapsed_us: float | None = None
+    thread_instructions: int | None = None
+    printf: str = ""
+
+
+class Backend(Protocol):
+    """Runs launches.  `measures` names what it can tell: "results", "counters", "hazards", "time"."""
+
+    name: str
+    measures: frozenset[str]
+
+    def run(self, request: LaunchRequest) -> LaunchOutcome:
+        """Run one launch.  Never raises for what a submission can do."""
+        ...

@@ -1,0 +1,43 @@
+"""Who is to blame, as a type.
+
+A fault in a *submission* is never an exception that reaches the user: it becomes a
+check result with a reason and a hint.  What is raised past `grader.pipeline` is one
+of the classes below; `grader.cli` turns each into one line and its exit code.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class GraderError(Exception):
+    """Base of every error this program raises on purpose."""
+
+    exit_code = 3
+
+
+class UsageError(GraderError):
+    """The command line or the layout of a submission is wrong (exit code 2)."""
+
+    exit_code = 2
+
+
+class LabError(UsageError):
+    """A lab's own files are wrong: says file, line, key, what was got and what is allowed.
+
+    Parameters
+    ----------
+    message : what is wrong and what is allowed, one line.
+    path : the file at fault.
+    line : 1-based line in that file, when known.
+    """
+
+    def __init__(self, message: str, path: Path | str, line: int | None = None) -> None:
+        self.path = Path(path)
+        self.line = line
+        where = f"{path}:{line}" if line is not None else str(path)
+        super().__init__(f"{where}: {message}")
+
+
+class InternalError(GraderError):
+    """The grader itself failed (exit code 3); costs no student any point."""

@@ -1,0 +1,58 @@
+"""What the emulator refuses, and why."""
+
+from __future__ import annotations
+
+
+class PtxError(Exception):
+    """Base of every error of the emulator."""
+
+
+class PtxSyntaxError(PtxError):
+    """The text is not PTX this parser knows; the message shows the line with a caret.
+
+    Parameters
+    ----------
+    message : what was expected or is wrong.
+    ptx_line : 1-based line in the PTX text.
+    column : 1-based column of the offending token.
+    source : that line of the PTX text.
+    """
+
+    def __init__(self, message: str, ptx_line: int, column: int, source: str) -> None:
+        self.ptx_line = ptx_line
+        self.column = column
+        super().__init__(f"PTX line {ptx_line}: {message}\n  {source.rstrip()}\n  {' ' * (column - 1)}^")
+
+
+class UnsupportedInstruction(PtxError):
+    """An instruction the emulator has no semantics for: named, never guessed.
+
+    Parameters
+    ----------
+    text : the instruction as written in the PTX.
+    line : 1-based line of the CUDA source, 0 when unknown.
+    reason : what about it is not supported.
+    """
+
+    def __init__(self, text: str, line: int = 0, reason: str = "") -> None:
+        self.text = text
+        self.line = line
+        self.reason = reason
+        where = f"line {line}: " if line else ""
+        super().__init__(f"{where}the emulator does not implement `{text}`" + (f" ({reason})" if reason else ""))
+
+
+class LaunchError(PtxError):
+    """The launch itself is impossible (block too large, wrong argument count, unknown kernel)."""
+
+
+class LimitExceeded(PtxError):
+    """The kernel used up its instruction budget or its time; says the line it was at.
+
+    `kind` is "instructions", "time" or "deadlock".
+    """
+
+    def __init__(self, kind: str, line: int, message: str) -> None:
+        self.kind = kind
+        self.line = line
+        super().__init__(message)

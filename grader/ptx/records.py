@@ -1,0 +1,102 @@
+"""What a launch on the emulator reports: plain records, no behaviour beyond sums.
+
+Conventions: `block` and `thread` are (x, y, z); bytes and counts are Python ints;
+lines are 1-based lines of the CUDA source (0: unknown).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+Index3 = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Hazard:
+    """One fault found while a kernel ran: the first thread that did it, and how many did.
+
+    kind:
+      "out_of_bounds" (detail "before" | "after" | "unmapped"; misaligned accesses have detail "misaligned"),
+      "uninitialized" (read of memory that nothing wrote),
+      "race" (detail "write_write" | "write_write_same_value" | "read_write"; `within_warp` tells a missing
+        __syncwarp() from a missing __syncthreads()),
+      "barrier_divergence" (detail "different_barriers" | "bypassed": some threads wait, others went on),
+      "warp_sync" (detail "missing_lanes": a *_sync member mask names lanes that are not there).
+    `array` is the buffer's or shared array's name; `offset_bytes` the access's byte offset in it, which may be
+    negative or past `array_bytes`.  For races the `other_*` fields name the conflicting access.
+    """
+
+    kind: str
+    detail: str
+    line: int
+    space: str
+    op: str
+    array: str
+    offset_bytes: int
+    width_bytes: int
+    array_bytes: int
+    block: Index3
+    thread: Index3
+    count: int = 1
+    within_warp: bool = False
+    other_line: int = 0
+    other_op: str = ""
+    other_block: Index3 | None = None
+    other_thread: Index3 | None = None
+
+
+@dataclass(slots=True)
+class LineCounter:
+    """Counts of one memory instruction kind at one source line, summed over all warps.
+
+    For shared memory `wavefronts`, `ideal` and `ways` (the worst request's wavefronts over its ideal) are set;
+    for global memory `sectors` and `ideal` (the sectors that the requested unique bytes need at least).
+    `unique_bytes` sums, request by request, the distinct bytes that active lanes addressed.
+    """
+
+    line: int
+    space: str
+    op: str
+    width_bytes: int
+    requests: int = 0
+    wavefronts: int = 0
+    sectors: int = 0
+    ideal: int = 0
+    ways: int = 1
+    unique_bytes: int = 0
+    lanes: int = 0
+
+
+@dataclass(slots=True)
+class Counters:
+    """All counters of a launch; totals are sums over `by_line`."""
+
+    by_line: list[LineCounter] = field(default_factory=list)
+    sampled_blocks: int = 0
+    total_blocks: int = 0
+
+    def total(self, field_name: str, space: str, op: str | None = None) -> int:
+        """Sum of a field over lines of a space ("shared", "global"), optionally of one op ("load", "store", "atomic")."""
+        return sum(getattr(c, field_name) for c in self.by_line if c.space == space and op in (None, c.op))
+
+
+@dataclass(slots=True)
+class LaunchReport:
+    """What one launch did.
+
+    thread_instructions: instructions executed, summed over threads.
+    warp_instructions: the same, counted once per warp that executed it.
+    hazards: in order of (line, kind).
+    remarks: (kind, line, count) worth knowing that cost nothing, e.g. ("exited_before_barrier", 12, 64).
+    printf: what device code printed (capped).
+    opcode_counts: thread-instructions per opcode.
+    """
+
+    thread_instructions: int = 0
+    warp_instructions: int = 0
+    counters: Counters = field(default_factory=Counters)
+    hazards: list[Hazard] = field(default_factory=list)
+    remarks: list[tuple[str, int, int]] = field(default_factory=list)
+    printf: str = ""
+    opcode_counts: dict[str, int] = field(default_factory=dict)
+    elapsed_s: float = 0.0

@@ -1,0 +1,154 @@
+"""What is known of a submission before anything is compiled or run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class SourceText:
+    """A student's file as text: decoded, without BOM, line ends as `\\n`, line numbers as in the file.
+
+    encoding: "utf-8", "utf-8-sig", "cp1251" or "mixed".
+    remarks: message ids with data, e.g. ("bidi_control", 12).
+    """
+
+    path: Path
+    text: str
+    encoding: str
+    remarks: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class KernelParameter:
+    """A parameter of a kernel: `dtype` is a NumPy name ("float32", "int32") or None when it is not a plain number."""
+
+    name: str
+    type_text: str
+    is_pointer: bool
+    is_const: bool
+    dtype: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SharedArray:
+    """A `__shared__` declaration in a kernel; `dims` are its sizes where they could be evaluated, None where not.
+
+    dynamic: declared `extern`, sized at launch.
+    """
+
+    name: str
+    line: int
+    dtype: str | None
+    dims: tuple[int | None, ...]
+    dynamic: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A `__global__` function with a body, in one file."""
+
+    name: str
+    file: str
+    line: int
+    end_line: int
+    parameters: tuple[KernelParameter, ...]
+    template_parameters: tuple[str, ...]
+    shared_arrays: tuple[SharedArray, ...]
+    is_empty: bool
+
+    @property
+    def uses_shared(self) -> bool:
+        return bool(self.shared_arrays)
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchSite:
+    """A `kernel<<<grid, block, bytes>>>(…)` in host code, as far as it can be read.
+
+    block: threads along x, y, z; None where not readable.
+    tile: elements that one block covers along each grid axis (the divisor in the grid's expression), where readable.
+    shared_bytes: value of the third argument for that block, where readable.
+    template_arguments: text between <…> of `kernel<16><<<…>>>`.
+    """
+
+    kernel: str
+    line: int
+    block: tuple[int, int, int] | None
+    tile: tuple[int | None, ...]
+    shared_bytes: int | None
+    template_arguments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchPlan:
+    """How to launch a kernel at any size: grid axis i has ceil(size / tile[i]) blocks over the size `covers[i]`.
+
+    exact: sizes must be multiples of the tile (the kernel derives them from the grid or has no guard argument).
+    origin: "submission" (read from host code), "lab" (the lab's default), "inferred" (from tile macros and arrays).
+    shared_bytes: dynamic shared memory.
+    line: where the host code says so, 0 otherwise.
+    """
+
+    block: tuple[int, int, int]
+    tile: tuple[int, ...]
+    covers: tuple[str, ...]
+    exact: bool
+    origin: str
+    shared_bytes: int = 0
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One reading of a kernel: a role for each of its parameters, and a launch.  Likelier candidates come first."""
+
+    roles: tuple[str, ...]
+    launch: LaunchPlan
+
+
+@dataclass(frozen=True, slots=True)
+class VariantBinding:
+    """The student's kernel for a variant.
+
+    expression: NVRTC name expression to instantiate ("k<16>"), or the plain name.
+    requested: the launch that the student's own host code asks for, even if impossible; None when unreadable.
+    takes_sizes: the kernel has size parameters, so sizes that are no multiple of the tile are legal to ask for.
+    """
+
+    variant: str
+    kernel: Kernel
+    expression: str
+    candidates: tuple[Candidate, ...]
+    requested: LaunchSite | None
+    takes_sizes: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """No kernel was found for a variant: why, as a message id with data ("no_candidate", "unbindable", "empty")."""
+
+    variant: str
+    reason: str
+    data: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """One student's work for one lab, read and bound.
+
+    device_source: what is compiled, one entry a file: host code blanked, line numbers kept.
+    listing: the student's own text, for the report, by file name.
+    """
+
+    student: str
+    name: str
+    group: str
+    sources: tuple[SourceText, ...]
+    device_source: Mapping[str, str]
+    kernels: tuple[Kernel, ...]
+    launches: tuple[LaunchSite, ...]
+    bindings: Mapping[str, VariantBinding | Missing]
+    remarks: tuple[tuple[str, int], ...] = ()
