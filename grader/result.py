@@ -1,0 +1,289 @@
+"""The result of grading one submission: the records of `result.json`, a contract (docs/result.md).
+
+Everything that is shown to anybody, in a terminal, a page or a gradebook, is derived from these records.
+`null` stands for what was not measured; no number is ever made up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from grader.errors import UsageError
+
+SCHEMA_VERSION: Literal[1] = 1
+
+CheckStatus = Literal["pass", "fail", "borderline", "skip", "error"]
+SkipReason = Literal["", "not_measured", "prerequisite", "not_applicable"]
+ResultStatus = Literal["passed", "failed", "error"]
+CaseKind = Literal["correct", "ragged", "observe"]
+HazardKind = Literal["race", "out_of_bounds", "uninitialized", "barrier_divergence", "warp_sync"]
+
+EXIT_CODES: dict[ResultStatus, int] = {"passed": 0, "failed": 1, "error": 3}
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base of all records: immutable, fields by name, unknown fields refused when read."""
+
+
+class Student(Record, frozen=True):
+    """Who handed the work in; `id` is the folder's name."""
+
+    id: str
+    name: str = ""
+    group: str = ""
+
+
+class Score(Record, frozen=True):
+    """Points.  earned + pending ≤ possible; what is neither earned nor pending is lost."""
+
+    earned: float
+    possible: float
+    pending: float
+
+
+class Environment(Record, frozen=True):
+    """What the result was made with: enough to make it again.
+
+    device: the GPU's name, null without one.  architecture: what the code was compiled for.
+    command: the command line that repeats this grading, "" when graded through the Python interface.
+    """
+
+    backend: str
+    grader: str
+    seed: int
+    device: str | None = None
+    nvrtc: str | None = None
+    architecture: str = ""
+    python: str = ""
+    numpy: str = ""
+    command: str = ""
+
+
+class Source(Record, frozen=True):
+    """A graded file as text (line ends `\\n`, no byte order mark); `sha256` is of the file's bytes."""
+
+    file: str
+    text: str
+    encoding: str = "utf-8"
+    sha256: str = ""
+
+
+class Launch(Record, frozen=True):
+    """The launch a kernel was graded with; `from` tells who said so.
+
+    tile: elements that one block covers along x, y; shared_bytes: dynamic shared memory.
+    line: where the student's host code says so, null where it does not.
+    requested: the block that the host code asks for where it is impossible, else null.
+    """
+
+    block: tuple[int, int, int]
+    origin: Literal["submission", "lab", "inferred"] = msgspec.field(name="from")
+    tile: list[int] = []
+    shared_bytes: int = 0
+    line: int | None = None
+    requested: tuple[int, int, int] | None = None
+
+
+class Case(Record, frozen=True):
+    """One run of a kernel at one size; numbers are null where the run gave no output.
+
+    first_wrong: index of the first wrong element of the output, slowest axis first.
+    """
+
+    size: dict[str, int]
+    status: Literal["pass", "fail", "error"]
+    kind: CaseKind = "correct"
+    max_abs_error: float | None = None
+    mismatches: int | None = None
+    first_wrong: list[int] | None = None
+    message: str = ""
+
+
+class LineCounters(Record, frozen=True):
+    """Memory requests of one source line: a request is one instruction of one warp.
+
+    wavefronts, ways: shared memory only (ways: the worst request's wavefronts over the least it could take).
+    sectors: global memory only, 32 bytes each.  ideal: the fewest wavefronts or sectors these bytes need.
+    lane_words: the 32-bit word of shared memory that each of the 32 lanes addresses in the worst request,
+    null for a lane that takes no part, [] where not recorded; bank = word mod 32.
+    """
+
+    line: int
+    space: Literal["shared", "global", "local"]
+    op: Literal["load", "store", "atomic"]
+    requests: int
+    width_bytes: int = 4
+    wavefronts: int = 0
+    sectors: int = 0
+    ideal: int = 0
+    ways: int = 1
+    unique_bytes: int = 0
+    lane_words: list[int | None] = []
+
+
+class Counters(Record, frozen=True):
+    """Totals over one launch at `size`, counted on addresses alone (no arbitration noise).
+
+    shared_excess = shared_wavefronts − shared_ideal.
+    shared_efficiency_pct = 100 · distinct bytes / (128 · wavefronts), nvprof's `shared_efficiency`;
+    null when shared memory is not used.  The per-request figures are null where there is no such request.
+    sampled_blocks < total_blocks: only that many blocks were watched.
+    """
+
+    size: dict[str, int]
+    shared_requests: int
+    shared_wavefronts: int
+    shared_ideal: int
+    shared_excess: int
+    worst_conflict_ways: int
+    shared_efficiency_pct: float | None
+    global_load_requests: int
+    global_load_sectors_per_request: float | None
+    global_load_ideal_per_request: float | None
+    global_store_requests: int
+    global_store_sectors_per_request: float | None
+    global_store_ideal_per_request: float | None
+    by_line: list[LineCounters]
+    thread_instructions: int | None = None
+    sampled_blocks: int = 0
+    total_blocks: int = 0
+
+
+class Hazard(Record, frozen=True):
+    """A fault seen while the kernel ran: the first thread that did it; `count` says how many times it was seen.
+
+    other_*: the access that it collides with (races).
+    """
+
+    kind: HazardKind
+    line: int
+    message: str
+    thread: tuple[int, int, int]
+    block: tuple[int, int, int]
+    detail: str = ""
+    array: str = ""
+    count: int = 1
+    other_line: int | None = None
+    other_thread: tuple[int, int, int] | None = None
+    other_block: tuple[int, int, int] | None = None
+
+
+class Timing(Record, frozen=True):
+    """Time of a kernel at one size: median with its confidence interval, µs; speedup is a ratio of medians."""
+
+    size: dict[str, int]
+    median_us: float | None = None
+    ci_low_us: float | None = None
+    ci_high_us: float | None = None
+    speedup: float | None = None
+    speedup_low: float | None = None
+    speedup_high: float | None = None
+
+
+class Variant(Record, frozen=True):
+    """What was found out about the kernel of one variant; `kernel` is null when none was found."""
+
+    kernel: str | None = None
+    file: str | None = None
+    line: int | None = None
+    end_line: int | None = None
+    launch: Launch | None = None
+    cases: list[Case] = []
+    counters: Counters | None = None
+    hazards: list[Hazard] = []
+    remarks: list[str] = []
+    timing: list[Timing] = []
+
+
+class Check(Record, frozen=True):
+    """One check's verdict.
+
+    message: what was found.  hint: why it matters and how to mend it, "" when there is nothing to mend.
+    line: where, in `file` of the variant; null when it concerns no line.
+    skip_reason: why a check was skipped ("" unless status is "skip").
+    data: the numbers the message is made of, by name.
+    """
+
+    id: str
+    variant: str
+    check: str
+    status: CheckStatus
+    earned: float
+    possible: float
+    pending: float = 0.0
+    message: str = ""
+    hint: str = ""
+    line: int | None = None
+    skip_reason: SkipReason = ""
+    data: dict[str, Any] = {}
+
+
+class Result(Record, frozen=True):
+    """All that is known about one student's work for one lab."""
+
+    student: Student
+    lab: str
+    status: ResultStatus
+    score: Score
+    environment: Environment
+    variants: dict[str, Variant]
+    checks: list[Check]
+    sources: list[Source] = []
+    remarks: list[str] = []
+    schema_version: Literal[1] = SCHEMA_VERSION
+
+
+def score_of(checks: Iterable[Check]) -> Score:
+    """Sums of the checks' points, rounded to hundredths of a point."""
+    rows = list(checks)
+    return Score(
+        earned=round(sum(c.earned for c in rows), 2),
+        possible=round(sum(c.possible for c in rows), 2),
+        pending=round(sum(c.pending for c in rows), 2),
+    )
+
+
+def status_of(checks: Iterable[Check]) -> ResultStatus:
+    """`error` when any check could not be judged (the mark is not final), else `failed` when any failed."""
+    statuses = {c.status for c in checks}
+    if "error" in statuses:
+        return "error"
+    return "failed" if "fail" in statuses else "passed"
+
+
+def exit_code(results: Iterable[Result]) -> int:
+    """The process's exit code for some results: 0 all passed, 1 some failed, 3 the grader failed somewhere."""
+    return max((EXIT_CODES[r.status] for r in results), default=0)
+
+
+def encode(result: Result) -> bytes:
+    """The result as indented UTF-8 JSON, ending in a newline."""
+    return msgspec.json.format(msgspec.json.encode(result), indent=2) + b"\n"
+
+
+def decode(data: bytes, path: Path | str = "result.json") -> Result:
+    """The result in `data`.
+
+    Raises
+    ------
+    UsageError : not JSON, or not of this schema; names `path` and the offending place.
+    """
+    try:
+        return msgspec.json.decode(data, type=Result)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: not a result of schema version {SCHEMA_VERSION}: {error}") from error
+
+
+def json_schema() -> dict[str, object]:
+    """JSON Schema of `result.json`; the package carries it as `result.schema.json`."""
+    schema = msgspec.json.schema(Result)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "CUDA lab result", **schema}
+
+
+def write_schema(path: Path) -> None:
+    """Write `json_schema()` to `path` (run it after a change of the records; a test compares)."""
+    path.write_bytes(msgspec.json.format(msgspec.json.encode(json_schema()), indent=2) + b"\n")

@@ -1,0 +1,102 @@
+"""result.json is a contract: it survives a round trip, its published schema is current, bad files are refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from importlib.resources import files
+
+import jsonschema
+import pytest
+
+from grader.errors import UsageError
+from grader.result import Check, Result, Score, decode, encode, exit_code, json_schema, score_of, status_of
+from tests import sample_results
+
+
+def check(status: str, earned: float = 0.0, possible: float = 10.0, pending: float = 0.0) -> Check:
+    return Check(
+        id="v.c",
+        variant="v",
+        check="c",
+        status=status,  # type: ignore[arg-type]
+        earned=earned,
+        possible=possible,
+        pending=pending,
+    )
+
+
+@pytest.mark.parametrize("make", [sample_results.passed, sample_results.failed, sample_results.errored])
+def test_round_trip_and_schema(make: Callable[[], Result]) -> None:
+    result = make()
+    data = encode(result)
+    assert decode(data) == result
+    schema = json.loads(files("grader").joinpath("result.schema.json").read_text(encoding="utf-8"))
+    jsonschema.validate(json.loads(data), schema, cls=jsonschema.Draft202012Validator)
+
+
+def test_published_schema_is_current() -> None:
+    published = json.loads(files("grader").joinpath("result.schema.json").read_text(encoding="utf-8"))
+    assert published == json.loads(json.dumps(json_schema()))
+
+
+def test_json_uses_the_contract_names() -> None:
+    tree = json.loads(encode(sample_results.failed()))
+    assert tree["schema_version"] == 1
+    assert tree["student"]["id"] == "petrova"
+    assert tree["variants"]["shared"]["launch"]["from"] == "submission"
+    assert tree["variants"]["shared"]["counters"]["shared_efficiency_pct"] == 6.06
+    assert tree["variants"]["naive"]["kernel"] is None
+    assert tree["score"] == {"earned": 25.0, "possible": 80.0, "pending": 0.0}
+
+
+def test_schema_refuses_a_made_up_status() -> None:
+    tree = json.loads(encode(sample_results.passed()))
+    tree["checks"][0]["status"] = "ok"
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(tree, json_schema(), cls=jsonschema.Draft202012Validator)
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"", "truncated"),
+        (b"\xff\xfe", "UTF-8|malformed"),
+        (b'{"lab": "x"}', "missing required field"),
+        (encode(sample_results.passed()).replace(b'"earned"', b'"erned"', 1), "erned"),
+        (encode(sample_results.passed()).replace(b'"schema_version": 1', b'"schema_version": 2'), "schema_version"),
+    ],
+)
+def test_bad_files_are_refused_by_name(data: bytes, words: str) -> None:
+    with pytest.raises(UsageError, match=rf"(?s)old/result\.json: .*({words})"):
+        decode(data, "old/result.json")
+
+
+def test_score_sums_and_rounds() -> None:
+    checks = [check("pass", 0.1), check("fail", 0.2), check("skip", 0.0, 10.0, 10.0)]
+    assert score_of(checks) == Score(earned=0.3, possible=30.0, pending=10.0)
+
+
+@pytest.mark.parametrize(
+    ("statuses", "status", "code"),
+    [
+        (["pass", "skip", "borderline"], "passed", 0),
+        (["pass", "fail", "skip"], "failed", 1),
+        (["fail", "error"], "error", 3),
+        ([], "passed", 0),
+    ],
+)
+def test_status_and_exit_code(statuses: list[str], status: str, code: int) -> None:
+    checks = [check(s) for s in statuses]
+    assert status_of(checks) == status
+    base = sample_results.passed()
+    result = Result(
+        student=base.student,
+        lab=base.lab,
+        status=status_of(checks),
+        score=score_of(checks),
+        environment=base.environment,
+        variants={},
+        checks=checks,
+    )
+    assert exit_code([base, result]) == code
