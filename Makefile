@@ -1,0 +1,54 @@
+# make demo       set everything up and grade a sample submission
+# make test       set everything up, lint, type-check, run the quick tests
+# make test-slow  the slow tests;  make test-gpu: those that need a GPU
+# make check-install  the package, installed alone, works outside the checkout
+# make messages   extract and compile the translations
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+LAB    ?= transpose
+STUDENT ?= submissions/ivanov
+
+.PHONY: demo test lint test-quick test-slow test-gpu check-install messages bench clean
+
+demo: $(VENV)/.ready
+	$(BIN)/grade $(STUDENT) --lab $(LAB)
+
+test: lint test-quick
+
+lint: $(VENV)/.ready-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test-quick: $(VENV)/.ready-dev
+	$(BIN)/python -m pytest -q -m "not slow and not gpu"
+
+test-slow: $(VENV)/.ready-dev
+	@# 5: no test is marked slow in this checkout.
+	$(BIN)/python -m pytest -q -m "slow and not gpu" || [ $$? -eq 5 ]
+
+test-gpu: $(VENV)/.ready-dev
+	$(BIN)/python -m pytest -q -m gpu
+
+check-install:
+	PYTHON=$(PYTHON) scripts/check-install $(LAB)
+
+messages: $(VENV)/.ready-dev
+	$(BIN)/python scripts/messages.py
+
+bench: $(VENV)/.ready
+	$(BIN)/python benchmarks/startup.py
+
+clean:
+	rm -rf $(VENV) build *.egg-info reports
+
+# Packages are installed again only when what they are declared in has changed.
+$(VENV)/.ready: pyproject.toml setup.py scripts/setup
+	PYTHON=$(PYTHON) scripts/setup $(VENV)
+	@touch $@
+
+$(VENV)/.ready-dev: pyproject.toml setup.py scripts/setup
+	PYTHON=$(PYTHON) scripts/setup $(VENV) dev
+	@touch $(VENV)/.ready $@
