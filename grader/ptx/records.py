@@ -52,6 +52,8 @@ class LineCounter:
     For shared memory `wavefronts`, `ideal` and `ways` (the worst request's wavefronts over its ideal) are set;
     for global memory `sectors` and `ideal` (the sectors that the requested unique bytes need at least).
     `unique_bytes` sums, request by request, the distinct bytes that active lanes addressed.
+    `worst_words` (shared memory only): the 32-bit word index, within the block's shared memory, that each of the 32
+    lanes addressed in the (first) request with the most ways, -1 for a lane that took no part; () when not recorded.
     """
 
     line: int
@@ -65,6 +67,7 @@ class LineCounter:
     ways: int = 1
     unique_bytes: int = 0
     lanes: int = 0
+    worst_words: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)
