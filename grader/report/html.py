@@ -1,0 +1,99 @@
+"""The report as one self-contained HTML page: no script, nothing fetched, every value escaped."""
+
+from __future__ import annotations
+
+import base64
+from functools import cache
+from typing import TYPE_CHECKING
+
+from grader.i18n import _, ngettext
+from grader.labs import data_root
+from grader.report.charts import bank_map, sector_chart, wavefront_chart
+from grader.report.conclusions import conclusions
+from grader.report.figures import Format, draw
+from grader.report.job import ReportJob
+from grader.report.listing import listings
+from grader.report.view import View, counter_table, kernel_rows, reproduce, summary, timing_rows
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+MEDIA_TYPES: dict[Format, str] = {"svg": "image/svg+xml", "png": "image/png"}
+
+
+def document(job: ReportJob) -> View:
+    """All that the page shows but its figures; texts are in the language in use (`grader.i18n.use`)."""
+    return {
+        **summary(job),
+        "language": job.language,
+        "aim": job.aim,
+        "task_html": markdown(job.task),
+        "kernels": kernel_rows(job),
+        "counters": counter_table(job),
+        "timing": timing_rows(job),
+        "conclusions": conclusions(job),
+        "listings": listings(job),
+        "reproduce": reproduce(job),
+    }
+
+
+def figures(job: ReportJob, image_format: Format) -> list[View]:
+    """The figures that the result has data for, each as a data URI with caption and description."""
+    wavefronts, sectors, banks = wavefront_chart(job), sector_chart(job), bank_map(job)
+    drawn: list[View] = []
+    for kind, chart, caption in (
+        ("bars", wavefronts, wavefronts.title if wavefronts else ""),
+        ("bars", sectors, sectors.title if sectors else ""),
+        (
+            "map",
+            banks,
+            _(
+                "Bank map: which bank each lane of a warp addresses in one request. "
+                "Several different words in one bank are served one after another."
+            ),
+        ),
+    ):
+        if chart is not None:
+            data = base64.b64encode(draw(chart, image_format)).decode("ascii")
+            source = f"data:{MEDIA_TYPES[image_format]};base64,{data}"
+            panels = len(banks.panels) if kind == "map" and banks is not None else 0
+            drawn.append(
+                {"kind": kind, "src": source, "alt": chart.description, "caption": caption, "panels": panels}
+            )
+    return drawn
+
+
+def render(page: View, drawn: list[View]) -> str:
+    """The page as HTML text."""
+    template = _environment().get_template("report.html.j2")
+    return template.render(**page, figures=drawn)
+
+
+def markdown(text: str) -> str:
+    """A task's Markdown as HTML.  HTML within it is shown as text, images are left out, links are not followed."""
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark", {"html": False}).enable("table").disable(["image", "html_block", "html_inline"])
+    # The page has its own headings; a task's headings go below them.
+    tokens = parser.parse(text)
+    for token in tokens:
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(6, int(token.tag[1]) + 2)}"
+    return str(parser.renderer.render(tokens, parser.options, {}))
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=FileSystemLoader(data_root() / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals.update(_=_, ngettext=ngettext)
+    environment.filters["own_markup"] = Markup
+    return environment

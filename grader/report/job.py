@@ -1,0 +1,48 @@
+"""What a report is made from: a result, and the lab's own words in one language."""
+
+from __future__ import annotations
+
+from grader.lab import Lab, Text
+from grader.result import Record, Result
+
+
+class VariantTitle(Record):
+    """How the lab calls a variant."""
+
+    name: str
+    title: str
+
+
+class ReportJob(Record):
+    """One report to render.
+
+    task: Markdown.  directory: where `report.html` and `report.pdf` go.  pdf: whether a PDF is wanted.
+    """
+
+    result: Result
+    language: str
+    lab_title: str
+    aim: str
+    task: str
+    variants: list[VariantTitle]
+    directory: str = ""
+    pdf: bool = True
+
+
+def in_language(text: Text, language: str) -> str:
+    """`text` in `language`, else in English, else in whatever language it has."""
+    return text.get(language) or text.get("en") or next(iter(text.values()), "")
+
+
+def make_job(result: Result, lab: Lab, language: str, directory: str = "", pdf: bool = True) -> ReportJob:
+    """The job for `result`, with the texts of `lab` in `language`."""
+    return ReportJob(
+        result=result,
+        language=language,
+        lab_title=in_language(lab.title, language),
+        aim=in_language(lab.aim, language),
+        task=in_language(lab.task, language),
+        variants=[VariantTitle(name=v.name, title=in_language(v.title, language)) for v in lab.variants],
+        directory=directory,
+        pdf=pdf,
+    )

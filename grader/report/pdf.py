@@ -1,0 +1,54 @@
+"""The report as a PDF: the same page, laid out on A4 by WeasyPrint.
+
+WeasyPrint needs Pango from the system; where that is missing, marks and HTML are made all the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import warnings
+
+from grader.errors import GraderError
+
+DEBIAN_PACKAGES = ("libpango-1.0-0", "libpangoft2-1.0-0", "libharfbuzz-subset0", "fonts-dejavu-core")
+
+
+class PdfUnavailable(GraderError):
+    """This machine lacks what the PDF needs; the message says what is missing."""
+
+
+def load() -> None:
+    """Import WeasyPrint and the libraries that it needs.
+
+    Raises
+    ------
+    PdfUnavailable : Pango, or a library that comes with it, is missing.
+    """
+    logging.getLogger("weasyprint").setLevel(logging.ERROR)
+    logging.getLogger("fontTools").setLevel(logging.ERROR)
+    try:
+        # It prints a page of advice before it raises.
+        with contextlib.redirect_stdout(None), contextlib.redirect_stderr(None), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            import weasyprint  # noqa: F401
+    except (OSError, ImportError) as error:
+        raise PdfUnavailable(str(error).splitlines()[0]) from error
+
+
+def render(html: str) -> bytes:
+    """The PDF of a page; nothing but `data:` is ever fetched.
+
+    Raises
+    ------
+    PdfUnavailable : see `load`.
+    """
+    load()
+    from weasyprint import HTML
+    from weasyprint.urls import URLFetcher
+
+    fetcher = URLFetcher(allowed_protocols=("data",), allow_redirects=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pdf = HTML(string=html, url_fetcher=fetcher).write_pdf()
+    return bytes(pdf)

@@ -1,0 +1,310 @@
+"""A result as plain text in tables: what the terminal and the pages show, all numbers already formatted.
+
+The views hold strings, lists and dicts only, so that a template or a terminal table need decide nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from grader.i18n import _
+from grader.report.job import ReportJob
+from grader.report.labels import check_status, check_title, result_status, variant_colour
+from grader.report.numbers import Numbers
+from grader.result import Case, Check, Launch, Result, Variant
+
+View = dict[str, Any]
+
+FAULT_STATUSES = ("fail", "borderline", "error")
+
+
+def summary(job: ReportJob) -> View:
+    """Mark, table of checks against variants, and what to mend: all that a terminal shows.
+
+    Keys: student, lab, status, score, variants, matrix, totals, faults, waiting, remarks.
+    """
+    result = job.result
+    numbers = Numbers(job.language)
+    columns = variant_columns(job)
+    names = [column["name"] for column in columns]
+    return {
+        "student": {
+            "id": result.student.id,
+            "name": result.student.name or result.student.id,
+            "group": result.student.group,
+        },
+        "lab": {"id": result.lab, "title": job.lab_title},
+        "status": result_status(result.status)._asdict(),
+        "score": score(result.score.earned, result.score.possible, result.score.pending, numbers),
+        "variants": columns,
+        "matrix": matrix(result.checks, names, numbers),
+        "totals": [totals([c for c in result.checks if c.variant == name], numbers) for name in names],
+        "faults": faults(job, numbers),
+        "waiting": waiting(result.checks, numbers),
+        "remarks": remarks(result, columns),
+    }
+
+
+def variant_columns(job: ReportJob) -> list[View]:
+    """The lab's variants in its order, then any that only the result knows, each with its colour."""
+    titles = {v.name: v.title for v in job.variants}
+    names = list(dict.fromkeys([*titles, *job.result.variants, *(c.variant for c in job.result.checks)]))
+    return [
+        {"name": name, "title": titles.get(name) or name, "colour": variant_colour(index)}
+        for index, name in enumerate(name for name in names if name)
+    ]
+
+
+def score(earned: float, possible: float, pending: float, numbers: Numbers) -> View:
+    """Points as text, and as shares of the possible ones in per cent (for a bar)."""
+    whole = possible or 1.0
+    return {
+        "earned": numbers.points(earned),
+        "possible": numbers.points(possible),
+        "pending": numbers.points(pending) if pending else "",
+        "lost": numbers.points(possible - earned - pending) if possible - earned - pending > 0.005 else "",
+        "earned_pct": round(100 * earned / whole, 2),
+        "pending_pct": round(100 * pending / whole, 2),
+    }
+
+
+def totals(checks: list[Check], numbers: Numbers) -> View:
+    """The points of some checks together."""
+    return score(
+        sum(c.earned for c in checks), sum(c.possible for c in checks), sum(c.pending for c in checks), numbers
+    )
+
+
+def matrix(checks: list[Check], variants: list[str], numbers: Numbers) -> list[View]:
+    """A row per check in order of appearance: its title, and a cell per variant (None where it has no such check)."""
+    by_place = {(c.check, c.variant): c for c in checks}
+    rows = []
+    for check in dict.fromkeys(c.check for c in checks):
+        found = [by_place.get((check, variant)) for variant in variants]
+        cells = [cell(c, numbers) if c else None for c in found]
+        rows.append({"check": check, "title": check_title(check), "cells": cells})
+    return rows
+
+
+def cell(check: Check, numbers: Numbers) -> View:
+    """A check's status, its points ("15", "5 / 15", or what is pending), and its message."""
+    status = check_status(check.status, check.skip_reason, check.pending)
+    if not check.possible:
+        points = ""
+    elif check.pending:
+        points = _("{points} pending").format(points=numbers.points(check.pending))
+    elif check.earned == check.possible:
+        points = numbers.points(check.earned)
+    else:
+        points = _("{earned} of {possible}").format(
+            earned=numbers.points(check.earned), possible=numbers.points(check.possible)
+        )
+    return {**status._asdict(), "points": points, "message": check.message, "id": check.id}
+
+
+def faults(job: ReportJob, numbers: Numbers) -> list[View]:
+    """What to mend, dearest first; one and the same fault of several variants is one entry naming all of them."""
+    result = job.result
+    columns = {c["name"]: c for c in variant_columns(job)}
+    lines = {s.file: s.text.split("\n") for s in result.sources}
+    merged: dict[tuple[object, ...], View] = {}
+    for check in result.checks:
+        if check.status not in FAULT_STATUSES:
+            continue
+        variant = result.variants.get(check.variant, Variant())
+        lost = max(0.0, check.possible - check.earned - check.pending)
+        key = (check.check, check.status, variant.file, check.line, check.message, check.hint)
+        entry = merged.setdefault(
+            key,
+            {
+                "variants": [],
+                "check": check_title(check.check),
+                "status": check_status(check.status)._asdict(),
+                "where": where(variant.file, check.line),
+                "line": check.line,
+                "code": code_at(lines, variant.file, check.line),
+                "message": check.message,
+                "hint": check.hint,
+                "weight": 0.0,
+            },
+        )
+        if check.variant in columns:
+            entry["variants"].append(columns[check.variant])
+        entry["weight"] += lost
+    # The grader's own failures come last: the student can do nothing about them.
+    entries = sorted(merged.values(), key=lambda e: (e["status"]["key"] == "error", -e["weight"]))
+    for entry in entries:
+        entry["lost"] = numbers.points(entry["weight"]) if entry["weight"] > 0.005 else ""
+    return entries
+
+
+def where(file: str | None, line: int | None) -> str:
+    """`file:line`, as an editor understands it; "" when nothing is known."""
+    if not file or not line:
+        return file or ""
+    return f"{file}:{line}"
+
+
+def code_at(lines: dict[str, list[str]], file: str | None, line: int | None) -> str:
+    """The student's line itself, without its indent, at most 160 characters."""
+    rows = lines.get(file or "", [])
+    if line is None or not 1 <= line <= len(rows):
+        return ""
+    text = rows[line - 1].strip()
+    return text if len(text) <= 160 else text[:159] + "…"
+
+
+def waiting(checks: list[Check], numbers: Numbers) -> list[View]:
+    """Why points are pending: each reason once, with the points that wait for it."""
+    reasons: dict[str, float] = {}
+    for check in checks:
+        if check.pending and check.status == "skip":
+            reasons[check.message] = reasons.get(check.message, 0.0) + check.pending
+    return [{"reason": reason, "points": numbers.points(points)} for reason, points in reasons.items()]
+
+
+def remarks(result: Result, columns: list[View]) -> list[View]:
+    """Remarks that cost nothing: on the whole submission, then on its variants; a remark made twice is one entry."""
+    rows: dict[str, list[View]] = {text: [] for text in result.remarks}
+    for column in columns:
+        variant = result.variants.get(column["name"])
+        for text in variant.remarks if variant else []:
+            rows.setdefault(text, []).append(column)
+    return [{"text": text, "variants": found} for text, found in rows.items()]
+
+
+def kernel_rows(job: ReportJob) -> list[View]:
+    """A row per variant: kernel, where it stands, how it was launched, and its cases by size."""
+    rows = []
+    for column in variant_columns(job):
+        variant = job.result.variants.get(column["name"], Variant())
+        rows.append(
+            {
+                **column,
+                "kernel": variant.kernel or "",
+                "where": where(variant.file, variant.line),
+                "launch": launch_text(variant.launch) if variant.launch else "",
+                "cases": [case_view(case, Numbers(job.language)) for case in variant.cases],
+            }
+        )
+    return rows
+
+
+def launch_text(launch: Launch) -> str:
+    """The block, and who chose it."""
+    block = "\u00a0×\u00a0".join(str(n) for n in launch.block if n > 1) or "1"
+    origins = {
+        "submission": _("block {block}, as your host code launches it"),
+        "lab": _("block {block}, the lab's default"),
+        "inferred": _("block {block}, inferred from the kernel"),
+    }
+    return origins[launch.origin].format(block=block)
+
+
+def case_view(case: Case, numbers: Numbers) -> View:
+    """One run: its size, whether it was right, and how wrong it was."""
+    status = check_status(case.status)
+    detail = case.message
+    if not detail and case.mismatches:
+        detail = _("wrong elements: {count}").format(count=numbers.count(case.mismatches))
+    elif not detail and case.max_abs_error:
+        detail = _("largest error {error}").format(error=numbers.error(case.max_abs_error))
+    return {**status._asdict(), "size": size_text(case.size), "kind": case.kind, "detail": detail}
+
+
+def size_text(size: dict[str, int]) -> str:
+    """Sizes in the lab's order: "256 × 128"."""
+    return "\u00a0×\u00a0".join(str(value) for value in size.values())
+
+
+def counter_table(job: ReportJob) -> View | None:
+    """Memory counters, a row per counter and a column per variant that was counted; None when none was."""
+    numbers = Numbers(job.language)
+    columns = [c for c in variant_columns(job) if counted(job.result, c["name"]) is not None]
+    if not columns:
+        return None
+    found = [counters for c in columns if (counters := counted(job.result, c["name"])) is not None]
+
+    def per_request(values: Iterable[float | None]) -> list[str]:
+        return ["–" if value is None else numbers.decimal(value) for value in values]
+
+    rows: list[tuple[str, list[str]]] = []
+    if any(c.shared_requests for c in found):
+        shared: list[tuple[str, list[int]]] = [
+            (_("shared memory: requests"), [c.shared_requests for c in found]),
+            (_("shared memory: wavefronts"), [c.shared_wavefronts for c in found]),
+            (_("of them more than needed"), [c.shared_excess for c in found]),
+            (_("worst bank conflict, ways"), [c.worst_conflict_ways for c in found]),
+        ]
+        for title, values in shared:
+            cells = [numbers.count(v) if c.shared_requests else "–" for v, c in zip(values, found, strict=True)]
+            rows.append((title, cells))
+        efficiencies = [c.shared_efficiency_pct for c in found]
+        rows.append(
+            (_("shared memory efficiency"), ["–" if e is None else numbers.percent(e) for e in efficiencies])
+        )
+    rows += [
+        (_("sectors per global load"), per_request(c.global_load_sectors_per_request for c in found)),
+        (_("the least possible"), per_request(c.global_load_ideal_per_request for c in found)),
+        (_("sectors per global store"), per_request(c.global_store_sectors_per_request for c in found)),
+        (_("the least possible"), per_request(c.global_store_ideal_per_request for c in found)),
+    ]
+    sizes = {size_text(c.size): None for c in found}
+    sampled = [c for c in found if c.sampled_blocks < c.total_blocks]
+    return {
+        "variants": columns,
+        "rows": [{"title": title, "cells": cells} for title, cells in rows],
+        "size": ", ".join(sizes),
+        "sampled": _("counted in {sampled} of {total} blocks").format(
+            sampled=numbers.count(sampled[0].sampled_blocks), total=numbers.count(sampled[0].total_blocks)
+        )
+        if sampled
+        else "",
+    }
+
+
+def counted(result: Result, name: str) -> Any:
+    """The counters of a variant, None where it has none."""
+    variant = result.variants.get(name)
+    return variant.counters if variant else None
+
+
+def timing_rows(job: ReportJob) -> list[View]:
+    """A row per variant and size that was timed; [] when nothing was."""
+    numbers = Numbers(job.language)
+    rows = []
+    for column in variant_columns(job):
+        for timing in job.result.variants.get(column["name"], Variant()).timing:
+            if timing.median_us is None:
+                continue
+            low, high = timing.ci_low_us, timing.ci_high_us
+            interval = f"{numbers.microseconds(low)} … {numbers.microseconds(high)}" if low and high else ""
+            rows.append(
+                {
+                    **column,
+                    "size": size_text(timing.size),
+                    "median": numbers.microseconds(timing.median_us),
+                    "interval": interval,
+                    "speedup": "" if timing.speedup is None else f"{numbers.decimal(timing.speedup)}×",
+                }
+            )
+    return rows
+
+
+def reproduce(job: ReportJob) -> View:
+    """Everything that the result depends on, and the command that makes it again."""
+    environment = job.result.environment
+    backends = {"emulator": _("CPU emulator of PTX"), "gpu": _("GPU")}
+    rows = [
+        (_("run on"), backends.get(environment.backend, environment.backend)),
+        (_("device"), environment.device or ""),
+        (_("compiled for"), environment.architecture),
+        (_("seed of the input data"), str(environment.seed)),
+        ("NVRTC", environment.nvrtc or ""),
+        (_("grader"), environment.grader),
+        ("Python", environment.python),
+        ("NumPy", environment.numpy),
+        *((f"SHA-256 {source.file}", source.sha256) for source in job.result.sources),
+    ]
+    return {"command": environment.command, "rows": [{"title": t, "value": v} for t, v in rows if v]}
