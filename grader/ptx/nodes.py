@@ -170,6 +170,8 @@ class Module:
     variables: dict[str, Variable] = field(default_factory=dict)
     """Module-scope global, constant and shared variables."""
     files: dict[int, str] = field(default_factory=dict)
+    externals: tuple[str, ...] = ()
+    """Functions that are declared but have no body here, such as vprintf and malloc."""
 
     def entries(self) -> tuple[str, ...]:
         """Names of the kernels, in the order of the text."""

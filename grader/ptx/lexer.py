@@ -1,0 +1,133 @@
+"""Text level of PTX: comments, tokens and positions.
+
+Statements are read with one regular expression each (`STATEMENT`); declarations, which are few, token by
+token through `Cursor`.  Positions are offsets into the text, so every error can show its line with a caret.
+Grammar: PTX ISA, chapter "Syntax".
+"""
+
+from __future__ import annotations
+
+import re
+
+from grader.ptx.errors import PtxSyntaxError
+
+IDENTIFIER = r"(?:[A-Za-z][\w$]*|[_$%][\w$]+)"
+
+_COMMENT = re.compile(r'"[^"\n]*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_NOT_NEWLINE = re.compile(r"[^\n]")
+_BLANK = re.compile(r"\s*")
+_TOKEN = re.compile(
+    rf"\.[A-Za-z_]\w*|{IDENTIFIER}|_|0[fF][0-9A-Fa-f]{{8}}\b|0[dD][0-9A-Fa-f]{{16}}\b"
+    r"|\d+\.\d*(?:[eE][+-]?\d+)?|\d\w*"
+    r'|"[^"\n]*"|<<|>>|<=|>=|==|!=|&&|\|\||[{}()\[\]<>,;:=+\-*/%!~&^|?@]',
+    re.ASCII,
+)
+
+STATEMENT = re.compile(
+    rf"""\s*(?:
+      (?P<label>{IDENTIFIER})\s*:(?!:)
+    | (?:@\s*(?P<negated>!?)\s*(?P<guard>{IDENTIFIER})\s+)?
+      (?P<opcode>[a-z]\w*(?:(?:\.|::)\w+)*)
+      (?P<operands>[^;"]*);
+    )""",
+    re.VERBOSE | re.ASCII,
+)
+"""A label or an instruction; everything else in a body starts with a dot or is a brace."""
+
+
+def strip_comments(text: str) -> str:
+    """The text with each comment blanked out and the trailing NULs cut off; offsets and lines stay the same."""
+    text = text.rstrip("\0")
+
+    def blank(match: re.Match[str]) -> str:
+        found = match.group()
+        return found if found[0] == '"' else _NOT_NEWLINE.sub(" ", found)
+
+    return _COMMENT.sub(blank, text)
+
+
+class Cursor:
+    """A position in a PTX text without comments, with the token reading that declarations need."""
+
+    __slots__ = ("_line", "_line_at", "pos", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.pos = 0
+        self._line = 1
+        self._line_at = 0
+
+    def line(self, pos: int) -> int:
+        """1-based line of an offset; cheap when asked in ascending order."""
+        if pos < self._line_at:
+            return self.text.count("\n", 0, pos) + 1
+        self._line += self.text.count("\n", self._line_at, pos)
+        self._line_at = pos
+        return self._line
+
+    def error(self, message: str, pos: int | None = None) -> PtxSyntaxError:
+        """The error to raise for a fault at `pos` (default: the next token), with its line and a caret."""
+        at = self.skip_blank() if pos is None else pos
+        start = self.text.rfind("\n", 0, at) + 1
+        end = self.text.find("\n", at)
+        source = self.text[start : end if end >= 0 else len(self.text)].replace("\t", " ")
+        return PtxSyntaxError(message, self.text.count("\n", 0, at) + 1, at - start + 1, source)
+
+    def skip_blank(self) -> int:
+        """Move to the next token and return its offset."""
+        match = _BLANK.match(self.text, self.pos)
+        assert match is not None
+        self.pos = match.end()
+        return self.pos
+
+    def at_end(self) -> bool:
+        """Whether only blanks are left."""
+        return self.skip_blank() == len(self.text)
+
+    def peek(self) -> str:
+        """The next token, "" at the end of the text.  Raises PtxSyntaxError for a character no token starts with."""
+        at = self.skip_blank()
+        if at == len(self.text):
+            return ""
+        match = _TOKEN.match(self.text, at)
+        if match is None:
+            raise self.error(f"unexpected character {self.text[at]!r}")
+        return match.group()
+
+    def take(self) -> str:
+        """The next token, and move past it."""
+        token = self.peek()
+        if not token:
+            raise self.error("the text ends in the middle of a statement")
+        self.pos += len(token)
+        return token
+
+    def accept(self, token: str) -> bool:
+        """Move past `token` if it comes next."""
+        if self.peek() != token:
+            return False
+        self.pos += len(token)
+        return True
+
+    def expect(self, token: str) -> None:
+        """Move past `token`, which must come next."""
+        if not self.accept(token):
+            raise self.error(f"expected `{token}`, got `{self.peek() or 'end of text'}`")
+
+    def identifier(self, what: str) -> str:
+        """Move past an identifier; `what` names it in the error."""
+        token = self.peek()
+        if not token or not (token[0].isalpha() or (token[0] in "_$%" and len(token) > 1)):
+            raise self.error(f"expected {what}, got `{token or 'end of text'}`")
+        self.pos += len(token)
+        return token
+
+    def integer(self, what: str) -> int:
+        """Move past an unsigned integer literal; `what` names it in the error."""
+        token = self.peek()
+        try:
+            value = int(token.rstrip("U"), 0)
+        except ValueError:
+            raise self.error(f"expected {what}, got `{token or 'end of text'}`") from None
+        self.pos += len(token)
+        return value

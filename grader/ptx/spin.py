@@ -1,0 +1,136 @@
+"""Loops that wait for another thread.
+
+On hardware with independent thread scheduling the threads of a warp make progress on their own, so
+`while (atomicCAS(lock, 0, 1) != 0);` ends even when the lock's holder is in the same warp.  An executor that runs
+the lowest block first would turn in such a loop for ever; it has to know these loops to take turns.
+
+A loop waits if what decides whether to leave it is computed, inside the loop, from an atomic's result or from a
+volatile, relaxed or acquire load.  "Computed from" follows registers backwards (a slice by name, whatever the
+order of the definitions), and also the branches that decide which definition is reached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from grader.ptx.graphs import Graph, NaturalLoop
+from grader.ptx.liveness import destinations, sources
+from grader.ptx.nodes import Address, Function, Instruction, Module, Register, Sink, Symbol, Vector
+
+_FRESH_LOADS = frozenset({"volatile", "relaxed", "acquire", "mmio"})
+_Code = Sequence[Sequence[Instruction]]
+
+
+def find_spin_loops(
+    code: _Code,
+    successors: Graph,
+    loops: Sequence[NaturalLoop],
+    post_dominators: Sequence[int | None],
+    module: Module | None = None,
+) -> frozenset[int]:
+    """Indices of the loops that wait for another thread.
+
+    `code` holds each block's instructions.  Without `module` the result of any call may come from another thread.
+    """
+    if not loops:
+        return frozenset()
+    controllers = _controllers(successors, post_dominators)
+    return frozenset(index for index, loop in enumerate(loops) if _waits(code, successors, loop, controllers, module))
+
+
+def reads_other_threads(instruction: Instruction) -> bool:
+    """Whether an instruction's result may change because another thread went on."""
+    if instruction.opcode == "atom":
+        return bool(instruction.operands) and not isinstance(instruction.operands[0], Sink | Address)
+    return instruction.opcode == "ld" and not _FRESH_LOADS.isdisjoint(instruction.modifiers)
+
+
+def _controllers(successors: Graph, post_dominators: Sequence[int | None]) -> list[set[int]]:
+    """For each block the conditional branches that decide whether it runs (control dependence by post-dominators)."""
+    result: list[set[int]] = [set() for _ in successors]
+    for block, targets in enumerate(successors):
+        if len(targets) < 2:
+            continue
+        for target in targets:
+            at: int | None = target
+            while at is not None and at != post_dominators[block]:
+                result[at].add(block)
+                at = post_dominators[at]
+    return result
+
+
+def _waits(
+    code: _Code, successors: Graph, loop: NaturalLoop, controllers: Sequence[set[int]], module: Module | None
+) -> bool:
+    writers: dict[int, list[tuple[int, Instruction]]] = {}
+    callers: dict[str, Instruction] = {}
+    for block in loop.body:
+        for instruction in code[block]:
+            for register in destinations(instruction):
+                writers.setdefault(register.index, []).append((block, instruction))
+            if instruction.opcode == "call" and isinstance(instruction.operands[0], Vector):
+                for returned in instruction.operands[0].elements:
+                    if isinstance(returned, Symbol):
+                        callers[returned.name] = instruction
+    deciding = [block for block in loop.body if any(target not in loop.body for target in successors[block])]
+    seen_blocks: set[int] = set()
+    seen_registers: set[int] = set()
+    pending: list[Register] = []
+
+    def follow_branches(blocks: Iterable[int]) -> None:
+        waiting = list(blocks)
+        while waiting:
+            block = waiting.pop()
+            if block in loop.body and block not in seen_blocks:
+                seen_blocks.add(block)
+                pending.extend(sources(code[block][-1]))
+                waiting.extend(controllers[block])
+
+    follow_branches(deciding)
+    while pending:
+        register = pending.pop()
+        if register.index in seen_registers:
+            continue
+        seen_registers.add(register.index)
+        for block, instruction in writers.get(register.index, ()):
+            if reads_other_threads(instruction):
+                return True
+            caller = _call_behind(instruction, callers)
+            if caller is not None and _call_waits(caller, module):
+                return True
+            pending.extend(sources(instruction))
+            follow_branches(controllers[block])
+    return False
+
+
+def _call_behind(instruction: Instruction, callers: dict[str, Instruction]) -> Instruction | None:
+    """The call whose return value this instruction fetches."""
+    if instruction.opcode == "call":
+        return instruction
+    if instruction.opcode == "ld" and len(instruction.operands) > 1:
+        address = instruction.operands[1]
+        if isinstance(address, Address) and isinstance(address.base, Symbol):
+            return callers.get(address.base.name)
+    return None
+
+
+def _call_waits(call: Instruction, module: Module | None) -> bool:
+    if module is None:
+        return True
+    pending = [call]
+    seen: set[str] = set()
+    while pending:
+        target = pending.pop().operands[1]
+        if not isinstance(target, Symbol):
+            return True
+        callee: Function | None = module.functions.get(target.name)
+        if target.name in seen or callee is None:
+            continue
+        seen.add(target.name)
+        for item in callee.body:
+            if isinstance(item, Instruction):
+                if reads_other_threads(item):
+                    return True
+                if item.opcode == "call":
+                    pending.append(item)
+    return False
