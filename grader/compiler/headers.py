@@ -1,0 +1,133 @@
+"""Headers for device code: which there are, what stands in for the host's, and which includes are refused.
+
+NVRTC brings no standard headers.  nvcc reads a few before any program (`cuda_runtime.h` includes them), so kernels use
+`uint`, `INT_MAX` or `uint32_t` without an include: `PRELUDE` gives the compiler these, before the student's text and
+without a line of its own in it.  Headers that only the host needs are blanked by `grader.submission.device_code`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+PRELUDE_NAME = "grader_prelude.h"
+
+PRELUDE = """\
+#pragma once
+typedef signed char int8_t;
+typedef short int16_t;
+typedef int int32_t;
+typedef long int64_t;
+typedef unsigned char uint8_t;
+typedef unsigned short uint16_t;
+typedef unsigned int uint32_t;
+typedef unsigned long uint64_t;
+typedef long intptr_t;
+typedef unsigned long uintptr_t;
+typedef unsigned int uint;
+typedef unsigned short ushort;
+typedef unsigned long ulong;
+#define CHAR_BIT 8
+#define SCHAR_MAX 127
+#define UCHAR_MAX 255
+#define SHRT_MIN (-32767 - 1)
+#define SHRT_MAX 32767
+#define USHRT_MAX 65535
+#define INT_MIN (-2147483647 - 1)
+#define INT_MAX 2147483647
+#define UINT_MAX 4294967295u
+#define LONG_MIN (-9223372036854775807L - 1)
+#define LONG_MAX 9223372036854775807L
+#define ULONG_MAX 18446744073709551615UL
+#define LLONG_MIN (-9223372036854775807LL - 1)
+#define LLONG_MAX 9223372036854775807LL
+#define ULLONG_MAX 18446744073709551615ULL
+#define INT32_MIN INT_MIN
+#define INT32_MAX INT_MAX
+#define UINT32_MAX UINT_MAX
+#define INT64_MAX LONG_MAX
+#define UINT64_MAX ULONG_MAX
+#define SIZE_MAX ULONG_MAX
+#define FLT_MAX 3.402823466e+38f
+#define FLT_MIN 1.175494351e-38f
+#define FLT_EPSILON 1.192092896e-07f
+#define DBL_MAX 1.7976931348623157e+308
+#define DBL_MIN 2.2250738585072014e-308
+#define DBL_EPSILON 2.2204460492503131e-16
+#define M_E 2.71828182845904523536
+#define M_PI 3.14159265358979323846
+#define M_PI_2 1.57079632679489661923
+#define M_PI_4 0.78539816339744830962
+#define M_SQRT2 1.41421356237309504880
+#define INFINITY (__int_as_float(0x7f800000))
+#define NAN (__int_as_float(0x7fffffff))
+#define HUGE_VALF INFINITY
+"""
+
+# The device headers that NVRTC carries, beside those of libcu++ and CUB (`cuda/…`, `cub/…`, `cooperative_groups/…`).
+BUNDLED = frozenset(
+    [
+        "cooperative_groups.h",
+        "cuComplex.h",
+        "cuda_awbarrier.h",
+        "cuda_awbarrier_primitives.h",
+        "cuda_bf16.h",
+        "cuda_fp16.h",
+        "cuda_fp4.h",
+        "cuda_fp6.h",
+        "cuda_fp8.h",
+        "cuda_pipeline.h",
+        "cuda_pipeline_primitives.h",
+        "cuda_tf32.h",
+        "math_constants.h",
+        "mma.h",
+        "vector_types.h",
+    ]
+)
+BUNDLED_FOLDERS = ("cooperative_groups/", "cub/", "cuda/", "nv/", "thrust/")
+
+_SPLICE = re.compile(r"\\[ \t\v\f]*\n")
+# Where a directive could begin once lines are joined; comments may stand between its tokens, and a raw string may hide
+# a comment's end, so whatever looks like one counts.
+_GAP = r"(?:\s|/\*(?:[^*]|\*(?!/))*\*/)*"
+_INCLUDING = re.compile(rf"(?:#|%:){_GAP}(?:include(?:_next)?|import|embed)\b{_GAP}(?P<operand>[^\n]*)")
+_OPERAND = re.compile(r"""[<"](?P<name>[\w./+-]+)[>"]\s*(?://.*|/\*.*)?$""")
+_ASKING = re.compile(r"__has_(?:include|embed)|include_alias")
+
+
+def is_bundled(name: str) -> bool:
+    """Whether NVRTC carries the header `name`, as written in an include."""
+    return name in BUNDLED or (name.startswith(BUNDLED_FOLDERS) and ".." not in name)
+
+
+def needs_bundled(text: str) -> bool:
+    """Whether `text` includes a header that NVRTC carries."""
+    if "include" not in text:
+        return False
+    operands = (_OPERAND.match(match["operand"]) for match in _INCLUDING.finditer(_SPLICE.sub("", text)))
+    return any(operand is not None and is_bundled(operand["name"]) for operand in operands)
+
+
+def forbidden_include(text: str, in_memory: frozenset[str]) -> str | None:
+    """The first include in `text` of anything but NVRTC's headers and those `in_memory`; None where there is none.
+
+    The defence of last resort, for kernels without Landlock.  It errs on the side of refusing: an include in a comment
+    counts, and so does a name that a macro makes.
+    """
+    joined = _SPLICE.sub("", text.replace("??=", "#").replace("??/\n", ""))
+    asking = _ASKING.search(joined)
+    if asking:
+        return asking.group()
+    for match in _INCLUDING.finditer(joined):
+        operand = _OPERAND.match(match["operand"].strip())
+        if operand is None or not (is_bundled(operand["name"]) or operand["name"] in in_memory):
+            return match["operand"].strip()[:80]
+    return None
+
+
+def header_folder() -> Path:
+    """The user's folder for NVRTC's headers, one folder below it a version: `~/.cache/cuda-lab-grader/nvrtc`."""
+    cache = os.environ.get("XDG_CACHE_HOME", "")
+    base = Path(cache) if cache.startswith("/") else Path("~/.cache").expanduser()
+    return base / "cuda-lab-grader" / "nvrtc"

@@ -1,0 +1,118 @@
+"""NVRTC through cuda.bindings: one source in, PTX (and CUBIN) out.  Used inside the compiler process only."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+_FAILED_NAME = re.compile(r"#pragma nv_mangled_name (.*)")
+_NAME_MAP = "__nv_name_map("
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What NVRTC made of a source.
+
+    symbols: lowered name by name expression; an expression that names nothing is left out.
+    """
+
+    succeeded: bool
+    log: bytes
+    ptx: bytes = b""
+    cubin: bytes = b""
+    symbols: Mapping[str, bytes] = field(default_factory=dict)
+
+
+def version() -> tuple[int, int]:
+    """NVRTC's version; loads the library.
+
+    Raises
+    ------
+    Exception : whatever the bindings raise when the library is missing or broken.
+    """
+    from cuda.bindings import nvrtc
+
+    result, major, minor = nvrtc.nvrtcVersion()
+    _check(result)
+    return int(major), int(minor)
+
+
+def library_folder() -> str:
+    """The folder that the loaded NVRTC lies in, with its companion library of built-ins."""
+    with Path("/proc/self/maps").open() as maps:
+        for line in maps:
+            path = line.rstrip("\n").partition("/")[2]
+            if "libnvrtc.so" in path:
+                return "/" + path.rpartition("/")[0]
+    raise RuntimeError("NVRTC is loaded from no file")
+
+
+def install_headers(folder: str) -> None:
+    """Unpack the headers that come inside NVRTC (fp16, cooperative groups, …) into `folder`."""
+    from cuda.bindings import nvrtc
+
+    _check(nvrtc.nvrtcInstallBundledHeaders(folder.encode(), 0)[0])
+
+
+def compile_source(
+    file: str, source: bytes, headers: Mapping[str, bytes], names: Sequence[str], options: Sequence[str]
+) -> Output:
+    """Compile `source`, called `file` in messages; `names` are C++ expressions that name kernels.
+
+    A name that NVRTC cannot find or that is ambiguous does not spoil the rest: the source is compiled again without it.
+    """
+    output = _compile(file, source, headers, names, options)
+    log = output.log.decode("utf-8", errors="replace")
+    if output.succeeded or _NAME_MAP not in log:
+        return output
+    failed = {match.strip() for match in _FAILED_NAME.findall(log)}
+    return _compile(file, source, headers, [name for name in names if name not in failed], options)
+
+
+def _compile(
+    file: str, source: bytes, headers: Mapping[str, bytes], names: Sequence[str], options: Sequence[str]
+) -> Output:
+    from cuda.bindings import nvrtc
+
+    header_names = [name.encode() for name in headers] or None
+    header_texts = list(headers.values()) or None
+    result, program = nvrtc.nvrtcCreateProgram(source, file.encode(), len(headers), header_texts, header_names)
+    _check(result)
+    try:
+        for name in names:
+            _check(nvrtc.nvrtcAddNameExpression(program, name.encode())[0])
+        encoded = [option.encode() for option in options]
+        (result,) = nvrtc.nvrtcCompileProgram(program, len(encoded), encoded)
+        log = _fetch(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog, program).rstrip(b"\0")
+        if result == nvrtc.nvrtcResult.NVRTC_ERROR_COMPILATION:
+            return Output(succeeded=False, log=log)
+        _check(result)
+        symbols = {}
+        for name in names:
+            result, symbol = nvrtc.nvrtcGetLoweredName(program, name.encode())
+            _check(result)
+            symbols[name] = bytes(symbol)
+        ptx = _fetch(nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX, program).rstrip(b"\0")
+        cubin = _fetch(nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN, program)
+        return Output(succeeded=True, log=log, ptx=ptx, cubin=cubin, symbols=symbols)
+    finally:
+        nvrtc.nvrtcDestroyProgram(program)
+
+
+def _fetch(size_of: Any, copy: Any, program: Any) -> bytes:
+    result, size = size_of(program)
+    _check(result)
+    if not size:
+        return b""
+    # A fresh buffer with room to spare: NVRTC writes into the bytes object itself, and CPython shares short ones.
+    buffer = bytes(size + 8)
+    _check(copy(program, buffer)[0])
+    return buffer[:size]
+
+
+def _check(result: Any) -> None:
+    if int(result) != 0:
+        raise RuntimeError(f"NVRTC: {result.name} ({int(result)})")

@@ -1,0 +1,99 @@
+"""What a compiler process may do: read NVRTC's own files, and nothing else.
+
+`#include`, `__has_include` and friends make a compiler read files, and its log, its output and its success tell what
+is in them.  So the process that compiles a student's file confines itself before it sees that file:
+
+- Landlock (Linux 5.13) takes away every file but those of NVRTC, and TCP;
+- resource limits bound memory, processor time, and forbid writing files and dumping core;
+- the parent kills the whole process group when the wall-clock limit has passed (an included FIFO uses no time).
+
+Everything here is called inside that process; it holds no secret, has an empty environment and no arguments to hide.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import struct
+from collections.abc import Sequence
+
+MEMORY_BYTES = 2 << 30
+
+# Same numbers on every architecture: the system calls are younger than the unified table.
+_LANDLOCK_CREATE_RULESET = 444
+_LANDLOCK_ADD_RULE = 445
+_LANDLOCK_RESTRICT_SELF = 446
+_LANDLOCK_CREATE_RULESET_VERSION = 1
+_LANDLOCK_RULE_PATH_BENEATH = 1
+_READ_FILE_AND_FOLDER = 1 << 2 | 1 << 3
+_PR_SET_PDEATHSIG = 1
+_PR_SET_NO_NEW_PRIVS = 38
+_SIGKILL = 9
+
+# Rights on files that each version of the interface knows (linux/landlock.h): 13 in version 1, then refer, truncate,
+# and ioctl on devices.
+_FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
+_NET_RIGHTS_FROM, _NET_RIGHTS = 4, 0b11
+_SCOPES_FROM, _SCOPES = 6, 0b11
+
+
+def die_with_parent() -> None:
+    """Have the kernel kill this process when the grader dies."""
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
+
+
+def limit_resources() -> None:
+    """Bound memory; forbid files, core dumps and many descriptors.  Processor time: `allow_cpu_seconds`."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+
+
+def allow_cpu_seconds(seconds: float) -> None:
+    """Have the kernel kill this process after `seconds` more of processor time, rounded up."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    limit = int(used.ru_utime + used.ru_stime + seconds) + 1
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, hard))
+
+
+def landlock_version() -> int:
+    """Version of the kernel's Landlock interface, 0 where there is none."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    return max(0, int(libc.syscall(_LANDLOCK_CREATE_RULESET, None, 0, _LANDLOCK_CREATE_RULESET_VERSION)))
+
+
+def confine_files(readable: Sequence[str]) -> bool:
+    """Take from this process, for good, every file but what lies in the folders `readable`; False without Landlock.
+
+    To be called before any thread starts: it holds for the calling thread and those it starts.
+    """
+    version = landlock_version()
+    if version < 1:
+        return False
+    libc = ctypes.CDLL(None, use_errno=True)
+    files = (1 << _FILE_RIGHTS.get(version, 16)) - 1
+    attributes = struct.pack("<Q", files)
+    if version >= _NET_RIGHTS_FROM:
+        attributes += struct.pack("<Q", _NET_RIGHTS)
+    if version >= _SCOPES_FROM:
+        attributes += struct.pack("<Q", _SCOPES)
+    ruleset = libc.syscall(_LANDLOCK_CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), 0)
+    if ruleset < 0:
+        return False
+    try:
+        for folder in readable:
+            descriptor = os.open(folder, os.O_PATH | os.O_CLOEXEC)
+            try:
+                rule = struct.pack("<Qi", _READ_FILE_AND_FOLDER, descriptor)
+                if libc.syscall(_LANDLOCK_ADD_RULE, ruleset, _LANDLOCK_RULE_PATH_BENEATH, rule, 0) != 0:
+                    return False
+            finally:
+                os.close(descriptor)
+        if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
+            return False
+        return bool(libc.syscall(_LANDLOCK_RESTRICT_SELF, ruleset, 0) == 0)
+    finally:
+        os.close(ruleset)

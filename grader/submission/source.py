@@ -1,0 +1,101 @@
+"""A student's file as text: any of the encodings that real files come in, with true line numbers."""
+
+from __future__ import annotations
+
+import re
+import stat
+from pathlib import Path
+
+from grader.errors import UsageError
+from grader.i18n import _
+from grader.submission.records import SourceText
+
+MAX_BYTES = 1 << 20
+
+_BOMS_OF_OTHER_ENCODINGS = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
+_NOT_ASCII = re.compile(rb"[\x80-\xff]+")
+# Characters that reorder what a reader sees: a listing would show other code than is compiled (CVE-2021-42574).
+_BIDI_CONTROLS = re.compile("[\u202a-\u202e\u2066-\u2069]")
+# Of what a run of UTF-8 beside CP1251 must consist: "Её" in CP1251 is valid UTF-8 too, but not of these.
+_LIKELY_IN_UTF8 = re.compile("[\u00a0-\u00bf\u00d7\u00f7\u0400-\u04ff\u2000-\u23ff\u2500-\u27bf]+")
+
+
+def decode(path: Path) -> SourceText:
+    """The file at `path` as text.
+
+    Raises
+    ------
+    UsageError : not a plain file, unreadable, empty, larger than `MAX_BYTES`, UTF-16 or UTF-32, holds NUL.
+    """
+    try:
+        information = path.stat()
+        # A FIFO or a device would block or never end.
+        if not stat.S_ISREG(information.st_mode):
+            raise UsageError(_("{path}: is not a plain file").format(path=path))
+        if information.st_size > MAX_BYTES:
+            message = _("{path}: the file has {size} bytes; at most {limit} are allowed")
+            raise UsageError(message.format(path=path, size=information.st_size, limit=MAX_BYTES))
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise UsageError(_("{path}: cannot be read ({reason})").format(path=path, reason=error.strerror)) from error
+    return decode_bytes(path, data)
+
+
+def decode_bytes(path: Path, data: bytes) -> SourceText:
+    """The text that `data`, the content of `path`, stands for.
+
+    UTF-8 where the bytes are UTF-8, else CP1251; a file that mixes both (two editors, one paste) is decoded run by
+    run of non-ASCII bytes.  The result holds no byte order mark, no NUL and only `\\n` as line end, and is encoded
+    as UTF-8 from here on: NVRTC takes the byte 0xFF, the letter «я» in CP1251, for the end of the file.
+
+    Raises
+    ------
+    UsageError : see `decode`.
+    """
+    if len(data) > MAX_BYTES:
+        message = _("{path}: the file has {size} bytes; at most {limit} are allowed")
+        raise UsageError(message.format(path=path, size=len(data), limit=MAX_BYTES))
+    if data.startswith(_BOMS_OF_OTHER_ENCODINGS):
+        raise UsageError(_("{path}: is UTF-16 or UTF-32 text; save it as UTF-8").format(path=path))
+    if b"\x00" in data:
+        line = data[: data.index(b"\x00")].count(b"\n") + 1
+        message = _("{path}: is no text: NUL byte in line {line}; save the program as UTF-8 text")
+        raise UsageError(message.format(path=path, line=line))
+    encoding = "utf-8"
+    if data.startswith(b"\xef\xbb\xbf"):
+        data, encoding = data[3:], "utf-8-sig"
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        text, encoding = _decode_runs(data)
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if not text.strip():
+        raise UsageError(_("{path}: the file is empty").format(path=path))
+    remarks = tuple(
+        ("bidi_control", number)
+        for number, line in enumerate(text.split("\n"), start=1)
+        if not line.isascii() and _BIDI_CONTROLS.search(line)
+    )
+    return SourceText(path=path, text=text, encoding=encoding, remarks=remarks)
+
+
+def _decode_runs(data: bytes) -> tuple[str, str]:
+    """Text and encoding ("cp1251" or "mixed") of bytes that are not UTF-8 as a whole."""
+    seen_utf8 = False
+
+    def text_of(match: re.Match[bytes]) -> bytes:
+        nonlocal seen_utf8
+        run = match.group()
+        try:
+            text = run.decode("utf-8")
+        except UnicodeDecodeError:
+            text = ""
+        if text and _LIKELY_IN_UTF8.fullmatch(text):
+            seen_utf8 = True
+            return run
+        # 0x98 alone has no meaning in CP1251.
+        return run.decode("cp1251", errors="replace").encode("utf-8")
+
+    decoded = _NOT_ASCII.sub(text_of, data).decode("utf-8")
+    return decoded, "mixed" if seen_utf8 else "cp1251"
