@@ -1,0 +1,212 @@
+# mypy: disable-error-code="no-any-return"
+# NumPy's stubs make arithmetic on arrays Any when the dtype is known at run time only.
+
+"""Atomic read-modify-write: exactly what a loop over the lanes in order would do, without looping where possible.
+
+Lanes are sorted by address (stably, so lane order holds within an address).  Then either a prefix sum over
+everything answers at once (integer add, xor, exch), or addresses with few lanes are done together in rounds,
+first lanes first, and the rest address by address with `ufunc.accumulate`, which is sequential.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from grader.ptx.isa.modifiers import DTYPES, Array
+from grader.ptx.isa.registry import lookup
+from grader.ptx.isa.rounding import NAN_32, canonical_nan, flush
+
+Step = Callable[[Array, Array], Array]
+
+OPERATIONS = ("add", "min", "max", "inc", "dec", "and", "or", "xor", "exch", "cas")
+_UFUNCS: dict[str, np.ufunc] = {
+    "add": np.add,
+    "min": np.minimum,
+    "max": np.maximum,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+}
+
+
+def apply(
+    op: str,
+    dtype: str,
+    flat: Array,
+    index: Array,
+    operand: Array,
+    compare: Array | None = None,
+    flush_subnormals: bool = False,
+) -> Array:
+    """Apply one atomic instruction to memory, lanes in order, and return what each lane read.
+
+    Parameters
+    ----------
+    op : one of `OPERATIONS`.
+    dtype : PTX type, such as "u32", "f32", "b64", "f16x2".
+    flat : (m,) memory in the dtype's NumPy type (`DTYPES`); written to.
+    index : (n,) int64 positions in `flat`, one a lane.
+    operand, compare : (n,) or (1,); `compare` only for "cas".
+    flush_subnormals : add.f32 on global memory flushes subnormal inputs and results to zero (PTX ISA, atom).
+
+    Raises
+    ------
+    UnsupportedInstruction : a type without arithmetic of that kind.
+    ValueError : an unknown operation.
+    """
+    if op not in OPERATIONS:
+        raise ValueError(f"atomic operation {op!r}: allowed are {', '.join(OPERATIONS)}")
+    lanes = index.size
+    operand = np.broadcast_to(operand, lanes)
+    if compare is not None:
+        compare = np.broadcast_to(compare, lanes)
+    if lanes == 1:
+        old = flat[index]
+        flat[index] = _step(op, dtype, flush_subnormals)(old, operand, *(() if compare is None else (compare,)))
+        return old
+    order = _stable_order(index)
+    address = index[order]
+    starts = np.flatnonzero(np.concatenate(([True], address[1:] != address[:-1])))
+    sizes = np.diff(starts, append=lanes)
+    operands = [operand[order]] if compare is None else [operand[order], compare[order]]
+    old = np.empty(lanes, flat.dtype)
+    if starts.size == lanes:
+        old_sorted = flat[address]
+        flat[address] = _step(op, dtype, flush_subnormals)(old_sorted, *operands)
+    elif op == "exch" or (op in ("add", "xor") and flat.dtype.kind in "iu" and "x2" not in dtype and dtype != "bf16"):
+        old_sorted = _prefix(op, flat, address, operands[0], starts, sizes)
+    else:
+        old_sorted = _rounds(op, dtype, flat, address, operands, starts, sizes, flush_subnormals)
+    old[order] = old_sorted
+    return old
+
+
+def _stable_order(index: Array) -> Array:
+    low = index.min()
+    if index.max() - low < 65536:
+        # Keys of 16 bits are sorted by radix, ten times faster.
+        return np.argsort((index - low).astype(np.uint16), kind="stable")
+    return np.argsort(index, kind="stable")
+
+
+def _prefix(op: str, flat: Array, address: Array, operand: Array, starts: Array, sizes: Array) -> Array:
+    first = flat[address[starts]]
+    last = starts + sizes - 1
+    if op == "exch":
+        old = np.empty_like(operand)
+        old[1:] = operand[:-1]
+        old[starts] = first
+        flat[address[last]] = operand[last]
+        return old
+    ufunc, inverse = (np.add, np.subtract) if op == "add" else (np.bitwise_xor, np.bitwise_xor)
+    total = ufunc.accumulate(operand, dtype=operand.dtype)
+    before = inverse(total, operand)
+    old = ufunc(before, np.repeat(inverse(first, before[starts]), sizes))
+    flat[address[last]] = ufunc(old[last], operand[last])
+    return old
+
+
+def _rounds(
+    op: str,
+    dtype: str,
+    flat: Array,
+    address: Array,
+    operands: list[Array],
+    starts: Array,
+    sizes: Array,
+    flush_subnormals: bool,
+) -> Array:
+    step = _step(op, dtype, flush_subnormals)
+    old = np.empty(address.size, flat.dtype)
+    rounds = _best_rounds(sizes)
+    for rank in range(rounds):
+        at = (starts[sizes > rank] if rank else starts) + rank
+        old[at] = flat[address[at]]
+        flat[address[at]] = step(old[at], *(x[at] for x in operands))
+    for group in np.flatnonzero(sizes > rounds):
+        lanes = slice(starts[group] + rounds, starts[group] + sizes[group])
+        where = address[starts[group]]
+        current = flat[where : where + 1].copy()
+        chain = _chain(op, dtype, current, [x[lanes] for x in operands], flush_subnormals)
+        old[lanes] = chain[:-1]
+        flat[where] = chain[-1]
+    return old
+
+
+def _best_rounds(sizes: Array) -> int:
+    """Number of rounds that makes rounds plus addresses left over least."""
+    ascending = np.sort(sizes)
+    candidates = np.concatenate(([0], np.unique(ascending)))
+    cost = candidates + (ascending.size - np.searchsorted(ascending, candidates, side="right"))
+    return int(candidates[np.argmin(cost)])
+
+
+def _chain(op: str, dtype: str, current: Array, operands: list[Array], flush_subnormals: bool) -> Array:
+    """The values of one memory cell before each lane, and after the last (n + 1)."""
+    values = np.concatenate((current, operands[0]))
+    if op == "cas":
+        return _chain_cas(current, operands)
+    if op in ("inc", "dec"):
+        return _chain_wrapping(op, values)
+    if op in ("and", "or", "xor") or (op in ("min", "max") and values.dtype.kind in "iu" and "16" not in dtype[:4]):
+        return _UFUNCS[op].accumulate(values)
+    if op in ("min", "max") and dtype in ("u16", "s16"):
+        return _UFUNCS[op].accumulate(values)
+    if op == "add" and dtype in ("f32", "f64"):
+        chain = np.add.accumulate(values, dtype=values.dtype)
+        if dtype == "f64":
+            return chain
+        if np.isnan(chain[1:]).any():
+            chain[1:].view(np.uint32)[np.isnan(chain[1:])] = NAN_32
+        tiny = np.finfo(np.float32).tiny
+        if not flush_subnormals or not ((np.abs(values) < tiny) & (values != 0) | (np.abs(chain) < tiny)).any():
+            return chain
+    step = _step(op, dtype, flush_subnormals)
+    chain = values.copy()
+    for lane in range(operands[0].size):
+        chain[lane + 1 : lane + 2] = step(chain[lane : lane + 1], operands[0][lane : lane + 1])
+    return chain
+
+
+def _chain_cas(current: Array, operands: list[Array]) -> Array:
+    new_values, expected = operands[0].tolist(), operands[1].tolist()
+    value = current.tolist()[0]
+    chain = [value]
+    for new, wanted in zip(new_values, expected, strict=True):
+        if value == wanted:
+            value = new
+        chain.append(value)
+    return np.array(chain, current.dtype)
+
+
+def _chain_wrapping(op: str, values: Array) -> Array:
+    value, *limits = values.tolist()
+    chain = [value]
+    for limit in limits:
+        if op == "inc":
+            value = 0 if value >= limit else value + 1
+        else:
+            value = limit if value == 0 or value > limit else value - 1
+        chain.append(value)
+    return np.array(chain, values.dtype)
+
+
+def _step(op: str, dtype: str, flush_subnormals: bool) -> Callable[..., Array]:
+    """One lane's update, vectorised over lanes with distinct addresses."""
+    if op == "exch":
+        return lambda old, operand: operand
+    if op == "cas":
+        return lambda old, operand, compare: np.where(old == compare, operand, old)
+    if op == "inc":
+        return lambda old, limit: np.where(old >= limit, DTYPES[dtype].type(0), old + DTYPES[dtype].type(1))
+    if op == "dec":
+        return lambda old, limit: np.where((old == 0) | (old > limit), limit, old - DTYPES[dtype].type(1))
+    if op == "add" and dtype == "f32":
+        if flush_subnormals:
+            return lambda old, operand: flush(canonical_nan(flush(old) + flush(operand)))
+        return lambda old, operand: canonical_nan(old + operand)
+    if op in ("and", "or", "xor") or (DTYPES[dtype].kind == "f" and op == "add" and dtype != "f16"):
+        return _UFUNCS[op]
+    return lookup(op, (dtype,)).compute

@@ -1,0 +1,329 @@
+"""Bits: logic, shifts, lop3, prmt, counting and finding bits, bit fields."""
+
+# mypy: disable-error-code="no-any-return"
+# NumPy's stubs make arithmetic on arrays Any when the dtype is known at run time only.
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from grader.ptx.isa.modifiers import BITS, DTYPES, Array, Modifiers, Table, make, register
+from grader.ptx.isa.semantics import Lanes, Semantics
+
+SHIFTABLE = (*BITS, "u16", "u32", "u64", "s16", "s32", "s64")
+
+
+def _plain(compute: Callable[..., Lanes], arity: int) -> Callable[[Modifiers], Semantics]:
+    def factory(m: Modifiers) -> Semantics:
+        name = m.type()
+        m.end()
+        return make(" ".join([name] * arity), name, compute)
+
+    return factory
+
+
+def is_zero(a: Array) -> Array:
+    """cnot: 1 where a is 0, else 0."""
+    return (a == 0).astype(a.dtype)
+
+
+def shift(m: Modifiers) -> Semantics:
+    """shl, shr: amounts of the width or more leave 0, or the sign for shr.s*."""
+    name = m.type()
+    m.end()
+    dtype = DTYPES[name]
+    width = dtype.itemsize * 8
+    ufunc = np.left_shift if m.opcode == "shl" else np.right_shift
+
+    # NumPy itself defines shifts by the width or more the same way, so only the amount's dtype
+    # must be made equal to the value's without wrapping round.
+    def compute(a: Array, amount: Array) -> Array:
+        if width == 16:
+            return ufunc(a, np.minimum(amount, np.uint32(16)).astype(dtype))
+        if width == 32:
+            return ufunc(a, amount.view(dtype))
+        return ufunc(a, amount.astype(dtype))
+
+    return make(f"{name} u32", name, compute)
+
+
+def funnel_shift(m: Modifiers) -> Semantics:
+    """shf.{l,r}.{wrap,clamp}.b32 d, a, b, c: shift the pair b:a; `.l` keeps the upper word, `.r` the lower."""
+    direction = m.one_of(("l", "r"))
+    mode = m.one_of(("wrap", "clamp"))
+    m.type(("b32",))
+    m.end()
+    left, clamp = direction == "l", mode == "clamp"
+
+    def compute(low: Array, high: Array, amount: Array) -> Array:
+        count = (np.minimum(amount, np.uint32(32)) if clamp else amount & np.uint32(31)).astype(np.uint64)
+        pair = high.astype(np.uint64) << np.uint64(32) | low
+        shifted = (pair << count) >> np.uint64(32) if left else pair >> count
+        return shifted.astype(np.uint32)
+
+    return make("b32 b32 b32", "b32", compute)
+
+
+_TWO_INPUT: tuple[Callable[[Array, Array], Array], ...] = (
+    # Indexed by truth table: bit 2*b + c of the index is the function's value at (b, c).
+    lambda b, c: np.zeros_like(b & c),
+    lambda b, c: ~(b | c),
+    lambda b, c: ~b & c,
+    lambda b, c: ~b | (b & c & 0),
+    lambda b, c: b & ~c,
+    lambda b, c: ~c | (b & c & 0),
+    lambda b, c: b ^ c,
+    lambda b, c: ~(b & c),
+    lambda b, c: b & c,
+    lambda b, c: ~(b ^ c),
+    lambda b, c: c | (b & c & 0),
+    lambda b, c: ~b | c,
+    lambda b, c: b | (b & c & 0),
+    lambda b, c: b | ~c,
+    lambda b, c: b | c,
+    lambda b, c: ~np.zeros_like(b & c),
+)
+
+
+def logic_3(a: Array, b: Array, c: Array, table: Array) -> Array:
+    """Bit i of the result is bit 4*a_i + 2*b_i + c_i of the 8-bit table (the table is the same for all lanes)."""
+    value = int(table[0])
+    where_one, where_zero = value >> 4 & 15, value & 15
+    if where_one == where_zero:
+        return _TWO_INPUT[where_one](b, c) ^ (a & 0)
+    if where_one == 15 - where_zero:
+        return a ^ _TWO_INPUT[where_zero](b, c)
+    if where_zero == 0:
+        return a & _TWO_INPUT[where_one](b, c)
+    if where_one == 15:
+        return a | _TWO_INPUT[where_zero](b, c)
+    zero = _TWO_INPUT[where_zero](b, c)
+    return zero ^ (a & (zero ^ _TWO_INPUT[where_one](b, c)))
+
+
+def logic_3_factory(m: Modifiers) -> Semantics:
+    """lop3.b32 d, a, b, c, lut and lop3.{or,and}.b32 d|p, a, b, c, lut, q with p = (d != 0) op q."""
+    m.type(("b32",))
+    operation = m.one_of(("or", "and"), default="")
+    m.end(results=2 if operation else 1)
+    if not operation:
+        return make("b32 b32 b32 u32", "b32", logic_3)
+    combine = np.logical_or if operation == "or" else np.logical_and
+
+    def compute(a: Array, b: Array, c: Array, table: Array, q: Array) -> tuple[Array, Array]:
+        result = logic_3(a, b, c, table)
+        return result, combine(result != 0, q)
+
+    return make("b32 b32 b32 u32 pred", "b32 pred", compute)
+
+
+_PRMT_MODES = {
+    # Byte numbers of the result, lowest byte first, by the low two bits of c.
+    "f4e": ((0, 1, 2, 3), (1, 2, 3, 4), (2, 3, 4, 5), (3, 4, 5, 6)),
+    "b4e": ((0, 7, 6, 5), (1, 0, 7, 6), (2, 1, 0, 7), (3, 2, 1, 0)),
+    "rc8": ((0, 0, 0, 0), (1, 1, 1, 1), (2, 2, 2, 2), (3, 3, 3, 3)),
+    "ecl": ((0, 1, 2, 3), (1, 1, 2, 3), (2, 2, 2, 3), (3, 3, 3, 3)),
+    "ecr": ((0, 0, 0, 0), (0, 1, 1, 1), (0, 1, 2, 2), (0, 1, 2, 3)),
+    "rc16": ((0, 1, 0, 1), (2, 3, 2, 3), (0, 1, 0, 1), (2, 3, 2, 3)),
+}
+
+
+def permute(m: Modifiers) -> Semantics:
+    """prmt.b32: pick four of the eight bytes of b:a; in the plain mode a nibble's top bit replicates the sign."""
+    mode = m.one_of(_PRMT_MODES, default="")
+    m.type(("b32",))
+    m.end()
+    selectors = [sum(byte << 4 * i for i, byte in enumerate(row)) for row in _PRMT_MODES.get(mode, ())]
+
+    def compute(a: Array, b: Array, c: Array) -> Array:
+        if selectors:
+            c = np.array(selectors, np.uint32)[c & np.uint32(3)]
+        pair = b.astype(np.uint64) << np.uint64(32) | a
+        result = np.zeros(np.broadcast_shapes(pair.shape, c.shape), np.uint32)
+        for position in range(4):
+            nibble = c >> np.uint32(4 * position)
+            byte = (pair >> ((nibble & np.uint32(7)).astype(np.uint64) << np.uint64(3))).astype(np.uint32)
+            byte = byte & np.uint32(0xFF)
+            replicate = nibble & np.uint32(8)
+            if replicate.any():
+                byte = np.where(replicate != 0, (byte >> np.uint32(7)) * np.uint32(0xFF), byte)
+            result |= byte << np.uint32(8 * position)
+        return result
+
+    return make("b32 b32 b32", "b32", compute)
+
+
+def highest_bit(a: Array) -> Array:
+    """Position of the most significant 1 of an unsigned value, -1 for zero (int64)."""
+    if a.dtype.itemsize < 8:
+        return np.frexp(a.astype(np.float64))[1].astype(np.int64) - 1
+    upper, lower = a >> np.uint64(32), a & np.uint64(0xFFFFFFFF)
+    return np.where(upper != 0, highest_bit(upper.astype(np.uint32)) + 32, highest_bit(lower.astype(np.uint32)))
+
+
+def count_leading_zeros(a: Array) -> Array:
+    """clz: the width for zero."""
+    return (a.dtype.itemsize * 8 - 1 - highest_bit(a)).astype(np.uint32)
+
+
+def find_highest(m: Modifiers) -> Semantics:
+    """bfind: position of the top bit that is not a copy of the sign; `.shiftamt` counts from the top; else all ones."""
+    name = m.type(("u32", "u64", "s32", "s64"))
+    amount = m.flag("shiftamt")
+    m.end()
+    unsigned = DTYPES["u" + name[1:]]
+    last = unsigned.itemsize * 8 - 1
+
+    def compute(a: Array) -> Array:
+        # Complementing negative values makes the top non-sign bit the top 1.
+        bits = (a ^ (a >> a.dtype.type(last))).view(unsigned) if a.dtype.kind == "i" else a
+        position = highest_bit(bits)
+        if amount:
+            position = np.where(position >= 0, last - position, -1)
+        return position.astype(np.uint32)
+
+    return make(name, "u32", compute)
+
+
+def _reversed_bytes() -> Array:
+    return np.packbits(np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)[:, ::-1], axis=1)[:, 0]
+
+
+def reverse_bits(a: Array) -> Array:
+    """brev: bit i goes to width - 1 - i."""
+    size = a.dtype.itemsize
+    reversed_bytes = _reversed_bytes()[np.ascontiguousarray(a).view(np.uint8)].reshape(-1, size)[:, ::-1]
+    return np.ascontiguousarray(reversed_bytes).view(a.dtype).reshape(-1)
+
+
+def _field(name: str) -> tuple[np.dtype[Any], int]:
+    unsigned = DTYPES["u" + name[1:]]
+    return unsigned, unsigned.itemsize * 8
+
+
+def _low_ones(length: Array, dtype: np.dtype[Any]) -> Array:
+    """Masks with `length` ones at the bottom; shifted out completely, the 1 leaves 0 - 1: all ones."""
+    one = dtype.type(1)
+    return (one << length.astype(dtype)) - one
+
+
+def extract_field(m: Modifiers) -> Semantics:
+    """bfe: bits pos…pos+len-1 of a (pos and len are taken modulo 256), sign-extended for s32 and s64.
+
+    The sign is bit min(pos + len - 1, msb) of a; a field of length 0 is 0.
+    """
+    name = m.type(("u32", "u64", "s32", "s64"))
+    m.end()
+    dtype, width = _field(name)
+    signed = DTYPES[name].kind == "i"
+
+    def compute(a: Array, position: Array, length: Array) -> Array:
+        position, length = position & np.uint32(0xFF), length & np.uint32(0xFF)
+        bits = a.view(dtype)
+        ones = _low_ones(length, dtype)
+        result = (bits >> position.astype(dtype)) & ones
+        if signed:
+            sign_bit = np.minimum(position + length - np.uint32(1), np.uint32(width - 1)).astype(dtype)
+            negative = (bits >> sign_bit & dtype.type(1)) != 0
+            present = np.maximum(np.int64(width) - position, 0)
+            # Bits past the msb read as the sign as well, so extension starts where the real bits end.
+            kept = _low_ones(np.minimum(length.astype(np.int64), present), dtype)
+            result = np.where(negative & (length != 0), result | ~kept, result)
+        return result.view(DTYPES[name])
+
+    return make(f"{name} u32 u32", name, compute)
+
+
+def insert_field(m: Modifiers) -> Semantics:
+    """bfi d, a, b, pos, len: b with the low len bits of a at pos (both modulo 256; bits past the msb are lost)."""
+    name = m.type(("b32", "b64"))
+    m.end()
+    dtype, _ = _field(name)
+
+    def compute(a: Array, b: Array, position: Array, length: Array) -> Array:
+        position, length = (position & np.uint32(0xFF)).astype(dtype), length & np.uint32(0xFF)
+        mask = _low_ones(length, dtype) << position
+        return (b & ~mask) | (a << position & mask)
+
+    return make(f"{name} {name} u32 u32", name, compute)
+
+
+def bit_mask(m: Modifiers) -> Semantics:
+    """bmsk.{clamp,wrap}.b32: `width` ones starting at bit `position`."""
+    mode = m.one_of(("clamp", "wrap"))
+    m.type(("b32",))
+    m.end()
+    dtype = DTYPES["b32"]
+
+    def compute(position: Array, length: Array) -> Array:
+        if mode == "wrap":
+            position, length = position & np.uint32(31), length & np.uint32(31)
+        return _low_ones(length, dtype) << position
+
+    return make("u32 u32", "b32", compute)
+
+
+def extend(m: Modifiers) -> Semantics:
+    """szext.{clamp,wrap}: keep the low n bits, sign- or zero-extended; n = 0 gives 0."""
+    mode = m.one_of(("clamp", "wrap"))
+    name = m.type(("u32", "s32"))
+    m.end()
+    dtype = DTYPES[name]
+
+    def compute(a: Array, length: Array) -> Array:
+        count = np.minimum(length, np.uint32(32)) if mode == "clamp" else length & np.uint32(31)
+        unused = (np.uint32(32) - count).view(dtype)
+        # An unused count of 32 shifts everything out and the sign bit after it is 0.
+        return (a << unused) >> unused
+
+    return make(f"{name} u32", name, compute)
+
+
+def find_nth_set(mask: Array, base: Array, offset: Array) -> Array:
+    """fns: the |offset|-th set bit of mask from bit `base` (upwards for offset > 0), else 0xffffffff."""
+    mask, base, offset = (x.astype(np.int64) for x in np.broadcast_arrays(mask, base, offset))
+    found = np.full(mask.shape, 0xFFFFFFFF, np.int64)
+    seen = np.zeros(mask.shape, np.int64)
+    wanted = np.where(offset == 0, 1, np.abs(offset))
+    direction = np.where(offset < 0, -1, 1)
+    for step in range(32):
+        bit = base + direction * step
+        inside = (bit >= 0) & (bit < 32) & ((offset != 0) | (step == 0))
+        is_set = inside & ((mask >> np.clip(bit, 0, 31) & 1) != 0)
+        seen += is_set
+        found = np.where(is_set & (seen == wanted), bit, found)
+    return found.astype(np.uint32)
+
+
+def _fixed(inputs: str, outputs: str, compute: Callable[..., Lanes]) -> Callable[[Modifiers], Semantics]:
+    def factory(m: Modifiers) -> Semantics:
+        m.type()
+        m.end()
+        return make(inputs, outputs, compute)
+
+    return factory
+
+
+TABLE: Table = {}
+register(TABLE, "and", (*BITS, "pred"), _plain(np.bitwise_and, 2))
+register(TABLE, "or", (*BITS, "pred"), _plain(np.bitwise_or, 2))
+register(TABLE, "xor", (*BITS, "pred"), _plain(np.bitwise_xor, 2))
+register(TABLE, "not", (*BITS, "pred"), _plain(np.invert, 1))
+register(TABLE, "cnot", BITS, _plain(is_zero, 1))
+register(TABLE, "shl shr", SHIFTABLE, shift)
+register(TABLE, "shf", ("b32",), funnel_shift)
+register(TABLE, "lop3", ("b32",), logic_3_factory)
+register(TABLE, "prmt", ("b32",), permute)
+register(TABLE, "bfind", ("u32", "u64", "s32", "s64"), find_highest)
+register(TABLE, "brev", ("b32", "b64"), _plain(reverse_bits, 1))
+register(TABLE, "bfe", ("u32", "u64", "s32", "s64"), extract_field)
+register(TABLE, "bfi", ("b32", "b64"), insert_field)
+register(TABLE, "bmsk", ("b32",), bit_mask)
+register(TABLE, "szext", ("u32", "s32"), extend)
+register(TABLE, "fns", ("b32",), _fixed("b32 b32 s32", "b32", find_nth_set))
+for _bits in ("b32", "b64"):
+    register(TABLE, "popc", (_bits,), _fixed(_bits, "u32", lambda a: np.bitwise_count(a).astype(np.uint32)))
+    register(TABLE, "clz", (_bits,), _fixed(_bits, "u32", count_leading_zeros))

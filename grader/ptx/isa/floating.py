@@ -1,0 +1,305 @@
+"""float32 and float64 arithmetic, correctly rounded: add, sub, mul, fma, mad, div, sqrt, rcp, abs, neg, min, max,
+copysign, testp.
+
+NaN results are the GPU's: 0x7fffffff for float32.  float64 operations keep a NaN operand's payload (made
+quiet) as x86 does; see `docs` of the package for what was compared with hardware.
+"""
+
+# mypy: disable-error-code="no-any-return"
+# NumPy's stubs make arithmetic on arrays Any when the dtype is known at run time only.
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from math import isqrt
+
+import numpy as np
+
+from grader.ptx.isa.fma import fma_f32, fma_f32_directed, fma_f64, round_fraction
+from grader.ptx.isa.modifiers import FLOATS, ROUNDINGS, Array, Modifiers, Table, make, register
+from grader.ptx.isa.rounding import (
+    NAN_32,
+    canonical_nan,
+    float64_to_float32,
+    flush,
+    saturate,
+    step_directed,
+)
+from grader.ptx.isa.semantics import Semantics
+
+Compute = Callable[..., Array]
+
+ONE_32 = np.ones(1, np.float32)
+ONE_64 = np.ones(1, np.float64)
+
+
+def with_flags(compute: Compute, ftz: bool, sat: bool) -> Compute:
+    """Flush float32 subnormals going in and coming out (.ftz), clamp the result to [0, 1] (.sat)."""
+    if not (ftz or sat):
+        return compute
+
+    def wrapped(*operands: Array) -> Array:
+        if ftz:
+            operands = tuple(flush(x) if x.dtype == np.float32 else x for x in operands)
+        result = compute(*operands)
+        if ftz:
+            result = flush(result)
+        return saturate(result) if sat else result
+
+    return wrapped
+
+
+def build(m: Modifiers, name: str, arity: int, compute: Compute, ftz: bool = False, sat: bool = False) -> Semantics:
+    """Check that nothing is left of the modifiers and wrap `compute`."""
+    m.end()
+    return make(" ".join([name] * arity), name, with_flags(compute, ftz, sat))
+
+
+def _flags(m: Modifiers, name: str, saturating: bool = True) -> tuple[bool, bool]:
+    return (name == "f32" and m.flag("ftz")), (name == "f32" and saturating and m.flag("sat"))
+
+
+def _canonical(ufunc: Callable[..., Array]) -> Compute:
+    return lambda *operands: canonical_nan(ufunc(*operands))
+
+
+def _sum(name: str, rounding: str, negate: bool) -> Compute:
+    ufunc = np.subtract if negate else np.add
+    if rounding == "rn":
+        return _canonical(ufunc) if name == "f32" else ufunc
+    fused = _fused(name, rounding)
+    one = ONE_32 if name == "f32" else ONE_64
+    return (lambda a, b: fused(a, one, -b)) if negate else (lambda a, b: fused(a, one, b))
+
+
+def _product(name: str, rounding: str) -> Compute:
+    if rounding == "rn":
+        return _canonical(np.multiply) if name == "f32" else np.multiply
+    if name == "f32":
+        return lambda a, b: float64_to_float32(a.astype(np.float64) * b, rounding)
+    # Adding a zero of the product's sign keeps an exact zero's sign.
+    return lambda a, b: fma_f64(a, b, np.copysign(0.0, a * b), rounding)
+
+
+def _fused(name: str, rounding: str) -> Compute:
+    if name == "f64":
+        return lambda a, b, c: fma_f64(a, b, c, rounding)
+    return fma_f32 if rounding == "rn" else lambda a, b, c: fma_f32_directed(a, b, c, rounding)
+
+
+def add_or_subtract(m: Modifiers) -> Semantics:
+    """add, sub."""
+    name = m.type()
+    rounding = m.one_of(ROUNDINGS, default="rn")
+    ftz, sat = _flags(m, name)
+    return build(m, name, 2, _sum(name, rounding, m.opcode == "sub"), ftz, sat)
+
+
+def multiply(m: Modifiers) -> Semantics:
+    """mul."""
+    name = m.type()
+    rounding = m.one_of(ROUNDINGS, default="rn")
+    ftz, sat = _flags(m, name)
+    return build(m, name, 2, _product(name, rounding), ftz, sat)
+
+
+def fused(m: Modifiers) -> Semantics:
+    """fma, and mad, which is the same from compute capability 2.0 on."""
+    name = m.type()
+    rounding = m.one_of(ROUNDINGS)
+    ftz, sat = _flags(m, name)
+    return build(m, name, 3, _fused(name, rounding), ftz, sat)
+
+
+def divide_f32(a: Array, b: Array, rounding: str) -> Array:
+    """Correctly rounded quotient; the candidate times the divisor is exact in float64, so its side is known."""
+    quotient: Array = a / b
+    if rounding != "rn":
+        back, exact = quotient.astype(np.float64) * b, a.astype(np.float64)
+        flip = np.signbit(b)
+        finite = np.isfinite(a) & np.isfinite(b) & (b != 0)
+        above, below = (back > exact) & finite, (back < exact) & finite
+        quotient = step_directed(quotient, np.where(flip, below, above), np.where(flip, above, below), rounding)
+    return canonical_nan(quotient)
+
+
+def root_f32(a: Array, rounding: str) -> Array:
+    """Correctly rounded square root, the side of the candidate found the same way."""
+    root: Array = np.sqrt(a)
+    if rounding != "rn":
+        back = root.astype(np.float64) * root
+        root = step_directed(root, back > a, back < a, rounding)
+    return canonical_nan(root)
+
+
+def _one_by_one(nearest: Compute, exact: Callable[..., Fraction], rounding: str) -> Compute:
+    """Directed rounding of a float64 operation lane by lane: rare in practice, so exactness is all that counts."""
+
+    def compute(*operands: Array) -> Array:
+        result = nearest(*operands)
+        columns = np.broadcast_arrays(result, *operands)
+        result = np.array(columns[0])
+        finite = np.logical_and.reduce([np.isfinite(x) & (x != 0) for x in columns[1:]]) & ~np.isnan(result)
+        for lane in np.flatnonzero(finite):
+            result[lane] = round_fraction(exact(*(Fraction(float(x[lane])) for x in columns[1:])), rounding)
+        return result
+
+    return compute
+
+
+def _root_bounds(value: Fraction) -> Fraction:
+    """A rational on the same side of every float64 and half-way point as the square root (equal if rational)."""
+    scale = 2 ** (4 * 64 + 2 * max(0, value.denominator.bit_length() - value.numerator.bit_length()))
+    scale = 2 ** (2 * (scale.bit_length() // 2))
+    units = value * scale * scale
+    whole = isqrt(units.numerator // units.denominator)
+    exact = whole * whole == units
+    return Fraction(whole if exact else 2 * whole + 1, scale if exact else 2 * scale)
+
+
+def divide(m: Modifiers) -> Semantics:
+    """div.{rn,rz,rm,rp}, div.full and div.approx (both within 2 ulp)."""
+    name = m.type()
+    rounding = m.one_of((*ROUNDINGS, "full", "approx") if name == "f32" else ROUNDINGS)
+    ftz, _ = _flags(m, name, saturating=False)
+    if name == "f32":
+        if rounding == "approx":
+            return build(m, name, 2, divide_approximately, ftz)
+        nearest = "rn" if rounding == "full" else rounding
+        return build(m, name, 2, lambda a, b: divide_f32(a, b, nearest), ftz)
+    if rounding == "rn":
+        return build(m, name, 2, np.divide)
+    return build(m, name, 2, _one_by_one(np.divide, lambda a, b: a / b, rounding))
+
+
+def divide_approximately(a: Array, b: Array) -> Array:
+    """div.approx: a * (1 / b), so 2**126 < |b| < 2**128 gives 0 (NaN for infinite a), as PTX ISA says."""
+    quotient = divide_f32(a, b, "rn")
+    huge = (np.abs(b) > np.float32(2.0**126)) & np.isfinite(b)
+    if huge.any():
+        zero = np.copysign(np.float32(0), quotient)
+        quotient = np.where(huge, np.where(np.isfinite(a), zero, NAN_32.view(np.float32)), quotient)
+    return canonical_nan(quotient)
+
+
+def root(m: Modifiers) -> Semantics:
+    """sqrt.{rn,rz,rm,rp}; sqrt.approx is given the correctly rounded value too."""
+    name = m.type()
+    rounding = m.one_of((*ROUNDINGS, "approx") if name == "f32" else ROUNDINGS)
+    ftz, _ = _flags(m, name, saturating=False)
+    if name == "f32":
+        return build(m, name, 1, lambda a: root_f32(a, "rn" if rounding == "approx" else rounding), ftz)
+    if rounding == "rn":
+        return build(m, name, 1, np.sqrt)
+    return build(m, name, 1, _one_by_one(np.sqrt, _root_bounds, rounding))
+
+
+def reciprocal(m: Modifiers) -> Semantics:
+    """rcp.{rn,rz,rm,rp}; rcp.approx.f32 is given the correctly rounded value; rcp.approx.ftz.f64 keeps 20 bits."""
+    name = m.type()
+    rounding = m.one_of((*ROUNDINGS, "approx"))
+    if name == "f32":
+        ftz, _ = _flags(m, name, saturating=False)
+        nearest = "rn" if rounding == "approx" else rounding
+        return build(m, name, 1, lambda a: divide_f32(ONE_32, a, nearest), ftz)
+    if rounding == "approx":
+        if not m.flag("ftz"):
+            raise m.fail("needs .ftz")
+        return build(m, name, 1, lambda a: upper_word(lambda x: 1.0 / x, a))
+    if rounding == "rn":
+        return build(m, name, 1, lambda a: ONE_64 / a)
+    return build(m, name, 1, _one_by_one(lambda a: ONE_64 / a, lambda a: 1 / a, rounding))
+
+
+def upper_word(function: Compute, a: Array) -> Array:
+    """A float64 function of the operand's upper 32 bits, with the result's lower 32 bits 0, subnormals flushed.
+
+    PTX ISA, rcp.approx.ftz.f64: sign, exponent and 20 bits of the fraction are computed from the same part of
+    the input.
+    """
+    mask = np.int64(-(2**32))
+    tiny = np.float64(2.0**-1022)
+    kept = (a.view(np.int64) & mask).view(np.float64)
+    kept = np.where(np.abs(kept) < tiny, np.copysign(0.0, kept), kept)
+    result = (function(kept).view(np.int64) & mask).view(np.float64)
+    return np.where(np.abs(result) < tiny, np.copysign(0.0, result), result)
+
+
+def minimum_or_maximum(m: Modifiers) -> Semantics:
+    """min, max: a NaN loses to a number unless `.NaN`; -0 < +0; `.xorsign.abs` compares magnitudes."""
+    name = m.type()
+    ftz, _ = _flags(m, name, saturating=False)
+    propagate = name == "f32" and m.flag("NaN")
+    xor_sign = name == "f32" and m.flag("xorsign")
+    if xor_sign and not m.flag("abs"):
+        raise m.fail("needs .abs")
+    smaller = m.opcode == "min"
+
+    def compute(a: Array, b: Array) -> Array:
+        if xor_sign:
+            magnitude = select(np.abs(a), np.abs(b), smaller, propagate)
+            return canonical_nan(np.copysign(magnitude, np.copysign(ONE_32, a) * np.copysign(ONE_32, b)))
+        return select(a, b, smaller, propagate)
+
+    return build(m, name, 2, compute, ftz)
+
+
+def select(a: Array, b: Array, smaller: bool, propagate_nan: bool) -> Array:
+    """The smaller or larger of two floats of any width, by the rules of PTX's min and max."""
+    if propagate_nan:
+        result = np.minimum(a, b) if smaller else np.maximum(a, b)
+    else:
+        result = np.fmin(a, b) if smaller else np.fmax(a, b)
+    bits = np.dtype(f"u{a.dtype.itemsize}")
+    a_bits, b_bits = a.view(bits), b.view(bits)
+    # Equal values with different bits can only be +0 and -0, which NumPy takes for the same.
+    zeros = (a == b) & (a_bits != b_bits)
+    if zeros.any():
+        chosen = a_bits | b_bits if smaller else a_bits & b_bits
+        result = np.where(zeros, chosen, result.view(bits)).view(a.dtype)
+    return canonical_nan(result) if a.dtype == np.float32 else result
+
+
+def sign_operation(m: Modifiers) -> Semantics:
+    """abs, neg: only the sign bit changes, of NaNs too."""
+    name = m.type()
+    ftz, _ = _flags(m, name, saturating=False)
+    return build(m, name, 1, np.abs if m.opcode == "abs" else np.negative, ftz)
+
+
+def copy_sign(m: Modifiers) -> Semantics:
+    """copysign d, a, b: the magnitude of b with the sign of a."""
+    name = m.type()
+    return build(m, name, 2, lambda a, b: np.copysign(b, a))
+
+
+_TESTS: dict[str, Callable[[Array], Array]] = {
+    "finite": np.isfinite,
+    "infinite": np.isinf,
+    "number": lambda a: ~np.isnan(a),
+    "notanumber": np.isnan,
+    "normal": lambda a: np.isfinite(a) & ((a == 0) | (np.abs(a) >= np.finfo(a.dtype).tiny)),
+    "subnormal": lambda a: (a != 0) & (np.abs(a) < np.finfo(a.dtype).tiny),
+}
+
+
+def test_property(m: Modifiers) -> Semantics:
+    """testp; PTX counts zeros as normal."""
+    name = m.type()
+    test = _TESTS[m.one_of(_TESTS)]
+    m.end()
+    return make(name, "pred", test)
+
+
+TABLE: Table = {}
+register(TABLE, "add sub", FLOATS, add_or_subtract)
+register(TABLE, "mul", FLOATS, multiply)
+register(TABLE, "fma mad", FLOATS, fused)
+register(TABLE, "div", FLOATS, divide)
+register(TABLE, "sqrt", FLOATS, root)
+register(TABLE, "rcp", FLOATS, reciprocal)
+register(TABLE, "min max", FLOATS, minimum_or_maximum)
+register(TABLE, "abs neg", FLOATS, sign_operation)
+register(TABLE, "copysign", FLOATS, copy_sign)
+register(TABLE, "testp", FLOATS, test_property)

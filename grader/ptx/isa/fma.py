@@ -1,0 +1,134 @@
+"""Fused multiply-add with a single rounding, for float32 and float64, in NumPy, which has none."""
+
+# mypy: disable-error-code="no-any-return"
+# NumPy's stubs make arithmetic on arrays Any when the dtype is known at run time only.
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from grader.ptx.isa.modifiers import Array
+from grader.ptx.isa.rounding import canonical_nan, float64_to_float32, step_directed, to_odd, two_sum
+
+_TIE = np.int64(np.iinfo(np.int64).min)
+_SMALLEST_NORMAL = np.uint32(0x01000000)
+_ZERO_KEY = np.uint32(0xFF000000)
+_INFINITY_KEY = np.uint32(0xFE000000)
+
+
+def fma_f32(a: Array, b: Array, c: Array) -> Array:
+    """a * b + c rounded once to nearest even.
+
+    The product of two float32 is exact in float64 and their sum is rounded to 53 bits there; rounding that
+    again to 24 bits goes wrong only if the 53 bits lie exactly half-way between two float32 (low 29 bits
+    10…0), or if the result is subnormal and has another half-way point.  Both are looked for with one pass
+    each, and only such lanes are done again by way of rounding to odd.
+    """
+    total = a.astype(np.float64) * b
+    total = total + c
+    result: Array = total.astype(np.float32)
+    # Shifted left by 35 the low 29 bits are on top: 10…0 then is the least int64.
+    low = total.view(np.int64) << 35
+    tie = np.minimum.reduce(low) == _TIE
+    # Exponent and fraction, less the smallest normal number: subnormals and zeros wrap round to the top.
+    key = result.view(np.uint32) << 1
+    key -= _SMALLEST_NORMAL
+    top = np.maximum.reduce(key)
+    if tie or top > _ZERO_KEY:
+        doubtful = np.flatnonzero((low == _TIE) | (key > _ZERO_KEY))
+        x, y, z = (_pick(operand, doubtful).astype(np.float64) for operand in (a, b, c))
+        value, error = two_sum(x * y, z)
+        result[doubtful] = to_odd(value, error).astype(np.float32)
+    return canonical_nan(result) if top > _INFINITY_KEY else result
+
+
+def _pick(operand: Array, lanes: Array) -> Array:
+    return operand if operand.size == 1 else operand[lanes]
+
+
+def fma_f32_directed(a: Array, b: Array, c: Array, rounding: str) -> Array:
+    """a * b + c rounded once toward zero (rz), down (rm) or up (rp)."""
+    product, addend = a.astype(np.float64) * b, c.astype(np.float64)
+    value, error = two_sum(product, addend)
+    result = float64_to_float32(to_odd(value, error), rounding)
+    if rounding == "rm":
+        # IEEE 754, 6.3: an exact zero sum of operands with opposite signs is -0 when rounding down.
+        cancelled = (value == 0) & (np.signbit(product) != np.signbit(addend))
+        result = np.where(cancelled, np.float32(-0.0), result)
+    return result
+
+
+_SPLITTER = float(2**27 + 1)
+
+
+def two_product(a: Array, b: Array) -> tuple[Array, Array]:
+    """a * b rounded and the rounding error, exactly (Veltkamp, Dekker), if neither over- nor underflows."""
+    product = a * b
+    a_high = a * _SPLITTER
+    a_high = a_high - (a_high - a)
+    b_high = b * _SPLITTER
+    b_high = b_high - (b_high - b)
+    a_low, b_low = a - a_high, b - b_high
+    return product, ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
+
+
+def fma_f64(a: Array, b: Array, c: Array, rounding: str = "rn") -> Array:
+    """a * b + c in float64, rounded once (Boldo and Melquiond, algorithm Fma with rounding to odd)."""
+    a, b, c = np.broadcast_arrays(a, b, c)
+    product, product_error = two_product(a, b)
+    low, low_error = two_sum(c, product_error)
+    high, high_error = two_sum(product, low)
+    result, residue = two_sum(high, to_odd(*two_sum(low_error, high_error)))
+    if rounding != "rn":
+        result = step_directed(result, residue < 0, residue > 0, rounding)
+    # The error-free steps need room for 2 * 53 bits below and a few binades above every operand.
+    safe = _in_safe_range(a) & _in_safe_range(b) & _in_safe_range(product) & (_in_safe_range(c) | (c == 0))
+    if not safe.all():
+        _repair(result, np.flatnonzero(~safe), (a, b, c), rounding)
+    if rounding == "rm":
+        # IEEE 754, 6.3: an exact zero sum of operands with opposite signs is -0 when rounding down.
+        opposite = (np.signbit(a) ^ np.signbit(b)) != np.signbit(c)
+        result[(result == 0) & opposite] = -0.0
+    return result
+
+
+def _in_safe_range(value: Array) -> Array:
+    magnitude = np.abs(value)
+    return (magnitude > 2.0**-800) & (magnitude < 2.0**960)
+
+
+def _repair(result: Array, lanes: Array, operands: tuple[Array, ...], rounding: str) -> None:
+    a, b, c = (operand[lanes] for operand in operands)
+    plain = a * b + c
+    exact = (a == 0) | (b == 0) | ~np.isfinite(a) | ~np.isfinite(b) | ~np.isfinite(c)
+    if rounding == "rn":
+        exact |= c == 0
+    for i in np.flatnonzero(~exact):
+        value = Fraction(float(a[i])) * Fraction(float(b[i])) + Fraction(float(c[i]))
+        plain[i] = round_fraction(value, rounding)
+    result[lanes] = plain
+
+
+def round_fraction(exact: Fraction, rounding: str) -> float:
+    """An exact value rounded to float64; for the few lanes where no vectorised way is exact."""
+    if exact == 0:
+        return 0.0
+    magnitude = abs(exact)
+    exponent = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()
+    if magnitude < Fraction(2) ** exponent:
+        exponent -= 1
+    ulp = Fraction(2) ** (max(exponent, -1022) - 52)
+    units, rest = divmod(magnitude, ulp)
+    up = {"rz": False, "rm": exact < 0, "rp": exact > 0}.get(rounding)
+    if up is None:
+        up = rest * 2 > ulp or (rest * 2 == ulp and units % 2 == 1)
+    units += 1 if rest and up else 0
+    value = units * ulp
+    if value > Fraction(float(np.finfo(np.float64).max)):
+        away = up if rounding != "rn" else True
+        result = float("inf") if away else float(np.finfo(np.float64).max)
+    else:
+        result = float(value)
+    return -result if exact < 0 else result

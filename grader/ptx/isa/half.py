@@ -1,0 +1,194 @@
+"""f16, bf16 and their packed pairs: computed exactly in float64, rounded once.
+
+f16 travels as float16, bf16 and the pairs as bit patterns; a pair's lower half is its first element.
+"""
+
+# mypy: disable-error-code="no-any-return"
+# NumPy's stubs make arithmetic on arrays Any when the dtype is known at run time only.
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from grader.ptx.isa.approximate import FUNCTIONS
+from grader.ptx.isa.compare import COMBINATIONS, FLOAT_COMPARISONS
+from grader.ptx.isa.convert import narrow, widen
+from grader.ptx.isa.floating import select
+from grader.ptx.isa.modifiers import DTYPES, HALVES, Array, Modifiers, Table, make, register
+from grader.ptx.isa.rounding import saturate, to_odd, two_sum
+from grader.ptx.isa.semantics import Semantics
+
+Exact = Callable[..., Array]
+
+LEAST_NORMAL = {"f16": 2.0**-14, "bf16": 2.0**-126}
+
+
+def flush_to_zero(value: Array, half: str) -> Array:
+    """Zero of the same sign for values below the half type's normal range."""
+    return np.where(np.abs(value) < LEAST_NORMAL[half], np.copysign(0.0, value), value)
+
+
+def elements(operand: Array, name: str) -> Array:
+    """The float64 values of an operand: shape (n,), or (n, 2) with the lower half first for a pair."""
+    half = name.removesuffix("x2")
+    if half != name:
+        operand = np.ascontiguousarray(operand).view(DTYPES[half]).reshape(-1, 2)
+    return widen(half)(operand)
+
+
+def combined(values: Array, name: str) -> Array:
+    """Inverse of `elements`, rounding to nearest even."""
+    half = name.removesuffix("x2")
+    rounded = np.ascontiguousarray(narrow(half, "rn")(values))
+    return rounded.view(np.uint32).reshape(-1) if half != name else rounded
+
+
+def _lift(m: Modifiers, name: str, arity: int, function: Exact, ftz: bool, sat: bool, relu: bool) -> Semantics:
+    m.end()
+    half = name.removesuffix("x2")
+
+    def compute(*operands: Array) -> Array:
+        values = [elements(x, name) for x in operands]
+        if ftz:
+            values = [flush_to_zero(x, half) for x in values]
+        result = function(*values)
+        if sat:
+            result = saturate(result)
+        if relu:
+            # Adding +0 turns a -0 that the maximum let through into +0.
+            result = np.maximum(result, 0.0) + 0.0
+        packed = combined(result, name)
+        return combined(flush_to_zero(elements(packed, name), half), name) if ftz else packed
+
+    return make(" ".join([name] * arity), name, compute)
+
+
+def _sum(a: Array, b: Array) -> Array:
+    return to_odd(*two_sum(a, b))
+
+
+_ARITHMETIC: dict[str, tuple[int, Exact]] = {
+    # Products of two 11-bit significands are exact in float64; sums are rounded to odd.
+    "add": (2, _sum),
+    "sub": (2, lambda a, b: _sum(a, -b)),
+    "mul": (2, np.multiply),
+    "fma": (3, lambda a, b, c: _sum(a * b, c)),
+}
+
+
+def arithmetic(m: Modifiers) -> Semantics:
+    """add, sub, mul, fma with .rn (the default), .ftz, .sat; fma also with .relu."""
+    name = m.type()
+    m.flag("rn")
+    arity, function = _ARITHMETIC[m.opcode]
+    ftz = name.startswith("f16") and m.flag("ftz")
+    return _lift(m, name, arity, function, ftz, m.flag("sat"), m.opcode == "fma" and m.flag("relu"))
+
+
+def minimum_or_maximum(m: Modifiers) -> Semantics:
+    """min, max: rules as for float32."""
+    name = m.type()
+    ftz = name.startswith("f16") and m.flag("ftz")
+    propagate, xor_sign = m.flag("NaN"), m.flag("xorsign")
+    if xor_sign and not m.flag("abs"):
+        raise m.fail("needs .abs")
+    smaller = m.opcode == "min"
+
+    def function(a: Array, b: Array) -> Array:
+        if xor_sign:
+            sign = np.copysign(1.0, a) * np.copysign(1.0, b)
+            return np.copysign(select(np.abs(a), np.abs(b), smaller, propagate), sign)
+        return select(a, b, smaller, propagate)
+
+    return _lift(m, name, 2, function, ftz, False, False)
+
+
+def sign_operation(m: Modifiers) -> Semantics:
+    """abs, neg: the sign bit of each half; with .ftz subnormals become zero as well."""
+    name = m.type()
+    if name.startswith("f16") and m.flag("ftz"):
+        return _lift(m, name, 1, np.abs if m.opcode == "abs" else np.negative, True, False, False)
+    m.end()
+    bits = np.dtype("u4" if name.endswith("x2") else "u2")
+    sign = bits.type(0x80008000 if name.endswith("x2") else 0x8000)
+    dtype = DTYPES[name]
+    if m.opcode == "abs":
+        return make(name, name, lambda a: (a.view(bits) & ~sign).view(dtype))
+    return make(name, name, lambda a: (a.view(bits) ^ sign).view(dtype))
+
+
+def approximate(m: Modifiers) -> Semantics:
+    """ex2.approx, tanh.approx: the float64 function rounded once."""
+    name = m.type()
+    m.one_of(("approx",))
+    ftz = m.opcode == "ex2" and name.startswith("bf16")
+    if ftz and not m.flag("ftz"):
+        raise m.fail("needs .ftz")
+    return _lift(m, name, 1, FUNCTIONS[m.opcode], ftz, False, False)
+
+
+def _comparison(m: Modifiers, name: str) -> Callable[[Array, Array], Array]:
+    compare = FLOAT_COMPARISONS[m.one_of(FLOAT_COMPARISONS)]
+    half = name.removesuffix("x2")
+    if half == "f16" and m.flag("ftz"):
+        return lambda a, b: compare(flush_to_zero(elements(a, name), half), flush_to_zero(elements(b, name), half))
+    return lambda a, b: compare(elements(a, name), elements(b, name))
+
+
+def set_predicate(m: Modifiers) -> Semantics:
+    """setp: for pairs p|q are the lower and the upper comparison, else q is the opposite of p, both combined with c."""
+    name = m.type()
+    pair = name.endswith("x2")
+    compare = _comparison(m, name)
+    combination = m.one_of(COMBINATIONS, default="")
+    combine = COMBINATIONS.get(combination)
+    m.end(results=2)
+
+    def compute(a: Array, b: Array, *c: Array) -> Array | tuple[Array, Array]:
+        holds = compare(a, b)
+        first, second = (holds[:, 0], holds[:, 1]) if pair else (holds, ~holds)
+        if combine:
+            first, second = combine(first, c[0]), combine(second, c[0])
+        return (first, second) if m.results == 2 else first
+
+    inputs = f"{name} {name} pred" if combination else f"{name} {name}"
+    return make(inputs, " ".join(["pred"] * m.results), compute)
+
+
+def set_value(m: Modifiers) -> Semantics:
+    """set: 1.0 in the half's own type, or all ones in an integer (of 16 bits for each half of a pair)."""
+    name = m.type()
+    pair = name.endswith("x2")
+    allowed = (name,) if pair and name == "f16x2" else ("u16", "s16", "u32", "s32", "f16", "bf16", name)
+    result = m.type(allowed)
+    compare = _comparison(m, name)
+    combination = m.one_of(COMBINATIONS, default="")
+    combine = COMBINATIONS.get(combination)
+    m.end()
+    dtype = DTYPES[result]
+
+    def compute(a: Array, b: Array, *c: Array) -> Array:
+        holds = compare(a, b)
+        if combine:
+            holds = combine(holds, c[0][:, None] if pair else c[0])
+        if pair and result == name:
+            return combined(holds.astype(np.float64), name)
+        if pair:
+            words = np.where(holds, np.uint16(0xFFFF), np.uint16(0))
+            return np.ascontiguousarray(words).view(dtype).reshape(-1)
+        if result in HALVES:
+            return combined(holds.astype(np.float64), result)
+        return -holds.astype(dtype)
+
+    return make(f"{name} {name} pred" if combination else f"{name} {name}", result, compute)
+
+
+TABLE: Table = {}
+register(TABLE, "add sub mul fma", HALVES, arithmetic)
+register(TABLE, "min max", HALVES, minimum_or_maximum)
+register(TABLE, "abs neg", HALVES, sign_operation)
+register(TABLE, "ex2 tanh", HALVES, approximate)
+register(TABLE, "setp", HALVES, set_predicate)
+register(TABLE, "set", HALVES, set_value)
