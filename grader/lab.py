@@ -121,5 +121,16 @@ class Lab:
     """By backend: "emulator", "gpu"."""
     tolerance: Tolerance
     oracle: Path
-    """A Python file with `inputs(sizes, rng) -> dict[str, ndarray]` and `expected(inputs, sizes) -> dict[str, ndarray]`."""
+    """A Python file: `inputs(sizes, rng)` and `expected(inputs, sizes)`, each a dict of arrays by parameter name."""
     seed: int
+    equal_sizes: tuple[str, ...] = ()
+    """Sizes that a kernel which does not take all of them may take to be equal (a square matrix)."""
+
+    def parameter(self, name: str) -> Parameter:
+        """The parameter of that name.  KeyError when there is none."""
+        return next(p for p in self.parameters if p.name == name)
+
+    @property
+    def size_names(self) -> tuple[str, ...]:
+        """Names of the size parameters, in the file's order."""
+        return tuple(p.name for p in self.parameters if p.kind == "size")

@@ -108,6 +108,7 @@ class LineCounters(Record, frozen=True):
 
     wavefronts, ways: shared memory only (ways: the worst request's wavefronts over the least it could take).
     sectors: global memory only, 32 bytes each.  ideal: the fewest wavefronts or sectors these bytes need.
+    lanes: thread accesses, summed over requests.
     lane_words: the 32-bit word of shared memory that each of the 32 lanes addresses in the worst request,
     null for a lane that takes no part, [] where not recorded; bank = word mod 32.
     """
@@ -122,6 +123,7 @@ class LineCounters(Record, frozen=True):
     ideal: int = 0
     ways: int = 1
     unique_bytes: int = 0
+    lanes: int = 0
     lane_words: list[int | None] = []
 
 

@@ -1,0 +1,96 @@
+"""`coalescing`: a warp's accesses to global memory fall into as few 32-byte sectors as their bytes need."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from grader.checks.base import CheckKind, Settings, Verdict, failed, not_measured, passed
+from grader.evidence import Evidence
+from grader.i18n import _
+from grader.result import Counters, LineCounters
+
+TOLERANCE = 1e-9
+"""Ratios are quotients of integers; this only absorbs the rounding of the quotient."""
+
+
+class Part(Settings, frozen=True):
+    """With at most `ratio` times the least possible sectors, `share` of the points."""
+
+    ratio: float
+    share: float
+
+
+class CoalescingSettings(Settings, frozen=True):
+    """Settings.
+
+    max_ratio: sectors over the fewest possible, for all points.
+    sides: "both" loads and stores must keep it, or "either" (one side of a plain transposition cannot).
+    partial: what a worse ratio still earns.
+    """
+
+    max_ratio: float = 1.0
+    sides: Literal["both", "either"] = "both"
+    partial: tuple[Part, ...] = ()
+
+
+def judge(evidence: Evidence, settings: CoalescingSettings) -> Verdict:
+    """Compare sectors per request with the ideal, side by side; name the worst line."""
+    counters = evidence.counters
+    if counters is None:
+        return not_measured(evidence.unmeasured.get("counters", _("Memory accesses were not counted.")))
+    loads, stores = ratio(counters, "load"), ratio(counters, "store")
+    reached = max(loads, stores) if settings.sides == "both" else min(loads, stores)
+    data = {
+        "load_ratio": round(loads, 4),
+        "store_ratio": round(stores, 4),
+        "load_sectors_per_request": counters.global_load_sectors_per_request,
+        "store_sectors_per_request": counters.global_store_sectors_per_request,
+    }
+    figures = _("{loads} sectors a request for loads, {stores} for stores").format(
+        loads=_figure(counters.global_load_sectors_per_request, counters.global_load_ideal_per_request),
+        stores=_figure(counters.global_store_sectors_per_request, counters.global_store_ideal_per_request),
+    )
+    if reached <= settings.max_ratio + TOLERANCE:
+        text = _("Coalesced: {figures}.") if settings.sides == "both" else _("Coalesced on one side: {figures}.")
+        return passed(text.format(figures=figures), data=data)
+    share = max((p.share for p in settings.partial if reached <= p.ratio + TOLERANCE), default=0.0)
+    worst = max(
+        (c for c in counters.by_line if c.space == "global" and c.op in ("load", "store") and c.ideal),
+        key=lambda c: c.sectors / c.ideal,
+    )
+    message = _("Not coalesced: {figures}. Worst is line {line}.").format(figures=figures, line=worst.line)
+    return failed(message, _hint(worst, settings.sides), worst.line, share, data=data)
+
+
+def ratio(counters: Counters, op: str) -> float:
+    """Sectors over the fewest possible, over all lines; 1 where there is no such access."""
+    rows = [c for c in counters.by_line if c.space == "global" and c.op == op]
+    ideal = sum(c.ideal for c in rows)
+    return sum(c.sectors for c in rows) / ideal if ideal else 1.0
+
+
+def _figure(sectors: float | None, ideal: float | None) -> str:
+    if sectors is None or ideal is None:
+        return _("no")
+    return (
+        f"{sectors:g}"
+        if abs(sectors - ideal) < TOLERANCE
+        else _("{sectors:g} (best: {ideal:g})").format(sectors=sectors, ideal=ideal)
+    )
+
+
+def _hint(worst: LineCounters, sides: str) -> str:
+    text = _(
+        "Memory comes in sectors of 32 bytes: here a warp's request touches {sectors:g} of them where {ideal:g} hold "
+        "all its bytes. Threads with neighbouring threadIdx.x should use neighbouring addresses: threadIdx.x has to be "
+        "added to the index as it is, not multiplied by the row length."
+    ).format(sectors=worst.sectors / worst.requests, ideal=worst.ideal / worst.requests)
+    if sides == "both":
+        text += " " + _(
+            "Through a tile both sides can be so: exchange the blocks' indices for the output and the threads' indices "
+            "inside the tile."
+        )
+    return text
+
+
+CHECK = CheckKind("coalescing", judge, CoalescingSettings, needs=("correct",))

@@ -1,0 +1,74 @@
+"""What the checks that look at runs have in common: a launch that did not end well, as a verdict."""
+
+from __future__ import annotations
+
+from grader.backends.base import LaunchOutcome
+from grader.checks.base import Verdict, errored, failed, not_measured
+from grader.evidence import Run
+from grader.i18n import _
+from grader.wording import difference_text, sizes_text
+
+
+def verdict_of_runs(runs: list[Run]) -> Verdict | None:
+    """The verdict on the first run that is not right, None when all are.
+
+    An instruction that the backend lacks is looked for first: what comes after it is not to be trusted.
+    """
+    if not runs:
+        return not_measured(_("No size was run."))
+    for run in runs:
+        if run.outcome.status == "unsupported":
+            return errored(
+                _("This machine cannot run the kernel: {reason}").format(reason=run.outcome.reason), run.outcome.line
+            )
+    for run in runs:
+        if run.outcome.status in ("fault", "impossible"):
+            return fault(run)
+        if run.difference is not None and run.difference.mismatches:
+            text = _("At {sizes}: {difference}").format(
+                sizes=sizes_text(run.sizes), difference=difference_text(run.difference)
+            )
+            return failed(text, "", data={"sizes": dict(run.sizes)} | _numbers(run))
+    return None
+
+
+def fault(run: Run) -> Verdict:
+    """A launch that stopped: why, where, and what usually causes it."""
+    outcome = run.outcome
+    at = _("At {sizes}: {reason}").format(sizes=sizes_text(run.sizes), reason=fault_text(outcome))
+    hints = {
+        "deadlock": _("A barrier must be reached by every thread of the block: take it out of the if or the loop."),
+        "time": _("Look at the loop's condition: does every thread change what it tests?"),
+        "instructions": _("Look at the loop's condition: does every thread change what it tests?"),
+    }
+    hint = hints.get(outcome.reason, _("Call cudaGetLastError() after every launch to see such errors yourself."))
+    return failed(at, hint, outcome.line, data={"sizes": dict(run.sizes), "reason": outcome.reason})
+
+
+def fault_text(outcome: LaunchOutcome) -> str:
+    """Why a launch stopped, in words."""
+    line = outcome.line
+    match outcome.reason:
+        case "deadlock":
+            return _("the kernel never ends: threads wait at line {line} for others that never come.").format(line=line)
+        case "time" | "instructions":
+            return _("the kernel does not end in reasonable time; it was stopped at line {line}.").format(line=line)
+        case "trap":
+            return _("the kernel stopped itself (trap or failed assertion) at line {line}.").format(line=line)
+    if outcome.status == "impossible":
+        return _("the launch is impossible: {reason}").format(reason=outcome.reason)
+    return _("the kernel failed: {reason}").format(reason=outcome.reason)
+
+
+def _numbers(run: Run) -> dict[str, object]:
+    difference = run.difference
+    if difference is None:
+        return {}
+    return {
+        "mismatches": difference.mismatches,
+        "total": difference.total,
+        "pattern": difference.pattern,
+        "first": list(difference.first or ()),
+        "expected": difference.expected,
+        "got": difference.got if difference.got == difference.got else None,
+    }

@@ -1,0 +1,61 @@
+"""`races`: threads that touch the same memory have a barrier between them, and every thread reaches every barrier."""
+
+from __future__ import annotations
+
+from grader.checks.base import CheckKind, Settings, Verdict, failed, not_measured, passed
+from grader.evidence import Evidence
+from grader.i18n import _
+from grader.ptx.records import Hazard
+from grader.wording import hazard_text
+
+KINDS = ("race", "barrier_divergence", "warp_sync")
+
+
+def judge(evidence: Evidence, settings: Settings) -> Verdict:
+    """Fail at the first line where a race or a divergent barrier was seen.
+
+    Two writes of one value are a race too in the language's rules, yet cannot show: they cost nothing.
+    """
+    if "hazards" in evidence.unmeasured:
+        return not_measured(evidence.unmeasured["hazards"])
+    hazards = [h for h in evidence.hazards(*KINDS) if h.detail != "write_write_same_value"]
+    if not hazards:
+        return passed(_("No race between threads, and every thread reaches every barrier."))
+    # A divergent barrier is the cause, the races that it leaves open are what comes of it.
+    first = min(hazards, key=lambda h: (h.kind == "race", h.line))
+    return failed(
+        hazard_text(first),
+        _hint(first),
+        first.line,
+        data={"lines": [h.line for h in hazards], "other_line": first.other_line, "count": first.count},
+    )
+
+
+def _hint(hazard: Hazard) -> str:
+    if hazard.kind == "barrier_divergence":
+        return _(
+            "__syncthreads() inside an if or a loop that not every thread of the block enters is undefined behaviour. "
+            "Take it out: put only the load and the store under the if."
+        )
+    if hazard.kind == "warp_sync":
+        return _("The mask of a _sync function must name exactly the lanes that call it.")
+    if hazard.within_warp:
+        return _(
+            "Threads of one warp do not run in step since Volta: put __syncwarp() between writing and reading, or "
+            "__syncthreads() if other warps read it too."
+        )
+    if hazard.space == "global":
+        return _(
+            "Nothing orders the threads of different blocks: let each thread write its own elements, or use an atomic "
+            "operation."
+        )
+    if hazard.detail.startswith("write_write"):
+        return _("Two threads own one element of shared memory: the index must differ for different threads.")
+    between = sorted((hazard.line, hazard.other_line))
+    return _(
+        "A thread reads what another thread stored, and the warps of a block run in any order: on a GPU the result "
+        "depends on luck. Put __syncthreads() between line {first} and line {second}, where every thread reaches it."
+    ).format(first=between[0], second=between[1])
+
+
+CHECK = CheckKind("races", judge, needs=("compiles",), credit_needs=("correct",))

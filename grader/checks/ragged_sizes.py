@@ -1,0 +1,60 @@
+"""`ragged_sizes`: sizes that are no multiple of the tile, for kernels that are told the size."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from grader.checks.base import CheckKind, Settings, Verdict, failed, not_applicable, passed
+from grader.checks.outcomes import verdict_of_runs
+from grader.evidence import Evidence, Run
+from grader.i18n import _, ngettext
+from grader.ptx.records import Hazard
+from grader.wording import hazard_text, sizes_text
+
+
+def judge(evidence: Evidence, settings: Settings) -> Verdict:
+    """Fail for a wrong result or an access out of bounds at such a size.
+
+    A kernel that takes no size derives it from the grid, so only multiples of the tile can be asked of it:
+    the check does not apply and its points are no part of what is possible.
+    """
+    if not evidence.bound.takes_sizes:
+        return not_applicable(
+            _("The kernel takes no size, it derives it from the grid: only multiples of the tile are possible.")
+        )
+    runs = evidence.runs_of("ragged")
+    if not runs:
+        return not_applicable(_("The lab has no such sizes for this kernel."))
+    unguarded = next((run for run in runs if _outside(run)), None)
+    if unguarded is not None:
+        hazard = _outside(unguarded)[0]
+        text = _("At {sizes}: {hazard}").format(sizes=sizes_text(unguarded.sizes), hazard=hazard_text(hazard))
+        return failed(text, _guard_hint(), hazard.line, data={"sizes": dict(unguarded.sizes), "count": hazard.count})
+    verdict = verdict_of_runs(runs)
+    if verdict is None:
+        return passed(
+            ngettext(
+                "Right at {n} size that is no multiple of the tile.",
+                "Right at {n} sizes that are no multiple of the tile.",
+                len(runs),
+            ).format(n=len(runs)),
+            data={"sizes": len(runs)},
+        )
+    if verdict.status == "fail" and not verdict.hint:
+        return replace(verdict, hint=_guard_hint(), line=evidence.bound.kernel.line)
+    return verdict
+
+
+def _outside(run: Run) -> list[Hazard]:
+    return [h for h in run.outcome.hazards if h.kind == "out_of_bounds"]
+
+
+def _guard_hint() -> str:
+    return _(
+        "The grid is rounded up, so its last blocks have threads outside the matrix: guard every read and every write "
+        "with the sizes, each with its own (after the tiles change places the guard has to change too), and leave "
+        "__syncthreads() outside the if."
+    )
+
+
+CHECK = CheckKind("ragged_sizes", judge, needs=("correct",))

@@ -1,0 +1,83 @@
+"""`technique`: the variant does what its name says, by what its memory accesses were, not by how its source looks."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from grader.checks.base import CheckKind, Settings, Verdict, failed, not_measured, passed
+from grader.evidence import Evidence
+from grader.i18n import _
+from grader.result import Counters
+
+
+class TechniqueSettings(Settings, frozen=True):
+    """Settings.
+
+    shared_memory: "none": the kernel must not use it; "staged": the data must go through it (at least every
+    element of one input is stored there, and at least as many bytes are loaded from it as the outputs have).
+    max_reads: how often each input element may be read from global memory on average; null: any number.
+    """
+
+    shared_memory: Literal["none", "staged"]
+    max_reads: float | None = None
+
+
+def judge(evidence: Evidence, settings: TechniqueSettings) -> Verdict:
+    """Compare the bytes that went through shared and global memory with the sizes of the arrays."""
+    counters = evidence.counters
+    if counters is None:
+        return not_measured(evidence.unmeasured.get("counters", _("Memory accesses were not counted.")))
+    stored = moved_bytes(counters, "shared", "store")
+    loaded = moved_bytes(counters, "shared", "load")
+    kernel_line = evidence.bound.kernel.line
+    if settings.shared_memory == "none":
+        if counters.shared_requests:
+            line = next(c.line for c in counters.by_line if c.space == "shared")
+            return failed(
+                _("The kernel uses shared memory, which this variant must do without."),
+                _("This variant is what the others are compared with: read and write global memory directly."),
+                line,
+                data={"shared_requests": counters.shared_requests},
+            )
+        return passed(_("Works in global memory alone."))
+    if not counters.shared_requests:
+        return failed(
+            _("The kernel does not use shared memory."),
+            _("Load a tile into a __shared__ array, call __syncthreads(), then write the output from the array."),
+            kernel_line,
+        )
+    inputs = [evidence.array_bytes[p.name] for p in evidence.lab.parameters if p.kind == "input"]
+    outputs = [evidence.array_bytes[p.name] for p in evidence.lab.parameters if p.kind == "output"]
+    data = {"shared_stored_bytes": stored, "shared_loaded_bytes": loaded}
+    if stored < min(inputs) or loaded < sum(outputs):
+        line = next(c.line for c in counters.by_line if c.space == "shared")
+        return failed(
+            _("Only a part of the data goes through shared memory: {stored} bytes in, {loaded} bytes out.").format(
+                stored=stored, loaded=loaded
+            ),
+            _("Every element has to be put into the tile and taken from it: {bytes} bytes each way.").format(
+                bytes=max(min(inputs), sum(outputs))
+            ),
+            line,
+            data=data,
+        )
+    reads = moved_bytes(counters, "global", "load") / sum(inputs)
+    if settings.max_reads is not None and reads > settings.max_reads:
+        line = next(c.line for c in counters.by_line if c.space == "global" and c.op == "load")
+        return failed(
+            _("Every input element is read from global memory {reads:.2g} times, {allowed:g} would do.").format(
+                reads=reads, allowed=settings.max_reads
+            ),
+            _("Read an element from global memory once, into the tile; after the barrier take it from there."),
+            line,
+            data=data | {"reads": round(reads, 4)},
+        )
+    return passed(_("All data goes through shared memory."), data=data)
+
+
+def moved_bytes(counters: Counters, space: str, op: str) -> int:
+    """Bytes that all threads together asked for."""
+    return sum(c.lanes * c.width_bytes for c in counters.by_line if c.space == space and c.op == op)
+
+
+CHECK = CheckKind("technique", judge, TechniqueSettings, needs=("correct",))

@@ -1,0 +1,99 @@
+"""What was found out about one variant of one submission: everything that the checks may look at.
+
+Checks are pure functions of an `Evidence`; whoever runs kernels fills it in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from grader.backends.base import LaunchOutcome
+from grader.compare import Difference
+from grader.lab import Lab, Sizes, Variant
+from grader.ptx.records import Hazard
+from grader.result import CaseKind, Counters, Timing
+from grader.submission.records import Candidate, Missing, VariantBinding
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One message of the compiler about the student's file."""
+
+    file: str
+    line: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Compilation:
+    """What became of compiling the submission, as far as one variant is concerned.
+
+    failure: "" when the variant's kernel is in the PTX; else "errors" (see `diagnostics`), "limits" (out of time or
+    memory), "missing_entry" (no error, yet the kernel is not there) or "internal" (the compiler could not be run).
+    reason: text for "limits" and "internal".
+    """
+
+    failure: str = ""
+    diagnostics: tuple[Diagnostic, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One launch at one size, and how its output compares with the oracle's (None: there was no output)."""
+
+    kind: CaseKind
+    sizes: Sizes
+    outcome: LaunchOutcome
+    difference: Difference | None
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """All about one variant.
+
+    candidate: the reading of the kernel that was graded; None when nothing was run.
+    runs: in the order in which they were made; the one of kind "observe" carries counters.
+    counters: of the observed run; None when there was none or it failed.
+    array_bytes: size of each array by role name, at the observed size.
+    timing: one record a size; empty when the backend has no clock.
+    unmeasured: why the backend cannot measure something, by what ("time": text for people).
+    source: the student's text by file name.
+    """
+
+    lab: Lab
+    variant: Variant
+    binding: VariantBinding | Missing
+    compilation: Compilation = Compilation()
+    candidate: Candidate | None = None
+    runs: tuple[Run, ...] = ()
+    counters: Counters | None = None
+    array_bytes: Mapping[str, int] = field(default_factory=dict)
+    timing: tuple[Timing, ...] = ()
+    unmeasured: Mapping[str, str] = field(default_factory=dict)
+    source: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def bound(self) -> VariantBinding:
+        """The binding of a variant whose kernel was found.  TypeError when it was not."""
+        if isinstance(self.binding, Missing):
+            raise TypeError(f"no kernel was found for {self.variant.name}")
+        return self.binding
+
+    def runs_of(self, *kinds: CaseKind) -> list[Run]:
+        """The runs of these kinds."""
+        return [run for run in self.runs if run.kind in kinds]
+
+    def hazards(self, *kinds: str) -> list[Hazard]:
+        """Hazards of these kinds in runs at exact sizes, one a source line and kind, in order of line.
+
+        Runs at sizes that are no multiple of the tile are left out: what a missing guard does there is the
+        business of `ragged_sizes` alone, so that one slip is not paid for twice.
+        """
+        seen: dict[tuple[int, str], Hazard] = {}
+        for run in self.runs_of("correct", "observe"):
+            for hazard in run.outcome.hazards:
+                if hazard.kind in kinds:
+                    seen.setdefault((hazard.line, hazard.kind), hazard)
+        return [seen[key] for key in sorted(seen)]

@@ -1,0 +1,44 @@
+"""Languages of all text that users see: English in the code, other languages in gettext catalogues.
+
+    from grader.i18n import _, ngettext
+    _("Line {line}: no barrier").format(line=12)
+
+Catalogues are `grader/locale/<language>/LC_MESSAGES/grader.mo`; a text without translation stays English.
+"""
+
+from __future__ import annotations
+
+import gettext
+from pathlib import Path
+
+LOCALE_FOLDER = Path(__file__).parent / "locale"
+
+_translations: gettext.NullTranslations = gettext.NullTranslations()
+_language = "en"
+
+
+def use(language: str) -> None:
+    """Speak `language` ("en", "ru", …) from now on; English where there is no catalogue for it."""
+    global _translations, _language
+    _language = language
+    _translations = gettext.translation("grader", LOCALE_FOLDER, languages=[language], fallback=True)
+
+
+def language() -> str:
+    """The language in use."""
+    return _language
+
+
+def languages() -> list[str]:
+    """All languages that can be used, English first."""
+    return ["en", *sorted(p.parent.parent.name for p in LOCALE_FOLDER.glob("*/LC_MESSAGES/grader.mo"))]
+
+
+def _(message: str) -> str:
+    """`message` in the language in use."""
+    return _translations.gettext(message)
+
+
+def ngettext(singular: str, plural: str, count: int) -> str:
+    """The form for `count` in the language in use; put the number in with `.format(…)` afterwards."""
+    return _translations.ngettext(singular, plural, count)

@@ -1,0 +1,268 @@
+"""`assignments/<lab>/lab.yaml` → `Lab`: every key typed, every name checked, every error with its line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from grader.checks import CHECKS, IMPLIED
+from grader.lab import Cases, CheckSpec, Lab, LaunchRule, Parameter, ReferenceKernel, Sizes, Tolerance, Variant
+from grader.yaml_file import KeyPath, YamlFile, choose, read
+
+FULL_MARKS = 100.0
+LANGUAGES = ("en", "ru")
+DTYPES = ("float32", "float64", "float16", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
+BACKENDS = ("emulator", "gpu")
+
+
+class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Base of the file's parts."""
+
+
+class _Text(_Part, frozen=True):
+    en: str
+    ru: str
+
+
+class _Parameter(_Part, frozen=True):
+    kind: Literal["input", "output", "size"]
+    names: list[str] = []
+    dtype: str = ""
+    shape: list[str | int] = []
+
+
+class _Launch(_Part, frozen=True):
+    block: list[int]
+    covers: list[str]
+
+
+class _Reference(_Part, frozen=True):
+    file: str
+    kernel: str
+    arguments: list[str]
+    block: list[int]
+    tile: list[int]
+
+
+class _Variant(_Part, frozen=True):
+    title: _Text
+    names: list[str]
+    reference: _Reference
+    checks: dict[str, Any]
+    shared_memory: bool | None = None
+    padded: bool | None = None
+
+
+class _Sizes(_Part, frozen=True):
+    correct: list[dict[str, int]]
+    observe: dict[str, int]
+    probe: dict[str, int]
+    ragged: list[dict[str, int]] = []
+
+
+class _Tolerance(_Part, frozen=True):
+    absolute: float = 0.0
+    relative: float = 0.0
+
+
+class _Lab(_Part, frozen=True):
+    title: _Text
+    aim: _Text
+    reference: str
+    parameters: dict[str, Any]
+    launch: _Launch
+    sizes: dict[str, Any]
+    variants: dict[str, Any]
+    equal_sizes: list[str] = []
+    tolerance: _Tolerance = _Tolerance()
+    seed: int = 1
+
+
+def load(folder: Path) -> Lab:
+    """The lab in `folder` (its id is the folder's name).
+
+    Raises
+    ------
+    LabError : anything wrong in lab.yaml or a file that it names; says file, line, key, what was got and allowed.
+    """
+    file = read(folder / "lab.yaml")
+    top = file.decode(_Lab)
+    parameters = tuple(_parameter(file, name, data) for name, data in top.parameters.items())
+    sizes = [p.name for p in parameters if p.kind == "size"]
+    for parameter in parameters:
+        _known(file, ("parameters", parameter.name, "shape"), (s for s in parameter.shape if isinstance(s, str)), sizes)
+    for kind in ("input", "output"):
+        if not any(p.kind == kind for p in parameters):
+            raise file.error(f"no parameter of kind {kind}", ("parameters",))
+    _known(file, ("launch", "covers"), top.launch.covers, sizes)
+    _known(file, ("equal_sizes",), top.equal_sizes, sizes)
+    references = (folder / top.reference).resolve()
+    variants = tuple(_variant(file, name, data, parameters, references) for name, data in top.variants.items())
+    _check_points(file, variants)
+    _known(file, ("sizes",), top.sizes, BACKENDS)
+    for backend in BACKENDS:
+        if backend not in top.sizes:
+            raise file.error(f"missing key `{backend}`", ("sizes",))
+    return Lab(
+        id=folder.name,
+        path=file.path,
+        title=_text(top.title),
+        aim=_text(top.aim),
+        task={language: _sibling(file, folder / f"task.{language}.md").read_text("utf-8") for language in LANGUAGES},
+        parameters=parameters,
+        launch=LaunchRule(_block(file, ("launch", "block"), top.launch.block), tuple(top.launch.covers)),
+        variants=variants,
+        cases={backend: _cases(file, backend, data, sizes) for backend, data in top.sizes.items()},
+        tolerance=_tolerance(file, top.tolerance),
+        oracle=_sibling(file, references / "oracle.py", ("reference",)),
+        seed=top.seed,
+        equal_sizes=tuple(top.equal_sizes),
+    )
+
+
+def _parameter(file: YamlFile, name: str, data: object) -> Parameter:
+    keys: KeyPath = ("parameters", name)
+    part = file.decode(_Parameter, keys, data)
+    is_size = part.kind == "size"
+    dtype = part.dtype or ("int32" if is_size else "float32")
+    if dtype not in DTYPES:
+        raise file.error(f"unknown type {dtype!r}; {choose(dtype, DTYPES)}", (*keys, "dtype"))
+    if is_size and part.shape:
+        raise file.error("a size has no shape", (*keys, "shape"))
+    if not is_size and not part.shape:
+        raise file.error("missing key `shape`: an array needs the sizes of its axes, slowest first", keys)
+    for i, extent in enumerate(part.shape):
+        if isinstance(extent, int) and extent < 1:
+            raise file.error(f"an extent must be at least 1 (got {extent})", (*keys, "shape", i))
+    _patterns(file, (*keys, "names"), part.names)
+    return Parameter(name, part.kind, dtype, tuple(part.shape), tuple(part.names))
+
+
+def _variant(file: YamlFile, name: str, data: object, parameters: tuple[Parameter, ...], references: Path) -> Variant:
+    keys: KeyPath = ("variants", name)
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+        raise file.error("a variant's name is lower-case letters, digits and _", keys)
+    part = file.decode(_Variant, keys, data)
+    _patterns(file, (*keys, "names"), part.names)
+    reference = part.reference
+    at = (*keys, "reference")
+    _known(file, (*at, "arguments"), reference.arguments, [p.name for p in parameters])
+    path = _sibling(file, references / reference.file, (*at, "file"))
+    if not re.search(rf"\b{re.escape(reference.kernel)}\s*\(", path.read_text("utf-8")):
+        raise file.error(f"{reference.file} has no kernel {reference.kernel!r}", (*at, "kernel"))
+    if not 1 <= len(reference.tile) <= 3 or min(reference.tile) < 1:
+        raise file.error("a tile is one to three positive numbers, x first", (*at, "tile"))
+    return Variant(
+        name=name,
+        title=_text(part.title),
+        names=tuple(part.names),
+        shared_memory=part.shared_memory,
+        reference=ReferenceKernel(
+            file=path,
+            kernel=reference.kernel,
+            arguments=tuple(reference.arguments),
+            block=_block(file, (*at, "block"), reference.block),
+            tile=tuple(reference.tile),
+        ),
+        checks=_checks(file, (*keys, "checks"), part.checks),
+        padded=part.padded,
+    )
+
+
+def _checks(file: YamlFile, keys: KeyPath, data: Mapping[str, object]) -> tuple[CheckSpec, ...]:
+    """Checks as `name: points` or `name: {points: …, setting: …}`, in the order in which the grader runs them."""
+    specs: dict[str, CheckSpec] = {name: CheckSpec(name, 0.0, {}) for name in IMPLIED}
+    for name, value in data.items():
+        at = (*keys, name)
+        if name not in CHECKS:
+            raise file.error(f"unknown check; {choose(name, CHECKS)}", at)
+        settings = dict(value) if isinstance(value, dict) else {"points": value}
+        points = settings.pop("points", None)
+        if isinstance(points, bool) or not isinstance(points, (int, float)) or not 0 <= points <= FULL_MARKS:
+            raise file.error(f"points must be a number from 0 to {FULL_MARKS:g} (got {points!r})", at)
+        # Kept as plain data: the check makes its own settings of them when it runs.
+        file.decode(CHECKS[name].settings, at, settings)
+        specs[name] = CheckSpec(name, float(points), settings)
+    return tuple(specs[name] for name in CHECKS if name in specs)
+
+
+def _check_points(file: YamlFile, variants: tuple[Variant, ...]) -> None:
+    if not variants:
+        raise file.error("a lab needs at least one variant", ("variants",))
+    total = sum(spec.points for variant in variants for spec in variant.checks)
+    if abs(total - FULL_MARKS) > 1e-6:
+        by_variant = ", ".join(f"{v.name} {sum(s.points for s in v.checks):g}" for v in variants)
+        raise file.error(
+            f"the points of all checks add up to {total:g}, not {FULL_MARKS:g} ({by_variant})", ("variants",)
+        )
+
+
+def _cases(file: YamlFile, backend: str, data: object, sizes: list[str]) -> Cases:
+    keys: KeyPath = ("sizes", backend)
+    part = file.decode(_Sizes, keys, data)
+
+    def case(at: KeyPath, values: Mapping[str, int]) -> Sizes:
+        _known(file, at, values, sizes)
+        for name in sizes:
+            if name not in values:
+                raise file.error(f"missing size `{name}`", at)
+            if values[name] < 1:
+                raise file.error(f"a size must be at least 1 (got {values[name]})", (*at, name))
+        return dict(values)
+
+    def cases(key: str, rows: list[dict[str, int]]) -> tuple[Sizes, ...]:
+        return tuple(case((*keys, key, i), row) for i, row in enumerate(rows))
+
+    return Cases(
+        correct=cases("correct", part.correct),
+        ragged=cases("ragged", part.ragged),
+        observe=case((*keys, "observe"), part.observe),
+        probe=case((*keys, "probe"), part.probe),
+    )
+
+
+def _tolerance(file: YamlFile, part: _Tolerance) -> Tolerance:
+    for name in ("absolute", "relative"):
+        value = getattr(part, name)
+        if not 0 <= value < 1e6:
+            raise file.error(f"a tolerance must not be negative (got {value!r})", ("tolerance", name))
+    return Tolerance(part.absolute, part.relative)
+
+
+def _block(file: YamlFile, keys: KeyPath, values: list[int]) -> tuple[int, int, int]:
+    if not 1 <= len(values) <= 3 or min(values) < 1:
+        raise file.error(f"a block is one to three positive numbers, x first (got {values})", keys)
+    x, y, z = [*values, 1, 1][:3]
+    if x * y * z > 1024:
+        raise file.error(f"a block has at most 1024 threads (got {x * y * z})", keys)
+    return x, y, z
+
+
+def _known(file: YamlFile, keys: KeyPath, names: Iterable[str], allowed: Iterable[str]) -> None:
+    allowed = list(allowed)
+    for i, name in enumerate(names):
+        if name not in allowed:
+            inner = (*keys, name) if (*keys, name) in file.lines else (*keys, i)
+            raise file.error(f"unknown name {name!r}; {choose(name, allowed)}", inner)
+
+
+def _patterns(file: YamlFile, keys: KeyPath, patterns: list[str]) -> None:
+    for i, pattern in enumerate(patterns):
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise file.error(f"not a regular expression: {error} in {pattern!r}", (*keys, i)) from error
+
+
+def _sibling(file: YamlFile, path: Path, keys: KeyPath = ()) -> Path:
+    if not path.is_file():
+        raise file.error(f"there is no file {path}", keys)
+    return path
+
+
+def _text(part: _Text) -> dict[str, str]:
+    return {language: getattr(part, language) for language in LANGUAGES}

@@ -1,0 +1,146 @@
+"""Sizes, indices and faults in words, as every check and the report say them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from grader.compare import Difference
+from grader.i18n import _, ngettext
+from grader.ptx.records import Hazard
+
+
+def sizes_text(sizes: Mapping[str, int]) -> str:
+    """{"rows": 33, "cols": 31} as "rows 33, cols 31"."""
+    return ", ".join(f"{name} {value}" for name, value in sizes.items())
+
+
+def index_text(index: Sequence[int]) -> str:
+    """(3, 5) as "[3, 5]"."""
+    return f"[{', '.join(str(i) for i in index)}]"
+
+
+def value_text(value: float | int | None) -> str:
+    """A number as short as it is exact enough to tell: 17, 0.25, 1.5e-30."""
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value:.7g}"
+    return str(value)
+
+
+def thread_text(thread: Sequence[int], block: Sequence[int]) -> str:
+    """Which thread of which block."""
+    return _("thread {thread} of block {block}").format(thread=tuple(thread), block=tuple(block))
+
+
+def difference_text(difference: Difference) -> str:
+    """How many elements are wrong, the first of them, and the pattern of them all."""
+    if difference.pattern == "untouched":
+        return _("The kernel wrote nothing into {name}.").format(name=difference.name)
+    wrong = ngettext(
+        "{n} of {total} elements is wrong.", "{n} of {total} elements are wrong.", difference.mismatches
+    ).format(n=difference.mismatches, total=difference.total)
+    if difference.first is None:
+        return wrong
+    where = f"{difference.name}{index_text(difference.first)}"
+    expected = value_text(difference.expected)
+    if difference.belongs_at:
+        name, index = difference.belongs_at
+        expected += f" ({name}{index_text(index)})"
+    if difference.unwritten and difference.pattern == "unwritten":
+        first = _("The first: {where} should be {expected}, but no thread wrote it.").format(
+            where=where, expected=expected
+        )
+    else:
+        got = value_text(difference.got)
+        if difference.found_at:
+            name, index = difference.found_at
+            got += f" ({name}{index_text(index)})"
+        first = _("The first: {where} should be {expected}, got {got}.").format(where=where, expected=expected, got=got)
+    return " ".join(part for part in (wrong, first, pattern_text(difference.pattern)) if part)
+
+
+def pattern_text(pattern: str) -> str:
+    """The pattern of the wrong elements in words; "" where there is none to tell."""
+    return {
+        "unwritten": _("All wrong elements are elements that no thread wrote."),
+        "copy": _("The output is the input, element for element: nothing was rearranged."),
+        "transposed_tiles": _("Every tile stands in its place, but is transposed within itself."),
+        "off_diagonal_blocks": _("All wrong elements lie in blocks off the main diagonal."),
+        "first_block_right": _("Only the elements of the first block are right."),
+        "last_tiles": _("All wrong elements lie in the last, incomplete tiles."),
+        "all": _("Every element is wrong."),
+    }.get(pattern, "")
+
+
+def hazard_text(hazard: Hazard) -> str:
+    """One fault in one sentence: who, where, what."""
+    who = thread_text(hazard.thread, hazard.block)
+    match hazard.kind:
+        case "out_of_bounds":
+            return _out_of_bounds(hazard, who)
+        case "uninitialized":
+            return _("Line {line}: {who} reads {array}, byte {offset}, which nothing had written.").format(
+                line=hazard.line, who=who, array=array_text(hazard), offset=hazard.offset_bytes
+            )
+        case "race":
+            return _race(hazard, who)
+        case "barrier_divergence":
+            return _("Line {line}: {who} waits at a barrier that other threads of its block never reach.").format(
+                line=hazard.line, who=who
+            )
+    return _("Line {line}: {who} names lanes in a warp mask that do not take part.").format(line=hazard.line, who=who)
+
+
+def array_text(hazard: Hazard) -> str:
+    """The array's name, or what kind of memory it is when it has none."""
+    if hazard.array:
+        return hazard.array
+    return _("shared memory") if hazard.space == "shared" else _("global memory")
+
+
+def _out_of_bounds(hazard: Hazard, who: str) -> str:
+    words = {"line": hazard.line, "who": who, "array": array_text(hazard), "size": hazard.array_bytes}
+    if hazard.detail == "misaligned":
+        return _("Line {line}: {who} uses an address in {array} that is no multiple of {width} bytes.").format(
+            **words, width=hazard.width_bytes
+        )
+    if hazard.detail == "before":
+        return _access(hazard).format(**words, distance=_bytes(-hazard.offset_bytes), side=_("before the start"))
+    if hazard.detail == "after":
+        past = hazard.offset_bytes + hazard.width_bytes - hazard.array_bytes
+        return _access(hazard).format(**words, distance=_bytes(past), side=_("past the end"))
+    if hazard.op == "load":
+        return _("Line {line}: {who} reads at an address that belongs to no array.").format(**words)
+    return _("Line {line}: {who} writes at an address that belongs to no array.").format(**words)
+
+
+def _access(hazard: Hazard) -> str:
+    if hazard.op == "load":
+        return _("Line {line}: {who} reads {distance} {side} of {array} ({size} bytes).")
+    return _("Line {line}: {who} writes {distance} {side} of {array} ({size} bytes).")
+
+
+def _bytes(count: int) -> str:
+    return ngettext("{n} byte", "{n} bytes", count).format(n=count)
+
+
+def _race(hazard: Hazard, who: str) -> str:
+    words = {
+        "line": hazard.line,
+        "who": who,
+        "array": array_text(hazard),
+        "other": thread_text(hazard.other_thread or (0, 0, 0), hazard.other_block or hazard.block),
+        "other_line": hazard.other_line,
+    }
+    if hazard.detail.startswith("write_write"):
+        text = _("Line {line}: {who} writes the element of {array} that {other} writes too (line {other_line}).")
+    elif hazard.op == "load":
+        text = _(
+            "Line {line}: {who} reads the element of {array} that {other} writes (line {other_line}), with no barrier "
+            "between them."
+        )
+    else:
+        text = _(
+            "Line {line}: {who} writes the element of {array} that {other} reads (line {other_line}), with no barrier "
+            "between them."
+        )
+    return text.format(**words)

@@ -1,0 +1,232 @@
+"""YAML files whose errors name the line and the key: plain data, no aliases, no duplicate keys, no surprises."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+
+from grader.errors import LabError
+
+if TYPE_CHECKING:
+    import yaml
+
+MAX_BYTES = 256 * 1024
+MAX_DEPTH = 20
+SCALAR_TAGS = {"str", "int", "float", "bool", "null"}
+
+T = TypeVar("T")
+Key = str | int
+KeyPath = tuple[Key, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class YamlFile:
+    """A file's data with the line of every key and every list element.
+
+    lines: 1-based line by the keys that lead there; () is the document's first line.
+    """
+
+    path: Path
+    data: object
+    lines: dict[KeyPath, int]
+
+    def line(self, keys: KeyPath) -> int:
+        """The line of `keys`, or of the nearest thing around it."""
+        while keys and keys not in self.lines:
+            keys = keys[:-1]
+        return self.lines.get(keys, 1)
+
+    def error(self, message: str, keys: KeyPath = ()) -> LabError:
+        """An error at `keys`: file, line, key and message."""
+        where = dotted(keys)
+        return LabError(f"{where}: {message}" if where else message, self.path, self.line(keys))
+
+    def decode(self, kind: type[T], keys: KeyPath = (), data: object = None) -> T:
+        """The data (or `data`, the part of it at `keys`) as a msgspec struct of type `kind`.
+
+        Raises
+        ------
+        LabError : a key is unknown or missing, a value has the wrong type; names line, key and what is allowed.
+        """
+        value = self.data if data is None else data
+        try:
+            return msgspec.convert(value, kind)
+        except msgspec.ValidationError as error:
+            raise self._explain(str(error), kind, keys, value) from error
+
+    def _explain(self, text: str, kind: type, keys: KeyPath, value: object) -> LabError:
+        message, _separator, place = text.partition(" - at `")
+        inner = keys_of(place) if place else ()
+        at = keys + inner
+        unknown = message.startswith("Object contains unknown field `")
+        missing = message.startswith("Object missing required field `")
+        if unknown or missing:
+            name = message.split("`")[1]
+            allowed = field_names(kind, inner)
+            if unknown:
+                return self.error(f"unknown key; {choose(name, allowed)}", (*at, name))
+            return self.error(f"missing key `{name}`; {choose(name, allowed)}", at)
+        got = dig(value, inner)
+        shown = repr(got) if isinstance(got, (str, int, float, bool, type(None))) else type(got).__name__
+        return self.error(f"{message[0].lower()}{message[1:]} (got {shown})", at)
+
+
+def read(path: Path) -> YamlFile:
+    """The YAML file at `path`.
+
+    Raises
+    ------
+    LabError : unreadable, not UTF-8, not YAML, more than one document, too large or too deep, an alias or
+      anchor, a key that is twice there or is no text, a tag.  The error names the line.
+    """
+    import yaml
+
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise LabError(f"cannot be read: {error.strerror}", path) from error
+    if len(raw) > MAX_BYTES:
+        raise LabError(f"{len(raw)} bytes; at most {MAX_BYTES} are allowed", path)
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise LabError("not UTF-8 text", path, raw[: error.start].count(b"\n") + 1) from error
+    kind = _loader_class()
+    loader = kind(text)
+    try:
+        _refuse_aliases_and_depth(text, path)
+        node = loader.get_single_node()
+        lines: dict[KeyPath, int] = {}
+        data = None if node is None else _construct(loader, node, (), lines, path)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        problem = " ".join(part for part in (error.problem, error.note) if part) or "not YAML"
+        raise LabError(problem, path, mark.line + 1 if mark else None) from error
+    except yaml.YAMLError as error:
+        raise LabError(f"not YAML: {error}".splitlines()[0], path) from error
+    finally:
+        loader.dispose()
+    return YamlFile(path, data, lines)
+
+
+def _loader_class() -> type[yaml.SafeLoader | yaml.CSafeLoader]:
+    """libyaml's loader where PyYAML was built with it: ten times as fast."""
+    import yaml
+
+    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def _refuse_aliases_and_depth(text: str, path: Path) -> None:
+    """Looks at the parser's events before any tree is built: deep nesting would end in a RecursionError."""
+    import yaml
+
+    depth = 0
+    for event in yaml.parse(text, Loader=_loader_class()):
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
+            raise LabError("anchors and aliases (&, *) are not allowed", path, _line(event.start_mark))
+        if isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise LabError(f"nested more than {MAX_DEPTH} levels deep", path, _line(event.start_mark))
+        elif isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
+            depth -= 1
+
+
+def _construct(
+    loader: yaml.SafeLoader | yaml.CSafeLoader, node: yaml.Node, keys: KeyPath, lines: dict[KeyPath, int], path: Path
+) -> object:
+    import yaml
+
+    line = node.start_mark.line + 1
+    lines.setdefault(keys, line)
+    if isinstance(node, yaml.MappingNode):
+        mapping: dict[str, object] = {}
+        for key_node, value_node in node.value:
+            key_line = key_node.start_mark.line + 1
+            key = key_node.value
+            if not isinstance(key_node, yaml.ScalarNode) or key_node.tag == "tag:yaml.org,2002:merge":
+                raise LabError("keys must be plain text", path, key_line)
+            if key in mapping:
+                first = lines[(*keys, key)]
+                raise LabError(f"{dotted((*keys, key))}: the key is there twice, first in line {first}", path, key_line)
+            lines[(*keys, key)] = key_line
+            mapping[key] = _construct(loader, value_node, (*keys, key), lines, path)
+        return mapping
+    if isinstance(node, yaml.SequenceNode):
+        return [_construct(loader, child, (*keys, i), lines, path) for i, child in enumerate(node.value)]
+    tag = node.tag.rpartition(":")[2]
+    if tag not in SCALAR_TAGS:
+        # Dates and the like stay text; a tag written out by hand is refused.
+        if node.tag.startswith("tag:yaml.org,2002:") and tag in {"timestamp", "binary", "value"}:
+            return str(node.value)
+        raise LabError(f"the tag {node.tag} is not allowed", path, line)
+    if tag == "int" and node.value.lstrip("+-").startswith("0") and node.value.lstrip("+-").isdigit():
+        return int(node.value)  # YAML 1.1 reads 010 as 8; nobody means that.
+    value: object = loader.construct_object(node)
+    return value
+
+
+def _line(mark: yaml.error.Mark | yaml._yaml.Mark | None) -> int:
+    return mark.line + 1 if mark else 1
+
+
+def dotted(keys: KeyPath) -> str:
+    """`("variants", "naive", 0)` as "variants.naive[0]"."""
+    text = ""
+    for key in keys:
+        text += f"[{key}]" if isinstance(key, int) else f".{key}" if text else key
+    return text
+
+
+def choose(got: str, allowed: Iterable[str]) -> str:
+    """What is allowed instead of `got`, near misses first: "did you mean `x`? allowed: x, y"."""
+    names = sorted(allowed)
+    near = difflib.get_close_matches(got, names, n=3, cutoff=0.6)
+    listed = f"allowed: {', '.join(names)}"
+    return f"did you mean {' or '.join(f'`{n}`' for n in near)}? {listed}" if near else listed
+
+
+def keys_of(place: str) -> KeyPath:
+    """msgspec's path as keys: "$.sizes[2].rows" is ("sizes", 2, "rows").
+
+    msgspec writes [...] for "some value of this mapping"; the keys end there.
+    """
+    keys: list[Key] = []
+    for name, index in re.findall(r"\.(\w+)|\[(\d+|\.\.\.)\]", place):
+        if index == "...":
+            break
+        keys.append(int(index) if index else name)
+    return tuple(keys)
+
+
+def dig(value: object, keys: KeyPath) -> object:
+    """What is at `keys` in nested mappings and lists; None where there is nothing."""
+    for key in keys:
+        if isinstance(value, dict):
+            value = value.get(key)
+        elif isinstance(value, list) and isinstance(key, int) and key < len(value):
+            value = value[key]
+        else:
+            return None
+    return value
+
+
+def field_names(kind: type, keys: KeyPath) -> list[str]:
+    """Names of the fields of the struct that sits at `keys` inside a struct of type `kind`."""
+    info: object = msgspec.inspect.type_info(kind)
+    for key in keys:
+        if isinstance(info, msgspec.inspect.StructType):
+            info = next((f.type for f in info.fields if f.encode_name == key), None)
+        elif isinstance(info, msgspec.inspect.DictType):
+            info = info.value_type
+        elif isinstance(info, (msgspec.inspect.ListType, msgspec.inspect.VarTupleType)):
+            info = info.item_type
+        if isinstance(info, msgspec.inspect.UnionType):
+            info = next((t for t in info.types if isinstance(t, msgspec.inspect.StructType)), None)
+    return [f.encode_name for f in info.fields] if isinstance(info, msgspec.inspect.StructType) else []
