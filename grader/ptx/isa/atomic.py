@@ -11,16 +11,29 @@ first lanes first, and the rest address by address with `ufunc.accumulate`, whic
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
+from grader.ptx.errors import UnsupportedInstruction
 from grader.ptx.isa.modifiers import DTYPES, Array
 from grader.ptx.isa.registry import lookup
 from grader.ptx.isa.rounding import NAN_32, canonical_nan, flush
 
-Step = Callable[[Array, Array], Array]
+TYPES: dict[str, tuple[str, ...]] = {
+    "add": ("u32", "s32", "u64", "s64", "f32", "f64", "f16", "f16x2", "bf16", "bf16x2"),
+    "min": ("u32", "s32", "u64", "s64"),
+    "max": ("u32", "s32", "u64", "s64"),
+    "inc": ("u32",),
+    "dec": ("u32",),
+    "and": ("b32", "b64"),
+    "or": ("b32", "b64"),
+    "xor": ("b32", "b64"),
+    "exch": ("b32", "b64"),
+    "cas": ("b16", "b32", "b64"),
+}
+"""PTX types of each operation."""
 
-OPERATIONS = ("add", "min", "max", "inc", "dec", "and", "or", "xor", "exch", "cas")
 _UFUNCS: dict[str, np.ufunc] = {
     "add": np.add,
     "min": np.minimum,
@@ -44,8 +57,7 @@ def apply(
 
     Parameters
     ----------
-    op : one of `OPERATIONS`.
-    dtype : PTX type, such as "u32", "f32", "b64", "f16x2".
+    op, dtype : operation and PTX type, a pair of `TYPES`, such as "add" and "f32".
     flat : (m,) memory in the dtype's NumPy type (`DTYPES`); written to.
     index : (n,) int64 positions in `flat`, one a lane.
     operand, compare : (n,) or (1,); `compare` only for "cas".
@@ -53,11 +65,10 @@ def apply(
 
     Raises
     ------
-    UnsupportedInstruction : a type without arithmetic of that kind.
-    ValueError : an unknown operation.
+    UnsupportedInstruction : no such operation, or not on that type.
     """
-    if op not in OPERATIONS:
-        raise ValueError(f"atomic operation {op!r}: allowed are {', '.join(OPERATIONS)}")
+    if dtype not in TYPES.get(op, ()):
+        raise UnsupportedInstruction(f"atom.{op}.{dtype}")
     lanes = index.size
     operand = np.broadcast_to(operand, lanes)
     if compare is not None:
@@ -75,7 +86,7 @@ def apply(
     if starts.size == lanes:
         old_sorted = flat[address]
         flat[address] = _step(op, dtype, flush_subnormals)(old_sorted, *operands)
-    elif op == "exch" or (op in ("add", "xor") and flat.dtype.kind in "iu" and "x2" not in dtype and dtype != "bf16"):
+    elif op == "exch" or op == "xor" or (op == "add" and dtype[0] in "us"):
         old_sorted = _prefix(op, flat, address, operands[0], starts, sizes)
     else:
         old_sorted = _rounds(op, dtype, flat, address, operands, starts, sizes, flush_subnormals)
@@ -150,9 +161,7 @@ def _chain(op: str, dtype: str, current: Array, operands: list[Array], flush_sub
         return _chain_cas(current, operands)
     if op in ("inc", "dec"):
         return _chain_wrapping(op, values)
-    if op in ("and", "or", "xor") or (op in ("min", "max") and values.dtype.kind in "iu" and "16" not in dtype[:4]):
-        return _UFUNCS[op].accumulate(values)
-    if op in ("min", "max") and dtype in ("u16", "s16"):
+    if op in ("and", "or", "xor", "min", "max"):
         return _UFUNCS[op].accumulate(values)
     if op == "add" and dtype in ("f32", "f64"):
         chain = np.add.accumulate(values, dtype=values.dtype)
@@ -198,7 +207,7 @@ def _step(op: str, dtype: str, flush_subnormals: bool) -> Callable[..., Array]:
     if op == "exch":
         return lambda old, operand: operand
     if op == "cas":
-        return lambda old, operand, compare: np.where(old == compare, operand, old)
+        return _compare_and_swap
     if op == "inc":
         return lambda old, limit: np.where(old >= limit, DTYPES[dtype].type(0), old + DTYPES[dtype].type(1))
     if op == "dec":
@@ -207,6 +216,11 @@ def _step(op: str, dtype: str, flush_subnormals: bool) -> Callable[..., Array]:
         if flush_subnormals:
             return lambda old, operand: flush(canonical_nan(flush(old) + flush(operand)))
         return lambda old, operand: canonical_nan(old + operand)
-    if op in ("and", "or", "xor") or (DTYPES[dtype].kind == "f" and op == "add" and dtype != "f16"):
+    if op in ("and", "or", "xor"):
         return _UFUNCS[op]
-    return lookup(op, (dtype,)).compute
+    compute: Callable[..., Any] = lookup(op, (dtype,)).compute
+    return compute
+
+
+def _compare_and_swap(old: Array, new: Array, expected: Array) -> Array:
+    return np.where(old == expected, new, old)
