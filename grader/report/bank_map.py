@@ -10,6 +10,7 @@ from grader.report.charts import BANKS, BankMap, BankPanel
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.patches import Rectangle
 
 GRID = "#e4e8ec"
 TICKS = (0, 8, 16, 24, 31)
@@ -59,7 +60,7 @@ def _draw_lanes(axes: Axes, panel: BankPanel, axis_label: str) -> None:
     axes.text(0, 1.018, panel.verdict, transform=axes.transAxes, fontsize=8.5, fontweight="bold", va="bottom")
 
 
-def _cell(bank: int, lane: int, colour: str, conflict: bool) -> object:
+def _cell(bank: int, lane: int, colour: str, conflict: bool) -> Rectangle:
     """Solid where the bank serves one word, framed dark where several lanes must queue for it."""
     from matplotlib.patches import Rectangle
 

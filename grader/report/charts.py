@@ -75,7 +75,11 @@ def wavefront_chart(job: ReportJob) -> BarChart | None:
 def sector_chart(job: ReportJob) -> BarChart | None:
     """32-byte sectors per request to global memory; None when none was counted."""
     return _chart(
-        job, "global", _("Sectors per global-memory request"), _("sectors of 32 bytes per request"), _("the least possible")
+        job,
+        "global",
+        _("Sectors per global-memory request"),
+        _("sectors of 32 bytes per request"),
+        _("the least possible"),
     )
 
 
@@ -142,9 +146,7 @@ def _rows_spanned(counter: LineCounters) -> int:
 
 def _panel(title: str, colour: str, file: str, counter: LineCounters) -> BankPanel:
     words_each = max(1, counter.width_bytes // 4)
-    lanes = tuple(
-        () if word is None else tuple(range(word, word + words_each)) for word in counter.lane_words
-    )
+    lanes = tuple(() if word is None else tuple(range(word, word + words_each)) for word in counter.lane_words)
     operations = {"load": _("load"), "store": _("store"), "atomic": _("atomic")}
     if counter.ways > 1:
         verdict = _("{ways} words in one bank: {ways}-way conflict").format(ways=counter.ways)

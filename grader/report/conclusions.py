@@ -85,16 +85,19 @@ def _shared(titles: dict[str, str], counted: dict[str, Counters], numbers: Numbe
 
 def _global(titles: dict[str, str], counted: dict[str, Counters], numbers: Numbers) -> list[str]:
     """Which variants move more sectors of global memory than their data need."""
+    load_text = _(
+        "“{title}”: loads move {sectors} sectors per request where {ideal} would do, {ratio} times the traffic."
+    )
+    store_text = _(
+        "“{title}”: stores move {sectors} sectors per request where {ideal} would do, {ratio} times the traffic."
+    )
     sentences = []
     coalesced = []
     for name, c in counted.items():
         loads = (c.global_load_sectors_per_request, c.global_load_ideal_per_request)
         stores = (c.global_store_sectors_per_request, c.global_store_ideal_per_request)
         scattered = False
-        for text, (sectors, ideal) in (
-            (_("“{title}”: loads move {sectors} sectors per request where {ideal} would do, {ratio} times the traffic."), loads),
-            (_("“{title}”: stores move {sectors} sectors per request where {ideal} would do, {ratio} times the traffic."), stores),
-        ):
+        for text, (sectors, ideal) in ((load_text, loads), (store_text, stores)):
             if sectors is None or not ideal or sectors <= ideal * 1.005:
                 continue
             scattered = True

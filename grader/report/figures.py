@@ -60,10 +60,10 @@ def _encode(figure: Figure, image_format: Format) -> bytes:
 
     buffer = io.BytesIO()
     if image_format == "svg":
-        FigureCanvasSVG(figure).print_svg(buffer, metadata={"Date": None})
+        FigureCanvasSVG(figure).print_svg(buffer, metadata={"Date": None})  # type: ignore[no-untyped-call]
     else:
         figure.set_dpi(PNG_DPI)
-        FigureCanvasAgg(figure).print_png(buffer)
+        FigureCanvasAgg(figure).print_png(buffer)  # type: ignore[no-untyped-call]
     return buffer.getvalue()
 
 

@@ -6,14 +6,14 @@ from grader.lab import Lab, Text
 from grader.result import Record, Result
 
 
-class VariantTitle(Record):
+class VariantTitle(Record, frozen=True):
     """How the lab calls a variant."""
 
     name: str
     title: str
 
 
-class ReportJob(Record):
+class ReportJob(Record, frozen=True):
     """One report to render.
 
     task: Markdown.  directory: where `report.html` and `report.pdf` go.  pdf: whether a PDF is wanted.

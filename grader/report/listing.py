@@ -140,8 +140,8 @@ def counter_note(counter: LineCounters, numbers: Numbers) -> tuple[str, bool]:
 def highlight(text: str) -> list[list[Token]]:
     """Lines of tokens whose texts joined are `text` without its line ends; very long lines are cut."""
     from pygments import lex
-    from pygments.lexers.c_like import CudaLexer
-    from pygments.token import Comment, Keyword, Name, Number, String
+    from pygments.lexers import get_lexer_by_name
+    from pygments.token import Comment, Keyword, Name, Number, String, is_token_subtype
 
     classes = (
         (Comment.Preproc, "p"),
@@ -153,8 +153,8 @@ def highlight(text: str) -> list[list[Token]]:
         (Number, "n"),
     )
     lines: list[list[Token]] = [[]]
-    for kind, value in lex(text, CudaLexer(stripnl=False, ensurenl=False)):
-        css = next((name for token, name in classes if kind in token), "")
+    for kind, value in lex(text, get_lexer_by_name("cuda", stripnl=False, ensurenl=False)):
+        css = next((name for token, name in classes if is_token_subtype(kind, token)), "")
         for index, part in enumerate(value.split("\n")):
             if index:
                 lines.append([])

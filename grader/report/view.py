@@ -241,9 +241,7 @@ def counter_table(job: ReportJob) -> View | None:
             cells = [numbers.count(v) if c.shared_requests else "–" for v, c in zip(values, found, strict=True)]
             rows.append((title, cells))
         efficiencies = [c.shared_efficiency_pct for c in found]
-        rows.append(
-            (_("shared memory efficiency"), ["–" if e is None else numbers.percent(e) for e in efficiencies])
-        )
+        rows.append((_("shared memory efficiency"), ["–" if e is None else numbers.percent(e) for e in efficiencies]))
     rows += [
         (_("sectors per global load"), per_request(c.global_load_sectors_per_request for c in found)),
         (_("the least possible"), per_request(c.global_load_ideal_per_request for c in found)),

@@ -1,0 +1,247 @@
+"""The command line: `grade PATH… --lab LAB`, `grade labs`, `grade doctor`.
+
+A first argument that is a command's name is that command; anything else is a path to grade (a folder that is called
+like a command is written `./labs`).  Every error is one line and an exit code: 2 for what the user can put right,
+3 for a failure of the grader itself, whose traceback goes to a log file.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from grader import __version__, i18n
+from grader.errors import GraderError
+from grader.i18n import _
+
+INTERRUPTED = 130
+LOG_NAME = "grade-error.log"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit with its code."""
+    sys.exit(run(sys.argv[1:] if arguments is None else list(arguments)))
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command line; returns the exit code, having printed one line on standard error if it is 2 or 3."""
+    i18n.use(language_of(arguments, os.environ))
+    commands = {"labs": labs_command, "doctor": doctor_command}
+    try:
+        if arguments and arguments[0] in commands:
+            command = commands[arguments[0]]()
+            code = command.main(arguments[1:], prog_name=f"grade {arguments[0]}", standalone_mode=False)
+        else:
+            code = grade_command().main(arguments or ["--help"], prog_name="grade", standalone_mode=False)
+    except click.ClickException as error:
+        return _complain(_usage_message(error), 2)
+    except GraderError as error:
+        if error.exit_code == 2:
+            return _complain(str(error), 2)
+        return _complain(_("{error}; details are in {log}").format(error=error, log=write_log(Path())), error.exit_code)
+    except (KeyboardInterrupt, click.Abort):
+        return _complain(_("interrupted; what is finished is kept"), INTERRUPTED)
+    except BrokenPipeError:
+        # Whoever read our output (`| head`) has seen enough; Python must not complain of it at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return INTERRUPTED
+    except Exception as error:
+        line = _("the grader failed ({error}); details are in {log}")
+        return _complain(line.format(error=type(error).__name__, log=write_log(Path())), 3)
+    return int(code or 0)
+
+
+def language_of(arguments: Sequence[str], environment: os._Environ[str] | dict[str, str]) -> str:
+    """The language to speak: `--lang`, else the locale's if there is a catalogue for it, else English.
+
+    Found before the command line is parsed, for its help and its errors speak it too.
+    """
+    for argument, following in zip(arguments, [*arguments[1:], ""], strict=True):
+        if argument == "--lang":
+            return following
+        if argument.startswith("--lang="):
+            return argument.removeprefix("--lang=")
+    # The first that is set decides, as POSIX has it.
+    locale = next((v for name in ("LC_ALL", "LC_MESSAGES", "LANG") if (v := environment.get(name))), "")
+    spoken = locale[:2].lower()
+    return spoken if spoken in i18n.languages() else "en"
+
+
+def write_log(folder: Path) -> Path:
+    """Write the current exception's traceback to a file in `folder`, or in the temporary folder; returns the file."""
+    text = traceback.format_exc()
+    for place in (folder, Path(tempfile.gettempdir())):
+        try:
+            (place / LOG_NAME).write_text(text)
+        except OSError:
+            continue
+        return place / LOG_NAME
+    return Path(os.devnull)
+
+
+def _complain(message: str, code: int) -> int:
+    print("grade: " + " ".join(message.split()), file=sys.stderr)
+    return code
+
+
+def _usage_message(error: click.ClickException) -> str:
+    if isinstance(error, click.NoSuchOption):
+        message = _("there is no option {option}").format(option=error.option_name)
+        near = ", ".join(error.possibilities or [])
+        return message + (_("; did you mean {options}?").format(options=near) if near else "")
+    if isinstance(error, click.MissingParameter) and error.param is not None:
+        return _("{parameter} is missing; see grade --help").format(parameter=error.param.human_readable_name)
+    return error.format_message()
+
+
+def grade_command() -> click.Command:
+    """`grade PATH… --lab LAB`: the options, in the language in use."""
+    options: list[click.Parameter] = [
+        click.Argument(["paths"], nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH..."),
+        click.Option(["--lab"], required=True, metavar="LAB", help=_("The lab to grade; `grade labs` lists them.")),
+        click.Option(
+            ["--backend"],
+            type=click.Choice(["auto", "gpu", "emulator"]),
+            default="auto",
+            show_default=True,
+            help=_("Where kernels run; auto takes a GPU when there is one."),
+        ),
+        click.Option(
+            ["--out"],
+            type=click.Path(path_type=Path, file_okay=False),
+            default=Path("reports"),
+            show_default=True,
+            help=_("Folder for results and reports."),
+        ),
+        click.Option(
+            ["--lang"],
+            type=click.Choice(i18n.languages()),
+            default=i18n.language(),
+            help=_("Language of messages and reports (default: the locale's)."),
+        ),
+        click.Option(["--no-pdf"], is_flag=True, help=_("Write the HTML report only.")),
+        click.Option(
+            ["--jobs"],
+            type=click.IntRange(min=1),
+            default=None,
+            metavar="N",
+            help=_("Submissions graded at the same time (default: one per core)."),
+        ),
+        labs_option(),
+        click.Option(
+            ["--version"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_print_version,
+            help=_("Print the version and exit."),
+        ),
+    ]
+    return click.Command(
+        "grade",
+        params=options,
+        callback=_grade,
+        help=_(
+            "Grade CUDA lab submissions.  PATH is a student's folder, one .cu file, or a folder of students' folders."
+        ),
+        epilog=_(
+            "Other commands:  grade labs (the labs there are),  grade doctor (what this machine can do).  "
+            "Exit code: 0 every check passed, 1 some failed, 2 wrong command line, lab or layout, 3 the grader failed."
+        ),
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+
+def labs_option() -> click.Option:
+    """`--labs DIR`, of every command that looks for labs."""
+    return click.Option(
+        ["labs_folders", "--labs"],
+        multiple=True,
+        type=click.Path(path_type=Path),
+        metavar="DIR",
+        help=_("A folder with more labs; may be given several times."),
+    )
+
+
+def _print_version(context: click.Context, _parameter: click.Parameter, value: bool) -> None:
+    if value:
+        click.echo(f"grade {__version__}")
+        context.exit()
+
+
+def _grade(
+    paths: tuple[Path, ...],
+    lab: str,
+    backend: str,
+    out: Path,
+    lang: str,
+    no_pdf: bool,
+    jobs: int | None,
+    labs_folders: tuple[Path, ...],
+) -> int:
+    from grader.grading import Order, grade
+
+    return grade(
+        Order(
+            paths=paths,
+            lab=lab,
+            backend=backend,
+            out=out,
+            language=lang,
+            pdf=not no_pdf,
+            jobs=jobs,
+            labs_folders=labs_folders,
+        )
+    )
+
+
+def labs_command() -> click.Command:
+    """`grade labs`: a table of the labs there are."""
+    return click.Command("labs", params=[labs_option()], callback=_labs, help=_("List the labs there are."))
+
+
+def _labs(labs_folders: tuple[Path, ...]) -> int:
+    from grader import labs
+    from grader.report import terminal
+    from grader.report.job import in_language
+    from grader.report.numbers import Numbers
+
+    language = i18n.language()
+    numbers = Numbers(language)
+    rows = [
+        (
+            lab.id,
+            in_language(lab.title, language),
+            ", ".join(variant.name for variant in lab.variants),
+            numbers.points(sum(check.points for variant in lab.variants for check in variant.checks)),
+        )
+        for lab in labs.all_labs(labs_folders)
+    ]
+    terminal.show_table(terminal.console(), [_("Lab"), _("Title"), _("Variants"), _("Points")], rows)
+    return 0
+
+
+def doctor_command() -> click.Command:
+    """`grade doctor`: what this machine can do, and what to install for the rest."""
+    return click.Command("doctor", callback=_doctor, help=_("Show what this machine can do, and what to install."))
+
+
+def _doctor() -> int:
+    """Exit code 0 unless something that grading itself needs is missing."""
+    from grader import doctor
+    from grader.report import terminal
+
+    symbols = {"ok": "✓", "missing": "✗", "optional": "–"}
+    findings = doctor.examine()
+    terminal.show_table(
+        terminal.console(),
+        [_("Tool"), _("Found"), _("What for"), _("What to install")],
+        [(f"{symbols[f.state]} {f.name}", f.found, f.purpose, f.advice) for f in findings],
+    )
+    return 0

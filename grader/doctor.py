@@ -1,0 +1,163 @@
+"""What this machine can do: every tool that grading can use, whether it is here, and what to install if not."""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from grader.i18n import _
+
+State = Literal["ok", "missing", "optional"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One tool.  state: "ok"; "missing": grading or a report needs it; "optional": something is left out without it.
+
+    found: its version, or what came of looking for it.  advice: what to install, "" when nothing is needed.
+    """
+
+    name: str
+    purpose: str
+    state: State
+    found: str
+    advice: str = ""
+
+
+def examine() -> list[Finding]:
+    """Everything worth knowing of this machine, most important first."""
+    return list(_findings())
+
+
+def _findings() -> Iterator[Finding]:
+    for probe in (_python, _nvrtc, _landlock, _gpu, _weasyprint, _cyrillic_font, _ncu, _sanitizer):
+        yield probe()
+
+
+def _python() -> Finding:
+    version = ".".join(str(part) for part in sys.version_info[:3])
+    return Finding("Python", _("runs the grader"), "ok", version)
+
+
+def _nvrtc() -> Finding:
+    purpose = _("compiles kernels")
+    try:
+        from cuda.bindings import nvrtc
+
+        status, major, minor = nvrtc.nvrtcVersion()
+    except (ImportError, RuntimeError, OSError) as error:
+        return Finding("NVRTC", purpose, "missing", _first_line(error), "pip install nvidia-cuda-nvrtc cuda-python")
+    if int(status) != 0:
+        return Finding("NVRTC", purpose, "missing", str(status), "pip install nvidia-cuda-nvrtc")
+    return Finding("NVRTC", purpose, "ok", f"{major}.{minor}")
+
+
+def _gpu() -> Finding:
+    purpose = _("measures times; without it speed-up stays pending")
+    name = _("GPU and driver")
+    advice = _("an NVIDIA driver 580 or later (apt install nvidia-driver); everything but times works without")
+    try:
+        from cuda.bindings import driver
+
+        status = driver.cuInit(0)[0]
+        if int(status) != 0:
+            return Finding(name, purpose, "optional", status.name, advice)
+        count = driver.cuDeviceGetCount()[1]
+        if count == 0:
+            return Finding(name, purpose, "optional", _("no NVIDIA GPU"), advice)
+        device = driver.cuDeviceGet(0)[1]
+        model = driver.cuDeviceGetName(128, device)[1].split(b"\0")[0].decode(errors="replace")
+        version = driver.cuDriverGetVersion()[1]
+    except (ImportError, RuntimeError, OSError):
+        return Finding(name, purpose, "optional", _("no NVIDIA driver"), advice)
+    found = f"{model}, CUDA {version // 1000}.{version % 1000 // 10}"
+    return Finding(name, purpose, "ok", found + (f" (+{count - 1})" if count > 1 else ""))
+
+
+def _weasyprint() -> Finding:
+    from grader.report import pdf
+
+    purpose = _("reports as PDF; without it HTML only")
+    packages = "apt install " + " ".join(pdf.DEBIAN_PACKAGES)
+    try:
+        pdf.load()
+    except pdf.PdfUnavailable as error:
+        return Finding("Pango", purpose, "missing", str(error), packages)
+    if ctypes.util.find_library("harfbuzz-subset") is None:
+        without = _("{version}; without libharfbuzz-subset PDFs take twice as long").format(version=_pango_version())
+        return Finding("Pango", purpose, "optional", without, "apt install libharfbuzz-subset0")
+    return Finding("Pango", purpose, "ok", _pango_version())
+
+
+def _pango_version() -> str:
+    library = ctypes.util.find_library("pango-1.0")
+    if library is None:
+        return _("found")
+    version = ctypes.CDLL(library).pango_version_string
+    version.restype = ctypes.c_char_p
+    return str(version().decode())
+
+
+def _cyrillic_font() -> Finding:
+    """Asks fontconfig, as Pango does; its absence shows as boxes in the PDF."""
+    name, purpose = _("font with Cyrillic"), _("Russian text in the PDF")
+    advice = "apt install fonts-dejavu-core"
+    tool = shutil.which("fc-list")
+    if tool is not None:
+        families = _output([tool, ":lang=ru", "family"]).splitlines()
+        if not families:
+            return Finding(name, purpose, "missing", _("none"), advice)
+        best = next((f for f in families if "DejaVu Sans" in f), families[0])
+        return Finding(name, purpose, "ok", best.split(",")[0])
+    font = next(Path("/usr/share/fonts").glob("**/DejaVuSans.ttf"), None)
+    if font is None:
+        return Finding(name, purpose, "missing", _("none found in /usr/share/fonts"), advice)
+    return Finding(name, purpose, "ok", "DejaVu Sans")
+
+
+def _ncu() -> Finding:
+    purpose = _("hardware counters beside the emulator's")
+    return _tool("ncu", ["ncu", "--version"], purpose, "apt install nsight-compute")
+
+
+def _sanitizer() -> Finding:
+    purpose = _("memory and race checks on the GPU")
+    return _tool("compute-sanitizer", ["compute-sanitizer", "--version"], purpose, _("the CUDA toolkit brings it"))
+
+
+def _tool(name: str, command: list[str], purpose: str, advice: str) -> Finding:
+    path = shutil.which(command[0])
+    if path is None:
+        return Finding(name, purpose, "optional", _("not installed"), advice)
+    lines = [line for line in _output([path, *command[1:]]).splitlines() if "ersion" in line]
+    return Finding(name, purpose, "ok", lines[0].strip() if lines else path)
+
+
+def _landlock() -> Finding:
+    """Landlock's ABI version, asked of the kernel itself; 0 and less: not there."""
+    purpose = _("keeps a compile from reading files")
+    create_ruleset, ask_version = 444, 1
+    libc = ctypes.CDLL(None, use_errno=True)
+    abi = libc.syscall(create_ruleset, None, 0, ask_version)
+    if abi > 0:
+        return Finding("Landlock", purpose, "ok", _("ABI {version}").format(version=abi))
+    advice = _("a Linux kernel 5.13 or later started with lsm=landlock,…")
+    return Finding("Landlock", purpose, "optional", _("not in this kernel"), advice)
+
+
+def _output(command: list[str]) -> str:
+    try:
+        return subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=10, check=False).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

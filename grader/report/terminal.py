@@ -1,0 +1,172 @@
+"""Results on a terminal, and as plain text in a pipe: tables with rich, no decision about the result made here."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import IO, TYPE_CHECKING
+
+from grader.i18n import _
+from grader.report.view import View
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+PIPE_WIDTH = 100
+STYLES = {"pass": "green", "fail": "bold red", "borderline": "yellow", "error": "bold yellow"}
+
+
+def console(file: IO[str] | None = None) -> Console:
+    """A console on standard output: as wide as the terminal, or 100 columns without escape codes in a pipe."""
+    from rich.console import Console
+
+    stream = file or sys.stdout
+    # An old locale that lacks a symbol shows a question mark rather than failing.
+    if hasattr(stream, "reconfigure"):
+        stream.reconfigure(errors="replace")
+    width = None if stream.isatty() else PIPE_WIDTH
+    return Console(file=stream, width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)
+
+
+def show_result(out: Console, view: View) -> None:
+    """One submission: its table of checks, its mark, and what to mend."""
+    from rich.text import Text
+
+    student, lab = view["student"], view["lab"]
+    heading = Text.assemble((student["name"], "bold"))
+    for part in (student["group"], lab["title"]):
+        if part:
+            heading.append(f" · {part}")
+    out.print(heading)
+    out.print(_matrix(view))
+    out.print(_score_line(view))
+    for row in view["waiting"]:
+        out.print(Text(_("… {points} points pending: {reason}").format(**row), style="dim"))
+    _show_faults(out, view)
+    _show_remarks(out, view)
+
+
+def _matrix(view: View) -> Table:
+    from rich.text import Text
+
+    table = _table()
+    table.add_column(_("Check"), no_wrap=False)
+    for variant in view["variants"]:
+        table.add_column(Text(variant["title"]), overflow="fold")
+    for row in view["matrix"]:
+        table.add_row(row["title"], *(_cell(cell) for cell in row["cells"]))
+    table.add_section()
+    totals = [
+        _("{earned} of {possible}").format(earned=t["earned"], possible=t["possible"]) if t["possible"] != "0" else ""
+        for t in view["totals"]
+    ]
+    table.add_row(_("Points"), *totals, style="bold")
+    return table
+
+
+def _cell(cell: View | None) -> Text:
+    from rich.text import Text
+
+    if cell is None:
+        return Text("")
+    text = Text(f"{cell['symbol']} {cell['word']}", style=STYLES.get(cell["key"], "dim"))
+    if cell["points"]:
+        text.append(f"  {cell['points']}", style="not bold default")
+    return text
+
+
+def _score_line(view: View) -> Text:
+    from rich.text import Text
+
+    score, status = view["score"], view["status"]
+    text = Text(f"{status['symbol']} {status['word']}: ", style=STYLES[status["key"]])
+    text.append(
+        _("{earned} of {possible} points").format(earned=score["earned"], possible=score["possible"]),
+        style="bold default",
+    )
+    if score["pending"]:
+        text.append(", " + _("{points} pending").format(points=score["pending"]), style="not bold default")
+    return text
+
+
+def _show_faults(out: Console, view: View) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    if not view["faults"]:
+        return
+    out.print()
+    out.print(Text(_("What to fix"), style="bold"))
+    for number, fault in enumerate(view["faults"], start=1):
+        names = ", ".join(variant["title"] for variant in fault["variants"])
+        title = Text(f"{number}. {fault['status']['symbol']} {fault['check']}", style=STYLES[fault["status"]["key"]])
+        title.append(f" · {names}" if names else "", style="not bold default")
+        if fault["lost"]:
+            title.append(f"  −{fault['lost']}", style="not bold default")
+        out.print(title)
+        if fault["where"]:
+            place = Text(fault["where"], style="cyan")
+            if fault["code"]:
+                place.append(f"  {fault['code']}", style="default")
+            out.print(Padding(place, (0, 0, 0, 3)))
+        out.print(Padding(Text(fault["message"]), (0, 0, 0, 3)))
+        if fault["hint"]:
+            out.print(Padding(Text("→ " + fault["hint"]), (0, 0, 0, 3)))
+
+
+def _show_remarks(out: Console, view: View) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    if not view["remarks"]:
+        return
+    out.print()
+    out.print(Text(_("Worth knowing (costs no points)"), style="bold"))
+    for remark in view["remarks"]:
+        names = ", ".join(variant["title"] for variant in remark["variants"])
+        out.print(Padding(Text(f"{names}: {remark['text']}" if names else remark["text"]), (0, 0, 0, 3)))
+
+
+def show_group(out: Console, rows: Sequence[View], variants: Sequence[View]) -> None:
+    """A group: a row per student with mark, points of each variant, and the fault that costs most.
+
+    rows: of `group_row` or `failed_row`.
+    """
+    from rich.text import Text
+
+    table = _table()
+    table.add_column(_("Student"), overflow="fold")
+    table.add_column(_("Mark"), justify="right", no_wrap=True)
+    for variant in variants:
+        table.add_column(Text(variant["title"]), overflow="fold")
+    table.add_column(_("Worst fault"), ratio=1, overflow="fold")
+    for row in rows:
+        cells = [
+            Text(f"{cell['symbol']} {cell['text']}", style=STYLES.get(cell["key"], "dim")) for cell in row["cells"]
+        ]
+        cells += [Text("")] * (len(variants) - len(cells))
+        mark = Text(row["mark"], style=STYLES.get(row["key"], ""))
+        table.add_row(Text(row["student"]), mark, *cells, Text(row["fault"]))
+    out.print()
+    out.print(table)
+
+
+def show_table(out: Console, titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A plain table; the first column does not wrap."""
+    from rich.text import Text
+
+    table = _table()
+    for index, title in enumerate(titles):
+        table.add_column(title, no_wrap=index == 0, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    out.print(table)
+
+
+def _table() -> Table:
+    from rich import box
+    from rich.table import Table
+
+    return Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
