@@ -1,0 +1,341 @@
+"""Loads, stores and atomics: from an instruction to elements of arrays, faults and observers' events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from grader.ptx import memory
+from grader.ptx.errors import UnsupportedInstruction
+from grader.ptx.memory import LOCAL_WINDOW, SHARED_WINDOW, Fault, MemoryArray, Place, Space
+from grader.ptx.nodes import Instruction
+from grader.ptx.values import UNSIGNED, Array, Lanes, Shifted, Value, Vec, as_array, from_array, select, split_shift
+
+if TYPE_CHECKING:
+    from grader.ptx.machine import Chunk, Group
+
+_SPACES = {"global", "shared", "local", "param", "const"}
+_HINTS = {"weak", "ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc", "cta", "cluster", "gpu", "sys", "unified", "cta::"}
+_STRONG = {"volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"}
+_VECTORS = {"v2": 2, "v4": 4, "v8": 8}
+_KINDS = {"u": "u", "s": "i", "b": "u", "f": "f"}
+
+
+def element_dtype(name: str) -> np.dtype[Any]:
+    """NumPy dtype of a PTX type name; raises KeyError when there is none."""
+    kind, bits = _KINDS[name[0]], name[1:]
+    if name in ("f16x2", "bf16x2"):
+        return np.dtype(np.uint32)
+    if name in ("f16", "bf16"):
+        return np.dtype(np.uint16)
+    if bits not in ("8", "16", "32", "64"):
+        raise KeyError(name)
+    return np.dtype(f"{kind}{int(bits) // 8}")
+
+
+class Access:
+    """One memory instruction carried out by one set of lanes: what observers are told.
+
+    op: "load", "store" or "atomic".  width: bytes a lane.  stored: the values stored, element by element.
+    strong: volatile, relaxed, acquire or release: meant for communication between threads.
+    """
+
+    __slots__ = ("chunk", "instruction", "op", "place", "stored", "strong", "width")
+
+    def __init__(
+        self,
+        instruction: Instruction,
+        op: str,
+        width: int,
+        place: Place,
+        chunk: Chunk,
+        strong: bool,
+        stored: list[Value] | None = None,
+    ) -> None:
+        self.instruction = instruction
+        self.op = op
+        self.width = width
+        self.place = place
+        self.chunk = chunk
+        self.strong = strong
+        self.stored = stored
+
+
+class AccessSpec:
+    """The static side of a load, store or atomic."""
+
+    def __init__(self, instruction: Instruction, op: str) -> None:
+        self.instruction = instruction
+        self.op = op
+        self.space = "generic"
+        self.strong = op == "atomic"
+        self.count = 1
+        self.operation = ""
+        type_name = ""
+        for modifier in instruction.modifiers:
+            base = modifier.split("::")[0]
+            if base in _SPACES and (base == modifier or modifier in ("shared::cta", "param::entry", "param::func")):
+                self.space = base
+            elif modifier in _STRONG:
+                self.strong = True
+            elif modifier in _VECTORS:
+                self.count = _VECTORS[modifier]
+            elif modifier in _HINTS or base in ("L1", "L2", "level"):
+                continue
+            elif op == "atomic" and modifier in ("add", "min", "max", "inc", "dec", "and", "or", "xor", "exch", "cas"):
+                self.operation = modifier
+            elif op == "atomic" and modifier == "noftz":
+                continue
+            else:
+                try:
+                    self.dtype = element_dtype(modifier)
+                except KeyError:
+                    raise UnsupportedInstruction(
+                        instruction.text, instruction.location.line, f"modifier .{modifier}"
+                    ) from None
+                type_name = modifier
+        if not type_name or (op == "atomic" and (not self.operation or self.count > 1)):
+            raise UnsupportedInstruction(instruction.text, instruction.location.line)
+        self.type_name = type_name
+        self.element_bytes = self.dtype.itemsize
+        self.width = self.element_bytes * self.count
+
+
+def resolve(chunk: Chunk, spec_space: str, address: Value, offset: int) -> tuple[Space, int] | None:
+    """(space, offset) of an access; None when generic addresses of one access lie in several spaces."""
+    if spec_space in ("global", "const"):
+        return chunk.device, offset
+    if spec_space == "shared":
+        return chunk.shared, offset
+    if spec_space in ("local", "param"):
+        return chunk.local, offset
+    if isinstance(address, (Vec, Shifted)):
+        vec, shift = split_shift(address)
+        low, high = vec.signed_bounds()
+        low, high = low + shift + offset, high + shift + offset
+    else:
+        low = high = address + offset
+    for base, space in ((LOCAL_WINDOW, chunk.local), (SHARED_WINDOW, chunk.shared)):
+        if low >= base and high < base + memory.WINDOW_BYTES:
+            return space, offset - base
+    if high < SHARED_WINDOW - memory.WINDOW_BYTES:
+        return chunk.device, offset
+    return None
+
+
+def pieces(group: Group, spec: AccessSpec, address: Value, offset: int) -> list[tuple[Array | None, Place]]:
+    """The access taken apart into places; positions are None when one place holds all lanes.  Reports faults."""
+    chunk, lanes = group.chunk, group.lanes
+    found = resolve(chunk, spec.space, address, offset)
+    if found is not None:
+        space, offset = found
+        place = memory.locate(space, address, offset, spec.width, lanes)
+        if place is not None:
+            return [(None, place)]
+        parts, faults = memory.scatter(space, address, offset, spec.width, lanes)
+        for fault in faults:
+            _report(chunk, spec, fault, lanes)
+        return list(parts)
+    # Generic pointers into several spaces at once: one space after the other.
+    result: list[tuple[Array | None, Place]] = []
+    high_bits = as_array(address, UNSIGNED[8]) >> np.uint64(59)
+    for window in np.unique(high_bits).tolist():
+        positions = np.flatnonzero(high_bits == window)
+        subset = lanes.select(positions)
+        part = group.part(subset)
+        for inner, place in pieces(part, spec, select(address, subset), offset):
+            result.append((positions if inner is None else positions[inner], place))
+    return result
+
+
+def _report(chunk: Chunk, spec: AccessSpec, fault: Fault, lanes: Lanes) -> None:
+    lane = int(lanes.ids[fault.positions[0]])
+    array = fault.array
+    chunk.hazards.add(
+        chunk,
+        "out_of_bounds",
+        fault.detail,
+        spec.instruction,
+        lane,
+        len(fault.positions),
+        op=spec.op,
+        space=array.space if array else spec.space,
+        array=array.name if array else "",
+        offset=int(fault.offsets[0]),
+        width=spec.width,
+        array_bytes=array.size if array else 0,
+    )
+
+
+def load(group: Group, spec: AccessSpec, address: Value, offset: int, register_bytes: list[int]) -> list[Value]:
+    """Carry out a load; lanes at fault get 0."""
+    parts = pieces(group, spec, address, offset)
+    if len(parts) == 1 and parts[0][0] is None:
+        place = parts[0][1]
+        _observe(group.chunk, spec, place, None)
+        return [
+            _fetch(place, spec, element, register_bytes[element], group.lanes) for element in range(spec.count)
+        ]
+    results = [np.zeros(group.lanes.n, spec.dtype) for _ in range(spec.count)]
+    for positions, place in parts:
+        _observe(group.chunk, spec, place, None)
+        for element, result in enumerate(results):
+            result[positions] = as_array(_fetch(place, spec, element, spec.element_bytes, place.lanes), spec.dtype)
+    return [from_array(result, group.lanes, size) for result, size in zip(results, register_bytes, strict=True)]
+
+
+def _fetch(place: Place, spec: AccessSpec, element: int, register_bytes: int, lanes: Lanes) -> Value:
+    indices, start = place.index(spec.element_bytes)
+    start += element
+    view = place.array.view(spec.dtype)
+    if isinstance(indices, int):
+        return from_array(view[start : start + 1].copy(), lanes, register_bytes)
+    return from_array(view[start:].take(indices), lanes, register_bytes)
+
+
+def store(group: Group, spec: AccessSpec, address: Value, offset: int, values: list[Value]) -> None:
+    """Carry out a store; where lanes write the same element, the highest lane's value stays."""
+    for positions, place in pieces(group, spec, address, offset):
+        stored = values if positions is None else [select(value, place.lanes) for value in values]
+        if place.array.read_only:
+            _read_only(group.chunk, spec, place)
+            continue
+        _observe(group.chunk, spec, place, stored)
+        indices, start = place.index(spec.element_bytes)
+        view = place.array.view(spec.dtype)
+        for element, value in enumerate(stored):
+            data = as_array(value, spec.dtype)
+            if isinstance(indices, int):
+                view[start + element] = data[-1]
+            else:
+                view[start + element :][indices] = data
+        _mark_written(place, spec)
+
+
+def _read_only(chunk: Chunk, spec: AccessSpec, place: Place) -> None:
+    array = place.array
+    chunk.hazards.add(
+        chunk, "out_of_bounds", "read_only", spec.instruction, int(place.lanes.ids[0]), place.lanes.n,
+        op=spec.op, space=array.space, array=array.name, width=spec.width, array_bytes=array.size,
+    )  # fmt: skip
+
+
+def atomic(
+    group: Group, spec: AccessSpec, address: Value, offset: int, operand: Value, compare: Value | None, size: int
+) -> Value:
+    """Carry out an atomic, lanes in ascending order; returns the old values."""
+    from grader.ptx.isa.atomic import apply
+
+    dtype = spec.dtype
+    if spec.type_name == "f16x2":
+        raise UnsupportedInstruction(spec.instruction.text, spec.instruction.location.line)
+    if spec.type_name == "f16":
+        dtype = np.dtype(np.float16)
+    result = np.zeros(group.lanes.n, dtype)
+    for positions, place in pieces(group, spec, address, offset):
+        _observe(group.chunk, spec, place, None)
+        lanes = place.lanes
+        indices, start = place.index(spec.element_bytes)
+        index = np.full(lanes.n, start, np.int64) if isinstance(indices, int) else indices + start
+
+        def spread(value: Value, lanes: Lanes = lanes, whole: bool = positions is None) -> Array:
+            array = as_array(value if whole else select(value, lanes), dtype)
+            return np.broadcast_to(array, (lanes.n,)) if len(array) != lanes.n else array
+
+        old = apply(
+            spec.operation,
+            dtype,
+            place.array.view(dtype),
+            index,
+            spread(operand),
+            None if compare is None else spread(compare),
+        )
+        if positions is None:
+            result = old
+        else:
+            result[positions] = old
+        _mark_written(place, spec)
+    return from_array(result, group.lanes, size)
+
+
+def _observe(chunk: Chunk, spec: AccessSpec, place: Place, stored: list[Value] | None) -> None:
+    array = place.array
+    if spec.op != "store" and array.valid is not None:
+        _check_written(chunk, spec, place, array)
+    if chunk.observers and array.space in ("global", "shared"):
+        event = Access(spec.instruction, spec.op, spec.width, place, chunk, spec.strong, stored)
+        for observe in chunk.observers:
+            observe(event)
+
+
+def _flag_slices(place: Place, spec: AccessSpec, array: MemoryArray) -> list[tuple[Array, Array | int]]:
+    """(flags from an element on, indices into them) for each element of the access, as wide as the element."""
+    indices, start = place.index(spec.element_bytes)
+    assert array.valid is not None
+    flags = array.valid.view(UNSIGNED[spec.element_bytes])
+    return [(flags[start + element :], indices) for element in range(spec.count)]
+
+
+def _known_key(place: Place, spec: AccessSpec) -> tuple[Any, ...]:
+    # Validity only grows while a chunk runs, so what was found all written once stays so.
+    return ("written", place.array.storage, place.shift, spec.width)
+
+
+def _known(place: Place, key: tuple[Any, ...]) -> bool:
+    if place.vec is None:
+        return False
+    return place.vec.memo.get(key) is place.array.valid
+
+
+def _check_written(chunk: Chunk, spec: AccessSpec, place: Place, array: MemoryArray) -> None:
+    key = _known_key(place, spec)
+    if _known(place, key):
+        return
+    bad: Array | None = None
+    for flags, indices in _flag_slices(place, spec, array):
+        if isinstance(indices, int):
+            element = np.broadcast_to(flags[:1] != _ALL_WRITTEN[spec.element_bytes], (place.lanes.n,))
+        else:
+            element = flags.take(indices) != _ALL_WRITTEN[spec.element_bytes]
+        if element.any():
+            bad = element if bad is None else bad | element
+    if bad is None:
+        if place.vec is not None:
+            place.vec.memo[key] = array.valid
+        return
+    positions = np.flatnonzero(bad)
+    offset = int(place.offsets()[positions[0]])
+    chunk.hazards.add(
+        chunk,
+        "uninitialized",
+        "",
+        spec.instruction,
+        int(place.lanes.ids[positions[0]]),
+        len(positions),
+        op=spec.op,
+        space=array.space,
+        array=array.name,
+        offset=offset,
+        width=spec.width,
+        array_bytes=array.size,
+    )
+
+
+def _mark_written(place: Place, spec: AccessSpec) -> None:
+    array = place.array
+    if array.valid is None:
+        return
+    key = _known_key(place, spec)
+    if _known(place, key):
+        return
+    for flags, indices in _flag_slices(place, spec, array):
+        flags[indices] = _ALL_WRITTEN[spec.element_bytes]
+    if place.vec is not None:
+        place.vec.memo[key] = array.valid
+
+
+_ALL_WRITTEN = {size: np.array(int.from_bytes(b"\x01" * size, "little"), UNSIGNED[size]) for size in (1, 2, 4, 8)}
+
+Observer = Callable[[Access], None]

@@ -1,0 +1,322 @@
+"""Turns a function into steps: one Python closure an instruction, one finish a block.
+
+A step takes the group it is executed for, reads and writes `group.registers`, and knows everything
+that does not depend on the group beforehand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from grader.ptx import affine, special
+from grader.ptx.cfg import ControlFlowGraph
+from grader.ptx.errors import UnsupportedInstruction
+from grader.ptx.isa.registry import lookup
+from grader.ptx.nodes import Immediate, Instruction, Negated, Operand, Register, Special, Symbol, Vector
+from grader.ptx.values import BOOL, Shifted, Value, Vec, as_array, from_array
+
+if TYPE_CHECKING:
+    from grader.ptx.link import Linker
+    from grader.ptx.machine import Group
+
+Step = Callable[["Group"], None]
+Getter = Callable[["Group"], Any]
+
+_IDLE = {"ret", "exit", "bra"}
+
+
+def type_bytes(name: str) -> int:
+    """Width of a register type in bytes, 0 for predicates."""
+    if name == "pred":
+        return 0
+    if name.endswith("x2"):
+        return 4
+    return int(name.lstrip("busf")) // 8
+
+
+class CodeBlock:
+    """A basic block, ready to run."""
+
+    __slots__ = (
+        "does_something",
+        "executions",
+        "finish",
+        "first",
+        "index",
+        "instructions",
+        "last",
+        "line",
+        "next",
+        "size",
+        "steps",
+    )
+
+    def __init__(self, index: int, instructions: tuple[Instruction, ...], following: int) -> None:
+        self.index = index
+        self.instructions = instructions
+        self.size = len(instructions)
+        self.steps: tuple[Step, ...] = ()
+        self.finish: Callable[[Group], bool] = lambda group: False
+        self.next = following
+        self.executions = 0
+        self.line = next((i.location.line for i in instructions if i.location.line), 0)
+        if instructions:
+            self.first = instructions[0]
+            self.last = instructions[-1]
+        self.does_something = any(i.opcode not in _IDLE for i in instructions)
+
+
+class Code:
+    """A function, ready to run."""
+
+    def __init__(self, graph: ControlFlowGraph, linker: Linker) -> None:
+        function = graph.function
+        self.function = function
+        self.graph = graph
+        self.linker = linker
+        self.name = function.name
+        self.back_edges = graph.back_edges
+        self.live_in = [tuple(live) for live in graph.live_in]
+        self.register_bytes = [0] * (max((r.index for r in function.registers), default=-1) + 2)
+        for register in function.registers:
+            self.register_bytes[register.index] = type_bytes(register.type)
+        # The condition code of add.cc and its kin lives in a register of its own, which no block boundary crosses.
+        self.carry = len(self.register_bytes) - 1
+        self.register_bytes[self.carry] = 1
+        self.loop_at_header = {}
+        for number, loop in enumerate(graph.loops):
+            self.loop_at_header[loop.header] = LoopInfo(loop.body, number in graph.spin_loops)
+        self._reach: dict[int, frozenset[int]] = {}
+        self.blocks: list[CodeBlock] = []
+        from grader.ptx.control import finisher
+
+        for block in graph.blocks:
+            following = block.successors[-1] if block.successors else -1
+            code_block = CodeBlock(block.index, block.instructions, following)
+            self.blocks.append(code_block)
+            steps: list[Step] = []
+            instructions = block.instructions
+            finish = finisher(self, code_block, block.successors)
+            if finish is not None:
+                code_block.finish, instructions = finish, instructions[:-1]
+            else:
+                code_block.finish = _fall_through(following)
+            for instruction in instructions:
+                step = compile_step(self, instruction)
+                if step is not None:
+                    steps.append(step)
+            code_block.steps = tuple(steps)
+
+    def forward_reach(self, start: int) -> frozenset[int]:
+        """Blocks that can be reached from `start` (itself left out) without going back in a loop."""
+        found = self._reach.get(start)
+        if found is None:
+            seen: set[int] = set()
+            stack = [start]
+            while stack:
+                here = stack.pop()
+                for successor in self.graph.blocks[here].successors:
+                    if (here, successor) not in self.back_edges and successor not in seen:
+                        seen.add(successor)
+                        stack.append(successor)
+            found = self._reach[start] = frozenset(seen)
+        return found
+
+
+class LoopInfo:
+    """What the scheduler knows of a loop."""
+
+    __slots__ = ("body", "spins")
+
+    def __init__(self, body: frozenset[int], spins: bool) -> None:
+        self.body = body
+        self.spins = spins
+
+
+def _fall_through(following: int) -> Callable[[Group], bool]:
+    def finish(group: Group) -> bool:
+        group.block = following
+        return True
+
+    return finish
+
+
+def refuse(instruction: Instruction, reason: str = "") -> Step:
+    """A step that says, when it is reached, that the emulator cannot execute the instruction."""
+
+    def step(group: Group) -> None:
+        raise UnsupportedInstruction(instruction.text, instruction.location.line, reason)
+
+    return step
+
+
+def getter(code: Code, operand: Operand, size: int = 8) -> Getter:
+    """A function group → value for a source operand; immediates are cut to `size` bytes."""
+    if isinstance(operand, Register):
+        index = operand.index
+        return lambda group: group.registers[index]
+    if isinstance(operand, Immediate):
+        value = bool(operand.value) if size == 0 else operand.value & ((1 << 8 * size) - 1)
+        return lambda group: value
+    if isinstance(operand, Special):
+        name = operand.name
+        return lambda group: special.read(group, name)
+    if isinstance(operand, Symbol):
+        return symbol_getter(code, operand.name, operand.offset)
+    if isinstance(operand, Negated):
+        index = operand.register.index
+
+        def negated(group: Group) -> Any:
+            value = group.registers[index]
+            return Vec(~value.array, value.lanes) if isinstance(value, Vec) else not value
+
+        return negated
+    raise UnsupportedInstruction(str(operand), reason="operand")
+
+
+def symbol_getter(code: Code, name: str, offset: int) -> Getter:
+    """The address of a variable or function; local and `.param` variables have one in every activation."""
+    address = code.linker.address(name)
+    if address is not None:
+        total = address + offset
+        return lambda group: total
+    return lambda group: group.frames[-1].symbols[name] + offset
+
+
+def compile_step(code: Code, instruction: Instruction) -> Step | None:
+    """The step of one instruction that does not end a block; None when it does nothing."""
+    from grader.ptx import movement, warps
+
+    opcode = instruction.opcode
+    try:
+        special_case = movement.STEPS.get(opcode) or warps.STEPS.get(opcode)
+        if special_case is not None:
+            return special_case(code, instruction)
+        return _arithmetic(code, instruction)
+    except UnsupportedInstruction as error:
+        return refuse(instruction, error.reason)
+
+
+def _arithmetic(code: Code, instruction: Instruction) -> Step:
+    first, *rest = instruction.operands
+    destinations = first.elements if isinstance(first, Vector) else (first,)
+    sources = tuple(rest)
+    semantics = lookup(instruction.opcode, instruction.modifiers, len(destinations))
+    inputs = semantics.inputs
+    plain = len(inputs) - semantics.reads_carry
+    if len(sources) != plain:
+        raise UnsupportedInstruction(instruction.text, reason=f"{len(sources)} operands, {plain} expected")
+    getters = [
+        getter(code, operand, 0 if dtype == BOOL else dtype.itemsize)
+        for operand, dtype in zip(sources, inputs[:plain], strict=True)
+    ]
+    if semantics.reads_carry:
+        carry = code.carry
+        getters.append(lambda group: group.registers[carry] or 0)
+    targets = [(d.index, code.register_bytes[d.index]) if isinstance(d, Register) else None for d in destinations]
+    if semantics.writes_carry:
+        targets.append((code.carry, 1))
+    compute = semantics.compute
+    pairs = tuple(zip(getters, inputs, strict=True))
+    if len(targets) == 1 and targets[0] is not None:
+        index, size = targets[0]
+
+        def general(group: Group) -> None:
+            result = compute(*[as_array(get(group), dtype) for get, dtype in pairs])
+            group.registers[index] = from_array(result, group.lanes, size)  # type: ignore[arg-type]
+
+        short = _short_cut(instruction)
+        if short is None:
+            return general
+        short_cut = short
+        if len(getters) == 2:
+            first, second = getters
+
+            def two(group: Group) -> None:
+                value = short_cut(first(group), second(group))
+                if value is None:
+                    general(group)
+                else:
+                    group.registers[index] = value
+
+            return two
+
+        def any_number(group: Group) -> None:
+            value = short_cut(*[get(group) for get in getters])
+            if value is None:
+                general(group)
+            else:
+                group.registers[index] = value
+
+        return any_number
+
+    def several(group: Group) -> None:
+        results = compute(*[as_array(get(group), dtype) for get, dtype in pairs])
+        for target, result in zip(targets, results, strict=True):
+            if target is not None:
+                group.registers[target[0]] = from_array(result, group.lanes, target[1])
+
+    return several
+
+
+_TYPES = {f"{kind}{bits}": (bits, kind == "s") for kind in "usb" for bits in (16, 32, 64)}
+
+
+def _short_cut(instruction: Instruction) -> Callable[..., Value | None] | None:
+    """The cheap way for integers that are uniform or advance by a constant, where there is one."""
+    opcode, modifiers = instruction.opcode, instruction.modifiers
+    types = [_TYPES[m] for m in modifiers if m in _TYPES]
+    if not types:
+        return None
+    bits, signed = types[-1]
+    if opcode in ("add", "sub", "shl") and len(modifiers) == 1:
+        function = {"add": affine.add, "sub": affine.sub, "shl": affine.shl}[opcode]
+        return lambda a, b: function(a, b, bits)
+    if opcode in ("mul", "mad") and len(modifiers) == 2 and modifiers[0] in ("lo", "wide"):
+        wide = modifiers[0] == "wide"
+
+        def multiply(a: Value, b: Value) -> Value | None:
+            return affine.mul_wide(a, b, bits, signed) if wide else affine.mul_lo(a, b, bits)
+
+        if opcode == "mul":
+            return multiply
+        sum_bits = 2 * bits if wide else bits
+
+        def multiply_add(a: Value, b: Value, c: Value) -> Value | None:
+            product = multiply(a, b)
+            return None if product is None else affine.add(product, c, sum_bits)
+
+        return multiply_add
+    if opcode == "cvt" and len(modifiers) == 2 and len(types) == 2:
+        to_bits, (from_bits, from_signed) = types[0][0], types[1]
+        if to_bits > from_bits:
+            return lambda a: affine.widen(a, from_bits, to_bits, from_signed)
+        if to_bits < from_bits:
+            return lambda a: affine.narrow(a, to_bits) if to_bits >= 32 else None
+        return lambda a: a
+    if opcode == "setp" and len(modifiers) == 2:
+        relation = modifiers[0]
+        if relation in ("lo", "ls", "hi", "hs"):
+            signed = False
+        return lambda a, b: affine.compare(relation, a, b, bits, signed)
+    if opcode in ("and", "or", "xor", "shr", "min", "max") and len(modifiers) == 1:
+        return lambda a, b: _uniform(opcode, a, b, bits, signed)
+    return None
+
+
+def _uniform(opcode: str, a: Value, b: Value, bits: int, signed: bool) -> Value | None:
+    if isinstance(a, (Vec, Shifted)) or isinstance(b, (Vec, Shifted)):
+        return None
+    if opcode == "and":
+        return a & b
+    if opcode == "or":
+        return a | b
+    if opcode == "xor":
+        return a ^ b
+    left = affine.to_signed(a, bits) if signed else a
+    mask = (1 << bits) - 1
+    if opcode == "shr":
+        return (left >> min(b, bits)) & mask
+    right = affine.to_signed(b, bits) if signed else b
+    return (min(left, right) if opcode == "min" else max(left, right)) & mask

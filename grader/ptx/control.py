@@ -1,0 +1,235 @@
+"""How a basic block ends: branches, returns, barriers, calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from grader.ptx.code import Code, CodeBlock, getter, refuse
+from grader.ptx.errors import UnsupportedInstruction
+from grader.ptx.machine import DeviceTrap, Frame, Parked, take_branch
+from grader.ptx.nodes import Immediate, Instruction, Register, Symbol, Vector
+from grader.ptx.printf import BUILTINS
+from grader.ptx.values import BOOL, UNSIGNED, Vec, as_array, from_array
+from grader.ptx.warps import warp_sync
+
+if TYPE_CHECKING:
+    from grader.ptx.machine import Group
+
+Finish = Callable[["Group"], bool]
+
+
+def finisher(code: Code, block: CodeBlock, successors: tuple[int, ...]) -> Finish | None:
+    """What happens after the last step of a block; None when the block just runs into the next one."""
+    if not block.instructions:
+        return None
+    instruction = block.last
+    maker = _FINISHERS.get(instruction.opcode)
+    if maker is None:
+        return None
+    try:
+        return maker(code, block, instruction, successors)
+    except UnsupportedInstruction as error:
+        step = refuse(instruction, error.reason)
+
+        def fail(group: Group) -> bool:
+            step(group)
+            return False
+
+        return fail
+
+
+def _bra(code: Code, block: CodeBlock, instruction: Instruction, successors: tuple[int, ...]) -> Finish:
+    guard = instruction.guard
+    here, taken = block.index, successors[0]
+    backwards = (here, taken) in code.back_edges
+    if guard is None:
+
+        def jump(group: Group) -> bool:
+            group.block = taken
+            group.from_back_edge = backwards
+            return True
+
+        return jump
+    index, negated, fall = guard.register.index, guard.negated, successors[1]
+    return lambda group: take_branch(group, group.registers[index], negated, taken, fall)
+
+
+def _brx(code: Code, block: CodeBlock, instruction: Instruction, successors: tuple[int, ...]) -> Finish:
+    read = getter(code, instruction.operands[0], 4)
+
+    def finish(group: Group) -> bool:
+        choice = as_array(read(group), UNSIGNED[4])
+        if len(choice) == 1:
+            group.block = successors[int(choice[0])]
+            return True
+        for value in np.unique(choice).tolist():
+            lanes = group.lanes.select(np.flatnonzero(choice == value))
+            group.chunk.queue(group.split(lanes, successors[value]))
+        return False
+
+    return finish
+
+
+def _ret(code: Code, block: CodeBlock, instruction: Instruction, successors: tuple[int, ...]) -> Finish:
+    leaves = instruction.opcode == "exit"
+
+    def finish(group: Group) -> bool:
+        if leaves or len(group.frames) == 1:
+            group.chunk.retire(group.lanes)
+            return False
+        group.pop()
+        group.from_back_edge = False
+        return True
+
+    return finish
+
+
+def _barrier(code: Code, block: CodeBlock, instruction: Instruction, successors: tuple[int, ...]) -> Finish:
+    modifiers = [m for m in instruction.modifiers if m not in ("cta", "aligned")]
+    operands = list(instruction.operands)
+    if modifiers[:1] == ["warp"]:
+        sync = warp_sync(code, instruction)
+
+        def in_warp(group: Group) -> bool:
+            sync(group)
+            group.block = successors[0]
+            return True
+
+        return in_warp
+    kind = modifiers[0] if modifiers else ""
+    if kind not in ("sync", "arrive", "red"):
+        raise UnsupportedInstruction(instruction.text)
+    target: int | None = None
+    if kind == "red":
+        register = operands.pop(0)
+        assert isinstance(register, Register)
+        target = register.index
+        predicate = getter(code, operands.pop(), 0)
+    number = getter(code, operands[0], 4)
+    count = getter(code, operands[1], 4) if len(operands) > 1 else (lambda group: 0)
+
+    def finish(group: Group) -> bool:
+        barrier, expected = number(group), count(group)
+        if not isinstance(barrier, int) or not isinstance(expected, int):
+            raise UnsupportedInstruction(instruction.text, instruction.location.line, "barrier differs by thread")
+        parked = Parked(group, block, barrier, expected)
+        chunk = group.chunk
+        if kind == "arrive":
+            parked.group = group.split(group.lanes, successors[0])
+            parked.arrive_only = True
+            chunk.park(parked)
+            group.block = successors[0]
+            return True
+        if target is not None:
+            _vote_at(group, barrier, predicate(group))
+            parked.release = lambda released: _deliver(code, released, barrier, modifiers[1], target)
+        chunk.park(parked)
+        return False
+
+    return finish
+
+
+def _vote_at(group: Group, barrier: int, value: Any) -> None:
+    chunk = group.chunk
+    votes = chunk.votes.setdefault(barrier, np.zeros((chunk.layout.blocks, 2), np.int64))
+    truth = np.broadcast_to(as_array(value, BOOL), (group.lanes.n,))
+    blocks = group.lanes.blocks
+    votes[:, 0] += np.bincount(blocks[truth], minlength=chunk.layout.blocks)
+    votes[:, 1] += np.bincount(blocks, minlength=chunk.layout.blocks)
+
+
+def _deliver(code: Code, group: Group, barrier: int, operation: str, target: int) -> None:
+    true, arrived = group.chunk.votes[barrier].T
+    if operation == "popc":
+        result = true.astype(np.uint32)
+    else:
+        result = true == arrived if operation == "and" else true > 0
+    group.registers[target] = from_array(result[group.lanes.blocks], group.lanes, code.register_bytes[target])
+
+
+def _trap(code: Code, block: CodeBlock, instruction: Instruction, successors: tuple[int, ...]) -> Finish:
+    def finish(group: Group) -> bool:
+        raise DeviceTrap(instruction.location.line, "the kernel executed a trap")
+
+    return finish
+
+
+def _call(code: Code, block: CodeBlock, instruction: Instruction, successors: tuple[int, ...]) -> Finish:
+    returns, target, arguments = instruction.operands
+    assert isinstance(returns, Vector) and isinstance(arguments, Vector)
+    given = [(o.name if isinstance(o, Symbol) else "") for o in arguments.elements]
+    wanted = [(o.name if isinstance(o, Symbol) else "") for o in returns.elements]
+    resume = successors[0]
+    if any(isinstance(o, (Register, Immediate)) for o in (*arguments.elements, *returns.elements)):
+        raise UnsupportedInstruction(instruction.text, reason="call with registers")
+    if isinstance(target, Symbol):
+        builtin = BUILTINS.get(target.name)
+        if builtin is not None:
+
+            def call_builtin(group: Group) -> bool:
+                symbols = group.frames[-1].symbols
+                builtin(group, instruction, [symbols[n] for n in given], [symbols[n] for n in wanted])
+                group.block = resume
+                return True
+
+            return call_builtin
+        if target.name not in code.linker.module.functions or not code.linker.has_body(target.name):
+            raise UnsupportedInstruction(instruction.text, reason=f"function {target.name} has no body")
+        name = target.name
+
+        def call(group: Group) -> bool:
+            return enter(group, code.linker.code(name), given, wanted, resume, (block.index, name))
+
+        return call
+    read = getter(code, target)
+
+    def call_pointer(group: Group) -> bool:
+        value = read(group)
+        if isinstance(value, Vec):
+            pointers = as_array(value, UNSIGNED[8])
+            for pointer in np.unique(pointers).tolist():
+                lanes = group.lanes.select(np.flatnonzero(pointers == pointer))
+                part = group.split(lanes, resume)
+                callee = code.linker.function_at(pointer, instruction)
+                enter(part, callee, given, wanted, resume, (block.index, callee.name))
+                group.chunk.queue(part)
+            return False
+        callee = code.linker.function_at(value, instruction)
+        return enter(group, callee, given, wanted, resume, (block.index, callee.name))
+
+    return call_pointer
+
+
+MAX_DEPTH = 400
+"""Nested calls; beyond it a GPU's stack of a few KiB a thread has long overflowed."""
+
+
+def enter(group: Group, callee: Code, given: list[str], wanted: list[str], resume: int, link: Any) -> bool:
+    """Start executing a function for all lanes of the group."""
+    if len(group.frames) > MAX_DEPTH:
+        raise DeviceTrap(callee.function.location.line, f"more than {MAX_DEPTH} nested calls: stack overflow")
+    caller = group.frames[-1].symbols
+    function = callee.function
+    symbols = {p.name: caller[name] for p, name in zip(function.parameters, given, strict=True)}
+    symbols.update({p.name: caller[name] for p, name in zip(function.returns, wanted, strict=True)})
+    chain = (*group.chain, link)
+    symbols.update(group.chunk.local_variables(chain, function.variables))
+    registers: list[Any] = [0] * len(callee.register_bytes)
+    group.push(Frame(callee, registers, symbols, resume), link)
+    group.from_back_edge = False
+    return True
+
+
+_FINISHERS: dict[str, Callable[[Code, CodeBlock, Instruction, tuple[int, ...]], Finish]] = {
+    "bra": _bra,
+    "brx": _brx,
+    "ret": _ret,
+    "exit": _ret,
+    "bar": _barrier,
+    "barrier": _barrier,
+    "call": _call,
+    "trap": _trap,
+}

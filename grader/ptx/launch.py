@@ -1,0 +1,201 @@
+"""Launching a kernel on the emulated device."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from grader.ptx.errors import LaunchError
+from grader.ptx.hazards import HazardLog
+from grader.ptx.link import Linker
+from grader.ptx.machine import Chunk, Frame, Group, Limits, Tally
+from grader.ptx.memory import Buffer, Device, MemoryArray, Window, shared_window
+from grader.ptx.nodes import Function, Module
+from grader.ptx.records import Index3, LaunchReport
+from grader.ptx.values import Layout
+
+CHUNK_LANES = 16_384
+"""Lanes executed side by side: large enough that Python's overhead vanishes, small enough for the L2 cache."""
+
+MAX_THREADS = 1024
+MAX_BLOCK: Index3 = (1024, 1024, 64)
+MAX_GRID: Index3 = (2**31 - 1, 65535, 65535)
+MAX_STATIC_SHARED = 48 * 1024
+"""Limits of every device since compute capability 3.0 (CUDA C++ programming guide, technical specifications)."""
+
+Argument = Buffer | np.generic | bytes
+
+
+class Observer(Protocol):
+    """Watches a launch; knows nothing of instructions' meanings."""
+
+    def attach(self, chunk: Chunk) -> None:
+        """Subscribe to what it wants to see of a chunk that is about to run."""
+        ...
+
+    def finish(self, report: LaunchReport) -> None:
+        """Add what was found to the report."""
+        ...
+
+
+def launch(
+    module: Module,
+    entry: str,
+    grid: Sequence[int],
+    block: Sequence[int],
+    arguments: Sequence[Argument],
+    *,
+    device: Device,
+    shared_bytes: int = 0,
+    observers: Sequence[Observer] = (),
+    observed_chunks: int | None = None,
+    limits: Limits | None = None,
+    max_shared_bytes: int = MAX_STATIC_SHARED,
+) -> LaunchReport:
+    """Run a kernel to its end.
+
+    Parameters
+    ----------
+    module : from `parse`.
+    entry : the kernel's name in the PTX.
+    grid, block : up to three sizes, x first.
+    arguments : a `Buffer` for each pointer, a NumPy scalar for each number, bytes for a struct by value.
+    shared_bytes : dynamic shared memory of a block.
+    observers : what to watch (see `grader.ptx.observers`); bounds and uninitialised reads are always watched.
+    observed_chunks : at most so many chunks of blocks are shown to the observers, spread over the grid (None: all).
+    limits : when to give up.
+    max_shared_bytes : what a block may have in all; above 48 KiB a device needs opting in.
+
+    Raises
+    ------
+    LaunchError : the configuration or the arguments are impossible.
+    UnsupportedInstruction : an instruction without semantics was reached.
+    LimitExceeded : the kernel did not end within `limits`, or waits for ever.
+    DeviceTrap : the kernel trapped.
+    """
+    started = time.perf_counter()
+    linker = linked(module, device)
+    function = module.functions.get(entry)
+    if function is None or not function.is_entry:
+        raise LaunchError(f"no kernel {entry!r} in the module; there are: {', '.join(module.entries()) or 'none'}")
+    grid3, block3 = _three(grid, "grid", MAX_GRID), _three(block, "block", MAX_BLOCK)
+    threads = block3[0] * block3[1] * block3[2]
+    if threads > MAX_THREADS:
+        raise LaunchError(f"block {block3} has {threads} threads, at most {MAX_THREADS} are allowed")
+    slots, static = linker.shared_sizes(entry, shared_bytes)
+    if static + shared_bytes > max_shared_bytes:
+        raise LaunchError(f"{static + shared_bytes} bytes of shared memory a block, at most {max_shared_bytes}")
+    parameters = _parameters(function, arguments)
+    code = linker.code(entry)
+    for code_block in code.blocks:
+        code_block.executions = 0
+    tally = Tally(limits or Limits())
+    tally.printf_left = tally.limits.printf_bytes
+    hazards = HazardLog()
+    total = grid3[0] * grid3[1] * grid3[2]
+    padded = -(-threads // 32) * 32
+    together = max(1, CHUNK_LANES // padded)
+    if code.graph.spin_loops:
+        # Blocks that wait for each other must run side by side, as far as memory allows.
+        together = max(together, min(total, 16 * CHUNK_LANES // padded))
+    starts = list(range(0, total, together))
+    watched = _spread(len(starts), observed_chunks)
+    layout: Layout | None = None
+    remarks: dict[tuple[str, int], int] = {}
+    sampled = 0
+    with np.errstate(all="ignore"):
+        for number, first in enumerate(starts):
+            blocks = min(together, total - first)
+            if layout is None or layout.blocks != blocks:
+                layout = Layout(block3, blocks)
+            layout.root.memo.clear()
+            chunk = Chunk(device, layout, first, grid3, shared_window(slots, blocks), hazards, tally)
+            chunk.shared_bytes = (shared_bytes, static + shared_bytes)
+            if number in watched:
+                sampled += blocks
+                for observer in observers:
+                    observer.attach(chunk)
+            symbols = _parameter_arrays(chunk, parameters)
+            symbols.update(chunk.local_variables((), function.variables))
+            registers: list[Any] = [0] * len(code.register_bytes)
+            group = Group(chunk, layout.root, [Frame(code, registers, symbols)], 0, ())
+            chunk.run(group)
+            for key, count in chunk.remarks.items():
+                remarks[key] = remarks.get(key, 0) + count
+    report = LaunchReport(
+        thread_instructions=tally.thread_instructions,
+        warp_instructions=tally.warp_instructions,
+        remarks=[(kind, line, count) for (kind, line), count in sorted(remarks.items())],
+        printf="".join(tally.printf),
+    )
+    report.counters.sampled_blocks, report.counters.total_blocks = sampled, total
+    for code_block in code.blocks:
+        if code_block.executions:
+            for instruction in code_block.instructions:
+                report.opcode_counts[instruction.opcode] = (
+                    report.opcode_counts.get(instruction.opcode, 0) + code_block.executions
+                )
+    for observer in observers:
+        observer.finish(report)
+    report.hazards = hazards.report()
+    report.elapsed_s = time.perf_counter() - started
+    return report
+
+
+def linked(module: Module, device: Device) -> Linker:
+    """The module as loaded on the device (loaded now, if it was not)."""
+    found = device.modules.get(id(module))
+    if found is None:
+        found = device.modules[id(module)] = (module, Linker(module, device))
+    return found[1]  # type: ignore[no-any-return]
+
+
+def _three(sizes: Sequence[int], what: str, limits: Index3) -> Index3:
+    padded = (*[int(size) for size in sizes], 1, 1, 1)[:3]
+    for axis, size, limit in zip("xyz", padded, limits, strict=True):
+        if not 1 <= size <= limit:
+            raise LaunchError(f"{what}.{axis} is {size}, allowed are 1 to {limit}")
+    return padded[0], padded[1], padded[2]
+
+
+def _parameters(function: Function, arguments: Sequence[Argument]) -> list[tuple[str, bytes]]:
+    if len(arguments) != len(function.parameters):
+        raise LaunchError(f"{function.name} takes {len(function.parameters)} arguments, {len(arguments)} were given")
+    packed = []
+    for parameter, argument in zip(function.parameters, arguments, strict=True):
+        if isinstance(argument, Buffer):
+            raw = argument.address.to_bytes(8, "little")
+        elif isinstance(argument, bytes):
+            raw = argument
+        else:
+            raw = argument.tobytes()
+        if len(raw) != parameter.size_bytes:
+            raise LaunchError(f"argument {parameter.name} takes {parameter.size_bytes} bytes, {len(raw)} were given")
+        packed.append((parameter.name, raw))
+    return packed
+
+
+def _parameter_arrays(chunk: Chunk, parameters: list[tuple[str, bytes]]) -> dict[str, int]:
+    window: Window = chunk.local
+    symbols = {}
+    for name, raw in parameters:
+        data = np.zeros(-(-len(raw) // 16) * 16, np.uint8)
+        data[: len(raw)] = np.frombuffer(raw, np.uint8)
+        array = MemoryArray(name, "param", window.next_base(), len(raw), data, read_only=True)
+        window.arrays.append(array)
+        symbols[name] = array.base
+    return symbols
+
+
+def _spread(count: int, wanted: int | None) -> set[int]:
+    """Which of `count` chunks to watch: the first, the last, and evenly between."""
+    if wanted is None or wanted >= count:
+        return set(range(count))
+    if wanted <= 0:
+        return set()
+    return {round(i * (count - 1) / max(wanted - 1, 1)) for i in range(wanted)}
+
+

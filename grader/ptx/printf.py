@@ -1,0 +1,119 @@
+"""Functions that the driver provides to device code: printf and assertions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from grader.ptx.errors import UnsupportedInstruction
+from grader.ptx.machine import DeviceTrap
+from grader.ptx.memory import LOCAL_WINDOW
+from grader.ptx.nodes import Instruction
+from grader.ptx.values import Array
+
+if TYPE_CHECKING:
+    from grader.ptx.machine import Chunk, Group
+
+U64 = np.dtype(np.uint64)
+_CONVERSION = re.compile(r"%([-+ #0]*)(\d+|\*)?(?:\.(\d+|\*))?(hh|h|ll|l|z|j|t)?([diouxXcsfFeEgGaAp%])")
+
+
+def _argument(group: Group, address: int, dtype: np.dtype[Any]) -> Array:
+    """(n,) values of a `.param` variable, one a lane."""
+    array = group.chunk.local.find(address)
+    assert array is not None
+    index = (array.storage + address - array.base) // dtype.itemsize
+    rows = array.row_starts(group.lanes, dtype.itemsize)
+    view = array.view(dtype)
+    return np.full(group.lanes.n, view[index]) if rows is None else view[rows + index]
+
+
+def _text(chunk: Chunk, address: int) -> str:
+    array = chunk.device.find(address)
+    if array is None or not 0 <= address - array.base < array.size:
+        return "<bad pointer>"
+    raw = array.data[address - array.base : array.size].tobytes()
+    return raw.split(b"\0", 1)[0].decode("utf-8", "replace")
+
+
+def _vprintf(group: Group, instruction: Instruction, arguments: list[int], returns: list[int]) -> None:
+    chunk = group.chunk
+    formats = _argument(group, arguments[0], U64)
+    buffers = _argument(group, arguments[1], U64)
+    for position in range(group.lanes.n):
+        if chunk.tally.printf_left <= 0:
+            break
+        template = _text(chunk, int(formats[position]))
+        text = _format(chunk, template, int(buffers[position]), int(group.lanes.ids[position]))
+        chunk.tally.printf.append(text[: chunk.tally.printf_left])
+        chunk.tally.printf_left -= len(text)
+    for address in returns:
+        array = chunk.local.find(address)
+        if array is not None:
+            rows = array.row_starts(group.lanes, 4)
+            array.view(np.dtype(np.int32))[(0 if rows is None else rows) + array.storage // 4] = 1
+
+
+def _format(chunk: Chunk, template: str, buffer: int, lane: int) -> str:
+    """C's printf on a packed argument buffer, each argument aligned to its own size."""
+    local = buffer - LOCAL_WINDOW
+    array = chunk.local.find(local)
+    cursor = local - array.base if array is not None else 0
+
+    def fetch(dtype: str) -> Any:
+        nonlocal cursor
+        if array is None:
+            return 0
+        kind = np.dtype(dtype)
+        cursor += -cursor % kind.itemsize
+        start = array.storage + lane * array.row_bytes + cursor
+        cursor += kind.itemsize
+        if cursor > array.size:
+            return 0
+        return array.data[start : start + kind.itemsize].view(kind)[0].item()
+
+    def convert(match: re.Match[str]) -> str:
+        flags, width, precision, length, kind = match.groups()
+        if kind == "%":
+            return "%"
+        width = str(fetch("i4")) if width == "*" else width or ""
+        precision = str(fetch("i4")) if precision == "*" else precision
+        spec = f"%{flags}{width}" + (f".{precision}" if precision is not None else "")
+        wide = length in ("l", "ll", "z", "j", "t")
+        if kind in "di":
+            return (spec + "d") % fetch("i8" if wide else "i4")
+        if kind in "ouxX":
+            return (spec + {"u": "d"}.get(kind, kind)) % fetch("u8" if wide else "u4")
+        if kind == "c":
+            return (spec + "c") % chr(fetch("i4") & 0xFF)
+        if kind == "s":
+            return (spec + "s") % _text(chunk, fetch("u8"))
+        if kind == "p":
+            return (spec + "s") % hex(fetch("u8"))
+        value = fetch("f8")
+        if kind in "aA":
+            return float.hex(value)
+        return (spec + kind) % value
+
+    return _CONVERSION.sub(convert, template)
+
+
+def _assert_fail(group: Group, instruction: Instruction, arguments: list[int], returns: list[int]) -> None:
+    message = _text(group.chunk, int(_argument(group, arguments[0], U64)[0]))
+    line = int(_argument(group, arguments[2], np.dtype(np.uint32))[0])
+    raise DeviceTrap(line or instruction.location.line, f"assertion failed: {message}")
+
+
+def _malloc(group: Group, instruction: Instruction, arguments: list[int], returns: list[int]) -> None:
+    raise UnsupportedInstruction(instruction.text, instruction.location.line, "the device heap")
+
+
+BUILTINS: dict[str, Callable[[Group, Instruction, list[int], list[int]], None]] = {
+    "vprintf": _vprintf,
+    "__assertfail": _assert_fail,
+    "malloc": _malloc,
+    "free": _malloc,
+}

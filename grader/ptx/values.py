@@ -1,0 +1,300 @@
+"""What a register holds: one value for all threads, one per thread, or one per thread plus a constant.
+
+Course kernels spend most of their instructions on addresses that advance by the same step in
+every thread.  Keeping "the array of last time, plus 16" instead of a new array makes such an
+instruction cost nothing, and lets whatever was found out about the array once (its bounds, its
+bank conflicts, its sectors) serve every later iteration.  Hence three kinds of value:
+
+- a Python `int` (or `bool` for predicates): the same bits in every thread, unsigned;
+- `Vec`: one element per thread of a `Lanes` set, immutable;
+- `Shifted`: a `Vec` of integers plus a constant, modulo 2^bits.
+
+When threads part ways (`Lanes.select`), values are selected lazily and remember where they came
+from, so a value nobody touched comes back whole, at no cost, when the threads meet again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+WARP_SIZE = 32
+
+UNSIGNED = {1: np.dtype(np.uint8), 2: np.dtype(np.uint16), 4: np.dtype(np.uint32), 8: np.dtype(np.uint64)}
+SIGNED = {1: np.dtype(np.int8), 2: np.dtype(np.int16), 4: np.dtype(np.int32), 8: np.dtype(np.int64)}
+BOOL = np.dtype(np.bool_)
+
+
+class Layout:
+    """How the threads of a chunk of blocks are numbered: thread t of the chunk's block b is lane b·padded + t.
+
+    `padded` is the block's size rounded up to whole warps, so a warp never spans two blocks.
+    """
+
+    __slots__ = ("block", "blocks", "padded", "root", "threads")
+
+    def __init__(self, block: tuple[int, int, int], blocks: int) -> None:
+        self.block = block
+        self.blocks = blocks
+        self.threads = block[0] * block[1] * block[2]
+        self.padded = -(-self.threads // WARP_SIZE) * WARP_SIZE
+        if self.threads == self.padded:
+            ids = np.arange(blocks * self.padded, dtype=np.int64)
+        else:
+            ids = (np.arange(blocks)[:, None] * self.padded + np.arange(self.threads)).ravel().astype(np.int64)
+        self.root = Lanes(self, ids)
+
+
+class Lanes:
+    """A set of threads of a chunk that execute together, in ascending order; compared by identity.
+
+    `memo` holds what was derived from the set: the selection of a value (by the value's id), positions in
+    another set, per-warp tables of observers.
+    """
+
+    __slots__ = ("_blocks", "_warp_rows", "_whole", "ids", "layout", "memo", "n", "n_warps")
+
+    def __init__(self, layout: Layout, ids: Array) -> None:
+        self.layout = layout
+        self.ids = ids
+        self.n = len(ids)
+        self.memo: dict[Any, Any] = {}
+        warps = ids >> 5
+        self.n_warps = int(np.count_nonzero(np.diff(warps))) + 1 if self.n else 0
+        self._whole = self.n_warps * WARP_SIZE == self.n
+        self._warp_rows: Array | None = None
+        self._blocks: Array | None = None
+
+    @property
+    def whole_warps(self) -> bool:
+        """True when every warp takes part with all its 32 lanes."""
+        return self._whole
+
+    @property
+    def blocks(self) -> Array:
+        """(n,) int64: index of each lane's block within the chunk."""
+        if self._blocks is None:
+            self._blocks = self.ids // self.layout.padded
+        return self._blocks
+
+    @property
+    def warp_rows(self) -> Array:
+        """(n,) int64: 0-based number of each lane's warp among the warps that take part."""
+        if self._warp_rows is None:
+            warps = self.ids >> 5
+            rows = np.zeros(self.n, np.int64)
+            np.cumsum(np.diff(warps) != 0, out=rows[1:])
+            self._warp_rows = rows
+        return self._warp_rows
+
+    def to_warps(self, values: Array, fill: Any) -> Array:
+        """(n_warps, 32) table of per-lane values, `fill` where a lane does not take part."""
+        if self._whole:
+            return values.reshape(self.n_warps, WARP_SIZE)
+        table = np.full((self.n_warps, WARP_SIZE), fill, values.dtype)
+        table[self.warp_rows, self.ids & 31] = values
+        return table
+
+    def from_warps(self, table: Array) -> Array:
+        """(n,) values of the participating lanes, out of an (n_warps, 32) table."""
+        if self._whole:
+            return table.reshape(-1)
+        return table[self.warp_rows, self.ids & 31]
+
+    def active_table(self) -> Array:
+        """(n_warps, 32) bool: which lanes take part."""
+        table = self.memo.get("active")
+        if table is None:
+            table = self.memo["active"] = self.to_warps(np.ones(self.n, np.bool_), False)
+        return table
+
+    def select(self, positions: Array) -> Lanes:
+        """The subset at the given ascending positions."""
+        return Lanes(self.layout, self.ids[positions])
+
+    def positions_in(self, ancestor: Lanes) -> Array:
+        """(n,) positions of these lanes in a set that holds them all."""
+        key = ("pos", id(ancestor))
+        found = self.memo.get(key)
+        if found is None:
+            if ancestor.n == int(ancestor.ids[-1]) + 1:
+                positions = self.ids
+            else:
+                positions = np.searchsorted(ancestor.ids, self.ids)
+            found = self.memo[key] = (ancestor, positions)
+        return found[1]  # type: ignore[no-any-return]
+
+
+class Vec:
+    """One element per lane; never changed once made.  `array` may be produced late (see `select`)."""
+
+    __slots__ = ("_array", "_signed", "_unsigned", "bits", "dtype", "lanes", "memo", "root")
+
+    def __init__(self, array: Array | None, lanes: Lanes, root: Vec | None = None, dtype: Any = None) -> None:
+        self._array = array
+        self.lanes = lanes
+        self.root = root
+        self.dtype: np.dtype[Any] = dtype if array is None else array.dtype
+        self.bits = self.dtype.itemsize * 8
+        self.memo: dict[Any, Any] = {}
+        self._unsigned: tuple[int, int] | None = None
+        self._signed: tuple[int, int] | None = None
+
+    @property
+    def array(self) -> Array:
+        """(n,) the elements."""
+        if self._array is None:
+            assert self.root is not None
+            self._array = self.root.array[self.lanes.positions_in(self.root.lanes)]
+        return self._array
+
+    def unsigned_bounds(self) -> tuple[int, int]:
+        """Smallest and largest element, read as unsigned integers."""
+        if self._unsigned is None:
+            view = self.array.view(UNSIGNED[self.dtype.itemsize])
+            self._unsigned = (int(view.min()), int(view.max()))
+        return self._unsigned
+
+    def signed_bounds(self) -> tuple[int, int]:
+        """Smallest and largest element, read as signed integers."""
+        if self._signed is None:
+            view = self.array.view(SIGNED[self.dtype.itemsize])
+            self._signed = (int(view.min()), int(view.max()))
+        return self._signed
+
+    def select(self, lanes: Lanes) -> Vec:
+        """The same value over a subset of the lanes, gathered only when somebody looks."""
+        root = self.root or self
+        if root.lanes is lanes:
+            return root
+        found = lanes.memo.get(id(root))
+        if found is None:
+            found = lanes.memo[id(root)] = Vec(None, lanes, root, self.dtype)
+        return found  # type: ignore[no-any-return]
+
+
+class Shifted:
+    """`vec + shift` modulo 2^bits; `shift` lies in [−2^(bits−1), 2^(bits−1))."""
+
+    __slots__ = ("_vec", "shift", "vec")
+
+    def __init__(self, vec: Vec, shift: int) -> None:
+        self.vec = vec
+        self.shift = shift
+        self._vec: Vec | None = None
+
+    def materialise(self) -> Vec:
+        """The sum as an ordinary `Vec`."""
+        if self._vec is None:
+            vec = self.vec
+            unsigned = UNSIGNED[vec.dtype.itemsize]
+            self._vec = Vec(vec.array.view(unsigned) + constant(self.shift & ((1 << vec.bits) - 1), unsigned), vec.lanes)
+        return self._vec
+
+
+Value = int | Vec | Shifted
+
+
+@lru_cache(maxsize=4096)
+def constant(bits: int, dtype: np.dtype[Any]) -> Array:
+    """(1,) array of the given dtype with the given bit pattern (truncated to its width)."""
+    if dtype == BOOL:
+        return np.array([bool(bits)])
+    size = dtype.itemsize
+    array = np.array([bits & ((1 << (8 * size)) - 1)], UNSIGNED[size]).view(dtype)
+    array.flags.writeable = False
+    return array
+
+
+def as_array(value: Value, dtype: np.dtype[Any]) -> Array:
+    """The value as an array of `dtype`, length 1 if uniform; wider registers are truncated to their low bits."""
+    if isinstance(value, Vec):
+        array = value.array
+    elif isinstance(value, Shifted):
+        array = value.materialise().array
+    else:
+        return constant(value, dtype)
+    if array.dtype is dtype or array.dtype == dtype:
+        return array
+    if array.dtype.itemsize == dtype.itemsize:
+        return array.view(dtype)
+    if dtype == BOOL or array.dtype == BOOL:
+        return array.astype(dtype)
+    if array.dtype.itemsize > dtype.itemsize:
+        return array.view(UNSIGNED[array.dtype.itemsize]).astype(UNSIGNED[dtype.itemsize]).view(dtype)
+    return array.view(UNSIGNED[array.dtype.itemsize]).astype(UNSIGNED[dtype.itemsize]).view(dtype)
+
+
+def from_array(array: Array, lanes: Lanes, register_bytes: int) -> Value:
+    """A computed array as a register's value; narrower results are extended by their own signedness."""
+    if array.dtype != BOOL and array.dtype.itemsize < register_bytes:
+        wide = SIGNED if array.dtype.kind == "i" else UNSIGNED
+        if array.dtype.kind == "f":
+            array = array.view(UNSIGNED[array.dtype.itemsize])
+        array = array.astype(wide[register_bytes])
+    if len(array) == 1:
+        if array.dtype == BOOL:
+            return bool(array[0])
+        return int(array.view(UNSIGNED[array.dtype.itemsize])[0])
+    return Vec(array, lanes)
+
+
+def shifted(vec: Vec, shift: int) -> Vec | Shifted:
+    """`vec + shift`, as plain as possible."""
+    half = 1 << (vec.bits - 1)
+    shift = ((shift + half) & (2 * half - 1)) - half
+    return Shifted(vec, shift) if shift else vec
+
+
+def split_shift(value: Vec | Shifted) -> tuple[Vec, int]:
+    """The value as (vec, shift)."""
+    if isinstance(value, Shifted):
+        return value.vec, value.shift
+    return value, 0
+
+
+def select(value: Any, lanes: Lanes) -> Any:
+    """A register's value over a subset of the lanes."""
+    if isinstance(value, Vec):
+        return value.select(lanes)
+    if isinstance(value, Shifted):
+        return shifted(value.vec.select(lanes), value.shift)
+    return value
+
+
+def merge(values: Sequence[Any], parts: Sequence[Lanes], lanes: Lanes, register_bytes: int) -> Any:
+    """One register's value over the union `lanes` of disjoint `parts`, from its value on each part.
+
+    `register_bytes` is the register's width, 0 for a predicate.
+    """
+    first = values[0]
+    if not isinstance(first, (Vec, Shifted)):
+        if all(value is first or (not isinstance(value, (Vec, Shifted)) and value == first) for value in values):
+            return first
+    else:
+        vec, shift = split_shift(first)
+        root = vec.root or vec
+        for value in values:
+            if not isinstance(value, (Vec, Shifted)):
+                break
+            other, other_shift = split_shift(value)
+            if (other.root or other) is not root or other_shift != shift:
+                break
+        else:
+            return shifted(root.select(lanes), shift) if shift else root.select(lanes)
+    dtype = UNSIGNED[register_bytes] if register_bytes else BOOL
+    for value in values:
+        if isinstance(value, Vec) and value.dtype.itemsize == register_bytes:
+            dtype = value.dtype
+            break
+    result = np.zeros(lanes.n, dtype)
+    for value, part in zip(values, parts, strict=True):
+        if value is not None:
+            result[part.positions_in(lanes)] = as_array(value, dtype)
+    return Vec(result, lanes)
