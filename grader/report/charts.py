@@ -8,7 +8,7 @@ from typing import Literal
 from grader.i18n import _
 from grader.report.job import ReportJob
 from grader.report.numbers import Numbers
-from grader.report.view import variant_columns
+from grader.report.view import View, variant_columns
 from grader.result import Counters, LineCounters, Variant
 
 BANKS = 32
@@ -45,24 +45,24 @@ class BarChart:
 
 
 @dataclass(frozen=True, slots=True)
-class BankPanel:
-    """One request of one warp: the 32-bit words of shared memory that each lane addresses ((), if it takes no part)."""
+class BankMap:
+    """One request of one warp: the 32-bit words of shared memory that each lane addresses ((), if it takes no part).
+
+    title: whose request; place: which; `description` says in words what the picture shows.
+    """
 
     title: str
+    place: str
     verdict: str
     colour: str
     lanes: tuple[tuple[int, ...], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class BankMap:
-    """Panels to compare with each other; `description` says the same in words."""
-
     lane_axis: str
     bank_axis: str
     words_axis: str
-    panels: tuple[BankPanel, ...]
-    description: str
+
+    @property
+    def description(self) -> str:
+        return f"{self.title}, {self.place}: {self.verdict}."
 
 
 def wavefront_chart(job: ReportJob) -> BarChart | None:
@@ -111,46 +111,45 @@ def _bar(counters: Counters, space: str, op: str, label: str, numbers: Numbers) 
     return Bar(label, cost, sum(c.ideal for c in lines) / requests, numbers.decimal(cost))
 
 
-def bank_map(job: ReportJob) -> BankMap | None:
-    """A panel per variant whose shared-memory addresses were recorded, worst first met; None when there is none.
+def bank_maps(job: ReportJob) -> list[BankMap]:
+    """A map per variant whose shared-memory addresses were recorded, to be compared with each other.
 
     Shown is each variant's worst request.  A variant without conflicts shows the request that compares with the
-    worst one: the same operation, spread over most rows of banks.
+    worst one of all: the same operation, spread over most rows of banks.
     """
-    recorded: list[tuple[str, str, str, list[LineCounters]]] = []
+    recorded: list[tuple[View, str, list[LineCounters]]] = []
     for column in variant_columns(job):
         variant = job.result.variants.get(column["name"], Variant())
         counters = variant.counters.by_line if variant.counters is not None else []
         lines = [c for c in counters if c.space == "shared" and any(w is not None for w in c.lane_words)]
         if lines:
-            recorded.append((column["title"], column["colour"], variant.file or "", lines))
-    if not recorded:
-        return None
-    worst = max((c for _t, _c, _f, lines in recorded for c in lines), key=lambda c: c.ways)
-    panels = []
-    for title, colour, file, lines in recorded:
-        shown = max(lines, key=lambda c: (c.ways, c.op == worst.op, _rows_spanned(c)))
-        panels.append(_panel(title, colour, file, shown))
-    return BankMap(
-        lane_axis=_("lane of the warp"),
-        bank_axis=_("bank of shared memory"),
-        words_axis=_("words"),
-        panels=tuple(panels),
-        description=" ".join(f"{p.title.replace(chr(10), ', ')}: {p.verdict}." for p in panels),
-    )
+            recorded.append((column, variant.file or "", lines))
+    worst = max((c for _column, _file, lines in recorded for c in lines), key=lambda c: c.ways, default=None)
+    return [
+        _map(column, file, max(lines, key=lambda c: (c.ways, worst is None or c.op == worst.op, _rows_spanned(c))))
+        for column, file, lines in recorded
+    ]
 
 
 def _rows_spanned(counter: LineCounters) -> int:
     return len({word // BANKS for word in counter.lane_words if word is not None})
 
 
-def _panel(title: str, colour: str, file: str, counter: LineCounters) -> BankPanel:
+def _map(column: View, file: str, counter: LineCounters) -> BankMap:
     words_each = max(1, counter.width_bytes // 4)
-    lanes = tuple(() if word is None else tuple(range(word, word + words_each)) for word in counter.lane_words)
     operations = {"load": _("load"), "store": _("store"), "atomic": _("atomic")}
     if counter.ways > 1:
         verdict = _("{ways} words in one bank: {ways}-way conflict").format(ways=counter.ways)
     else:
         verdict = _("one word in a bank: no conflict")
     place = _("{operation} at {file}:{line}").format(operation=operations[counter.op], file=file, line=counter.line)
-    return BankPanel(f"{title}\n{place}", verdict, colour, lanes)
+    return BankMap(
+        title=column["title"],
+        place=place,
+        verdict=verdict,
+        colour=column["colour"],
+        lanes=tuple(() if word is None else tuple(range(word, word + words_each)) for word in counter.lane_words),
+        lane_axis=_("lane of the warp"),
+        bank_axis=_("bank of shared memory"),
+        words_axis=_("words"),
+    )

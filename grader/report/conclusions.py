@@ -15,32 +15,44 @@ def conclusions(job: ReportJob) -> list[str]:
     titles = {c["name"]: c["title"] for c in variant_columns(job)}
     variants = {name: job.result.variants.get(name, Variant()) for name in titles}
     counted = {name: v.counters for name, v in variants.items() if v.counters is not None}
-    sentences = [
-        *(_correctness(titles[name], variant, numbers) for name, variant in variants.items() if variant.cases),
+    return [
+        *_correctness(titles, variants, numbers),
         *_shared(titles, counted, numbers),
         *_global(titles, counted, numbers),
         *_times(titles, variants, numbers),
     ]
-    return [sentence for sentence in sentences if sentence]
 
 
-def _correctness(title: str, variant: Variant, numbers: Numbers) -> str:
-    cases = [c for c in variant.cases if c.status != "error"]
-    wrong = [c for c in cases if c.status == "fail"]
-    if not cases:
-        return ""
-    if wrong:
-        return _("“{title}”: the result is wrong at {wrong} of {all} sizes tried.").format(
-            title=title, wrong=len(wrong), all=len(cases)
+def _correctness(titles: dict[str, str], variants: dict[str, Variant], numbers: Numbers) -> list[str]:
+    """Which variants are right, alike ones in one sentence, and how wrong the others are."""
+    alike: dict[tuple[str, int, int], list[str]] = {}
+    errors: list[float] = []
+    for name, variant in variants.items():
+        cases = [c for c in variant.cases if c.status != "error"]
+        wrong = sum(c.status == "fail" for c in cases)
+        if not cases:
+            continue
+        largest = max((c.max_abs_error for c in cases if c.max_abs_error is not None), default=0.0)
+        kind = "wrong" if wrong else "close" if largest else "exact"
+        if kind == "close":
+            errors.append(largest)
+        alike.setdefault((kind, wrong, len(cases)), []).append(titles[name])
+    texts = {
+        "exact": _("{names}: the result matches the expected one to the bit at all sizes tried ({all})."),
+        "close": _("{names}: the result is right at all sizes tried ({all}); the largest error is {error}."),
+        "wrong": _("{names}: the result is wrong at {wrong} of the {all} sizes tried."),
+    }
+    return [
+        texts[kind].format(
+            names=quoted(found), wrong=wrong, all=total, error=numbers.error(max(errors)) if errors else "0"
         )
-    largest = max((c.max_abs_error for c in cases if c.max_abs_error is not None), default=0.0)
-    if largest == 0:
-        return _("“{title}”: the result matches the expected one to the bit at all sizes tried ({all}).").format(
-            title=title, all=len(cases)
-        )
-    return _("“{title}”: the result is right at all sizes tried ({all}); the largest error is {error}.").format(
-        title=title, all=len(cases), error=numbers.error(largest)
-    )
+        for (kind, wrong, total), found in alike.items()
+    ]
+
+
+def quoted(titles: list[str]) -> str:
+    """The titles in the quotation marks of the language."""
+    return ", ".join(_("“{title}”").format(title=title) for title in titles)
 
 
 def _shared(titles: dict[str, str], counted: dict[str, Counters], numbers: Numbers) -> list[str]:
@@ -112,10 +124,8 @@ def _global(titles: dict[str, str], counted: dict[str, Counters], numbers: Numbe
         if not scattered and (loads[0] is not None or stores[0] is not None):
             coalesced.append(titles[name])
     if coalesced:
-        names = ", ".join(_("“{title}”").format(title=title) for title in coalesced)
-        sentences.append(
-            _("Global memory is read and written without a superfluous sector in: {names}.").format(names=names)
-        )
+        text = _("Global memory is read and written without a superfluous sector in: {names}.")
+        sentences.append(text.format(names=quoted(coalesced)))
     return sentences
 
 

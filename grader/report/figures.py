@@ -72,7 +72,7 @@ def _draw_bars(chart: BarChart) -> Figure:
     from matplotlib.figure import Figure
 
     bars = sum(len(group.bars) for group in chart.groups)
-    figure = Figure(figsize=(4.6, 0.75 + 0.24 * bars + 0.22 * len(chart.groups)), layout="constrained")
+    figure = Figure(figsize=(3.9, 0.75 + 0.24 * bars + 0.22 * len(chart.groups)), layout="constrained")
     axes: Axes = figure.add_subplot()
     position = 0.0
     ticks, labels = [], []

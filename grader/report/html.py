@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from grader.i18n import _, ngettext
 from grader.labs import data_root
-from grader.report.charts import bank_map, sector_chart, wavefront_chart
+from grader.report.charts import BankMap, BarChart, bank_maps, sector_chart, wavefront_chart
 from grader.report.conclusions import conclusions
 from grader.report.figures import Format, draw
 from grader.report.job import ReportJob
@@ -46,27 +46,25 @@ def document(job: ReportJob) -> View:
 
 
 def figures(job: ReportJob, image_format: Format) -> list[View]:
-    """The figures that the result has data for, each as a data URI with caption and description."""
-    wavefronts, sectors, banks = wavefront_chart(job), sector_chart(job), bank_map(job)
-    drawn: list[View] = []
-    for kind, chart, caption in (
-        ("bars", wavefronts, wavefronts.title if wavefronts else ""),
-        ("bars", sectors, sectors.title if sectors else ""),
-        (
-            "map",
-            banks,
-            _(
-                "Bank map: which bank each lane of a warp addresses in one request. "
-                "Several different words in one bank are served one after another."
-            ),
-        ),
-    ):
-        if chart is not None:
-            data = base64.b64encode(draw(chart, image_format)).decode("ascii")
-            source = f"data:{MEDIA_TYPES[image_format]};base64,{data}"
-            panels = len(banks.panels) if kind == "map" and banks is not None else 0
-            drawn.append({"kind": kind, "src": source, "alt": chart.description, "caption": caption, "panels": panels})
+    """The figures that the result has data for: each has a kind, a caption and images as data URIs."""
+    drawn = [
+        {"kind": "bars", "images": [_image(chart, image_format)], "caption": chart.title}
+        for chart in (wavefront_chart(job), sector_chart(job))
+        if chart is not None
+    ]
+    maps = bank_maps(job)
+    if maps:
+        caption = _(
+            "Bank map: which bank each lane of a warp addresses in one request. "
+            "Different words in one bank are served one after another."
+        )
+        drawn.append({"kind": "map", "images": [_image(chart, image_format) for chart in maps], "caption": caption})
     return drawn
+
+
+def _image(chart: BarChart | BankMap, image_format: Format) -> View:
+    data = base64.b64encode(draw(chart, image_format)).decode("ascii")
+    return {"src": f"data:{MEDIA_TYPES[image_format]};base64,{data}", "alt": chart.description}
 
 
 def render(page: View, drawn: list[View]) -> str:

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from grader.i18n import _
 from grader.report.job import ReportJob
 from grader.report.labels import check_status, check_title
 from grader.report.numbers import Numbers
 from grader.report.view import FAULT_STATUSES, View, variant_columns
 from grader.result import LineCounters, Result, Source, Variant
+
+KINDS = ("kernel", "fault", "hazard", "counter")
+
+
+class Note(NamedTuple):
+    """A remark on a line.  kind: one of `KINDS`; level: "bad", "warn", "ok" or "" (neutral)."""
+
+    kind: str
+    level: str
+    text: str
+
 
 MAX_LINES = 600
 """Lines of a file that are shown whole; of a longer one, only the surroundings of what is noted."""
@@ -37,7 +50,7 @@ def _rows(source: Source, job: ReportJob) -> list[View]:
             rows.append(_gap(gap_start, number - 1))
             gap_start = 0
         found = notes.get(number, [])
-        level = next((n["level"] for n in found if n["level"] == "bad"), "")
+        level = "bad" if any(note["level"] == "bad" for group in found for note in group["notes"]) else ""
         rows.append({"number": number, "tokens": tokens, "notes": found, "level": level})
     if gap_start:
         rows.append(_gap(gap_start, len(lines)))
@@ -58,48 +71,51 @@ def _shown(total: int, notes: dict[int, list[View]]) -> set[int]:
 def notes_by_line(job: ReportJob, file: str) -> dict[int, list[View]]:
     """Notes for the lines of `file`: which kernel starts here, faults, hazards, memory requests.
 
-    A note that holds for several variants (they may share a kernel) names them all.
+    Per line a list of groups {"variants": …, "notes": …}: a note that holds for several variants (they may share a
+    kernel) is told once.  Worst first.
     """
-    result = job.result
     numbers = Numbers(job.language)
-    merged: dict[tuple[int, str, str], View] = {}
+    merged: dict[tuple[int, Note], list[View]] = {}
     for column in variant_columns(job):
-        variant = result.variants.get(column["name"])
+        variant = job.result.variants.get(column["name"])
         if variant is None or variant.file != file:
             continue
-        for line, kind, level, text in _variant_notes(result, column["name"], variant, numbers):
-            note = merged.setdefault((line, kind, text), {"kind": kind, "level": level, "text": text, "variants": []})
-            if column not in note["variants"]:
-                note["variants"].append(column)
+        for line, note in _variant_notes(job.result, column["name"], variant, numbers):
+            told = merged.setdefault((line, note), [])
+            if column not in told:
+                told.append(column)
     by_line: dict[int, list[View]] = {}
-    for (line, _kind, _text), note in merged.items():
-        by_line.setdefault(line, []).append(note)
-    order = {"kernel": 0, "fault": 1, "hazard": 2, "counter": 3}
-    for found in by_line.values():
-        found.sort(key=lambda n: order[n["kind"]])
+    for (line, note), variants in sorted(merged.items(), key=lambda item: KINDS.index(item[0][1].kind)):
+        groups = by_line.setdefault(line, [])
+        group = next((g for g in groups if g["variants"] == variants), None)
+        if group is None:
+            group = {"variants": variants, "notes": []}
+            groups.append(group)
+        group["notes"].append(note._asdict())
     return by_line
 
 
-def _variant_notes(result: Result, name: str, variant: Variant, numbers: Numbers) -> list[tuple[int, str, str, str]]:
-    """(line, kind, level, text) of everything known about the lines of a variant's kernel."""
-    notes: list[tuple[int, str, str, str]] = []
+def _variant_notes(result: Result, name: str, variant: Variant, numbers: Numbers) -> list[tuple[int, Note]]:
+    """Everything known about the lines of a variant's kernel."""
+    notes: list[tuple[int, Note]] = []
     if variant.line:
-        notes.append((variant.line, "kernel", "", _("kernel of this variant")))
+        notes.append((variant.line, Note("kernel", "", _("kernel of this variant"))))
     said = set()
     for check in result.checks:
         if check.variant == name and check.line and check.status in FAULT_STATUSES:
             symbol = check_status(check.status).symbol
-            notes.append((check.line, "fault", "bad", f"{symbol} {check_title(check.check)}: {check.message}"))
+            text = f"{symbol} {check_title(check.check)}: {check.message}"
+            notes.append((check.line, Note("fault", "bad", text)))
             said.add(check.message)
     for hazard in variant.hazards:
         # A hazard that a check has already put beside its line is not told twice.
         if hazard.line and not any(hazard.message in message for message in said):
-            notes.append((hazard.line, "hazard", "bad", hazard.message))
+            notes.append((hazard.line, Note("hazard", "bad", hazard.message)))
     if variant.counters is not None:
         for counter in variant.counters.by_line:
             if counter.line and counter.requests and counter.space in ("shared", "global"):
                 text, wasteful = counter_note(counter, numbers)
-                notes.append((counter.line, "counter", "warn" if wasteful else "ok", text))
+                notes.append((counter.line, Note("counter", "warn" if wasteful else "ok", text)))
     return notes
 
 

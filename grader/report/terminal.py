@@ -110,10 +110,10 @@ def _show_faults(out: Console, view: View) -> None:
             place = Text(fault["where"], style="cyan")
             if fault["code"]:
                 place.append(f"  {fault['code']}", style="default")
-            out.print(Padding(place, (0, 0, 0, 3)))
-        out.print(Padding(Text(fault["message"]), (0, 0, 0, 3)))
+            out.print(Padding(place, (0, 0, 0, 3), expand=False))
+        out.print(Padding(Text(fault["message"]), (0, 0, 0, 3), expand=False))
         if fault["hint"]:
-            out.print(Padding(Text("→ " + fault["hint"]), (0, 0, 0, 3)))
+            out.print(Padding(Text("→ " + fault["hint"]), (0, 0, 0, 3), expand=False))
 
 
 def _show_remarks(out: Console, view: View) -> None:
@@ -126,7 +126,7 @@ def _show_remarks(out: Console, view: View) -> None:
     out.print(Text(_("Worth knowing (costs no points)"), style="bold"))
     for remark in view["remarks"]:
         names = ", ".join(variant["title"] for variant in remark["variants"])
-        out.print(Padding(Text(f"{names}: {remark['text']}" if names else remark["text"]), (0, 0, 0, 3)))
+        out.print(Padding(Text(f"{names}: {remark['text']}" if names else remark["text"]), (0, 0, 0, 3), expand=False))
 
 
 def show_group(out: Console, rows: Sequence[View], variants: Sequence[View]) -> None:

@@ -5,7 +5,6 @@ The views hold strings, lists and dicts only, so that a template or a terminal t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from grader.i18n import _
@@ -226,8 +225,10 @@ def counter_table(job: ReportJob) -> View | None:
         return None
     found = [counters for c in columns if (counters := counted(job.result, c["name"])) is not None]
 
-    def per_request(values: Iterable[float | None]) -> list[str]:
-        return ["–" if value is None else numbers.decimal(value) for value in values]
+    def against_ideal(value: float | None, ideal: float | None) -> str:
+        if value is None:
+            return "–"
+        return numbers.decimal(value) + ("" if ideal is None else f" ({numbers.decimal(ideal)})")
 
     rows: list[tuple[str, list[str]]] = []
     if any(c.shared_requests for c in found):
@@ -242,11 +243,11 @@ def counter_table(job: ReportJob) -> View | None:
             rows.append((title, cells))
         efficiencies = [c.shared_efficiency_pct for c in found]
         rows.append((_("shared memory efficiency"), ["–" if e is None else numbers.percent(e) for e in efficiencies]))
+    loads = [(c.global_load_sectors_per_request, c.global_load_ideal_per_request) for c in found]
+    stores = [(c.global_store_sectors_per_request, c.global_store_ideal_per_request) for c in found]
     rows += [
-        (_("sectors per global load"), per_request(c.global_load_sectors_per_request for c in found)),
-        (_("the least possible"), per_request(c.global_load_ideal_per_request for c in found)),
-        (_("sectors per global store"), per_request(c.global_store_sectors_per_request for c in found)),
-        (_("the least possible"), per_request(c.global_store_ideal_per_request for c in found)),
+        (_("sectors per global load (least possible)"), [against_ideal(*pair) for pair in loads]),
+        (_("sectors per global store (least possible)"), [against_ideal(*pair) for pair in stores]),
     ]
     sizes = {size_text(c.size): None for c in found}
     sampled = [c for c in found if c.sampled_blocks < c.total_blocks]
