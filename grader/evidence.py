@@ -29,24 +29,26 @@ class Diagnostic:
 class Compilation:
     """What became of compiling the submission, as far as one variant is concerned.
 
-    failure: "" when the variant's kernel is in the PTX; else "errors" (see `diagnostics`), "limits" (out of time or
-    memory), "missing_entry" (no error, yet the kernel is not there) or "internal" (the compiler could not be run).
-    reason: text for "limits" and "internal".
+    failure: "" when the variant's kernel is in the PTX; else "errors" (see `diagnostics`), "timeout", "crashed" (the
+    compiler ran out of memory) or "missing_entry" (no error, yet the kernel is not there).
     """
 
     failure: str = ""
     diagnostics: tuple[Diagnostic, ...] = ()
-    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One launch at one size, and how its output compares with the oracle's (None: there was no output)."""
+    """One launch at one size, and how its output compares with the oracle's (None: there was no output).
+
+    changed_inputs: names of inputs that the kernel wrote to.
+    """
 
     kind: CaseKind
     sizes: Sizes
     outcome: LaunchOutcome
     difference: Difference | None
+    changed_inputs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grader.checks.base import CheckKind, Settings, Verdict, errored, failed, passed
+from grader.checks.base import CheckKind, Settings, Verdict, failed, passed
 from grader.evidence import Diagnostic, Evidence
 from grader.i18n import _, ngettext
 
@@ -14,14 +14,10 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
     match compilation.failure:
         case "":
             return passed(_("Compiled without errors."))
-        case "internal":
-            return errored(_("The compiler could not be run: {reason}").format(reason=compilation.reason))
-        case "limits":
-            return failed(
-                _("Compiling was stopped: {reason}").format(reason=compilation.reason),
-                _("Look for a macro or a template that expands without end, or for a very large initialised array."),
-                line=kernel.line,
-            )
+        case "timeout":
+            return failed(_("Compiling was stopped: it took too long."), _endless(), kernel.line)
+        case "crashed":
+            return failed(_("Compiling was stopped: the compiler ran out of memory."), _endless(), kernel.line)
         case "missing_entry":
             return failed(
                 _("The file compiles, but the kernel {kernel} is not in the result.").format(kernel=kernel.name),
@@ -29,6 +25,10 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
                 line=kernel.line,
             )
     return _errors(evidence, compilation.diagnostics)
+
+
+def _endless() -> str:
+    return _("Look for a macro or a template that expands without end, or for a very large initialised array.")
 
 
 def _errors(evidence: Evidence, diagnostics: tuple[Diagnostic, ...]) -> Verdict:

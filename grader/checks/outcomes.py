@@ -24,6 +24,14 @@ def verdict_of_runs(runs: list[Run]) -> Verdict | None:
     for run in runs:
         if run.outcome.status in ("fault", "impossible"):
             return fault(run)
+        if run.changed_inputs:
+            return failed(
+                _("At {sizes}: the kernel writes into its input {name}.").format(
+                    sizes=sizes_text(run.sizes), name=run.changed_inputs[0]
+                ),
+                _("The input must stay as it is: declare it const, and look at which pointer is written to."),
+                data={"sizes": dict(run.sizes), "changed_inputs": list(run.changed_inputs)},
+            )
         if run.difference is not None and run.difference.mismatches:
             text = _("At {sizes}: {difference}").format(
                 sizes=sizes_text(run.sizes), difference=difference_text(run.difference)

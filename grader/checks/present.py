@@ -25,8 +25,8 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
     }
     hints = {
         "no_candidate": _(
-            "Give the kernel a name that says which variant it is, or write in submission.yaml, under "
-            "`{lab}: kernels:`, the line `{variant}: <name of your kernel>`."
+            "Give the kernel a name that says which variant it is, or name it in submission.yaml: "
+            "labs: {{{lab}: {{variants: {{{variant}: name_of_the_kernel}}}}}}"
         ),
         "unbindable": _(
             "A kernel of this task takes {parameters}. Where the order of your parameters is unusual, say it in "

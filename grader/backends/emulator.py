@@ -1,0 +1,110 @@
+"""The emulator as a backend: exact results, counters and hazards on any machine, no time."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from grader.backends.base import BufferArgument, LaunchOutcome, LaunchRequest
+from grader.compare import sentinel
+from grader.i18n import _
+from grader.ptx import Device, Limits, launch, parse
+from grader.ptx.errors import LaunchError, LimitExceeded, PtxError, PtxSyntaxError, UnsupportedInstruction
+from grader.ptx.nodes import Module
+
+ARCHITECTURE = "compute_75"
+"""What sources are compiled for: the oldest target that NVRTC still has."""
+
+SECONDS_PER_LAUNCH = 10.0
+INSTRUCTIONS_PER_LAUNCH = 2_000_000_000
+"""Thread-instructions; a right kernel of any lab at any of its sizes stays far below."""
+
+
+class EmulatorBackend:
+    """Runs the kernels of one PTX text.
+
+    Raises
+    ------
+    PtxSyntaxError : the text is not PTX that the emulator knows.
+    """
+
+    name = "emulator"
+    measures = frozenset({"results", "counters", "hazards"})
+
+    def __init__(self, ptx: str) -> None:
+        self._module: Module = parse(ptx)
+
+    def run(self, request: LaunchRequest) -> LaunchOutcome:
+        """Run one launch on a device of its own, so that no launch sees what another left behind."""
+        device = Device()
+        buffers = {}
+        before: dict[str, npt.NDArray[np.generic]] = {}
+        arguments: list[object] = []
+        for argument in request.arguments:
+            if isinstance(argument, BufferArgument):
+                content = sentinel(argument.shape, argument.dtype) if argument.initial is None else argument.initial
+                written = argument.initial is not None
+                buffers[argument.name] = device.buffer(argument.name, content, initialised=written)
+                before[argument.name] = content
+                arguments.append(buffers[argument.name])
+            else:
+                arguments.append(np.dtype(argument.dtype).type(argument.value))
+        try:
+            report = launch(
+                self._module,
+                request.entry,
+                request.grid,
+                request.block,
+                args=arguments,
+                device=device,
+                shared_bytes=request.shared_bytes,
+                observe=request.observe,
+                limits=Limits(instructions=INSTRUCTIONS_PER_LAUNCH, seconds=SECONDS_PER_LAUNCH),
+            )
+        except UnsupportedInstruction as error:
+            return LaunchOutcome("unsupported", reason=str(error), line=error.line)
+        except LaunchError as error:
+            return LaunchOutcome("impossible", reason=str(error))
+        except LimitExceeded as error:
+            return LaunchOutcome("fault", reason=error.kind, line=error.line)
+        except PtxError as error:
+            return LaunchOutcome("fault", reason=str(error), line=getattr(error, "line", 0))
+        outputs = {}
+        for argument in request.arguments:
+            if isinstance(argument, BufferArgument):
+                array = buffers[argument.name].read(argument.dtype, argument.shape)
+                if argument.is_output or not np.array_equal(array.view(np.uint8), before[argument.name].view(np.uint8)):
+                    outputs[argument.name] = array
+        return LaunchOutcome(
+            "ok",
+            outputs=outputs,
+            counters=report.counters if request.observe else None,
+            hazards=tuple(report.hazards),
+            remarks=tuple(report.remarks),
+            thread_instructions=report.thread_instructions,
+            printf=report.printf,
+        )
+
+
+class BrokenBackend:
+    """Stands for PTX that the emulator cannot read: every launch is unsupported, for the reason given."""
+
+    name = "emulator"
+    measures: frozenset[str] = frozenset()
+
+    def __init__(self, reason: str) -> None:
+        self._reason = reason
+
+    def run(self, request: LaunchRequest) -> LaunchOutcome:
+        """The outcome that says so."""
+        return LaunchOutcome("unsupported", reason=self._reason)
+
+
+def open_emulator(ptx: str) -> EmulatorBackend | BrokenBackend:
+    """A backend for `ptx`, also where the emulator cannot read it."""
+    try:
+        return EmulatorBackend(ptx)
+    except UnsupportedInstruction as error:
+        return BrokenBackend(str(error))
+    except PtxSyntaxError as error:
+        return BrokenBackend(_("the emulator cannot read what the compiler made: {reason}").format(reason=error))

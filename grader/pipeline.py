@@ -1,0 +1,145 @@
+"""Grades one submission for one lab: find, read, bind, compile, run, judge, and say all of it in a `Result`.
+
+Nothing that a submission can do raises here; what is raised says that the command line, the layout, the lab or the
+grader is at fault (`grader.errors`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from grader import __version__
+from grader.errors import UsageError
+from grader.evidence import Compilation, Diagnostic, Evidence
+from grader.i18n import _
+from grader.lab import Lab, Variant
+from grader.recording import remark_text, variant_record
+from grader.result import Environment, Result, Source, Student, score_of, status_of
+from grader.submission.records import Missing, SourceText, Submission, VariantBinding
+
+if TYPE_CHECKING:
+    from grader.compiler.process import CompileResult, CompilerProcess
+    from grader.runs import Runner
+
+BACKENDS = ("auto", "gpu", "emulator")
+ARCHITECTURE = "compute_75"
+"""The oldest target that NVRTC still compiles for; what the emulator runs."""
+
+
+def grade(path: Path, lab: Lab, backend: str = "auto", command: str = "") -> Result:
+    """Grade the work at `path` (a student's folder or one `.cu` file).
+
+    Parameters
+    ----------
+    backend : "auto", "gpu" or "emulator".
+    command : the command line that repeats this grading, kept in the result.
+
+    Raises
+    ------
+    UsageError : no such file, no text, empty; settings or lab files that are wrong; a backend that is not there.
+    InternalError : the compiler cannot be run at all.
+    """
+    _check_backend(backend)
+    from grader.compiler.process import CompilerProcess
+
+    # Its process warms up while this one imports the parser and reads the submission.
+    with CompilerProcess() as compiler:
+        submission = _read(path, lab)
+        compiled = _compile(compiler, submission)
+        nvrtc = compiler.nvrtc_version()
+    from grader.checks import judge
+    from grader.runs import Runner
+
+    runner = Runner(lab, {file: result.ptx for file, result in compiled.items()})
+    found = {variant.name: _evidence(lab, variant, submission, compiled, runner) for variant in lab.variants}
+    checks = [check for evidence in found.values() for check in judge(evidence)]
+    return Result(
+        student=Student(id=submission.student, name=submission.name, group=submission.group),
+        lab=lab.id,
+        status=status_of(checks),
+        score=score_of(checks),
+        environment=_environment(lab, nvrtc, command),
+        variants={name: variant_record(evidence) for name, evidence in found.items()},
+        checks=checks,
+        sources=[_source(source) for source in submission.sources],
+        remarks=[remark_text(kind, line) for kind, line in submission.remarks],
+    )
+
+
+def _check_backend(backend: str) -> None:
+    if backend not in BACKENDS:
+        raise UsageError(
+            _("unknown backend {backend}; allowed: {allowed}").format(
+                backend=repr(backend), allowed=", ".join(BACKENDS)
+            )
+        )
+    if backend == "gpu":
+        raise UsageError(_("--backend gpu: this version grades on the emulator only; use auto or emulator"))
+
+
+def _read(path: Path, lab: Lab) -> Submission:
+    from grader.submission.bind import bind
+    from grader.submission.folder import find_sources
+    from grader.submission.source import decode
+
+    found = find_sources(path, lab.id)
+    return bind(found, [decode(file) for file in found.files], lab)
+
+
+def _compile(compiler: CompilerProcess, submission: Submission) -> dict[str, CompileResult]:
+    """Every file that holds a bound kernel, compiled with the other files at hand as headers."""
+    wanted: dict[str, list[str]] = {}
+    for binding in submission.bindings.values():
+        if isinstance(binding, VariantBinding):
+            wanted.setdefault(binding.kernel.file, []).append(binding.expression)
+    results = {}
+    for file, expressions in wanted.items():
+        others = {name: text for name, text in submission.device_source.items() if name != file}
+        sources = {file: submission.device_source[file], **others}
+        results[file] = compiler.compile(sources, list(dict.fromkeys(expressions)), ARCHITECTURE)
+    return results
+
+
+def _evidence(
+    lab: Lab, variant: Variant, submission: Submission, compiled: Mapping[str, CompileResult], runner: Runner
+) -> Evidence:
+    binding = submission.bindings[variant.name]
+    evidence = Evidence(lab, variant, binding)
+    if isinstance(binding, Missing):
+        return evidence
+    result = compiled[binding.kernel.file]
+    entry = result.entries.get(binding.expression)
+    if entry is None:
+        failure = {"forbidden_include": "errors", "": "missing_entry"}.get(result.reason, result.reason)
+        errors = tuple(Diagnostic(d.file, d.line, d.message) for d in result.diagnostics if d.severity == "error")
+        return replace(evidence, compilation=Compilation(failure, errors))
+    return runner.run(evidence, entry)
+
+
+def _environment(lab: Lab, nvrtc: str, command: str) -> Environment:
+    return Environment(
+        backend="emulator",
+        grader=__version__,
+        seed=lab.seed,
+        nvrtc=nvrtc,
+        architecture=ARCHITECTURE,
+        python=platform.python_version(),
+        numpy=np.__version__,
+        command=command,
+    )
+
+
+def _source(source: SourceText) -> Source:
+    return Source(
+        file=source.path.name,
+        text=source.text,
+        encoding=source.encoding,
+        sha256=hashlib.sha256(source.path.read_bytes()).hexdigest(),
+    )

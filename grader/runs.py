@@ -1,0 +1,131 @@
+"""Runs a variant's kernel: the reading of it that fits, then every size that it is graded by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from math import prod
+
+import numpy as np
+
+from grader.backends.base import Backend, LaunchOutcome
+from grader.backends.emulator import open_emulator
+from grader.cases import dtypes_of, planned, probe_sizes, request, tile_of_output
+from grader.compare import Difference, compare
+from grader.counting import counters_of
+from grader.evidence import Evidence, Run
+from grader.i18n import _
+from grader.lab import Lab, Sizes
+from grader.oracle import Array, Oracle
+from grader.result import CaseKind
+from grader.submission.records import Candidate, VariantBinding
+
+
+class Runner:
+    """Runs the kernels of one submission on the emulator.
+
+    ptx: PTX text by the file it was compiled from.
+    """
+
+    def __init__(self, lab: Lab, ptx: Mapping[str, str]) -> None:
+        self._lab = lab
+        self._cases = lab.cases["emulator"]
+        self._oracle = Oracle(lab)
+        self._ptx = ptx
+        self._backends: dict[str, Backend] = {}
+
+    @property
+    def unmeasured(self) -> dict[str, str]:
+        """What this backend cannot measure, and why."""
+        return {"time": _("Not measured: speed can only be timed on an NVIDIA GPU.")}
+
+    def run(self, evidence: Evidence, entry: str) -> Evidence:
+        """`evidence` with the reading that was graded, its runs and its counters; `entry` is the kernel's symbol."""
+        binding = evidence.bound
+        backend = self._backend(binding.kernel.file)
+        candidate = self._choose(backend, binding, entry)
+        runs: list[Run] = []
+        for kind, sizes in planned(self._lab, self._cases, binding, candidate):
+            run = self._run(backend, binding, candidate, entry, kind, sizes)
+            runs.append(run)
+            # A launch that was stopped after seconds, or that is impossible, is so at every size.
+            if run.outcome.status != "ok":
+                break
+        observed = next((r for r in runs if r.kind == "observe" and r.outcome.counters is not None), None)
+        evidence = replace(evidence, candidate=candidate, runs=tuple(runs), unmeasured=self.unmeasured)
+        if observed is None or observed.outcome.counters is None:
+            return evidence
+        return replace(
+            evidence,
+            counters=counters_of(observed.outcome.counters, observed.sizes, observed.outcome.thread_instructions),
+            array_bytes=self._array_bytes(binding, candidate, observed.sizes),
+        )
+
+    def _backend(self, file: str) -> Backend:
+        if file not in self._backends:
+            self._backends[file] = open_emulator(self._ptx[file])
+        return self._backends[file]
+
+    def _choose(self, backend: Backend, binding: VariantBinding, entry: str) -> Candidate:
+        """The likeliest reading whose result is right on the probe's sizes; the likeliest of all when none is."""
+        if len(binding.candidates) > 1:
+            for candidate in binding.candidates:
+                sizes = probe_sizes(self._lab, self._cases, candidate)
+                run = self._run(backend, binding, candidate, entry, "correct", sizes, observe=False)
+                if run.difference is not None and run.difference.mismatches == 0:
+                    return candidate
+        return binding.candidates[0]
+
+    def _run(
+        self,
+        backend: Backend,
+        binding: VariantBinding,
+        candidate: Candidate,
+        entry: str,
+        kind: CaseKind,
+        sizes: Sizes,
+        observe: bool = True,
+    ) -> Run:
+        inputs, expected = self._oracle.case(sizes, dtypes_of(self._lab, binding, candidate))
+        launch = request(self._lab, binding, candidate, entry, sizes, inputs, expected, observe)
+        outcome = backend.run(launch)
+        if outcome.status != "ok":
+            return Run(kind, sizes, outcome, None)
+        return Run(
+            kind,
+            sizes,
+            outcome,
+            self._difference(candidate, outcome, inputs, expected),
+            changed_inputs=tuple(name for name in inputs if name in outcome.outputs),
+        )
+
+    def _difference(
+        self,
+        candidate: Candidate,
+        outcome: LaunchOutcome,
+        inputs: Mapping[str, Array],
+        expected: Mapping[str, Array],
+    ) -> Difference:
+        """Of the first output that is wrong, else of the first output."""
+        differences = [
+            compare(
+                name,
+                outcome.outputs[name],
+                expected[name],
+                self._lab.tolerance,
+                inputs,
+                tile_of_output(self._lab, name, candidate.launch),
+            )
+            for name in expected
+            if name in outcome.outputs
+        ]
+        return next((d for d in differences if d.mismatches), differences[0])
+
+    def _array_bytes(self, binding: VariantBinding, candidate: Candidate, sizes: Sizes) -> dict[str, int]:
+        dtypes = dtypes_of(self._lab, binding, candidate)
+        return {
+            p.name: prod(sizes[n] if isinstance(n, str) else n for n in p.shape)
+            * np.dtype(dtypes.get(p.name, p.dtype)).itemsize
+            for p in self._lab.parameters
+            if p.kind != "size"
+        }
