@@ -17,7 +17,7 @@ from pathlib import Path
 import click
 
 from grader import __version__, i18n
-from grader.errors import GraderError
+from grader.errors import GraderError, InternalError, UsageError
 from grader.i18n import _
 
 INTERRUPTED = 130
@@ -42,9 +42,7 @@ def run(arguments: list[str]) -> int:
     except click.ClickException as error:
         return _complain(_usage_message(error), 2)
     except GraderError as error:
-        if error.exit_code == 2:
-            return _complain(str(error), 2)
-        return _complain(_("{error}; details are in {log}").format(error=error, log=write_log(Path())), error.exit_code)
+        return _complain(str(error), error.exit_code)
     except (KeyboardInterrupt, click.Abort):
         return _complain(_("interrupted; what is finished is kept"), INTERRUPTED)
     except BrokenPipeError:
@@ -52,8 +50,7 @@ def run(arguments: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return INTERRUPTED
     except Exception as error:
-        line = _("the grader failed ({error}); details are in {log}")
-        return _complain(line.format(error=type(error).__name__, log=write_log(Path())), 3)
+        return _complain(str(_internal(error, Path(tempfile.gettempdir()))), 3)
     return int(code or 0)
 
 
@@ -83,6 +80,13 @@ def write_log(folder: Path) -> Path:
             continue
         return place / LOG_NAME
     return Path(os.devnull)
+
+
+def _internal(error: Exception, folder: Path) -> InternalError:
+    """What to say of a failure of the grader itself: what failed, and where the whole of it is written."""
+    what = str(error) if isinstance(error, GraderError) else type(error).__name__
+    text = _("the grader failed ({error}); details are in {log}")
+    return InternalError(text.format(error=what, log=write_log(folder)))
 
 
 def _complain(message: str, code: int) -> int:
@@ -187,18 +191,22 @@ def _grade(
 ) -> int:
     from grader.grading import Order, grade
 
-    return grade(
-        Order(
-            paths=paths,
-            lab=lab,
-            backend=backend,
-            out=out,
-            language=lang,
-            pdf=not no_pdf,
-            jobs=jobs,
-            labs_folders=labs_folders,
-        )
+    order = Order(
+        paths=paths,
+        lab=lab,
+        backend=backend,
+        out=out,
+        language=lang,
+        pdf=not no_pdf,
+        jobs=jobs,
+        labs_folders=labs_folders,
     )
+    try:
+        return grade(order)
+    except UsageError:
+        raise
+    except Exception as error:
+        raise _internal(error, out) from error
 
 
 def labs_command() -> click.Command:

@@ -95,7 +95,7 @@ def _chart(job: ReportJob, space: Literal["shared", "global"], title: str, axis:
             if counters is not None and (bar := _bar(counters, space, op, label, numbers)) is not None
         )
         if bars:
-            groups.append(BarGroup(column["title"], column["colour"], bars))
+            groups.append(BarGroup(column["name"], column["colour"], bars))
     if not groups:
         return None
     words = "; ".join(f"{g.label}: " + ", ".join(f"{b.label} {b.text}" for b in g.bars) for g in groups)
@@ -144,7 +144,7 @@ def _map(column: View, file: str, counter: LineCounters) -> BankMap:
         verdict = _("one word in a bank: no conflict")
     place = _("{operation} at {file}:{line}").format(operation=operations[counter.op], file=file, line=counter.line)
     return BankMap(
-        title=column["title"],
+        title=column["name"],
         place=place,
         verdict=verdict,
         colour=column["colour"],

@@ -54,7 +54,7 @@ def _matrix(view: View) -> Table:
     table = _table()
     table.add_column(_("Check"), no_wrap=False)
     for variant in view["variants"]:
-        table.add_column(Text(variant["title"]), overflow="fold")
+        table.add_column(Text(variant["name"]), overflow="fold")
     for row in view["matrix"]:
         table.add_row(row["title"], *(_cell(cell) for cell in row["cells"]))
     table.add_section()
@@ -100,7 +100,7 @@ def _show_faults(out: Console, view: View) -> None:
     out.print()
     out.print(Text(_("What to fix"), style="bold"))
     for number, fault in enumerate(view["faults"], start=1):
-        names = ", ".join(variant["title"] for variant in fault["variants"])
+        names = ", ".join(variant["name"] for variant in fault["variants"])
         title = Text(f"{number}. {fault['status']['symbol']} {fault['check']}", style=STYLES[fault["status"]["key"]])
         title.append(f" · {names}" if names else "", style="not bold default")
         if fault["lost"]:
@@ -125,7 +125,7 @@ def _show_remarks(out: Console, view: View) -> None:
     out.print()
     out.print(Text(_("Worth knowing (costs no points)"), style="bold"))
     for remark in view["remarks"]:
-        names = ", ".join(variant["title"] for variant in remark["variants"])
+        names = ", ".join(variant["name"] for variant in remark["variants"])
         out.print(Padding(Text(f"{names}: {remark['text']}" if names else remark["text"]), (0, 0, 0, 3), expand=False))
 
 
@@ -140,7 +140,7 @@ def show_group(out: Console, rows: Sequence[View], variants: Sequence[View]) -> 
     table.add_column(_("Student"), overflow="fold")
     table.add_column(_("Mark"), justify="right", no_wrap=True)
     for variant in variants:
-        table.add_column(Text(variant["title"]), overflow="fold")
+        table.add_column(Text(variant["name"]), overflow="fold")
     table.add_column(_("Worst fault"), ratio=1, overflow="fold")
     for row in rows:
         cells = [

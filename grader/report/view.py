@@ -50,7 +50,7 @@ def variant_columns(job: ReportJob) -> list[View]:
     titles = {v.name: v.title for v in job.variants}
     names = list(dict.fromkeys([*titles, *job.result.variants, *(c.variant for c in job.result.checks)]))
     return [
-        {"name": name, "title": titles.get(name) or name, "colour": variant_colour(index)}
+        {"name": name, "title": titles.get(name, ""), "colour": variant_colour(index)}
         for index, name in enumerate(name for name in names if name)
     ]
 
