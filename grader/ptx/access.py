@@ -227,12 +227,9 @@ def atomic(
 ) -> Value:
     """Carry out an atomic, lanes in ascending order; returns the old values."""
     from grader.ptx.isa.atomic import apply
+    from grader.ptx.isa.modifiers import DTYPES
 
-    dtype = spec.dtype
-    if spec.type_name == "f16x2":
-        raise UnsupportedInstruction(spec.instruction.text, spec.instruction.location.line)
-    if spec.type_name == "f16":
-        dtype = np.dtype(np.float16)
+    dtype = DTYPES[spec.type_name]
     result = np.zeros(group.lanes.n, dtype)
     for positions, place in pieces(group, spec, address, offset):
         _observe(group.chunk, spec, place, None)
@@ -246,11 +243,13 @@ def atomic(
 
         old = apply(
             spec.operation,
-            dtype,
+            spec.type_name,
             place.array.view(dtype),
             index,
             spread(operand),
             None if compare is None else spread(compare),
+            # PTX ISA, atom: add.f32 on global memory flushes subnormals, on shared memory it does not.
+            place.array.space == "global",
         )
         if positions is None:
             result = old

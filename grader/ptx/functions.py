@@ -123,8 +123,8 @@ class BodyParser:
             try:
                 operands = scope.call_operands(stripped) if opcode == "call" else scope.operands(stripped)
             except OperandError as error:
-                at = cursor.text.find(error.text, match.start("operands")) if error.text else match.start("operands")
-                raise cursor.error(str(error), at) from None
+                begin = match.end("operands") - len(operand_text.lstrip())
+                raise cursor.error(str(error), cursor.text.index(error.text, begin)) from None
         if unresolved:
             for name in unresolved:
                 self.symbols.setdefault(name, match.start("opcode"))

@@ -14,6 +14,8 @@ from grader.ptx.link import Linker
 from grader.ptx.machine import Chunk, Frame, Group, Limits, Tally
 from grader.ptx.memory import Buffer, Device, MemoryArray, Window, shared_window
 from grader.ptx.nodes import Function, Module
+from grader.ptx.observers.races import Races
+from grader.ptx.observers.traffic import Traffic
 from grader.ptx.records import Index3, LaunchReport
 from grader.ptx.values import Layout
 
@@ -48,8 +50,9 @@ def launch(
     block: Sequence[int],
     arguments: Sequence[Argument],
     *,
-    device: Device,
+    device: Device | None = None,
     shared_bytes: int = 0,
+    observe: bool = False,
     observers: Sequence[Observer] = (),
     observed_chunks: int | None = None,
     limits: Limits | None = None,
@@ -63,8 +66,10 @@ def launch(
     entry : the kernel's name in the PTX.
     grid, block : up to three sizes, x first.
     arguments : a `Buffer` for each pointer, a NumPy scalar for each number, bytes for a struct by value.
+    device : where to run; by default the device of the first buffer.
     shared_bytes : dynamic shared memory of a block.
-    observers : what to watch (see `grader.ptx.observers`); bounds and uninitialised reads are always watched.
+    observe : count traffic and look for races (the observers `Traffic` and `Races`).
+    observers : what else to watch (see `grader.ptx.observers`); bounds and uninitialised reads are always watched.
     observed_chunks : at most so many chunks of blocks are shown to the observers, spread over the grid (None: all).
     limits : when to give up.
     max_shared_bytes : what a block may have in all; above 48 KiB a device needs opting in.
@@ -77,6 +82,10 @@ def launch(
     DeviceTrap : the kernel trapped.
     """
     started = time.perf_counter()
+    if device is None:
+        device = next((a.device for a in arguments if isinstance(a, Buffer)), None) or Device()
+    if observe:
+        observers = [Traffic(), Races(), *observers]
     linker = linked(module, device)
     function = module.functions.get(entry)
     if function is None or not function.is_entry:
@@ -101,6 +110,7 @@ def launch(
     if code.graph.spin_loops:
         # Blocks that wait for each other must run side by side, as far as memory allows.
         together = max(together, min(total, 16 * CHUNK_LANES // padded))
+    locked = linker.locked_spaces(entry)
     starts = list(range(0, total, together))
     watched = _spread(len(starts), observed_chunks)
     layout: Layout | None = None
@@ -114,6 +124,7 @@ def launch(
             layout.root.memo.clear()
             chunk = Chunk(device, layout, first, grid3, shared_window(slots, blocks), hazards, tally)
             chunk.shared_bytes = (shared_bytes, static + shared_bytes)
+            chunk.locked_spaces = locked
             if number in watched:
                 sampled += blocks
                 for observer in observers:

@@ -59,7 +59,7 @@ class Linker:
             variable.name, variable.space, variable.size_bytes, initial, True, read_only=variable.space == "const"
         )
         self._addresses[variable.name] = array.base
-        self.variables[variable.name] = Buffer(array)
+        self.variables[variable.name] = Buffer(array, self.device)
 
     def _relocate(self, variable: Variable) -> None:
         for offset, symbol in variable.relocations:
@@ -115,6 +115,25 @@ class Linker:
                     stack += [operand.name for operand in item.operands if isinstance(operand, Symbol)]
         return seen
 
+    def locked_spaces(self, entry: str) -> frozenset[str]:
+        """Spaces in which the kernel may order accesses by hand, with fences and atomics or volatile accesses.
+
+        Such an order is beyond the race detector, which therefore holds its peace there.
+        """
+        fences = False
+        spaces = set()
+        for name in self.reachable(entry):
+            for item in self.module.functions[name].body:
+                if not isinstance(item, Instruction):
+                    continue
+                fences |= item.opcode in ("membar", "fence")
+                if item.opcode in ("atom", "red") or (
+                    item.opcode in ("ld", "st") and not _STRONG.isdisjoint(item.modifiers)
+                ):
+                    named = {"global", "shared"}.intersection(m.split("::")[0] for m in item.modifiers)
+                    spaces |= named or {"global", "shared"}
+        return frozenset(spaces) if fences else frozenset()
+
     def shared_sizes(self, entry: str, dynamic_bytes: int) -> tuple[list[tuple[str, int] | None], int]:
         """(name and bytes of each slot that the kernel uses, total static bytes)."""
         functions = self.reachable(entry)
@@ -134,6 +153,9 @@ class Linker:
                 slots.append(None)
         slots.append((_plain_name(self.dynamic_name), dynamic_bytes) if self.dynamic_name else None)
         return slots, static
+
+
+_STRONG = frozenset({"volatile", "relaxed", "acquire", "release"})
 
 
 def _symbols(instruction: Instruction) -> set[str]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from grader.ptx.access import Access
     from grader.ptx.code import Code, CodeBlock
 
-SPIN_PATIENCE = 64
+SPIN_PATIENCE = 4
 """Turns a spinning loop gets before somebody else who can run gets one."""
 
 
@@ -38,7 +38,7 @@ class Limits:
     """
 
     instructions: int = 20_000_000_000
-    seconds: float = 20.0
+    seconds: float = 10.0
     printf_bytes: int = 16_384
     local_bytes: int = 512 * 1024
 
@@ -175,6 +175,7 @@ class Chunk:
         self.tally = tally
         self.observers: list[Callable[[Access], None]] = []
         self.on_barrier: list[Callable[[Chunk, Array | None], None]] = []
+        self.on_end: list[Callable[[Chunk], None]] = []
         self.on_warp_sync: list[Callable[[Group], None]] = []
         self.remarks: dict[tuple[str, int], int] = {}
         self.pending: dict[tuple[Any, ...], list[Group]] = {}
@@ -183,7 +184,8 @@ class Chunk:
         self.clock = 0
         self.specials: dict[str, Value] = {}
         self.local_symbols: dict[Any, int] = {}
-        self.fences = 0
+        self.locked_spaces: frozenset[str] = frozenset()
+        """Spaces whose accesses the kernel may order by hand (see `Linker.locked_spaces`)."""
         self.votes: dict[int, Array] = {}
         """For reducing barriers: true predicates and arrivals so far, (blocks, 2), by barrier number."""
         self.shared_bytes = (0, 0)
@@ -251,6 +253,8 @@ class Chunk:
         while True:
             if not self.pending:
                 if not self.parked:
+                    for listener in self.on_end:
+                        listener(self)
                     return
                 self._release_barriers()
                 continue

@@ -84,8 +84,9 @@ class MemoryArray:
 class Buffer:
     """A device buffer that the host can write and read; made by `Device.buffer`."""
 
-    def __init__(self, array: MemoryArray) -> None:
+    def __init__(self, array: MemoryArray, device: Device) -> None:
         self.memory = array
+        self.device = device
 
     @property
     def address(self) -> int:
@@ -147,7 +148,7 @@ class Device:
             size = len(raw)
         if initialised is None:
             initialised = raw is not None
-        return Buffer(self.allocate(name, "global", size, raw, initialised))
+        return Buffer(self.allocate(name, "global", size, raw, initialised), self)
 
     def allocate(
         self, name: str, space: str, size: int, initial: Array | None, initialised: bool, read_only: bool = False

@@ -209,13 +209,6 @@ def _nothing(code: Code, instruction: Instruction) -> None:
     return None
 
 
-def _fence(code: Code, instruction: Instruction) -> Step:
-    def step(group: Group) -> None:
-        group.chunk.fences += 1
-
-    return step
-
-
 STEPS: dict[str, Callable[[Code, Instruction], Step | None]] = {
     "mov": _mov,
     "cvta": _cvta,
@@ -225,8 +218,8 @@ STEPS: dict[str, Callable[[Code, Instruction], Step | None]] = {
     "atom": _atomic,
     "red": _atomic,
     "isspacep": _isspacep,
-    "membar": _fence,
-    "fence": _fence,
+    "membar": _nothing,
+    "fence": _nothing,
     "prefetch": _nothing,
     "prefetchu": _nothing,
     "nanosleep": _nothing,

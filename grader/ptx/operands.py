@@ -252,7 +252,7 @@ class Scope:
 def split_operands(text: str) -> list[str]:
     """Cut at the commas outside all brackets.  Raises OperandError where brackets do not match."""
     parts: list[str] = []
-    open_brackets: list[str] = []
+    open_brackets: list[int] = []
     start = 0
     for match in _BRACKETS.finditer(text):
         token = match.group()
@@ -261,11 +261,11 @@ def split_operands(text: str) -> list[str]:
                 parts.append(text[start : match.start()])
                 start = match.end()
         elif token in _PAIRS:
-            if not open_brackets or open_brackets.pop() != _PAIRS[token]:
+            if not open_brackets or text[open_brackets.pop()] != _PAIRS[token]:
                 raise OperandError(f"`{token}` closes nothing", text[match.start() :])
         else:
-            open_brackets.append(token)
+            open_brackets.append(match.start())
     if open_brackets:
-        raise OperandError(f"`{open_brackets[-1]}` is not closed", text)
+        raise OperandError(f"`{text[open_brackets[0]]}` is not closed", text[open_brackets[0] :])
     parts.append(text[start:])
     return parts

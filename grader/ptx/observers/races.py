@@ -1,0 +1,297 @@
+"""Finds accesses to the same memory that nothing puts in order, at least one of them a write.
+
+Shared memory is examined once per interval between barriers; an interval whose accesses were all
+seen before, and were harmless, is not examined again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from grader.ptx.access import Access
+from grader.ptx.machine import Chunk, Group
+from grader.ptx.memory import MemoryArray
+from grader.ptx.observers.shadow import Shadow, Stamp
+from grader.ptx.records import LaunchReport
+from grader.ptx.values import UNSIGNED, Array, Value, as_array
+
+INTERVAL_LANES = 4_000_000
+"""Lane accesses kept before an interval is examined early."""
+MEMO_BYTES = 64 * 1024 * 1024
+"""Address vectors kept alive so that their identity can stand for their contents."""
+
+
+class Races:
+    """The race detector: attach it to a launch, read `LaunchReport.hazards`."""
+
+    def __init__(self) -> None:
+        self._chunk: Chunk | None = None
+        self._interval: list[tuple[tuple[Any, ...], Access, Array, Array]] = []
+        self._keys: set[tuple[Any, ...]] = set()
+        self._interval_lanes = 0
+        self._harmless: set[tuple[tuple[Any, ...], ...]] = set()
+        self._kept: dict[int, Any] = {}
+        self._kept_bytes = 0
+        self._global: dict[int, Shadow] = {}
+        self._reads: dict[int, list[tuple[Access, Array, Array]]] = {}
+        self._read_bytes: dict[int, int] = {}
+
+    # -- subscription ------------------------------------------------------------------
+
+    def attach(self, chunk: Chunk) -> None:
+        """Watch a chunk; shared memory starts afresh, global memory keeps its history."""
+        self._chunk = chunk
+        layout = chunk.layout
+        self._epochs = np.zeros(layout.blocks, np.int32)
+        self._segments = np.zeros(layout.blocks * layout.padded // 32, np.int32)
+        self._shared: Shadow | None = None
+        self._clean_start = True
+        self._interval, self._keys, self._interval_lanes = [], set(), 0
+        chunk.observers.append(self.access)
+        chunk.on_barrier.append(self._barrier)
+        chunk.on_warp_sync.append(self._warp_sync)
+        chunk.on_end.append(self._end)
+
+    def finish(self, report: LaunchReport) -> None:
+        """Nothing to add: races are hazards."""
+
+    def access(self, event: Access) -> None:
+        """Take note of an access."""
+        array = event.place.array
+        if array.space in event.chunk.locked_spaces:
+            return
+        if array.space == "shared":
+            self._shared_access(event)
+        elif array.space == "global":
+            self._global_access(event)
+
+    def _barrier(self, chunk: Chunk, released: Array | None) -> None:
+        if self._interval:
+            self._examine(whole=released is None)
+        if released is None:
+            # In place would change the epochs of accesses still in somebody's list.
+            self._epochs = self._epochs + 1
+            self._clean_start = True
+        else:
+            self._epochs = self._epochs + released.astype(np.int32)
+            self._clean_start = False
+
+    def _warp_sync(self, group: Group) -> None:
+        warps = np.unique(group.lanes.ids >> 5)
+        self._segments = self._segments.copy()
+        self._segments[warps] += 1
+
+    def _end(self, chunk: Chunk) -> None:
+        if self._interval:
+            self._examine(whole=True)
+        self._shared = None
+
+    # -- shared memory -----------------------------------------------------------------
+
+    def _shared_access(self, event: Access) -> None:
+        place = event.place
+        key = (
+            id(event.instruction),
+            id(place.vec),
+            place.shift,
+            place.array.storage,
+            id(place.lanes),
+            id(self._segments),
+        )
+        if key in self._keys:
+            return
+        self._keys.add(key)
+        self._interval.append((key, event, self._epochs, self._segments))
+        self._interval_lanes += place.lanes.n
+        if self._interval_lanes > INTERVAL_LANES:
+            self._examine(whole=False)
+            self._clean_start = False
+
+    def _examine(self, whole: bool) -> None:
+        """Run the interval's accesses through the shadow memory, unless the like has been found harmless."""
+        interval, self._interval, self._keys, self._interval_lanes = self._interval, [], set(), 0
+        assert self._chunk is not None
+        # Segments are numbered within the interval, so that the same interval of a later iteration looks the same.
+        numbers: dict[int, int] = {}
+        signature = tuple(
+            (*key[:5], numbers.setdefault(key[5], len(numbers)), id(self._chunk)) for key, *_ in interval
+        )
+        comparable = whole and self._clean_start
+        if comparable and signature in self._harmless:
+            return
+        if not any(event.op != "load" for _, event, *_ in interval):
+            found = False
+            if not comparable:
+                self._replay(interval)
+        else:
+            found = self._replay(interval)
+        if comparable and not found and self._keep(interval):
+            self._harmless.add(signature)
+
+    def _replay(self, interval: list[tuple[tuple[Any, ...], Access, Array, Array]]) -> bool:
+        if self._shared is None:
+            self._shared = Shadow(len(interval[0][1].place.array.data))
+        if self._clean_start:
+            self._shared.events.clear()
+        found = False
+        for _, event, epochs, segments in interval:
+            found |= self._check(self._shared, event, epochs, segments)
+        return found
+
+    def _keep(self, interval: list[tuple[tuple[Any, ...], Access, Array, Array]]) -> bool:
+        """Hold on to the objects whose identities are in the signature; False when that would take too much memory."""
+        for _, event, *_ in interval:
+            for thing in (event.place.vec, event.place.lanes):
+                if thing is not None and id(thing) not in self._kept:
+                    self._kept[id(thing)] = thing
+                    self._kept_bytes += 8 * event.place.lanes.n
+        self._kept[id(self._chunk)] = self._chunk
+        return self._kept_bytes < MEMO_BYTES
+
+    # -- global memory -----------------------------------------------------------------
+
+    def _global_access(self, event: Access) -> None:
+        array = event.place.array
+        shadow = self._global.get(id(array))
+        if event.op == "load":
+            if event.strong:
+                return
+            if shadow is None:
+                self._note_read(array, event)
+                return
+        if shadow is None:
+            shadow = self._start(array)
+        self._check(shadow, event, self._epochs, self._segments)
+
+    def _note_read(self, array: MemoryArray, event: Access) -> None:
+        """Most arrays that are read are never written: keep the reads until somebody writes."""
+        reads = self._reads.setdefault(id(array), [])
+        vec = event.place.vec
+        if vec is not None and not (reads and reads[-1][0].place.vec is vec):
+            self._read_bytes[id(array)] = self._read_bytes.get(id(array), 0) + 8 * event.place.lanes.n
+        reads.append((event, self._epochs, self._segments))
+        if self._read_bytes.get(id(array), 0) > MEMO_BYTES // 2:
+            self._start(array)
+
+    def _start(self, array: MemoryArray) -> Shadow:
+        shadow = self._global[id(array)] = Shadow(array.size)
+        for event, epochs, segments in self._reads.pop(id(array), []):
+            self._check(shadow, event, epochs, segments)
+        return shadow
+
+    # -- the rules ---------------------------------------------------------------------
+
+    def _check(self, shadow: Shadow, event: Access, epochs: Array, segments: Array) -> bool:
+        """Compare an access with the history, report conflicts, and record it; True when there were any."""
+        place, chunk = event.place, event.chunk
+        lanes, padded = place.lanes, chunk.layout.padded
+        offsets = place.offsets()
+        rows = place.array.row_starts(lanes, 1)
+        if rows is not None:
+            offsets = offsets + rows + place.array.storage
+        units, per_lane = shadow.units(offsets, event.width)
+        thread = (lanes.ids + chunk.first_block * padded).astype(np.int32)
+        epoch, segment = epochs[lanes.blocks], segments[lanes.ids >> 5]
+        if per_lane > 1:
+            thread, epoch, segment = (np.repeat(a, per_lane) for a in (thread, epoch, segment))
+        stamp = Stamp(thread, epoch, segment, len(shadow.events))
+        shadow.events.append(event)
+        found = False
+        bad = shadow.writer.unordered(units, stamp, padded)
+        if bad.any():
+            if event.op == "atomic":
+                atomics = np.array([known.op == "atomic" for known in shadow.events])
+                bad &= ~atomics[shadow.writer.event[units]]
+            detail = "write_write" if event.op != "load" else "read_write"
+            found |= self._report(
+                shadow, event, bad, shadow.writer.thread[units], shadow.writer.event[units], detail, per_lane
+            )
+        if event.op == "load":
+            shadow.read(units, stamp)
+            return found
+        for track in shadow.readers or ():
+            bad = track.unordered(units, stamp, padded)
+            if bad.any():
+                found |= self._report(
+                    shadow, event, bad, track.thread[units], track.event[units], "read_write", per_lane
+                )
+                break
+        shadow.writer.put(units, stamp)
+        if event.op == "store":
+            winner = shadow.writer.thread[units]
+            bad = winner != thread
+            if bad.any():
+                found |= self._report(
+                    shadow, event, bad, winner, np.full(len(units), stamp.event), "write_write", per_lane
+                )
+        return found
+
+    def _report(
+        self,
+        shadow: Shadow,
+        event: Access,
+        bad: Array,
+        other_thread: Array,
+        other_event: Array,
+        detail: str,
+        per_lane: int,
+    ) -> bool:
+        chunk, array = event.chunk, event.place.array
+        start = chunk.first_block * chunk.layout.padded
+        ids = np.repeat(event.place.lanes.ids, per_lane) if per_lane > 1 else event.place.lanes.ids
+        same_warp = (other_thread - start) // 32 == ids // 32
+        for within in (False, True):
+            positions = np.flatnonzero(bad & (same_warp == within))
+            if not len(positions):
+                continue
+            first = int(positions[0])
+            kind = detail
+            if detail == "write_write" and _same_values(
+                event, positions // per_lane, shadow.events, other_event[positions], other_thread[positions]
+            ):
+                kind = "write_write_same_value"
+            other = shadow.events[int(other_event[first])]
+            chunk.hazards.add(
+                chunk,
+                "race",
+                kind,
+                event.instruction,
+                int(ids[first]),
+                len(np.unique(ids[positions])),
+                op=event.op,
+                space=array.space,
+                array=array.name,
+                offset=int(event.place.offsets()[first // per_lane]),
+                width=event.width,
+                array_bytes=array.size,
+                within_warp=within,
+                other=other.instruction,
+                other_op=other.op,
+                other_thread=chunk.coordinates(int(other_thread[first]) - start),
+            )
+        return True
+
+
+def _same_values(event: Access, positions: Array, events: list[Access], numbers: Array, threads: Array) -> bool:
+    """Whether each lane of `event` at `positions` stores just what its opponent stored."""
+    for number in np.unique(numbers).tolist():
+        other = events[number]
+        mine, theirs = event.stored, other.stored
+        if not mine or not theirs or len(mine) != len(theirs) or event.width != other.width:
+            return False
+        chosen = numbers == number
+        lanes = other.place.lanes
+        where = np.searchsorted(lanes.ids, threads[chosen] - other.chunk.first_block * other.chunk.layout.padded)
+        for own, foreign in zip(mine, theirs, strict=True):
+            left = _bits(own, event)[positions[chosen]]
+            if (left != _bits(foreign, other)[where]).any():
+                return False
+    return True
+
+
+def _bits(value: Value, event: Access) -> Array:
+    assert event.stored is not None
+    size = event.width // len(event.stored)
+    return np.broadcast_to(as_array(value, UNSIGNED[size]), (event.place.lanes.n,))

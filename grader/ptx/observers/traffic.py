@@ -1,0 +1,126 @@
+"""Counts requests, wavefronts and sectors, by source line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from grader.ptx import metrics
+from grader.ptx.access import Access
+from grader.ptx.machine import Chunk
+from grader.ptx.memory import Place
+from grader.ptx.records import LaunchReport, LineCounter
+from grader.ptx.values import Array
+
+
+class Traffic:
+    """Shared-memory banks and global-memory sectors of every access.
+
+    What a request costs depends only on its lanes' addresses relative to each other and to a boundary of 128
+    bytes (32 for sectors), so the result is kept with the address vector and serves every later iteration.
+    """
+
+    def __init__(self) -> None:
+        self._lines: dict[tuple[int, str, str, int], LineCounter] = {}
+        self._by_instruction: dict[tuple[int, str], LineCounter] = {}
+
+    def attach(self, chunk: Chunk) -> None:
+        """Watch a chunk."""
+        chunk.observers.append(self.access)
+
+    def access(self, event: Access) -> None:
+        """Count one access of one set of lanes."""
+        place = event.place
+        space = "shared" if place.array.space == "shared" else "global"
+        key = (id(event.instruction), space)
+        counter = self._by_instruction.get(key)
+        if counter is None:
+            line = event.instruction.location.line
+            counter = self._lines.setdefault(
+                (line, space, event.op, event.width), LineCounter(line, space, event.op, event.width)
+            )
+            self._by_instruction[key] = counter
+        cost = self._cost(place, event.op, event.width, space)
+        counter.requests += cost[0]
+        counter.wavefronts += cost[1]
+        counter.sectors += cost[2]
+        counter.ideal += cost[3]
+        counter.unique_bytes += cost[4]
+        counter.lanes += place.lanes.n
+        if cost[5] > counter.ways or not counter.worst_words:
+            counter.ways = max(counter.ways, cost[5])
+            counter.worst_words = cost[6]
+
+    def _cost(self, place: Place, op: str, width: int, space: str) -> tuple[Any, ...]:
+        period = metrics.WAVEFRONT_BYTES if space == "shared" else metrics.SECTOR_BYTES
+        if place.vec is None:
+            memo: dict[Any, Any] = place.lanes.memo
+            key: tuple[Any, ...] = ("traffic", op == "atomic", width, space)
+        else:
+            memo = place.vec.memo
+            key = ("traffic", op == "atomic", width, space, place.shift % period)
+        found = memo.get(key)
+        if found is None:
+            found = memo[key] = _measure(place, op, width, space)
+        return found  # type: ignore[no-any-return]
+
+    def finish(self, report: LaunchReport) -> None:
+        """Add the counters to the report, by line."""
+        report.counters.by_line = sorted(self._lines.values(), key=lambda c: (c.line, c.space, c.op, c.width_bytes))
+
+
+def _measure(place: Place, op: str, width: int, space: str) -> tuple[Any, ...]:
+    """(requests, wavefronts, sectors, ideal, unique bytes, ways, worst request's words)."""
+    lanes = place.lanes
+    active = lanes.active_table()
+    offsets = lanes.to_warps(place.offsets(), 0)
+    rows, weights = _distinct_rows(offsets, active)
+    sample, mask = offsets[rows], active[rows]
+    unique = metrics.unique_bytes(sample, mask, width)
+    if space == "shared":
+        wavefronts, ideal = metrics.shared_wavefronts(sample, mask, width)
+        sectors = np.zeros_like(wavefronts)
+        ways = -(-wavefronts // np.maximum(ideal, 1))
+    else:
+        sectors = metrics.sectors(sample, mask, width)
+        ideal = -(-unique // metrics.SECTOR_BYTES)
+        wavefronts = np.zeros_like(sectors)
+        ways = np.ones_like(sectors)
+    worst_words: tuple[int, ...] = ()
+    if space == "shared":
+        worst = int(np.argmax(wavefronts))
+        words = np.where(mask[worst], (sample[worst] + place.array.storage) // metrics.BANK_BYTES, -1)
+        worst_words = tuple(words.tolist())
+
+    def total(values: Array) -> int:
+        return int((values * weights).sum())
+
+    return (
+        lanes.n_warps,
+        total(wavefronts),
+        total(sectors),
+        total(ideal),
+        total(unique),
+        int(ways.max()),
+        worst_words,
+    )
+
+
+def _distinct_rows(offsets: Array, active: Array) -> tuple[Array, Array]:
+    """Rows that differ after moving each to its own 128-byte boundary, and how often each occurs.
+
+    Regular kernels have thousands of warps and a handful of patterns.
+    """
+    n = len(offsets)
+    if n <= 4:
+        return np.arange(n), np.ones(n, np.int64)
+    first = np.where(active, offsets, np.iinfo(np.int64).max).min(axis=1, keepdims=True)
+    moved = np.where(active, offsets - first // 128 * 128, -1)
+    # A row's pattern as one number: equal rows have equal keys, unequal ones differ but for chance of 2^-64.
+    key = (moved.astype(np.uint64) + np.uint64(1)) @ _MIX
+    _, rows, weights = np.unique(key, return_index=True, return_counts=True)
+    return rows, weights
+
+
+_MIX = np.random.default_rng(20).integers(1, 2**64, 32, dtype=np.uint64) | np.uint64(1)
