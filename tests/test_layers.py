@@ -1,0 +1,118 @@
+"""The import arrows of the design run one way, heavy imports have one owner, and no lab is known by name."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from grader.labs import folders
+
+PACKAGE = Path(__file__).parent.parent / "grader"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+# What a part of the package may import of the others (besides itself).
+BASE = {"errors", "i18n", "lab", "result", "files", "yaml_file"}
+ALLOWED: dict[str, set[str]] = {
+    "ptx": set(),
+    "errors": set(),
+    "i18n": set(),
+    "lab": set(),
+    "result": {"errors"},
+    "files": {"errors", "i18n"},
+    "yaml_file": {"errors", "i18n"},
+    "submission": BASE,
+    "compiler": BASE,
+    "report": BASE | {"labs"},
+    "compare": {"lab"},
+    "backends": BASE | {"ptx", "compare"},
+    "evidence": BASE | {"backends", "compare", "submission", "ptx"},
+    "wording": BASE | {"compare", "ptx"},
+    "checks": BASE | {"evidence", "wording", "backends", "submission", "ptx"},
+}
+# Of the emulator only its plain records may be known outside `backends`.
+PTX_RECORDS_ONLY = {"evidence", "wording", "checks", "counting", "recording"}
+
+HEAVY = {
+    "tree_sitter": "grader/submission/parse.py",
+    "tree_sitter_cuda": "grader/submission/parse.py",
+    "cuda": None,
+    "matplotlib": None,
+    "weasyprint": None,
+    "jinja2": None,
+    "rich": None,
+}
+
+
+def imports(path: Path) -> list[tuple[str, bool]]:
+    """Modules that a file imports, and whether that happens when the file itself is imported."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    inside = {
+        id(node)
+        for outer in ast.walk(tree)
+        if isinstance(outer, (ast.FunctionDef, ast.AsyncFunctionDef))
+        or (isinstance(outer, ast.If) and "TYPE_CHECKING" in ast.unparse(outer.test))
+        for node in ast.walk(outer)
+    }
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found += [(alias.name, id(node) not in inside) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            assert node.level == 0, f"{path}: relative import"
+            names = [f"{node.module}.{a.name}" for a in node.names] if node.module == "grader" else [node.module]
+            found += [(name, id(node) not in inside) for name in names]
+    return found
+
+
+def part(module: str) -> str:
+    """ "grader.ptx.parser" → "ptx"."""
+    return (module.split(".") + ["", ""])[1]
+
+
+def part_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_arrows_run_one_way(path: Path) -> None:
+    here = part_of(path)
+    for module, _at_import in imports(path):
+        if not module.startswith("grader.") or part(module) in (here, "__version__"):
+            continue
+        assert part(module) not in ("cli", "__main__") or here == "__main__", f"{path}: imports {module}"
+        if here in ALLOWED:
+            assert part(module) in ALLOWED[here], f"{path}: {here} may not import {module}"
+        if here in PTX_RECORDS_ONLY and part(module) == "ptx":
+            assert module == "grader.ptx.records", f"{path}: imports {module}"
+
+
+@pytest.mark.parametrize("path", sorted((PACKAGE / "ptx").rglob("*.py")), ids=lambda p: p.name)
+def test_the_emulator_imports_numpy_and_itself_only(path: Path) -> None:
+    import sys
+
+    for module, _at_import in imports(path):
+        top = module.split(".")[0]
+        assert top in {"numpy", "__future__"} or module.startswith("grader.ptx") or top in sys.stdlib_module_names, (
+            f"{path}: imports {module}"
+        )
+
+
+@pytest.mark.parametrize("library", HEAVY)
+def test_heavy_libraries_are_imported_when_needed(library: str) -> None:
+    users = {}
+    for path in MODULES:
+        for module, at_import in imports(path):
+            if module.split(".")[0] == library:
+                users[str(path.relative_to(PACKAGE.parent))] = at_import
+    eager = [path for path, at_import in users.items() if at_import]
+    assert not eager, f"{library} is imported at the top of {eager}"
+
+
+def test_the_package_knows_no_lab_by_name() -> None:
+    names = "|".join(re.escape(lab).replace("-", "[-_ ]?") for lab in folders())
+    for path in MODULES:
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+            assert not re.search(rf"\b(?:{names})\b", line, re.IGNORECASE), f"{path}:{number}: {line.strip()}"
