@@ -44,7 +44,15 @@ def counters(load_ways: int = 1, shared: bool = True, store_sectors: float = 4.0
     """Counters of a 256×256 transpose with 32×32 threads; the tile's loads have `load_ways`-way conflicts."""
     requests = 2048
     lines = [
-        LineCounters(line=9, space="global", op="load", requests=requests, sectors=4 * requests, ideal=4 * requests),
+        LineCounters(
+            line=9,
+            space="global",
+            op="load",
+            requests=requests,
+            sectors=4 * requests,
+            ideal=4 * requests,
+            lanes=32 * requests,
+        ),
         LineCounters(
             line=12,
             space="global",
@@ -52,6 +60,7 @@ def counters(load_ways: int = 1, shared: bool = True, store_sectors: float = 4.0
             requests=requests,
             sectors=int(store_sectors * requests),
             ideal=4 * requests,
+            lanes=32 * requests,
         ),
     ]
     wavefronts = 0
@@ -67,6 +76,7 @@ def counters(load_ways: int = 1, shared: bool = True, store_sectors: float = 4.0
                 wavefronts=requests,
                 ideal=requests,
                 unique_bytes=128 * requests,
+                lanes=32 * requests,
                 lane_words=list(range(32)),
             ),
             LineCounters(
@@ -78,6 +88,7 @@ def counters(load_ways: int = 1, shared: bool = True, store_sectors: float = 4.0
                 ideal=requests,
                 ways=load_ways,
                 unique_bytes=128 * requests,
+                lanes=32 * requests,
                 lane_words=[lane * pitch for lane in range(32)],
             ),
         ]

@@ -1,4 +1,4 @@
-"""lab.yaml: a right one becomes a Lab; a wrong one is refused with file, line, key, what was got and what is allowed."""
+"""lab.yaml: a right one becomes a Lab; a wrong one is refused with file, line, key and what is allowed."""
 
 from __future__ import annotations
 

@@ -35,15 +35,7 @@ ALLOWED: dict[str, set[str]] = {
 # Of the emulator only its plain records may be known outside `backends`.
 PTX_RECORDS_ONLY = {"evidence", "wording", "checks", "counting", "recording"}
 
-HEAVY = {
-    "tree_sitter": "grader/submission/parse.py",
-    "tree_sitter_cuda": "grader/submission/parse.py",
-    "cuda": None,
-    "matplotlib": None,
-    "weasyprint": None,
-    "jinja2": None,
-    "rich": None,
-}
+HEAVY = ("tree_sitter", "tree_sitter_cuda", "cuda", "matplotlib", "weasyprint", "jinja2", "rich")
 
 
 def imports(path: Path) -> list[tuple[str, bool]]:
@@ -68,8 +60,8 @@ def imports(path: Path) -> list[tuple[str, bool]]:
 
 
 def part(module: str) -> str:
-    """ "grader.ptx.parser" → "ptx"."""
-    return (module.split(".") + ["", ""])[1]
+    """The package's part that a module belongs to: `ptx` for grader.ptx.parser."""
+    return f"{module}..".split(".")[1]
 
 
 def part_of(path: Path) -> str:

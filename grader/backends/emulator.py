@@ -8,7 +8,7 @@ import numpy.typing as npt
 from grader.backends.base import BufferArgument, LaunchOutcome, LaunchRequest
 from grader.compare import sentinel
 from grader.i18n import _
-from grader.ptx import Device, Limits, launch, parse
+from grader.ptx import Buffer, Device, DeviceTrap, Limits, launch, parse
 from grader.ptx.errors import LaunchError, LimitExceeded, PtxError, PtxSyntaxError, UnsupportedInstruction
 from grader.ptx.nodes import Module
 
@@ -39,7 +39,7 @@ class EmulatorBackend:
         device = Device()
         buffers = {}
         before: dict[str, npt.NDArray[np.generic]] = {}
-        arguments: list[object] = []
+        arguments: list[Buffer | np.generic | bytes] = []
         for argument in request.arguments:
             if isinstance(argument, BufferArgument):
                 content = sentinel(argument.shape, argument.dtype) if argument.initial is None else argument.initial
@@ -55,7 +55,7 @@ class EmulatorBackend:
                 request.entry,
                 request.grid,
                 request.block,
-                args=arguments,
+                arguments,
                 device=device,
                 shared_bytes=request.shared_bytes,
                 observe=request.observe,
@@ -67,8 +67,10 @@ class EmulatorBackend:
             return LaunchOutcome("impossible", reason=str(error))
         except LimitExceeded as error:
             return LaunchOutcome("fault", reason=error.kind, line=error.line)
+        except DeviceTrap as error:
+            return LaunchOutcome("fault", reason="trap", line=error.line)
         except PtxError as error:
-            return LaunchOutcome("fault", reason=str(error), line=getattr(error, "line", 0))
+            return LaunchOutcome("unsupported", reason=str(error))
         outputs = {}
         for argument in request.arguments:
             if isinstance(argument, BufferArgument):

@@ -62,12 +62,12 @@ def judge(evidence: Evidence, settings: BankConflictSettings) -> Verdict:
     worst = rows[0]
     share = max((p.share for p in settings.partial if counters.worst_conflict_ways <= p.ways), default=0.0)
     excess = (worst.wavefronts - worst.ideal) / worst.requests
-    message = _("{ways}-way bank conflict in line {line}: {excess:g} excess wavefronts a request").format(
+    message = _("{ways}-way bank conflict in line {line} (excess wavefronts per request: {excess:g})").format(
         ways=worst.ways, line=worst.line, excess=round(excess, 2)
     )
     others = sorted({c.line for c in rows} - {worst.line})
     if others:
-        message += " " + ngettext("(also in line {lines})", "(also in lines {lines})", len(others)).format(
+        message += ", " + ngettext("also in line {lines}", "also in lines {lines}", len(others)).format(
             lines=", ".join(str(n) for n in others)
         )
     if counters.shared_efficiency_pct is not None:

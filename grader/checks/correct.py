@@ -21,10 +21,10 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
             ),
             data={"sizes": len(runs)},
         )
-    if verdict.status == "fail" and not verdict.hint:
-        hint = _hint(str(verdict.data.get("pattern", "")))
-        return replace(verdict, hint=hint, line=evidence.bound.kernel.line)
-    return verdict
+    if verdict.status != "fail":
+        return verdict
+    hint = verdict.hint or _hint(str(verdict.data.get("pattern", "")))
+    return replace(verdict, hint=hint, line=verdict.line or evidence.bound.kernel.line)
 
 
 def _hint(pattern: str) -> str:

@@ -1,0 +1,162 @@
+"""technique, coalescing, bank_conflicts, speedup: what counters and times show."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from grader.result import LineCounters, Timing
+from tests.checks.evidence_factory import check, evidence, kernel
+from tests.sample_results import SIZE, counters
+
+
+def test_technique_staged() -> None:
+    row = check(evidence(), "technique")
+    assert (row.status, row.data["shared_stored_bytes"]) == ("pass", 262144)
+
+
+def test_technique_without_shared_memory() -> None:
+    row = check(evidence(counters=counters(shared=False)), "technique")
+    assert (row.status, row.line, row.message) == ("fail", 6, "The kernel does not use shared memory.")
+    assert check(evidence(counters=counters(shared=False)), "bank_conflicts").skip_reason == "prerequisite"
+
+
+def test_technique_with_only_a_part_staged() -> None:
+    full = counters()
+    lines = [msgspec.structs.replace(c, lanes=65536 if c.space == "global" else 32) for c in full.by_line]
+    row = check(evidence(counters=msgspec.structs.replace(full, by_line=lines)), "technique")
+    assert row.status == "fail"
+    assert "128 bytes in, 128 bytes out" in row.message
+    assert "262144 bytes" in row.hint
+
+
+def test_technique_with_the_input_read_twice() -> None:
+    full = counters()
+    lines = [*full.by_line, full.by_line[0]]
+    row = check(evidence(counters=msgspec.structs.replace(full, by_line=lines)), "technique")
+    assert (row.status, row.line) == ("fail", 9)
+    assert "read from global memory 2 times" in row.message
+
+
+def test_technique_none_forbids_shared_memory() -> None:
+    assert check(evidence("naive", counters=counters(shared=False)), "technique").status == "pass"
+    row = check(evidence("naive", counters=counters()), "technique")
+    assert (row.status, row.line) == ("fail", 9)
+
+
+def test_coalescing() -> None:
+    row = check(evidence(), "coalescing")
+    assert (row.status, row.message) == ("pass", "Coalesced: 4 sectors a request for loads, 4 for stores.")
+
+
+@pytest.mark.parametrize(("sectors", "earned"), [(8.0, 2.0), (8.5, 0.0), (32.0, 0.0)])
+def test_coalescing_names_the_worst_line_and_gives_a_part(sectors: float, earned: float) -> None:
+    row = check(evidence(counters=counters(store_sectors=sectors)), "coalescing")
+    assert (row.status, row.line, row.earned) == ("fail", 12, earned)
+    assert f"{sectors:g} (best: 4) for stores" in row.message
+    assert f"touches {sectors:g} of them where 4 hold" in row.hint
+    assert "exchange the blocks' indices" in row.hint
+
+
+def test_coalescing_on_either_side() -> None:
+    one_side = counters(shared=False, store_sectors=32.0)
+    assert check(evidence("naive", counters=one_side), "coalescing").status == "pass"
+    lines = [msgspec.structs.replace(c, sectors=65536) for c in one_side.by_line]
+    neither = msgspec.structs.replace(one_side, by_line=lines, global_load_sectors_per_request=32.0)
+    row = check(evidence("naive", counters=neither), "coalescing")
+    assert (row.status, row.earned) == ("fail", 0.0)
+    assert "exchange" not in row.hint
+
+
+def test_no_bank_conflicts() -> None:
+    row = check(evidence(), "bank_conflicts")
+    assert (row.status, row.earned) == ("pass", 10.0)
+    assert row.message == "No bank conflict: 4096 requests in 4096 wavefronts, as few as possible."
+
+
+def test_bank_conflicts_of_an_unpadded_tile() -> None:
+    given = evidence(counters=counters(load_ways=32), kernel=kernel((32, 32)))
+    row = check(given, "bank_conflicts")
+    assert (row.status, row.earned, row.line) == ("fail", 0.0, 12)
+    assert row.message == (
+        "32-way bank conflict in line 12 (excess wavefronts per request: 31); shared_efficiency is 6.06 %."
+    )
+    assert "Lanes 0 and 1 of a warp want words 0 and 32 of shared memory; both lie in bank 0" in row.hint
+    assert "In all 32 different words" in row.hint
+    assert "t[32][32 + 1]" in row.hint
+    assert row.data == {"excess": 63488, "ways": 32, "shared_efficiency_pct": 6.06, "lines": [12]}
+
+
+def test_bank_conflicts_of_a_padded_16_by_16_tile_are_two_ways_and_earn_half() -> None:
+    requests = 2048
+    # Threads (0..15, y) and (0..15, y + 1) are one warp: words x + 17·y when storing, 17·x + y when loading.
+    stores = [lane % 16 + 17 * (lane // 16) for lane in range(32)]
+    loads = [17 * (lane % 16) + lane // 16 for lane in range(32)]
+    lines = [
+        LineCounters(
+            line=line,
+            space="shared",
+            op=op,  # type: ignore[arg-type]
+            requests=requests,
+            wavefronts=2 * requests,
+            ideal=requests,
+            ways=2,
+            unique_bytes=128 * requests,
+            lanes=65536,
+            lane_words=words,
+        )
+        for line, op, words in ((9, "store", stores), (12, "load", loads))
+    ]
+    full = counters()
+    two_ways = msgspec.structs.replace(
+        full,
+        by_line=[c for c in full.by_line if c.space == "global"] + lines,
+        shared_wavefronts=4 * requests,
+        shared_excess=2 * requests,
+        worst_conflict_ways=2,
+        shared_efficiency_pct=50.0,
+    )
+    row = check(evidence(block=(16, 16, 1), counters=two_ways, kernel=kernel((16, 17))), "bank_conflicts")
+    assert (row.status, row.earned, row.line) == ("fail", 5.0, 9)
+    assert "2-way bank conflict in line 9 (excess wavefronts per request: 1), also in line 12" in row.message
+    assert "Lanes 0 and 31 of a warp want words 0 and 32" in row.hint
+    assert "16 threads wide puts 2 rows of threads into one warp" in row.hint
+    assert "padding by one element is not enough" in row.hint
+    assert "32×8" in row.hint
+
+
+@pytest.mark.parametrize(("ways", "earned"), [(2, 5.0), (4, 2.0), (8, 0.0)])
+def test_bank_conflicts_partial_points(ways: int, earned: float) -> None:
+    assert check(evidence(counters=counters(load_ways=ways)), "bank_conflicts").earned == earned
+
+
+def test_counters_that_were_not_measured_wait() -> None:
+    given = evidence(counters=None, unmeasured={"counters": "no counters on this GPU"})
+    for name in ("technique", "coalescing"):
+        row = check(given, name)
+        assert (row.skip_reason, row.pending, row.message) == ("not_measured", row.possible, "no counters on this GPU")
+
+
+def timed(speedup: float, low: float, high: float) -> tuple[Timing, ...]:
+    return (Timing(size=SIZE, median_us=10.0, speedup=speedup, speedup_low=low, speedup_high=high),)
+
+
+@pytest.mark.parametrize(
+    ("timing", "status", "earned"),
+    [
+        (timed(2.5, 2.4, 2.6), "pass", 5.0),
+        (timed(1.96, 1.95, 1.97), "pass", 5.0),  # within 3 % of what is asked
+        (timed(1.95, 1.90, 1.99), "borderline", 5.0),
+        (timed(1.92, 1.90, 1.95), "borderline", 4.5),
+        (timed(1.6, 1.55, 1.65), "fail", 2.5),
+        (timed(1.1, 1.0, 1.2), "fail", 0.0),
+    ],
+)
+def test_speedup(timing: tuple[Timing, ...], status: str, earned: float) -> None:
+    row = check(evidence(timing=timing), "speedup")
+    assert (row.status, row.earned) == (status, earned)
+
+
+def test_speedup_without_a_clock_waits() -> None:
+    row = check(evidence(), "speedup")
+    assert (row.status, row.pending, row.message) == ("skip", 5.0, "no GPU here")

@@ -1,0 +1,104 @@
+"""What a failed, missing or inapplicable check does to those that rest on it, and to the points."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from grader.checks import CHECKS, judge
+from grader.compare import Difference
+from grader.evidence import Compilation, Diagnostic, Evidence
+from grader.result import Check, score_of, status_of
+from grader.submission.records import Missing
+from tests.checks.evidence_factory import evidence, hazard, run
+
+WRONG = Difference(4096, 4096, first=(0, 1), expected=1.0, got=2.0, pattern="all", name="out")
+
+
+def by_name(given: Evidence) -> dict[str, Check]:
+    return {c.check: c for c in judge(given)}
+
+
+def test_a_right_kernel_earns_everything_but_what_was_not_measured() -> None:
+    checks = judge(evidence())
+    assert [c.check for c in checks if c.status != "pass"] == ["speedup"]
+    score = score_of(checks)
+    assert (score.earned, score.possible, score.pending) == (38.0, 43.0, 5.0)
+    assert status_of(checks) == "passed"
+
+
+def test_no_kernel_loses_all_points_and_none_is_pending() -> None:
+    checks = judge(evidence(binding=Missing("padded", "no_candidate"), runs=(), counters=None))
+    assert checks[0].status == "fail"
+    assert {c.status for c in checks[1:]} == {"skip"}
+    assert {c.skip_reason for c in checks[1:]} == {"prerequisite"}
+    assert {c.data["blocked_by"] for c in checks[1:]} == {"present"}
+    score = score_of(checks)
+    assert (score.earned, score.possible, score.pending) == (0.0, 43.0, 0.0)
+
+
+def test_a_compile_error_still_judges_the_launch() -> None:
+    failed = Compilation("errors", (Diagnostic("transpose.cu", 9, "expected a ;"),))
+    checks = by_name(evidence(compilation=failed, runs=(), counters=None))
+    assert checks["compiles"].status == "fail"
+    assert checks["launch"].status == "pass"
+    assert checks["correct"].data == {"blocked_by": "compiles"}
+    assert checks["speedup"].skip_reason == "prerequisite"
+    assert checks["speedup"].pending == 0
+
+
+def test_a_wrong_result_gives_no_credit_for_the_rest() -> None:
+    checks = by_name(evidence(runs=(run("correct", WRONG), run("observe", WRONG))))
+    assert checks["correct"].status == "fail"
+    for name in ("ragged_sizes", "memory_safety", "races", "technique", "coalescing", "bank_conflicts", "speedup"):
+        assert (checks[name].skip_reason, checks[name].earned, checks[name].pending) == ("prerequisite", 0, 0), name
+
+
+def test_a_wrong_result_does_not_hide_its_cause() -> None:
+    race = hazard("race", "read_write", other_line=9, other_thread=(0, 1, 0))
+    checks = by_name(evidence(runs=(run("correct", WRONG, (race,)),)))
+    assert checks["correct"].status == "fail"
+    assert checks["races"].status == "fail"
+    assert checks["races"].line == 12
+
+
+def test_what_does_not_apply_is_no_part_of_what_is_possible() -> None:
+    checks = judge(evidence(takes_sizes=False))
+    ragged = next(c for c in checks if c.check == "ragged_sizes")
+    assert (ragged.status, ragged.skip_reason, ragged.possible) == ("skip", "not_applicable", 0)
+    assert score_of(checks).possible == 40.0
+
+
+def test_an_unknown_instruction_blames_the_grader_and_leaves_all_points_pending() -> None:
+    lost = run("correct", None, status="unsupported", reason="`wmma.load` is not implemented", line=9)
+    checks = by_name(evidence(runs=(lost,), counters=None))
+    assert checks["correct"].status == "error"
+    assert "wmma.load" in checks["correct"].message
+    assert checks["technique"].skip_reason == "not_measured"
+    score = score_of(checks.values())
+    assert score.earned == 2.0  # the launch in the host code is right all the same
+    assert score.pending == 41.0
+    assert status_of(checks.values()) == "error"
+
+
+def test_every_point_is_earned_pending_or_lost() -> None:
+    for changes in ({}, {"counters": None}, {"takes_sizes": False}, {"runs": (run("correct", WRONG),)}):
+        for c in judge(evidence(**changes)):
+            assert 0 <= c.earned + c.pending <= c.possible
+            assert (c.status == "skip") == bool(c.skip_reason)
+            assert c.message
+            assert c.id == f"padded.{c.check}"
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_what_a_check_needs_comes_before_it(name: str) -> None:
+    order = list(CHECKS)
+    for need in (*CHECKS[name].needs, *CHECKS[name].credit_needs):
+        assert order.index(need) < order.index(name)
+
+
+def test_a_check_whose_need_the_lab_does_not_list_is_run() -> None:
+    given = evidence()
+    specs = tuple(s for s in given.variant.checks if s.check in ("bank_conflicts",))
+    assert judge(replace(given, variant=replace(given.variant, checks=specs)))[0].status == "pass"

@@ -1,0 +1,203 @@
+"""correct, ragged_sizes, memory_safety, races: what a run shows."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.compare import Difference
+from grader.ptx.records import Hazard
+from tests.checks.evidence_factory import check, evidence, hazard, run
+
+SLIP = Difference(
+    total=4096,
+    mismatches=2048,
+    max_abs_error=5.0,
+    first=(0, 32),
+    expected=17.0,
+    got=5.5,
+    found_at=("in", (0, 32)),
+    belongs_at=("in", (32, 0)),
+    pattern="off_diagonal_blocks",
+    name="out",
+)
+
+
+def test_correct_counts_the_sizes() -> None:
+    row = check(evidence(), "correct")
+    assert (row.status, row.message, row.data) == ("pass", "Every element is right at 2 sizes.", {"sizes": 2})
+
+
+def test_correct_names_first_element_values_and_pattern() -> None:
+    row = check(evidence(runs=(run("correct", SLIP), run("observe", SLIP))), "correct")
+    assert row.status == "fail"
+    assert row.message == (
+        "At rows 64, cols 64: 2048 of 4096 elements are wrong. The first: out[0, 32] should be 17 (in[32, 0]), "
+        "got 5.5 (in[0, 32]). All wrong elements lie in blocks off the main diagonal."
+    )
+    assert "blockIdx.x and blockIdx.y" in row.hint
+    assert row.line == 6
+    assert row.data["first"] == [0, 32]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "message", "hint"),
+    [
+        ("untouched", "wrote nothing into out", "reach the line"),
+        ("unwritten", "but no thread wrote it", "have no thread"),
+        ("copy", "The output is the input", "change places"),
+        ("transposed_tiles", "transposed within itself", "[y][x]"),
+        ("first_block_right", "Only the elements of the first block", "blockIdx is 0"),
+        ("last_tiles", "last, incomplete tiles", "guard on both"),
+        ("all", "Every element is wrong", "by hand"),
+        ("scattered", "2 of 4 elements", "by hand"),
+    ],
+)
+def test_every_pattern_has_words_and_a_hint(pattern: str, message: str, hint: str) -> None:
+    wrong = Difference(4, 2, unwritten=2, first=(0, 1), expected=1.0, got=-2.5e-16, pattern=pattern, name="out")
+    row = check(evidence(runs=(run("correct", wrong),)), "correct")
+    assert message in row.message
+    assert hint in row.hint
+
+
+@pytest.mark.parametrize(
+    ("outcome", "words", "hint"),
+    [
+        ({"status": "fault", "reason": "deadlock", "line": 10}, "never ends: threads wait at line 10", "barrier"),
+        ({"status": "fault", "reason": "time", "line": 9}, "stopped at line 9", "condition"),
+        ({"status": "fault", "reason": "instructions", "line": 9}, "stopped at line 9", "condition"),
+        ({"status": "fault", "reason": "trap", "line": 9}, "stopped itself", "cudaGetLastError"),
+        ({"status": "impossible", "reason": "65536 bytes"}, "launch is impossible: 65536 bytes", "cudaGetLastError"),
+    ],
+)
+def test_a_launch_that_stops_is_a_wrong_result(outcome: dict[str, object], words: str, hint: str) -> None:
+    row = check(evidence(runs=(run("correct", None, **outcome),), counters=None), "correct")
+    assert row.status == "fail"
+    assert words in row.message
+    assert hint in row.hint
+    assert row.line == (outcome.get("line") or 6)
+
+
+def test_an_input_that_was_written_to_is_a_fault() -> None:
+    from dataclasses import replace
+
+    changed = replace(run("correct"), changed_inputs=("in",))
+    row = check(evidence(runs=(changed,)), "correct")
+    assert row.status == "fail"
+    assert "writes into its input in" in row.message
+
+
+def test_ragged_sizes() -> None:
+    row = check(evidence(), "ragged_sizes")
+    assert (row.status, row.message) == ("pass", "Right at 1 size that is no multiple of the tile.")
+
+
+def test_ragged_sizes_without_a_guard() -> None:
+    outside = hazard(
+        "out_of_bounds", "after", 11, space="global", array="in", offset_bytes=4096, op="load", array_bytes=4092
+    )
+    row = check(evidence(runs=(run("correct"), run("ragged", SLIP, (outside,)))), "ragged_sizes")
+    assert (row.status, row.line) == ("fail", 11)
+    assert row.message == (
+        "At rows 33, cols 31: Line 11: thread (1, 0, 0) of block (2, 0, 0) reads 8 bytes past the end of in "
+        "(4092 bytes)."
+    )
+    assert "guard" in row.hint
+    # The slip is paid for here alone.
+    assert check(evidence(runs=(run("correct"), run("ragged", SLIP, (outside,)))), "memory_safety").status == "pass"
+
+
+def test_ragged_sizes_wrong_result() -> None:
+    row = check(evidence(runs=(run("correct"), run("ragged", SLIP))), "ragged_sizes")
+    assert row.status == "fail"
+    assert row.message.startswith("At rows 33, cols 31: 2048 of 4096")
+    assert "guard" in row.hint
+
+
+def test_ragged_sizes_that_the_lab_does_not_have() -> None:
+    assert check(evidence(runs=(run("correct"),)), "ragged_sizes").skip_reason == "not_applicable"
+
+
+@pytest.mark.parametrize(
+    ("fault", "words", "hint"),
+    [
+        (hazard("out_of_bounds", "before", offset_bytes=-4), "reads 4 bytes before the start of t", "declared size"),
+        (hazard("out_of_bounds", "after", offset_bytes=4096), "reads 4 bytes past the end of t", "declared size"),
+        (hazard("out_of_bounds", "after", op="store", offset_bytes=4096), "writes 4 bytes past", "declared size"),
+        (hazard("out_of_bounds", "unmapped", space="global", array=""), "belongs to no array", "last thread"),
+        (hazard("out_of_bounds", "misaligned", width_bytes=16), "no multiple of 16 bytes", "float4"),
+        (hazard("uninitialized", ""), "reads t, byte 128, which nothing had written", "last block left"),
+        (hazard("uninitialized", "", space="global", array="in"), "reads in", "copied in by the host"),
+    ],
+)
+def test_memory_safety(fault: Hazard, words: str, hint: str) -> None:
+    row = check(evidence(runs=(run("correct", hazards=(fault,)),)), "memory_safety")
+    assert (row.status, row.line) == ("fail", 12)
+    assert words in row.message
+    assert "thread (1, 0, 0) of block (2, 0, 0)" in row.message
+    assert hint in row.hint
+
+
+def test_memory_safety_counts_other_lines() -> None:
+    faults = (hazard("uninitialized", "", 12), hazard("uninitialized", "", 9), hazard("uninitialized", "", 12))
+    row = check(evidence(runs=(run("correct", hazards=faults),)), "memory_safety")
+    assert row.line == 9
+    assert row.message.endswith("(1 more line does so.)")
+
+
+@pytest.mark.parametrize(
+    ("fault", "words", "hint"),
+    [
+        (
+            hazard("race", "read_write", other_line=9, other_thread=(0, 1, 0)),
+            "reads the element of t that thread (0, 1, 0) of block (2, 0, 0) writes (line 9), with no barrier",
+            "Put __syncthreads() between line 9 and line 12",
+        ),
+        (
+            hazard("race", "read_write", op="store", other_line=9, other_thread=(0, 1, 0)),
+            "writes the element of t that thread (0, 1, 0) of block (2, 0, 0) reads (line 9)",
+            "between line 9 and line 12",
+        ),
+        (
+            hazard("race", "read_write", within_warp=True, other_line=9, other_thread=(2, 0, 0)),
+            "reads the element",
+            "__syncwarp()",
+        ),
+        (
+            hazard("race", "write_write", op="store", other_line=12, other_thread=(2, 0, 0)),
+            "writes too (line 12)",
+            "Two threads own one element",
+        ),
+        (
+            hazard(
+                "race", "write_write", op="store", space="global", array="out", other_line=12, other_block=(0, 1, 0)
+            ),
+            "that thread (0, 0, 0) of block (0, 1, 0) writes too",
+            "different blocks",
+        ),
+        (hazard("barrier_divergence", "bypassed", 10), "waits at a barrier that other threads", "undefined behaviour"),
+        (hazard("warp_sync", "missing_lanes", 10), "warp mask", "exactly the lanes"),
+    ],
+)
+def test_races(fault: Hazard, words: str, hint: str) -> None:
+    row = check(evidence(runs=(run("correct", hazards=(fault,)),)), "races")
+    assert (row.status, row.line) == ("fail", fault.line)
+    assert words in row.message
+    assert hint in row.hint
+
+
+def test_a_divergent_barrier_comes_before_the_races_that_it_causes() -> None:
+    faults = (hazard("race", "read_write", 9, other_line=12), hazard("barrier_divergence", "bypassed", 10))
+    row = check(evidence(runs=(run("correct", hazards=faults),)), "races")
+    assert row.line == 10
+    assert row.data["lines"] == [9, 10]
+
+
+def test_two_writes_of_one_value_cost_nothing() -> None:
+    fault = hazard("race", "write_write_same_value", op="store")
+    assert check(evidence(runs=(run("correct", hazards=(fault,)),)), "races").status == "pass"
+
+
+@pytest.mark.parametrize("name", ["memory_safety", "races"])
+def test_without_hazards_measured_points_wait(name: str) -> None:
+    row = check(evidence(unmeasured={"hazards": "the GPU tells no hazards"}), name)
+    assert (row.skip_reason, row.pending, row.message) == ("not_measured", row.possible, "the GPU tells no hazards")

@@ -1,0 +1,97 @@
+"""present, compiles, launch: what can be told without running anything."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.evidence import Compilation, Diagnostic
+from grader.submission.records import Missing
+from tests.checks.evidence_factory import check, evidence, site
+
+
+def test_present_names_the_kernel() -> None:
+    row = check(evidence(), "present")
+    assert (row.status, row.line, row.message) == ("pass", 6, "Found as the kernel tiled.")
+
+
+@pytest.mark.parametrize(
+    ("missing", "message", "hint"),
+    [
+        (Missing("padded", "no_candidate"), "No kernel for this variant", "labs: {transpose: {variants: {padded: "),
+        (
+            Missing("padded", "unbindable", {"kernel": "k", "line": 4}),
+            "parameters of the kernel k",
+            "in, out, rows, cols",
+        ),
+        (Missing("padded", "empty", {"kernel": "k", "line": 4}), "k has an empty body", "Write the kernel's body"),
+    ],
+)
+def test_present_says_why_not(missing: Missing, message: str, hint: str) -> None:
+    row = check(evidence(binding=missing), "present")
+    assert row.status == "fail"
+    assert message in row.message
+    assert hint in row.hint
+    assert row.line == missing.data.get("line")
+
+
+def test_compiles_prefers_the_error_inside_the_kernel() -> None:
+    errors = (Diagnostic("transpose.cu", 3, "first"), Diagnostic("transpose.cu", 9, "inside"))
+    row = check(evidence(compilation=Compilation("errors", errors)), "compiles")
+    assert (row.status, row.line) == ("fail", 9)
+    assert row.message == "transpose.cu, line 9: inside (and 1 more error)"
+    assert "outside this kernel" not in row.hint
+
+
+def test_compiles_names_an_error_elsewhere() -> None:
+    row = check(evidence(compilation=Compilation("errors", (Diagnostic("transpose.cu", 30, "bad"),))), "compiles")
+    assert (row.line, row.message) == (30, "transpose.cu, line 30: bad")
+    assert "outside this kernel" in row.hint
+
+
+@pytest.mark.parametrize(
+    ("failure", "words"),
+    [
+        ("timeout", "took too long"),
+        ("crashed", "ran out of memory"),
+        ("missing_entry", "tiled is not in the result"),
+        ("errors", "without saying why"),
+    ],
+)
+def test_compiles_other_ends(failure: str, words: str) -> None:
+    row = check(evidence(compilation=Compilation(failure)), "compiles")
+    assert row.status == "fail"
+    assert words in row.message
+
+
+def test_launch_of_too_many_threads_says_that_nothing_ran() -> None:
+    row = check(evidence(requested=site((128, 128, 1))), "launch")
+    assert (row.status, row.line, row.data) == ("fail", 60, {"threads": 16384})
+    assert "128×128 = 16384 threads" in row.message
+    assert "never ran" in row.message
+    assert "time of a failed launch" in row.message
+    assert "cudaGetLastError()" in row.hint
+    assert "32×32 are 1024" in row.hint
+
+
+@pytest.mark.parametrize(
+    ("block", "shared_bytes", "status", "words"),
+    [
+        ((32, 32, 1), 0, "pass", "32×32 threads (1024 threads)"),
+        ((16, 8, 8), 0, "pass", "16×8×8"),
+        ((1, 1, 65), 0, "fail", "at most 1024×1024×64"),
+        ((32, 0, 1), 0, "fail", "at least 1"),
+        ((32, 32, 1), 48 * 1024, "pass", "1024 threads"),
+        ((32, 32, 1), 48 * 1024 + 1, "fail", "49153 bytes"),
+        ((32, 32, 1), None, "pass", "1024 threads"),
+    ],
+)
+def test_launch_limits(block: tuple[int, int, int], shared_bytes: int | None, status: str, words: str) -> None:
+    row = check(evidence(requested=site(block, shared_bytes)), "launch")
+    assert row.status == status
+    assert words in row.message
+
+
+@pytest.mark.parametrize("requested", [None, site(None)])
+def test_launch_that_cannot_be_read_does_not_count(requested: object) -> None:
+    row = check(evidence(requested=requested), "launch")
+    assert (row.skip_reason, row.possible) == ("not_applicable", 0)
