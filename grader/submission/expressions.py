@@ -44,8 +44,30 @@ _PRECEDENCE = {
 }
 
 TYPE_WORDS = frozenset(
-    "unsigned signed int long short char float double bool size_t half __half "
-    "int8_t uint8_t int16_t uint16_t int32_t uint32_t int64_t uint64_t uint const".split()
+    [
+        "unsigned",
+        "signed",
+        "int",
+        "long",
+        "short",
+        "char",
+        "float",
+        "double",
+        "bool",
+        "size_t",
+        "half",
+        "__half",
+        "int8_t",
+        "uint8_t",
+        "int16_t",
+        "uint16_t",
+        "int32_t",
+        "uint32_t",
+        "int64_t",
+        "uint64_t",
+        "uint",
+        "const",
+    ]
 )
 
 

@@ -68,6 +68,7 @@ class FoundSubmission:
     """
 
     student: str
+    lab: str
     folder: Path
     files: tuple[Path, ...]
     name: str = ""
@@ -75,10 +76,13 @@ class FoundSubmission:
     settings: LabSettings = field(default_factory=LabSettings)
     settings_file: Path | None = None
 
-    def settings_error(self, message: str, keys: tuple[str | int, ...]) -> LabError:
-        """An error in `submission.yaml` at `keys` below the lab's entry."""
-        assert self.settings_file is not None
-        return yaml_file.read(self.settings_file).error(message, keys)
+    def settings_error(self, message: str, lab_id: str, variant: str, *keys: str | int) -> LabError:
+        """An error in `submission.yaml` at `keys` of a variant's settings.
+
+        Only for what these settings say: without a `submission.yaml` there is nothing to be wrong.
+        """
+        file = yaml_file.read(self.settings_file or self.folder / SETTINGS_NAME)
+        return file.error(message, ("labs", lab_id, "variants", variant, *keys))
 
 
 def find_students(path: Path, lab_id: str, known_labs: Collection[str] = ()) -> list[Path]:
@@ -130,7 +134,8 @@ def find_sources(path: Path, lab_id: str) -> FoundSubmission:
     settings = Settings()
     if settings_file.is_file():
         _check_inside(settings_file, folder)
-        settings = yaml_file.read(settings_file).decode(Settings, data=yaml_file.read(settings_file).data or {})
+        document = yaml_file.read(settings_file)
+        settings = document.decode(Settings) if document.data is not None else settings
     lab_settings = settings.labs.get(lab_id, LabSettings())
     if path.is_dir():
         files = _named_files(folder, lab_id, lab_settings, settings_file) or _search(path, folder, lab_id)
@@ -146,6 +151,7 @@ def find_sources(path: Path, lab_id: str) -> FoundSubmission:
         _check_inside(file, folder)
     return FoundSubmission(
         student=student,
+        lab=lab_id,
         folder=folder,
         files=tuple(files),
         name=settings.name,
@@ -163,10 +169,9 @@ def variant_settings(found: FoundSubmission, variants: Collection[str]) -> Mappi
     LabError : settings for a variant that the lab does not have.
     """
     for name in found.settings.variants:
-        if name not in variants and found.settings_file is not None:
-            file = yaml_file.read(found.settings_file)
-            lab = next(key for key in file.lines if len(key) == 4 and key[0] == "labs" and key[3] == name)
-            raise file.error(_("the lab has no such variant; ") + yaml_file.choose(name, variants), lab)
+        if name not in variants:
+            message = _("the lab has no such variant; {allowed}").format(allowed=yaml_file.choose(name, variants))
+            raise found.settings_error(message, found.lab, name)
     return {name: found.settings.variant(name) for name in variants}
 
 

@@ -23,13 +23,18 @@ class SourceText:
 
 @dataclass(frozen=True, slots=True)
 class KernelParameter:
-    """A parameter of a kernel: `dtype` is a NumPy name ("float32", "int32") or None when it is not a plain number."""
+    """A parameter of a kernel: `dtype` is a NumPy name ("float32", "int32") or None when it is not a plain number.
+
+    is_read, is_written: whether the kernel reads or writes through the pointer, as far as its text shows.
+    """
 
     name: str
     type_text: str
     is_pointer: bool
     is_const: bool
     dtype: str | None
+    is_read: bool = False
+    is_written: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +77,9 @@ class LaunchSite:
     tile: elements that one block covers along each grid axis (the divisor in the grid's expression), where readable.
     shared_bytes: value of the third argument for that block, where readable.
     template_arguments: text between <…> of `kernel<16><<<…>>>`.
+    grid_over: for each grid axis, the variable that the blocks run over ("n" in `(n + 15) / 16`), "" where unclear.
+    arguments: text of the arguments handed to the kernel.
+    file: the file that the launch stands in.
     """
 
     kernel: str
@@ -80,6 +88,9 @@ class LaunchSite:
     tile: tuple[int | None, ...]
     shared_bytes: int | None
     template_arguments: tuple[str, ...] = ()
+    grid_over: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
+    file: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +114,15 @@ class LaunchPlan:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One reading of a kernel: a role for each of its parameters, and a launch.  Likelier candidates come first."""
+    """One reading of a kernel: a role for each of its parameters, and a launch.  Likelier candidates come first.
+
+    roles: names of the lab's parameters, or "=1" for a number that is handed in as it stands.
+    square_only: the kernel takes one size for several, so the sizes that the grid covers must be equal.
+    """
 
     roles: tuple[str, ...]
     launch: LaunchPlan
+    square_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +156,8 @@ class Submission:
     """One student's work for one lab, read and bound.
 
     device_source: what is compiled, one entry a file: host code blanked, line numbers kept.
-    listing: the student's own text, for the report, by file name.
+    Local headers stand in it too, by the name they are included by.
+    missing_headers: file, header and line of includes of headers that were not handed in.
     """
 
     student: str
@@ -152,3 +169,9 @@ class Submission:
     launches: tuple[LaunchSite, ...]
     bindings: Mapping[str, VariantBinding | Missing]
     remarks: tuple[tuple[str, int], ...] = ()
+    missing_headers: tuple[tuple[str, str, int], ...] = ()
+
+    def program(self, file: str) -> dict[str, str]:
+        """What the compiler needs to compile `file`: its device code first, then the headers it may include."""
+        headers = {n: text for n, text in self.device_source.items() if n != file and not n.lower().endswith(".cu")}
+        return {file: self.device_source[file], **headers}

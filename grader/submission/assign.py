@@ -1,0 +1,103 @@
+"""Which kernel is which variant: by name first, by what it does where names are silent."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from grader.lab import Variant
+from grader.submission.records import Kernel
+
+# A name outweighs everything a kernel does: a tile called padded that is not is a fault to show, not to hide.
+NAMED = 100.0
+NAMED_BY_FILE = 60.0
+BEST_PER_VARIANT = 6
+
+_HELPER = re.compile(r"(?i)init|fill|copy|print|warm|check|verif|compare|memset|zero|clear|empty|test|random|generate")
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of a kernel before it is anybody's: `fits`: its parameters can be the lab's."""
+
+    kernel: Kernel
+    is_padded: bool
+    fits: bool
+
+
+def assign(variants: Sequence[Variant], known: Sequence[Known], given: Mapping[str, Known]) -> dict[str, Known]:
+    """A kernel for each variant that one can be found for; no kernel for two.
+
+    given: kernels that the student named; they are taken as they are.
+    """
+    taken = {(k.kernel.file, k.kernel.name) for k in given.values()}
+    free = [k for k in known if (k.kernel.file, k.kernel.name) not in taken]
+    files = {k.kernel.file for k in known}
+    open_variants = [variant for variant in variants if variant.name not in given]
+    scores: list[list[tuple[float, int]]] = []
+    for variant in open_variants:
+        scored = [(_score(variant, k, open_variants, len(files) > 1), i) for i, k in enumerate(free)]
+        # Of equals the later static one: courses go from the plain to the better.  Without names, the first.
+        ranked = sorted(((s, i) for s, i in scored if s is not None), key=lambda pair: (-pair[0], pair[1]))
+        scores.append(ranked[:BEST_PER_VARIANT])
+    best = _best(scores, 0, frozenset())[1]
+    found = dict(given)
+    found |= {variant.name: free[i] for variant, i in zip(open_variants, best, strict=True) if i is not None}
+    return found
+
+
+def _best(
+    scores: Sequence[Sequence[tuple[float, int]]], index: int, used: frozenset[int]
+) -> tuple[float, tuple[int | None, ...]]:
+    """The kernels for the variants from `index` on with the highest total; the first of equal ones."""
+    if index == len(scores):
+        return 0.0, ()
+    rest, chosen = _best(scores, index + 1, used)
+    best: tuple[float, tuple[int | None, ...]] = (rest, (None, *chosen))
+    for score, kernel in scores[index]:
+        if kernel not in used:
+            rest, chosen = _best(scores, index + 1, used | {kernel})
+            if score + rest > best[0]:
+                best = (score + rest, (kernel, *chosen))
+    return best
+
+
+def name_rank(variant: Variant, name: str) -> int | None:
+    """The place of the first of the variant's patterns found in `name`."""
+    return next((i for i, pattern in enumerate(variant.names) if re.search(pattern, name, re.IGNORECASE)), None)
+
+
+def _score(variant: Variant, known: Known, variants: Sequence[Variant], several_files: bool) -> float | None:
+    """How well a kernel fits a variant; None where it cannot be it."""
+    kernel = known.kernel
+    rank = name_rank(variant, kernel.name)
+    score = 0.0
+    if rank is not None:
+        score = NAMED - 2 * rank
+    elif several_files and name_rank(variant, kernel.file.rpartition(".")[0]) is not None:
+        score = NAMED_BY_FILE
+    is_named = score > 0
+    is_helper = _HELPER.search(kernel.name) is not None
+    if not is_named:
+        if not known.fits or kernel.is_empty or is_helper:
+            return None
+        if variant.shared_memory is not None and kernel.uses_shared != variant.shared_memory:
+            return None
+        if variant.padded is not None and known.is_padded != variant.padded:
+            return None
+        # What is named for another variant is this one only when that has a better one: two kernels called shared.
+        score = 5.0 if any(name_rank(other, kernel.name) is not None for other in variants) else 10.0
+    elif is_helper:
+        score -= 90.0
+    if not known.fits:
+        score -= 70.0
+    elif kernel.is_empty:
+        score -= 60.0
+    if variant.shared_memory is not None:
+        score += 20.0 if kernel.uses_shared == variant.shared_memory else -20.0
+    if variant.padded is not None:
+        score += 15.0 if known.is_padded == variant.padded else -15.0
+    if any(array.dynamic for array in kernel.shared_arrays):
+        score -= 1.5
+    return score

@@ -1,0 +1,234 @@
+"""A student's files bound to a lab: which kernel is which variant, what its parameters mean, how it is launched."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from grader import yaml_file
+from grader.i18n import _
+from grader.lab import Lab, Variant
+from grader.submission.assign import Known, assign
+from grader.submission.device_code import DeviceCode, device_code
+from grader.submission.folder import FoundSubmission, VariantSettings, variant_settings
+from grader.submission.kernels import kernel_of
+from grader.submission.launches import find_launches
+from grader.submission.parse import ParsedFile, parse
+from grader.submission.plans import candidates, requested_launch
+from grader.submission.records import (
+    Kernel,
+    LaunchSite,
+    Missing,
+    SourceText,
+    Submission,
+    VariantBinding,
+)
+from grader.submission.roles import Unbindable, readings
+from grader.submission.shape import KernelShape
+from grader.submission.source import decode
+
+
+@dataclass(slots=True)
+class _Entry:
+    """A kernel with its file, its launches, and the template arguments that it is instantiated with."""
+
+    parsed: ParsedFile
+    kernel: Kernel
+    sites: tuple[LaunchSite, ...]
+    template_values: dict[str, str] = field(default_factory=dict)
+    expression: str = ""
+    reason: Unbindable | None = None
+
+    @property
+    def shape(self) -> KernelShape:
+        return KernelShape(self.parsed, self.kernel, self.template_values)
+
+
+def bind(found: FoundSubmission, sources: Sequence[SourceText], lab: Lab) -> Submission:
+    """The submission in `sources`, read and bound to `lab`.
+
+    Raises
+    ------
+    LabError : `submission.yaml` names a variant, a kernel or a role that does not exist.
+    UsageError : a local header is no text.
+    """
+    settings = variant_settings(found, [variant.name for variant in lab.variants])
+    main_files = [parse(source) for source in sources]
+    headers: dict[Path, ParsedFile] = {}
+
+    def read(path: Path) -> ParsedFile:
+        if path not in headers:
+            headers[path] = parse(decode(path))
+        return headers[path]
+
+    codes = [device_code(parsed, found.folder, read) for parsed in main_files]
+    files = [*main_files, *(header for header in headers.values() if header.kernels)]
+    entries = _entries(files, codes, lab)
+    given = _given(found, settings, entries, lab)
+    known = {id(entry): Known(entry.kernel, entry.shape.is_padded, entry.reason is None) for entry in entries}
+    by_known = {id(known[id(entry)]): entry for entry in entries}
+    chosen = assign(lab.variants, [known[id(e)] for e in entries], {name: known[id(e)] for name, e in given.items()})
+    bindings = {
+        variant.name: _binding(
+            by_known[id(chosen[variant.name])] if variant.name in chosen else None,
+            entries,
+            found,
+            settings[variant.name],
+            variant,
+            lab,
+        )
+        for variant in lab.variants
+    }
+    return Submission(
+        student=found.student,
+        name=found.name,
+        group=found.group,
+        sources=(*sources, *(header.source for header in headers.values())),
+        device_source={name: text for code in codes for name, text in code.sources.items()},
+        kernels=tuple(entry.kernel for entry in entries),
+        launches=tuple(dict.fromkeys(site for entry in entries for site in entry.sites)),
+        bindings=bindings,
+        remarks=tuple(r for source in sources for r in source.remarks) + tuple(r for c in codes for r in c.remarks),
+        missing_headers=tuple(
+            (parsed.file, name, line)
+            for parsed, code in zip(main_files, codes, strict=True)
+            for name, line in code.missing_headers
+        ),
+    )
+
+
+def _entries(files: Sequence[ParsedFile], codes: Sequence[DeviceCode], lab: Lab) -> list[_Entry]:
+    """Every kernel of the submission; one in a header is known by the name that the header is included by."""
+    included = {Path(name).name: name for code in codes for name in code.sources}
+    names = {kernel.name for parsed in files for kernel in parsed.kernels}
+    launches = [site for parsed in files for site in find_launches(parsed, names)]
+    entries = []
+    for parsed in files:
+        for plain in parsed.kernels:
+            kernel = replace(plain, file=included.get(plain.file, plain.file))
+            same_file = tuple(s for s in launches if s.kernel == kernel.name and s.file == parsed.file)
+            sites = same_file or tuple(s for s in launches if s.kernel == kernel.name)
+            entry = _Entry(parsed, kernel, sites)
+            _instantiate(entry, lab)
+            try:
+                readings(entry.kernel, lab)
+            except Unbindable as reason:
+                entry.reason = reason
+            entries.append(entry)
+    return entries
+
+
+def _instantiate(entry: _Entry, lab: Lab) -> None:
+    """Choose the name expression: a template's arguments are those it is launched with, else plausible ones."""
+    item = entry.parsed.functions[entry.kernel.name]
+    entry.expression = item.namespace + entry.kernel.name
+    names = entry.kernel.template_parameters
+    if not names:
+        return
+    launched = next((s.template_arguments for s in entry.sites if s.template_arguments), ())
+    values = {}
+    for index, name in enumerate(names):
+        if index < len(launched):
+            values[name] = launched[index]
+        elif _is_type(entry.kernel, name):
+            values[name] = next((_type_name(p.dtype) for p in lab.parameters if p.kind != "size"), "float")
+        else:
+            values[name] = "8" if re.search(r"(?i)row", name) and "block" in name.lower() else "32"
+    entry.template_values = values
+    entry.expression += f"<{', '.join(values[name] for name in names)}>"
+    constants = entry.parsed.constants
+    typed = replace(constants, types=constants.types | values, values=dict(constants.values))
+    for name, text in values.items():
+        expression = constants.parse(text)
+        if expression is not None:
+            typed.values[name] = expression
+    concrete = kernel_of(replace(entry.parsed, constants=typed), item)
+    entry.kernel = replace(concrete, file=entry.kernel.file)
+
+
+def _is_type(kernel: Kernel, name: str) -> bool:
+    return any(name in re.findall(r"\w+", parameter.type_text) for parameter in kernel.parameters)
+
+
+def _type_name(dtype: str) -> str:
+    return {"float64": "double", "int32": "int", "uint32": "unsigned", "int64": "long long"}.get(dtype, "float")
+
+
+def _given(
+    found: FoundSubmission, settings: Mapping[str, VariantSettings], entries: Sequence[_Entry], lab: Lab
+) -> dict[str, _Entry]:
+    """The kernels that `submission.yaml` names, by variant."""
+    given: dict[str, _Entry] = {}
+    for variant, chosen in settings.items():
+        if chosen.kernel is None:
+            continue
+        entry = next((e for e in entries if e.kernel.name == chosen.kernel), None)
+        if entry is None:
+            message = _("no such kernel: {kernel}; {allowed}")
+            allowed = yaml_file.choose(chosen.kernel, {e.kernel.name for e in entries})
+            raise found.settings_error(message.format(kernel=chosen.kernel, allowed=allowed), lab.id, variant, "kernel")
+        twice = next((other for other, e in given.items() if e is entry), None)
+        if twice is not None:
+            message = _("the kernel {kernel} is named for the variant {other} already")
+            raise found.settings_error(message.format(kernel=chosen.kernel, other=twice), lab.id, variant, "kernel")
+        given[variant] = entry
+    return given
+
+
+def _binding(
+    entry: _Entry | None,
+    entries: Sequence[_Entry],
+    found: FoundSubmission,
+    settings: VariantSettings,
+    variant: Variant,
+    lab: Lab,
+) -> VariantBinding | Missing:
+    if entry is None:
+        return Missing(variant.name, "no_candidate", {"kernels": [e.kernel.name for e in entries]})
+    kernel = entry.kernel
+    where = {"kernel": kernel.name, "file": kernel.file, "line": kernel.line}
+    if kernel.is_empty:
+        return Missing(variant.name, "empty", where)
+    if settings.arguments is not None:
+        roles = [_checked_roles(settings.arguments, kernel, found, variant, lab)]
+    elif entry.reason is not None:
+        return Missing(variant.name, "unbindable", {**where, "detail": entry.reason.detail, **entry.reason.data})
+    else:
+        roles = readings(kernel, lab)
+    choices = candidates(kernel, entry.shape, entry.sites, roles, settings, variant, lab)
+    return VariantBinding(
+        variant=variant.name,
+        kernel=kernel,
+        expression=entry.expression,
+        candidates=choices,
+        requested=requested_launch(entry.sites),
+        takes_sizes=not choices[0].launch.exact,
+    )
+
+
+def _checked_roles(
+    arguments: Sequence[str], kernel: Kernel, found: FoundSubmission, variant: Variant, lab: Lab
+) -> tuple[str, ...]:
+    """The roles that `submission.yaml` gives, if the kernel can have them."""
+    allowed = [parameter.name for parameter in lab.parameters]
+    for index, role in enumerate(arguments):
+        if role not in allowed:
+            message = _("no such parameter of the lab: {role}; {allowed}")
+            message = message.format(role=role, allowed=yaml_file.choose(role, allowed))
+            raise found.settings_error(message, lab.id, variant.name, "arguments", index)
+    if len(arguments) != len(kernel.parameters):
+        message = _("{got} roles for the kernel {kernel}, which has {expected} parameters")
+        message = message.format(got=len(arguments), kernel=kernel.name, expected=len(kernel.parameters))
+        raise found.settings_error(message, lab.id, variant.name, "arguments")
+    for role, parameter in zip(arguments, kernel.parameters, strict=True):
+        if parameter.is_pointer == (lab.parameter(role).kind == "size"):
+            message = _("the parameter {name} of the kernel {kernel} cannot be {role}")
+            message = message.format(name=parameter.name, kernel=kernel.name, role=role)
+            raise found.settings_error(message, lab.id, variant.name, "arguments")
+    missing = [p.name for p in lab.parameters if p.kind != "size" and p.name not in arguments]
+    if missing:
+        message = _("no parameter is {roles}").format(roles=", ".join(missing))
+        raise found.settings_error(message, lab.id, variant.name, "arguments")
+    return tuple(arguments)

@@ -1,0 +1,302 @@
+"""The launches in a file's host code: block, what a block covers, dynamic shared memory, as far as they can be read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING
+
+from grader.submission.expressions import (
+    Binary,
+    Call,
+    Cast,
+    Conditional,
+    Expression,
+    Name,
+    Number,
+    Unary,
+)
+from grader.submission.parse import ParsedFile, declared_name, descendants, function_declarator
+from grader.submission.records import LaunchSite
+from grader.submission.scopes import MAX_STEPS, Scope, scope_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+MAX_CALLERS = 8
+
+# Students' and samples' own ways to round a division up.
+_DIVIDING = re.compile(r"(?i)\w*div\w*|\w*ceil\w*|\w*blocks?\w*")
+_ROUNDING = frozenset(["ceil", "ceilf", "floor", "floorf", "round", "int"])
+_ONE = Number(1)
+_LAUNCH_FUNCTIONS = {"cudaLaunchKernel": (0, 1, 2, 4), "cudaLaunchCooperativeKernel": (0, 1, 2, 4)}
+
+
+def find_launches(parsed: ParsedFile, kernel_names: Collection[str] = ()) -> tuple[LaunchSite, ...]:
+    """Every launch of one of the kernels, in order of the text; equal ones from several callers once.
+
+    kernel_names: kernels of other files that this one may launch, beside its own.
+    """
+    scopes = _Scopes(parsed, kernel_names)
+    found: dict[LaunchSite, None] = {}
+    for function, call in _calls(parsed):
+        for launch in _launch_parts(parsed, call):
+            for scope in scopes.of(function):
+                for kernel, template_arguments in scopes.kernels(launch.callee, scope, call.start_byte):
+                    site = _site(parsed, launch, kernel, template_arguments, scope, call)
+                    found.setdefault(site)
+    return tuple(sorted(found, key=lambda site: site.line))
+
+
+class _Launch:
+    """The pieces of one launch, as text."""
+
+    __slots__ = ("arguments", "block", "callee", "grid", "shared")
+
+    def __init__(self, callee: str, grid: str, block: str, shared: str, arguments: tuple[str, ...]) -> None:
+        self.callee = callee
+        self.grid = grid
+        self.block = block
+        self.shared = shared
+        self.arguments = arguments
+
+
+def _calls(parsed: ParsedFile) -> Iterator[tuple[Node, Node]]:
+    """Every call in host code with the function that it stands in."""
+    for item in parsed.items:
+        if item.kind == "function" and item.active and not item.is_device:
+            for node in descendants(item.node):
+                if node.type == "call_expression":
+                    yield item.node, node
+
+
+def _launch_parts(parsed: ParsedFile, call: Node) -> Iterator[_Launch]:
+    function = call.child_by_field_name("function")
+    arguments = call.child_by_field_name("arguments")
+    if function is None or arguments is None:
+        return
+    given = tuple(parsed.text(node) for node in arguments.named_children if node.type != "comment")
+    configuration = next((c for c in call.children if c.type == "kernel_call_syntax"), None)
+    callee = parsed.text(function)
+    if configuration is not None:
+        parts = [parsed.text(node) for node in configuration.named_children if node.type != "comment"]
+        if len(parts) >= 2:
+            yield _Launch(callee, parts[0], parts[1], parts[2] if len(parts) > 2 else "0", given)
+    elif callee in _LAUNCH_FUNCTIONS and len(given) >= 4:
+        kernel, grid, block, shared = _LAUNCH_FUNCTIONS[callee]
+        name = re.sub(r"^\((?:const\s+)?void\s*\*\)|^reinterpret_cast<[^()]*>\(|^&|\)$", "", given[kernel].strip())
+        yield _Launch(name, given[grid], given[block], given[shared] if len(given) > shared else "0", ())
+
+
+class _Scopes:
+    """Scopes of host functions, one for each way that a function is called when its parameters matter."""
+
+    def __init__(self, parsed: ParsedFile, kernel_names: Collection[str]) -> None:
+        self.parsed = parsed
+        self.plain: dict[int, Scope] = {}
+        self.kernel_names = {*kernel_names, *(kernel.name for kernel in parsed.kernels)}
+
+    def scope(self, function: Node) -> Scope:
+        if function.id not in self.plain:
+            self.plain[function.id] = scope_of(self.parsed, function)
+        return self.plain[function.id]
+
+    def of(self, function: Node) -> list[Scope]:
+        """The function's scope for each of its callers (at most `MAX_CALLERS`), or the plain one where none is seen."""
+        plain = self.scope(function)
+        declarator = function_declarator(function.child_by_field_name("declarator"))
+        listed = declarator.child_by_field_name("parameters") if declarator is not None else None
+        names = [declared_name(p.child_by_field_name("declarator")) for p in listed.named_children] if listed else []
+        own = declared_name(declarator)
+        if not any(names) or own == "main":
+            return [plain]
+        found = []
+        for caller, call in _calls(self.parsed):
+            called = call.child_by_field_name("function")
+            arguments = call.child_by_field_name("arguments")
+            if called is None or arguments is None or caller.id == function.id:
+                continue
+            if self.parsed.text(called).partition("<")[0] != own:
+                continue
+            texts = [self.parsed.text(n) for n in arguments.named_children if n.type != "comment"]
+            scope = self.scope(caller)
+            handed: dict[str, tuple[Expression, Scope, int]] = {}
+            for name, text in zip(names, texts, strict=False):
+                expression = self.parsed.constants.parse(text.lstrip("&"))
+                if name and expression is not None:
+                    handed[name] = (expression, scope, call.start_byte)
+            found.append(Scope(plain.constants, plain.definitions, handed))
+        return found[:MAX_CALLERS] or [plain]
+
+    def kernels(self, callee: str, scope: Scope, position: int) -> list[tuple[str, tuple[str, ...]]]:
+        """The kernels that `callee` may be at `position`, with template arguments: itself, or what a pointer holds."""
+        name, arguments = _split_template(callee)
+        if name in self.kernel_names:
+            return [(name, arguments)]
+        text = ""
+        if name in scope.arguments:
+            expression = scope.arguments[name][0]
+            text = expression.name if isinstance(expression, Name) else ""
+        # A pointer's definition may be no expression that is read elsewhere (`&kernel`, `kernel<16>`, a list of them).
+        else:
+            pattern = re.compile(rf"\b{re.escape(name)}\b[^;=]*=\s*([^;]*);")
+            matches = [m for m in pattern.finditer(self.parsed.source.text) if len(m.group(1)) < 400]
+            text = matches[-1].group(1) if matches else ""
+        found = []
+        for match in re.finditer(r"[^\W\d]\w*(?:\s*<[\w\s,]*>)?", text):
+            inner, template_arguments = _split_template(match.group())
+            if inner in self.kernel_names:
+                found.append((inner, template_arguments))
+        return found
+
+
+def _split_template(callee: str) -> tuple[str, tuple[str, ...]]:
+    """ "lab::kernel<16, float>" as "kernel" and ("16", "float")."""
+    head, bracket, tail = callee.strip().partition("<")
+    name = head.strip(" ()*&").rpartition("::")[2].strip().partition("[")[0]
+    if not bracket:
+        return name, ()
+    return name, tuple(part.strip() for part in tail.rpartition(">")[0].split(","))
+
+
+def _site(
+    parsed: ParsedFile, launch: _Launch, kernel: str, template_arguments: tuple[str, ...], scope: Scope, call: Node
+) -> LaunchSite:
+    position = call.start_byte
+    block_axes = _axes(parsed, scope, launch.block, position)
+    grid_axes = _axes(parsed, scope, launch.grid, position)
+    numbers = [scope.value(axis, position) for axis in block_axes]
+    block: tuple[int, int, int] | None = None
+    if numbers and all(number is not None and number > 0 for number in numbers):
+        x, y, z = (*(int(number or 1) for number in numbers), 1, 1)[:3]
+        block = (x, y, z)
+    tile: list[int | None] = []
+    over: list[str] = []
+    for index, axis in enumerate(grid_axes):
+        divisor, variable = _divisor(scope, axis, position, launch.arguments)
+        if divisor is None and block is not None and index < len(block_axes):
+            divisor = _same_as_block(scope, axis, block_axes[index], block[index], position)
+        tile.append(divisor)
+        over.append(variable)
+    shared = parsed.constants.parse(launch.shared)
+    values = [scope.value(parsed.constants.parse(text), position) for text in template_arguments]
+    return LaunchSite(
+        kernel=kernel,
+        line=call.start_point.row + 1,
+        block=block,
+        tile=tuple(tile),
+        shared_bytes=scope.value(shared, position),
+        template_arguments=tuple(
+            str(value) if value is not None else text for value, text in zip(values, template_arguments, strict=True)
+        ),
+        grid_over=tuple(over),
+        arguments=launch.arguments,
+        file=parsed.file,
+    )
+
+
+def _axes(parsed: ParsedFile, scope: Scope, text: str, position: int) -> tuple[Expression, ...]:
+    expression = parsed.constants.parse(text)
+    if expression is None:
+        return ()
+    return scope.axes(expression, position) or ()
+
+
+def _divisor(scope: Scope, grid: Expression, position: int, arguments: tuple[str, ...]) -> tuple[int | None, str]:
+    """How many elements a block covers along an axis whose number of blocks is `grid`, and the variable divided.
+
+    Read from the division in it, however it is rounded: `n / 16`, `(n + 15) / 16`, `(n - 1) / 16 + 1`, `n >> 4`,
+    `ceil(n / 16.0)`, `div_up(n, 16)`, `n / 16 + (n % 16 != 0)`.
+    """
+    divisions = list(_divisions(scope, grid, position, 0))
+    values = {scope.value(divisor, position) for _dividend, divisor in divisions}
+    variable = ""
+    for dividend, divisor in divisions:
+        in_divisor = set(_names(divisor))
+        names = [name for name in _names(dividend) if name not in in_divisor]
+        # `n * n / 256` runs over a product: no one variable.
+        if len(set(names)) == 1 and not _has_product(dividend):
+            variable = names[0]
+    if len(values) == 1:
+        value = values.pop()
+        return (value, variable) if value is not None and value > 0 else (None, variable)
+    if not divisions and isinstance(grid, Name) and grid.name in arguments:
+        # One block an element: `kernel<<<n, 256>>>(a, n)`.
+        return 1, grid.name
+    return None, variable
+
+
+def _same_as_block(scope: Scope, grid: Expression, block_axis: Expression, threads: int, position: int) -> int | None:
+    """`threads` where the grid divides by the very variable that the block has along this axis."""
+    for _dividend, divisor in _divisions(scope, grid, position, 0):
+        if divisor == block_axis:
+            return threads
+    return None
+
+
+def _divisions(
+    scope: Scope, expression: Expression, position: int, depth: int
+) -> Iterator[tuple[Expression, Expression]]:
+    """Dividend and divisor of every division in `expression`, through the variables that it names."""
+    if depth > MAX_STEPS:
+        return
+    match expression:
+        case Name():
+            resolved, inner, place = scope.resolve(expression, position)
+            if not isinstance(resolved, Name) and inner is scope:
+                yield from _divisions(inner, resolved, place, depth + 1)
+        case Binary("/", left, right):
+            # n / 16 / 4
+            inner_divisions = list(_divisions(scope, left, position, depth + 1))
+            if len(inner_divisions) == 1 and isinstance(left, Binary):
+                dividend, divisor = inner_divisions[0]
+                yield dividend, Binary("*", divisor, right)
+            else:
+                yield left, right
+        case Binary(">>", left, right):
+            yield left, Binary("<<", _ONE, right)
+        case Binary("%", _, _):
+            return
+        case Binary(_, left, right):
+            yield from _divisions(scope, left, position, depth + 1)
+            yield from _divisions(scope, right, position, depth + 1)
+        case Cast(_, operand) | Unary(_, operand):
+            yield from _divisions(scope, operand, position, depth + 1)
+        case Conditional(_, then, otherwise):
+            yield from _divisions(scope, then, position, depth + 1)
+            yield from _divisions(scope, otherwise, position, depth + 1)
+        case Call(function, arguments):
+            if len(arguments) == 2 and function not in _ROUNDING and _DIVIDING.fullmatch(function):
+                yield arguments[0], arguments[1]
+            else:
+                for argument in arguments:
+                    yield from _divisions(scope, argument, position, depth + 1)
+        case _:
+            return
+
+
+def _names(expression: Expression) -> Iterator[str]:
+    match expression:
+        case Name(name):
+            yield name
+        case Binary(_, left, right):
+            yield from _names(left)
+            yield from _names(right)
+        case Cast(_, operand) | Unary(_, operand):
+            yield from _names(operand)
+        case Call(_, arguments):
+            for argument in arguments:
+                yield from _names(argument)
+        case _:
+            return
+
+
+def _has_product(expression: Expression) -> bool:
+    match expression:
+        case Binary("*", left, right):
+            return bool(list(_names(left))) and bool(list(_names(right)))
+        case Binary(_, left, right):
+            return _has_product(left) or _has_product(right)
+        case Cast(_, operand):
+            return _has_product(operand)
+    return False

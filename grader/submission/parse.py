@@ -1,0 +1,361 @@
+"""A CUDA file as a tree: its kernels, functions, includes, constants, and what else stands at file level."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from grader.submission.constants import Constants, Macro
+from grader.submission.expressions import Number
+from grader.submission.records import Kernel, SourceText
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+TYPE_NODES = frozenset(["struct_specifier", "class_specifier", "union_specifier", "enum_specifier"])
+CONDITIONALS = frozenset(["preproc_if", "preproc_ifdef", "preproc_elif", "preproc_elifdef", "preproc_else"])
+_DECLARATORS = frozenset(
+    ["pointer_declarator", "reference_declarator", "array_declarator", "init_declarator", "parenthesized_declarator"]
+)
+# What NVRTC defines itself.
+_PREDEFINED = {"__CUDACC__": "1", "__CUDACC_RTC__": "1", "__CUDA_ARCH__": "750", "__cplusplus": "201703"}
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing at file level, its template head and `extern "C"` included.
+
+    kind: "function", "prototype", "variable", "type", "using", "include", "macro", "instantiation" or "other".
+    names: what it declares, e.g. both names of `struct A {…} a;`.
+    node: the declaration itself; start, end: bytes of the whole.
+    active: False in a branch that the preprocessor leaves out.
+    """
+
+    kind: str
+    names: tuple[str, ...]
+    node: Node
+    start: int
+    end: int
+    active: bool = True
+    namespace: str = ""
+    template_parameters: tuple[str, ...] = ()
+    qualifiers: frozenset[str] = frozenset()
+
+    @property
+    def name(self) -> str:
+        return self.names[0] if self.names else ""
+
+    @property
+    def is_kernel(self) -> bool:
+        return "__global__" in self.qualifiers
+
+    @property
+    def is_device(self) -> bool:
+        return bool(self.qualifiers & {"__global__", "__device__", "__constant__", "__managed__", "__shared__"})
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedFile:
+    """A parsed file.
+
+    data: the text as UTF-8, which the nodes' byte positions refer to.
+    functions: every function with a body, by name; of several with one name, the first active one.
+    """
+
+    source: SourceText
+    data: bytes
+    root: Node
+    items: tuple[Item, ...]
+    constants: Constants
+    kernels: tuple[Kernel, ...] = ()
+    functions: Mapping[str, Item] = field(default_factory=dict)
+
+    @property
+    def file(self) -> str:
+        return self.source.path.name
+
+    def text(self, node: Node) -> str:
+        return self.data[node.start_byte : node.end_byte].decode("utf-8", errors="replace")
+
+
+def parse(source: SourceText) -> ParsedFile:
+    """Read `source`.  Never fails: what the grammar cannot make sense of is left for the compiler to judge."""
+    from tree_sitter import Language, Parser
+    from tree_sitter_cuda import language
+
+    data = source.text.encode("utf-8", errors="replace")
+    root = Parser(Language(language())).parse(data).root_node
+    walk = _Walk(data)
+    walk.container(root, active=True, namespace="")
+    functions: dict[str, Item] = {}
+    for item in walk.items:
+        if item.kind == "function" and item.active:
+            functions.setdefault(item.name, item)
+    parsed = ParsedFile(source, data, root, tuple(walk.items), walk.constants, (), functions)
+
+    from grader.submission.kernels import kernel_of
+
+    kernels = tuple(kernel_of(parsed, item) for item in functions.values() if item.is_kernel)
+    return ParsedFile(source, data, root, parsed.items, walk.constants, kernels, functions)
+
+
+def descendants(node: Node) -> Iterator[Node]:
+    """`node` and everything below it, in order of the text."""
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        yield current
+        stack.extend(reversed(current.children))
+
+
+def declared_name(node: Node | None) -> str:
+    """The name that a declarator declares, "" where it declares none."""
+    while node is not None:
+        if node.type in {"identifier", "field_identifier", "type_identifier", "operator_name", "destructor_name"}:
+            return _text(node)
+        if node.type in {"qualified_identifier", "template_function"}:
+            node = node.child_by_field_name("name")
+            continue
+        inner = node.child_by_field_name("declarator")
+        if inner is None:
+            inner = next((c for c in node.named_children if c.type.endswith(("declarator", "identifier"))), None)
+        node = inner
+    return ""
+
+
+def function_declarator(node: Node | None) -> Node | None:
+    """The function that a declarator declares; None for a variable, a pointer to a function included."""
+    while node is not None:
+        if node.type == "function_declarator":
+            inner = node.child_by_field_name("declarator")
+            return None if inner is not None and inner.type == "parenthesized_declarator" else node
+        if node.type not in _DECLARATORS:
+            return None
+        node = node.child_by_field_name("declarator") or next(
+            (c for c in node.named_children if c.type.endswith("declarator")), None
+        )
+    return None
+
+
+def qualifiers_of(node: Node) -> frozenset[str]:
+    """`__global__`, `const`, `static`, … of a declaration."""
+    words = {_text(c) for c in node.children if c.type.startswith("__") or c.type.endswith(("qualifier", "specifier"))}
+    return frozenset(word for word in words if " " not in word and "{" not in word)
+
+
+def _text(node: Node) -> str:
+    return (node.text or b"").decode("utf-8", errors="replace")
+
+
+class _Walk:
+    """Goes through everything at file level, into namespaces, `extern "C"` and the preprocessor's branches."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.items: list[Item] = []
+        self.constants = Constants(macros={name: Macro(body) for name, body in _PREDEFINED.items()})
+
+    def container(self, node: Node, active: bool, namespace: str) -> None:
+        for child in node.children:
+            self.child(child, active, namespace)
+
+    def child(self, node: Node, active: bool, namespace: str) -> None:
+        kind = node.type
+        if kind in {"preproc_if", "preproc_ifdef"}:
+            self.conditional(node, active, namespace, taken=False)
+        elif kind == "linkage_specification":
+            body = node.child_by_field_name("body")
+            if body is not None and body.type == "declaration_list":
+                self.container(body, active, namespace)
+            elif body is not None:
+                self.declaration(body, node, active, namespace, ())
+        elif kind == "namespace_definition":
+            name = node.child_by_field_name("name")
+            body = node.child_by_field_name("body")
+            if body is not None:
+                inner = f"{namespace}{_text(name)}::" if name is not None else namespace
+                self.container(body, active, inner)
+        elif kind == "template_declaration":
+            self.template(node, active, namespace)
+        elif kind == "ERROR":
+            # A piece that the grammar cannot place: what is readable in it still counts.
+            start = len(self.items)
+            self.container(node, active, namespace)
+            if len(self.items) == start:
+                self.add("other", (), node, node, active, namespace)
+        elif node.is_named:
+            self.declaration(node, node, active, namespace, ())
+
+    def conditional(self, node: Node, active: bool, namespace: str, taken: bool | None) -> None:
+        """A branch and those after it; `taken`: whether an earlier branch was, None when that is not known."""
+        holds = self.condition(node)
+        here = active and taken is not True and holds is not False
+        parts = {node.child_by_field_name(name) for name in ("name", "condition", "alternative")}
+        for child in node.children:
+            if child not in parts:
+                self.child(child, here, namespace)
+        alternative = node.child_by_field_name("alternative")
+        if alternative is not None:
+            after = True if taken or holds else None if taken is None or holds is None else False
+            self.conditional(alternative, active, namespace, after)
+
+    def condition(self, node: Node) -> bool | None:
+        """Whether a branch's condition holds, None when that is not known."""
+        if node.type == "preproc_else":
+            return True
+        name = node.child_by_field_name("name")
+        if name is not None:
+            defined = _text(name) in self.constants.macros
+            return defined if node.children[0].type in {"#ifdef", "#elifdef"} else not defined
+        condition = node.child_by_field_name("condition")
+        text = _text(condition) if condition is not None else ""
+        text = re.sub(
+            r"defined\s*\(?\s*(\w+)\s*\)?", lambda m: "1" if m.group(1) in self.constants.macros else "0", text
+        )
+        value = self.constants.evaluate(text)
+        return None if value is None else bool(value)
+
+    def template(self, node: Node, active: bool, namespace: str) -> None:
+        parameters = node.child_by_field_name("parameters")
+        names = tuple(_template_name(p) for p in parameters.named_children) if parameters is not None else ()
+        for inner in node.named_children:
+            if inner.type in {"function_definition", "declaration", "alias_declaration"} or inner.type in TYPE_NODES:
+                self.declaration(inner, node, active, namespace, names)
+                return
+        self.add("other", (), node, node, active, namespace)
+
+    def declaration(
+        self, node: Node, whole: Node, active: bool, namespace: str, template_parameters: tuple[str, ...]
+    ) -> None:
+        kind, names = self.classify(node)
+        self.add(kind, names, node, whole, active, namespace, template_parameters)
+        if active:
+            self.learn(kind, node)
+
+    def classify(self, node: Node) -> tuple[str, tuple[str, ...]]:
+        kind = node.type
+        declarators = node.children_by_field_name("declarator")
+        if kind == "function_definition" and declarators and function_declarator(declarators[0]) is not None:
+            return "function", (declared_name(declarators[0]),)
+        if kind in {"declaration", "type_definition", "alias_declaration"} or kind in TYPE_NODES:
+            names = [declared_name(d) for d in declarators]
+            type_node = node if kind in TYPE_NODES else node.child_by_field_name("type")
+            own = (
+                type_node.child_by_field_name("name")
+                if type_node is not None and type_node.type in TYPE_NODES
+                else None
+            )
+            if kind == "alias_declaration":
+                own = node.child_by_field_name("name")
+            if own is not None:
+                names.append(_text(own))
+            names += [_text(e.child_by_field_name("name") or e) for e in _enumerators(type_node)]
+            if kind != "declaration":
+                return "type", tuple(names)
+            is_prototype = bool(declarators) and all(function_declarator(d) is not None for d in declarators)
+            return "prototype" if is_prototype and not _is_object(node) else "variable", tuple(names)
+        simple = {
+            "using_declaration": "using",
+            "namespace_alias_definition": "using",
+            "preproc_include": "include",
+            "preproc_def": "macro",
+            "preproc_function_def": "macro",
+            "template_instantiation": "instantiation",
+        }
+        name = node.child_by_field_name("name")
+        return simple.get(kind, "other"), (_text(name),) if kind.startswith("preproc_") and name is not None else ()
+
+    def add(
+        self,
+        kind: str,
+        names: tuple[str, ...],
+        node: Node,
+        whole: Node,
+        active: bool,
+        namespace: str,
+        template_parameters: tuple[str, ...] = (),
+    ) -> None:
+        self.items.append(
+            Item(
+                kind,
+                names,
+                node,
+                whole.start_byte,
+                whole.end_byte,
+                active,
+                namespace,
+                template_parameters,
+                qualifiers_of(node),
+            )
+        )
+        # An unclosed brace makes the next kernels part of a host function's body.
+        if kind == "function" and node.has_error:
+            body = node.child_by_field_name("body")
+            for inner in descendants(body) if body is not None else ():
+                if inner.type == "function_definition" and qualifiers_of(inner) & {"__global__", "__device__"}:
+                    self.declaration(inner, inner, active, namespace, ())
+
+    def learn(self, kind: str, node: Node) -> None:
+        """Keep what `node` says of constants and types."""
+        if kind == "macro":
+            name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+            parameters = node.child_by_field_name("parameters")
+            if name is not None:
+                names = tuple(_text(p) for p in parameters.named_children) if parameters is not None else None
+                body = re.sub(r"\\\n", " ", _text(value)) if value is not None else ""
+                self.constants.macros[_text(name)] = Macro(body, names, node.start_point.row + 1)
+        elif kind in {"variable", "type"}:
+            learn_constants(self.constants, node)
+
+
+def learn_constants(constants: Constants, node: Node) -> None:
+    """Add the values, enumerators and type names that a declaration gives."""
+    type_node = node if node.type in TYPE_NODES else node.child_by_field_name("type")
+    following: int | None = 0
+    for enumerator in _enumerators(type_node):
+        name, value = enumerator.child_by_field_name("name"), enumerator.child_by_field_name("value")
+        if value is not None:
+            following = constants.integer(_text(value))
+        if name is not None and following is not None:
+            constants.values[_text(name)] = Number(following)
+        following = None if following is None else following + 1
+    if node.type == "type_definition" and type_node is not None:
+        for declarator in node.children_by_field_name("declarator"):
+            if declarator.type == "type_identifier":
+                constants.types[_text(declarator)] = _text(type_node)
+    elif node.type == "alias_declaration":
+        name = node.child_by_field_name("name")
+        if name is not None and type_node is not None:
+            constants.types[_text(name)] = _text(type_node)
+    elif node.type == "declaration":
+        for declarator in node.children_by_field_name("declarator"):
+            value = declarator.child_by_field_name("value") if declarator.type == "init_declarator" else None
+            inner = declarator.child_by_field_name("declarator")
+            if value is not None and inner is not None and inner.type == "identifier":
+                text = _text(value)
+                expression = constants.parse(
+                    text[1:-1] if value.type in {"argument_list", "initializer_list"} else text
+                )
+                if expression is not None:
+                    constants.values[_text(inner)] = expression
+
+
+def _enumerators(node: Node | None) -> list[Node]:
+    body = node.child_by_field_name("body") if node is not None and node.type == "enum_specifier" else None
+    return [c for c in body.named_children if c.type == "enumerator"] if body is not None else []
+
+
+def _template_name(node: Node) -> str:
+    name = declared_name(node.child_by_field_name("declarator"))
+    if name:
+        return name
+    inner = [c for c in node.named_children if c.type in {"type_identifier", "identifier"}]
+    return _text(inner[-1]) if inner else ""
+
+
+def _is_object(node: Node) -> bool:
+    """`dim3 block(a, b);` reads like a prototype; a type known to be an object's says it is none."""
+    type_node = node.child_by_field_name("type")
+    return type_node is not None and _text(type_node) in {"dim3", "cudaEvent_t", "cudaError_t"}

@@ -1,0 +1,136 @@
+"""What a kernel's own text tells of its launch: tile, block, whether shared arrays are padded."""
+
+from __future__ import annotations
+
+import re
+from math import isqrt
+from typing import TYPE_CHECKING
+
+from grader.submission.constants import Constants, Lookup
+from grader.submission.expressions import Expression, Number
+from grader.submission.kernels import local_values
+from grader.submission.parse import ParsedFile, descendants
+from grader.submission.records import Kernel
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+MAX_THREADS = 1024
+AXES = ("x", "y", "z")
+
+_ALIAS = re.compile(r"\b(\w+)\s*=\s*(blockIdx|blockDim)\s*\.\s*([xyz])\s*[;,]")
+_FACTOR = r"(?:[\w.]+|\([^()]*\))"
+_TILE_NAME = re.compile(r"(?i)tile|block|dim|thread|bs|ts")
+# `tile[ty * (T + 1) + tx]`: a pitch that is one more than a tile's side, in an array of one dimension.
+_PITCH = r"\(\s*[\w.]+\s*\+\s*(?:\d+|\w*pad\w*)\s*\)"
+_PADDED_PITCH = re.compile(rf"\*\s*{_PITCH}|{_PITCH}\s*\*", re.IGNORECASE)
+
+
+class KernelShape:
+    """The clues in one kernel's body."""
+
+    def __init__(self, parsed: ParsedFile, kernel: Kernel, template_values: dict[str, str]) -> None:
+        self.kernel = kernel
+        self.constants: Constants = parsed.constants
+        body = parsed.functions[kernel.name].node.child_by_field_name("body")
+        self.values: Lookup = dict[str, Expression]().get
+        self.text = ""
+        self._strides: list[str] = []
+        self._has_xor = False
+        if body is not None:
+            self.text = _without_comments(parsed, body)
+            self.values = _with_templates(parsed, local_values(parsed, body), template_values)
+            self._strides = [_right_side(parsed, n) for n in descendants(body) if _is_step(parsed, n)]
+            self._has_xor = any(
+                n.type == "binary_expression" and any(c.type == "^" for c in n.children) for n in descendants(body)
+            )
+        for alias, variable, axis in _ALIAS.findall(self.text):
+            self.text = re.sub(rf"\b{alias}\b(?!\s*=[^=])", f"{variable}.{axis}", self.text)
+
+    def covered(self, axis: int, block: tuple[int, int, int]) -> int | None:
+        """Elements that a block covers along a grid axis: what the kernel multiplies `blockIdx` by, for this block."""
+        index = rf"blockIdx\s*\.\s*{AXES[axis]}\b"
+        match = re.search(rf"{index}\s*\*\s*({_FACTOR})|({_FACTOR})\s*\*\s*{index}", self.text)
+        if match is None:
+            return None
+        threads: dict[str, Expression] = {f"blockDim.{name}": Number(block[i]) for i, name in enumerate(AXES)}
+        value = self.constants.integer(
+            match.group(1) or match.group(2), lambda name: threads.get(name) or self.values(name)
+        )
+        return value if value is not None and 0 < value <= 1 << 20 else None
+
+    def rows_at_a_time(self, side: int) -> int | None:
+        """Rows that a block of fewer rows than its tile steps by: `for (j = 0; j < TILE; j += ROWS)`."""
+        for text in self._strides:
+            step = self.constants.integer(text, self.values)
+            if step is not None and 1 < step < side and side % step == 0:
+                return step
+        return None
+
+    def side(self) -> int | None:
+        """The side of the square tile in shared memory or, without one, of what `blockIdx` is multiplied by."""
+        for array in self.kernel.shared_arrays:
+            dims = array.dims
+            if array.dynamic or not dims or None in dims:
+                continue
+            numbers = [d for d in dims if d is not None]
+            if len(numbers) >= 2 and 0 <= numbers[-1] - numbers[-2] <= 16:
+                return numbers[-2]
+            if len(numbers) == 1:
+                root = isqrt(numbers[0])
+                if root >= 2 and numbers[0] in (root * root, root * (root + 1)):
+                    return root
+        side = self.covered(0, (0, 0, 0))
+        return side if side is not None and side <= 256 else None
+
+    def width(self) -> int | None:
+        """Threads of a block in one dimension: the kernel's largest constant named like a tile that fits its arrays."""
+        sizes = [d for a in self.kernel.shared_arrays for d in a.dims if d is not None and not a.dynamic]
+        found = []
+        for name in set(re.findall(r"[^\W\d]\w*", self.text)):
+            if _TILE_NAME.search(name) and (name in self.constants.macros or name in self.constants.values):
+                value = self.constants.integer(name, self.values)
+                if value is not None and 1 < value <= MAX_THREADS and (not sizes or value <= max(sizes)):
+                    found.append(value)
+        return max(found, default=None)
+
+    @property
+    def is_padded(self) -> bool:
+        """Whether some shared array has a row pitch off the tile's side, or is indexed through an exclusive or."""
+        if not self.kernel.uses_shared:
+            return False
+        for array in self.kernel.shared_arrays:
+            if len(array.dims) >= 2:
+                columns, rows = array.dims[-1], array.dims[-2]
+                if columns is not None and rows is not None and columns != rows and columns % 32:
+                    return True
+            elif array.dims and array.dims[0] is not None:
+                root = isqrt(array.dims[0])
+                if root >= 2 and array.dims[0] == root * (root + 1):
+                    return True
+        dynamic = any(array.dynamic or len(array.dims) == 1 for array in self.kernel.shared_arrays)
+        return self._has_xor or (dynamic and _PADDED_PITCH.search(self.text) is not None)
+
+
+def _without_comments(parsed: ParsedFile, body: Node) -> str:
+    data = bytearray(parsed.data[body.start_byte : body.end_byte])
+    for node in descendants(body):
+        if node.type == "comment":
+            start, end = node.start_byte - body.start_byte, node.end_byte - body.start_byte
+            data[start:end] = b" " * (end - start)
+    return data.decode("utf-8", errors="replace")
+
+
+def _with_templates(parsed: ParsedFile, values: Lookup, template_values: dict[str, str]) -> Lookup:
+    known = {name: parsed.constants.parse(text) for name, text in template_values.items()}
+    return lambda name: known.get(name) or values(name)
+
+
+def _is_step(parsed: ParsedFile, node: Node) -> bool:
+    operator = node.child_by_field_name("operator")
+    return node.type == "assignment_expression" and operator is not None and parsed.text(operator) == "+="
+
+
+def _right_side(parsed: ParsedFile, node: Node) -> str:
+    right = node.child_by_field_name("right")
+    return parsed.text(right) if right is not None else ""
