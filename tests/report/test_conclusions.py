@@ -1,0 +1,56 @@
+"""Sentences drawn from counters."""
+
+from __future__ import annotations
+
+import msgspec
+
+from grader.report.conclusions import conclusions
+from grader.result import Case, Timing
+from tests import sample_results
+from tests.report.jobs import job
+
+
+def test_the_lectures_numbers_are_in_the_sentences() -> None:
+    said = conclusions(job())
+    assert said == [
+        "naive, shared, padded: the result matches the expected one to the bit at all sizes tried (2).",
+        "shared: bank conflicts of up to 32 ways; a shared-memory request takes 16.5 wavefronts on average, "
+        "63,488 of 67,584 wavefronts are superfluous; efficiency 6.06\u00a0%.",
+        "padded: no bank conflicts, every shared-memory request takes as few wavefronts as it can; "
+        "efficiency 100\u00a0%.",
+        "In shared memory padded takes 16.5 times fewer wavefronts than shared.",
+        "naive: a store moves 32 sectors per request where 4 would do: 8 times the traffic.",
+        "shared, padded: global memory is read and written without a superfluous sector.",
+        "Times were not measured: the counters say how much memory traffic each variant causes; "
+        "only a GPU says how long it takes.",
+    ]
+
+
+def test_nothing_measured_leaves_nothing_to_conclude_but_that() -> None:
+    (only,) = conclusions(job(sample_results.errored()))
+    assert only.startswith("Times were not measured")
+
+
+def test_wrong_and_inexact_variants_are_told_apart() -> None:
+    result = sample_results.passed()
+    size = {"n": 8}
+    changed = {
+        "naive": [Case(size=size, status="fail", max_abs_error=3.0), Case(size=size, status="pass", max_abs_error=0.0)],
+        "shared": [Case(size=size, status="pass", max_abs_error=0.0002)],
+        "padded": [Case(size=size, status="error")],
+    }
+    variants = {n: msgspec.structs.replace(v, cases=changed[n], counters=None) for n, v in result.variants.items()}
+    said = conclusions(job(msgspec.structs.replace(result, variants=variants)))
+    assert said[:2] == [
+        "naive: the result is wrong at 1 of the 2 sizes tried.",
+        "shared: the result is right at all sizes tried (1); the largest error is 2.0e-4.",
+    ]
+    assert len(said) == 3
+
+
+def test_a_measured_time_is_told() -> None:
+    result = sample_results.passed()
+    timing = [Timing(size={"n": 1024}, median_us=29.4, speedup=1.05), Timing(size={"n": 2048}, median_us=98.0, speedup=1.9)]
+    padded = msgspec.structs.replace(result.variants["padded"], timing=timing)
+    said = conclusions(job(msgspec.structs.replace(result, variants={**result.variants, "padded": padded})))
+    assert said[-1] == "padded: 98\u00a0µs at the size 2048, a speed-up of 1.9."

@@ -1,0 +1,120 @@
+"""Results as plain tables."""
+
+from __future__ import annotations
+
+import msgspec
+
+from grader.report import view
+from grader.report.numbers import Numbers
+from grader.result import Check, Timing
+from tests import sample_results
+from tests.report.jobs import job
+
+
+def check(name: str, variant: str, **fields: object) -> Check:
+    defaults: dict[str, object] = {"id": f"{variant}.{name}", "status": "fail", "earned": 0.0, "possible": 10.0}
+    return Check(check=name, variant=variant, **{**defaults, **fields})  # type: ignore[arg-type]
+
+
+def test_the_mark_adds_up() -> None:
+    shown = view.summary(job())["score"]
+    assert (shown["earned"], shown["possible"], shown["pending"], shown["lost"]) == ("80", "100", "20", "")
+    assert (shown["earned_pct"], shown["pending_pct"]) == (80.0, 20.0)
+    shown = view.summary(job(sample_results.failed()))["score"]
+    assert (shown["earned"], shown["possible"], shown["pending"], shown["lost"]) == ("25", "80", "", "55")
+
+
+def test_the_matrix_has_a_cell_per_variant() -> None:
+    rows = {row["check"]: row["cells"] for row in view.summary(job(sample_results.failed()))["matrix"]}
+    assert [c and (c["symbol"], c["points"]) for c in rows["present"]] == [("✗", "0 of 10"), None, None]
+    assert [c and (c["symbol"], c["points"]) for c in rows["correct"]] == [("–", "0 of 10"), ("✓", "20"), None]
+    assert [c and (c["symbol"], c["points"]) for c in rows["speedup"]] == [None, None, ("≈", "5 of 10")]
+
+
+def test_a_check_that_waits_says_what_for() -> None:
+    shown = view.summary(job())
+    cell = next(row for row in shown["matrix"] if row["check"] == "speedup")["cells"][2]
+    assert (cell["symbol"], cell["word"], cell["points"]) == ("…", "not measured", "20 pending")
+    assert shown["waiting"] == [{"reason": "not measured: this machine has no NVIDIA GPU", "points": "20"}]
+
+
+def test_faults_come_dearest_first_and_the_graders_own_last() -> None:
+    checks = [
+        check("correct", "naive", status="error", pending=90.0, possible=90.0, message="ours"),
+        check("races", "shared", possible=5.0, message="small"),
+        check("bank_conflicts", "padded", possible=20.0, message="dear"),
+        check("technique", "padded", status="pass", earned=10.0, message="fine"),
+    ]
+    result = msgspec.structs.replace(sample_results.failed(), checks=checks)
+    faults = view.summary(job(result))["faults"]
+    assert [(f["message"], f["lost"]) for f in faults] == [("dear", "20"), ("small", "5"), ("ours", "")]
+
+
+def test_one_fault_of_all_variants_is_told_once() -> None:
+    checks = [check("compiles", v, message="line 3: no semicolon", line=3) for v in ("shared", "padded")]
+    result = msgspec.structs.replace(sample_results.failed(), checks=checks)
+    (fault,) = view.summary(job(result))["faults"]
+    assert [v["name"] for v in fault["variants"]] == ["shared", "padded"]
+    assert (fault["lost"], fault["where"]) == ("20", "transpose.cu:3")
+
+
+def test_a_fault_quotes_its_line() -> None:
+    fault = view.summary(job(sample_results.failed()))["faults"][0]
+    assert fault["where"] == "transpose.cu:12"
+    assert fault["code"] == "if (x < rows && y < cols) out[y * rows + x] = t[threadIdx.x][threadIdx.y];"
+
+
+def test_variants_keep_their_colours_whatever_was_found() -> None:
+    everywhere = {v["name"]: v["colour"] for v in view.summary(job())["variants"]}
+    assert len(set(everywhere.values())) == 3
+    counted = view.counter_table(job(sample_results.failed()))
+    assert counted is not None
+    assert [v["colour"] for v in counted["variants"]] == [everywhere["shared"], everywhere["padded"]]
+
+
+def test_counters_are_those_of_the_lecture() -> None:
+    table = view.counter_table(job(language="ru"))
+    assert table is not None
+    rows = {row["title"]: row["cells"] for row in table["rows"]}
+    assert rows["shared memory efficiency"] == ["–", "6,06\u00a0%", "100\u00a0%"]
+    assert rows["of them more than needed"] == ["–", "63\u202f488", "0"]
+    assert rows["sectors per global store (least possible)"] == ["32 (4)", "4 (4)", "4 (4)"]
+
+
+def test_nothing_counted_is_no_table() -> None:
+    assert view.counter_table(job(sample_results.errored())) is None
+
+
+def test_times_that_were_not_measured_are_no_rows() -> None:
+    assert view.timing_rows(job()) == []
+    result = sample_results.passed()
+    timed = msgspec.structs.replace(
+        result.variants["padded"],
+        timing=[Timing(size={"n": 64}, median_us=1.25, ci_low_us=1.2, ci_high_us=1.3, speedup=3.7), Timing(size={"n": 9})],
+    )
+    result = msgspec.structs.replace(result, variants={**result.variants, "padded": timed})
+    (row,) = view.timing_rows(job(result))
+    assert (row["name"], row["median"], row["speedup"]) == ("padded", "1.25\u00a0µs", "3.7×")
+
+
+def test_a_remark_made_twice_is_told_once() -> None:
+    result = sample_results.passed()
+    variants = {name: msgspec.structs.replace(v, remarks=["odd"]) for name, v in result.variants.items()}
+    shown = view.summary(job(msgspec.structs.replace(result, variants=variants, remarks=["whole"])))["remarks"]
+    assert [(r["text"], [v["name"] for v in r["variants"]]) for r in shown] == [
+        ("whole", []),
+        ("odd", ["naive", "shared", "padded"]),
+    ]
+
+
+def test_the_way_back_to_the_result_is_complete() -> None:
+    shown = view.reproduce(job())
+    assert shown["command"] == "grade submissions/petrova --lab transpose --backend emulator"
+    values = {row["title"]: row["value"] for row in shown["rows"]}
+    assert values["seed of the input data"] == "1"
+    assert values["NVRTC"] == "13.5"
+    assert "device" not in values
+
+
+def test_points_of_no_check_are_no_division_by_zero() -> None:
+    assert view.totals([], Numbers("en"))["earned_pct"] == 0.0
