@@ -39,7 +39,7 @@ def planned(lab: Lab, cases: Cases, binding: VariantBinding, candidate: Candidat
 def fits(lab: Lab, sizes: Sizes, candidate: Candidate) -> bool:
     """Whether the kernel can be asked for these sizes: equal ones where it does not take them all."""
     takes_all = all(name in candidate.roles for name in lab.equal_sizes)
-    return takes_all or len({sizes[name] for name in lab.equal_sizes}) <= 1
+    return (takes_all and not candidate.square_only) or len({sizes[name] for name in lab.equal_sizes}) <= 1
 
 
 def probe_sizes(lab: Lab, cases: Cases, candidate: Candidate) -> Sizes:
@@ -97,7 +97,9 @@ def request(
     """The launch of a kernel at some sizes; outputs are handed over as memory that nothing wrote."""
     arguments: list[BufferArgument | ScalarArgument] = []
     for role, parameter in zip(candidate.roles, binding.kernel.parameters, strict=True):
-        if role in inputs:
+        if role.startswith("="):
+            arguments.append(ScalarArgument(int(role[1:]), parameter.dtype or "int32"))
+        elif role in inputs:
             array = inputs[role]
             arguments.append(BufferArgument(role, array.shape, str(array.dtype), array, is_output=False))
         elif role in outputs:

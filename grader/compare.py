@@ -28,8 +28,7 @@ class Difference:
     expected, got: its values.
     found_at: where the wrong value stands in an input, as (array, index); None when nowhere, or not uniquely.
     belongs_at: where the right value stands in an input, likewise.
-    pattern: "", "untouched", "unwritten", "copy", "transposed_tiles", "off_diagonal_blocks", "all", "last_tiles",
-    "first_block_right", "scattered": see `_pattern`.
+    pattern: "" or what `_pattern` found.
     """
 
     total: int
@@ -148,6 +147,7 @@ def _pattern(
     copy: the output is an input, element for element.
     transposed_tiles: every tile is its expected self, transposed.
     off_diagonal_blocks: the wrong elements lie in blocks off the main diagonal, and in each of these.
+    constant_columns, constant_rows: along an axis of the output all elements are the same.
     first_block_right: only elements of the first block are right.
     last_tiles: the wrong elements lie in the last, incomplete tile of some axis.
     all: every element is wrong.  scattered: none of these.
@@ -160,6 +160,11 @@ def _pattern(
         a.shape == got.shape and a.dtype == got.dtype and np.array_equal(_bits(a), _bits(got)) for a in inputs.values()
     ):
         return "copy"
+    if got.ndim == 2 and min(got.shape) > 1:
+        if np.array_equal(_bits(got), np.broadcast_to(_bits(got)[:1], got.shape)):
+            return "constant_columns"
+        if np.array_equal(_bits(got), np.broadcast_to(_bits(got)[:, :1], got.shape)):
+            return "constant_rows"
     if len(tile) == got.ndim and all(t > 0 for t in tile):
         pattern = _block_pattern(got, expected, wrong, tile)
         if pattern:

@@ -68,7 +68,7 @@ def grade(path: Path, lab: Lab, backend: str = "auto", command: str = "") -> Res
         environment=_environment(lab, nvrtc, command),
         variants={name: variant_record(evidence) for name, evidence in found.items()},
         checks=checks,
-        sources=[_source(source) for source in submission.sources],
+        sources=[_source(source, submission) for source in submission.sources],
         remarks=[remark_text(kind, line) for kind, line in submission.remarks],
     )
 
@@ -101,9 +101,7 @@ def _compile(compiler: CompilerProcess, submission: Submission) -> dict[str, Com
             wanted.setdefault(binding.kernel.file, []).append(binding.expression)
     results = {}
     for file, expressions in wanted.items():
-        others = {name: text for name, text in submission.device_source.items() if name != file}
-        sources = {file: submission.device_source[file], **others}
-        results[file] = compiler.compile(sources, list(dict.fromkeys(expressions)), ARCHITECTURE)
+        results[file] = compiler.compile(submission.program(file), list(dict.fromkeys(expressions)), ARCHITECTURE)
     return results
 
 
@@ -119,7 +117,8 @@ def _evidence(
     if entry is None:
         failure = {"forbidden_include": "errors", "": "missing_entry"}.get(result.reason, result.reason)
         errors = tuple(Diagnostic(d.file, d.line, d.message) for d in result.diagnostics if d.severity == "error")
-        return replace(evidence, compilation=Compilation(failure, errors))
+        missing = tuple(name for file, name, _line in submission.missing_headers if file == binding.kernel.file)
+        return replace(evidence, compilation=Compilation(failure, errors, missing))
     return runner.run(evidence, entry)
 
 
@@ -136,9 +135,11 @@ def _environment(lab: Lab, nvrtc: str, command: str) -> Environment:
     )
 
 
-def _source(source: SourceText) -> Source:
+def _source(source: SourceText, submission: Submission) -> Source:
+    """A header goes by the name that it is included by, as its kernels do."""
+    name = source.path.name
     return Source(
-        file=source.path.name,
+        file=next((known for known in submission.device_source if Path(known).name == name), name),
         text=source.text,
         encoding=source.encoding,
         sha256=hashlib.sha256(source.path.read_bytes()).hexdigest(),

@@ -65,6 +65,8 @@ def pattern_text(pattern: str) -> str:
         "copy": _("The output is the input, element for element: nothing was rearranged."),
         "transposed_tiles": _("Every tile stands in its place, but is transposed within itself."),
         "off_diagonal_blocks": _("All wrong elements lie in blocks off the main diagonal."),
+        "constant_columns": _("All elements of a column are the same."),
+        "constant_rows": _("All elements of a row are the same."),
         "first_block_right": _("Only the elements of the first block are right."),
         "last_tiles": _("All wrong elements lie in the last, incomplete tiles."),
         "all": _("Every element is wrong."),
@@ -72,22 +74,20 @@ def pattern_text(pattern: str) -> str:
 
 
 def hazard_text(hazard: Hazard) -> str:
-    """One fault in one sentence: who, where, what."""
-    who = thread_text(hazard.thread, hazard.block)
+    """One fault in one sentence: who did what; the line is the hazard's own."""
+    who = _("Thread {thread} of block {block}").format(thread=hazard.thread, block=hazard.block)
     match hazard.kind:
         case "out_of_bounds":
             return _out_of_bounds(hazard, who)
         case "uninitialized":
-            return _("Line {line}: {who} reads {array}, byte {offset}, which nothing had written.").format(
-                line=hazard.line, who=who, array=array_text(hazard), offset=hazard.offset_bytes
+            return _("{who} reads {array}, byte {offset}, which nothing had written.").format(
+                who=who, array=array_text(hazard), offset=hazard.offset_bytes
             )
         case "race":
             return _race(hazard, who)
         case "barrier_divergence":
-            return _("Line {line}: {who} waits at a barrier that other threads of its block never reach.").format(
-                line=hazard.line, who=who
-            )
-    return _("Line {line}: {who} names lanes in a warp mask that do not take part.").format(line=hazard.line, who=who)
+            return _("{who} waits at a barrier that other threads of its block never reach.").format(who=who)
+    return _("{who} names lanes in a warp mask that do not take part.").format(who=who)
 
 
 def array_text(hazard: Hazard) -> str:
@@ -98,9 +98,9 @@ def array_text(hazard: Hazard) -> str:
 
 
 def _out_of_bounds(hazard: Hazard, who: str) -> str:
-    words = {"line": hazard.line, "who": who, "array": array_text(hazard), "size": hazard.array_bytes}
+    words = {"who": who, "array": array_text(hazard), "size": hazard.array_bytes}
     if hazard.detail == "misaligned":
-        return _("Line {line}: {who} uses an address in {array} that is no multiple of {width} bytes.").format(
+        return _("{who} uses an address in {array} that is no multiple of {width} bytes.").format(
             **words, width=hazard.width_bytes
         )
     if hazard.detail == "before":
@@ -109,14 +109,14 @@ def _out_of_bounds(hazard: Hazard, who: str) -> str:
         past = hazard.offset_bytes + hazard.width_bytes - hazard.array_bytes
         return _access(hazard).format(**words, distance=_bytes(past), side=_("past the end"))
     if hazard.op == "load":
-        return _("Line {line}: {who} reads at an address that belongs to no array.").format(**words)
-    return _("Line {line}: {who} writes at an address that belongs to no array.").format(**words)
+        return _("{who} reads at an address that belongs to no array.").format(**words)
+    return _("{who} writes at an address that belongs to no array.").format(**words)
 
 
 def _access(hazard: Hazard) -> str:
     if hazard.op == "load":
-        return _("Line {line}: {who} reads {distance} {side} of {array} ({size} bytes).")
-    return _("Line {line}: {who} writes {distance} {side} of {array} ({size} bytes).")
+        return _("{who} reads {distance} {side} of {array} ({size} bytes).")
+    return _("{who} writes {distance} {side} of {array} ({size} bytes).")
 
 
 def _bytes(count: int) -> str:
@@ -125,22 +125,19 @@ def _bytes(count: int) -> str:
 
 def _race(hazard: Hazard, who: str) -> str:
     words = {
-        "line": hazard.line,
         "who": who,
         "array": array_text(hazard),
         "other": thread_text(hazard.other_thread or (0, 0, 0), hazard.other_block or hazard.block),
         "other_line": hazard.other_line,
     }
     if hazard.detail.startswith("write_write"):
-        text = _("Line {line}: {who} writes the element of {array} that {other} writes too (line {other_line}).")
+        text = _("{who} writes the element of {array} that {other} writes too (line {other_line}).")
     elif hazard.op == "load":
         text = _(
-            "Line {line}: {who} reads the element of {array} that {other} writes (line {other_line}), with no barrier "
-            "between them."
+            "{who} reads the element of {array} that {other} writes (line {other_line}), with no barrier between them."
         )
     else:
         text = _(
-            "Line {line}: {who} writes the element of {array} that {other} reads (line {other_line}), with no barrier "
-            "between them."
+            "{who} writes the element of {array} that {other} reads (line {other_line}), with no barrier between them."
         )
     return text.format(**words)

@@ -53,6 +53,8 @@ def test_one_wrong_element_is_found_with_where_its_values_belong() -> None:
         # Every tile transposed within itself, but the tiles stay where they were.
         (blocks(IN).swapaxes(1, 3).reshape(SIDE, SIDE), "off_diagonal_blocks"),
         (np.where(np.add.outer(np.arange(SIDE), np.arange(SIDE)) >= 0, OUT + 1, OUT), "all"),
+        (np.broadcast_to(OUT[:1], OUT.shape), "constant_columns"),
+        (np.broadcast_to(OUT[:, :1], OUT.shape), "constant_rows"),
         (np.where((np.indices((SIDE, SIDE)) < TILE).all(axis=0), OUT, OUT + 1), "first_block_right"),
     ],
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from grader.checks.base import CheckKind, Settings, Verdict, failed, passed
-from grader.evidence import Diagnostic, Evidence
+from grader.evidence import Evidence
 from grader.i18n import _, ngettext
 
 
@@ -24,16 +24,16 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
                 _("Look for an #if that removes it, or for a template that nothing instantiates."),
                 line=kernel.line,
             )
-    return _errors(evidence, compilation.diagnostics)
+    return _errors(evidence)
 
 
 def _endless() -> str:
     return _("Look for a macro or a template that expands without end, or for a very large initialised array.")
 
 
-def _errors(evidence: Evidence, diagnostics: tuple[Diagnostic, ...]) -> Verdict:
+def _errors(evidence: Evidence) -> Verdict:
     """The error inside this variant's kernel where there is one, else the first of the file."""
-    kernel = evidence.bound.kernel
+    kernel, diagnostics = evidence.bound.kernel, evidence.compilation.diagnostics
     inside = [d for d in diagnostics if d.file == kernel.file and kernel.line <= d.line <= kernel.end_line]
     first = next(iter(inside or diagnostics), None)
     data = {"errors": [{"file": d.file, "line": d.line, "message": d.message} for d in diagnostics[:20]]}
@@ -46,6 +46,10 @@ def _errors(evidence: Evidence, diagnostics: tuple[Diagnostic, ...]) -> Verdict:
     if others:
         message += " " + ngettext("(and {n} more error)", "(and {n} more errors)", others).format(n=others)
     hint = _("A compiler error stops the whole program: none of its kernels can run. Mend the first one first.")
+    if evidence.compilation.missing_headers:
+        hint = _("The file includes {headers}, which was not handed in: put it beside the file.").format(
+            headers=", ".join(evidence.compilation.missing_headers)
+        )
     if not inside:
         hint += " " + _("It lies outside this kernel, yet in the same file.")
     return failed(message, hint, line=first.line, data=data)

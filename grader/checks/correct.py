@@ -42,6 +42,8 @@ def _hint(pattern: str) -> str:
             "On the diagonal blockIdx.x and blockIdx.y are equal, so a slip between them does not show there: they "
             "have to change places when the output's index is made."
         ),
+        "constant_columns": _not_used(),
+        "constant_rows": _not_used(),
         "first_block_right": _("In the first block blockIdx is 0: look at how blockIdx enters the index."),
         "last_tiles": _("The size is no multiple of the tile: the last tiles need a guard on both indices."),
     }
@@ -51,6 +53,13 @@ def _hint(pattern: str) -> str:
             "Follow one element by hand: which thread reads it, where it stores it, and who writes it out. The value "
             "that came out instead says where it was taken from."
         ),
+    )
+
+
+def _not_used() -> str:
+    return _(
+        "One of the two indices has no effect: look for a size or a constant that stands where an index should "
+        "(K in place of k), on either side of the barrier."
     )
 
 

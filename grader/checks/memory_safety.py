@@ -37,8 +37,8 @@ def _hint(hazard: Hazard) -> str:
         return _("A float4 or float2 access needs an index that is a multiple of 4 or 2, and an array that starts so.")
     if hazard.space == "shared":
         return _(
-            "Compare the index's largest value with the declared size: threads run from 0 to blockDim - 1, a tile must "
-            "have that many rows and columns."
+            "Compare the index's largest value with the declared size: what blockDim and the loop's last step reach "
+            "must be smaller than the number of rows and columns."
         )
     return _(
         "Compute the largest index by hand, from the last thread of the last block: is it below rows·columns? On a GPU "

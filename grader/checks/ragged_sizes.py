@@ -25,9 +25,10 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
     runs = evidence.runs_of("ragged")
     if not runs:
         return not_applicable(_("The lab has no such sizes for this kernel."))
-    unguarded = next((run for run in runs if _outside(run)), None)
+    everywhere = {h.line for h in evidence.hazards("out_of_bounds")}
+    unguarded = next((run for run in runs if _outside(run, everywhere)), None)
     if unguarded is not None:
-        hazard = _outside(unguarded)[0]
+        hazard = _outside(unguarded, everywhere)[0]
         text = _("At {sizes}: {hazard}").format(sizes=sizes_text(unguarded.sizes), hazard=hazard_text(hazard))
         return failed(text, _guard_hint(), hazard.line, data={"sizes": dict(unguarded.sizes), "count": hazard.count})
     verdict = verdict_of_runs(runs)
@@ -45,8 +46,9 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
     return verdict
 
 
-def _outside(run: Run) -> list[Hazard]:
-    return [h for h in run.outcome.hazards if h.kind == "out_of_bounds"]
+def _outside(run: Run, everywhere: set[int]) -> list[Hazard]:
+    """Accesses out of bounds that exact sizes do not show: `memory_safety` has judged the lines that these do."""
+    return [h for h in run.outcome.hazards if h.kind == "out_of_bounds" and h.line not in everywhere]
 
 
 def _guard_hint() -> str:

@@ -46,6 +46,8 @@ def test_correct_names_first_element_values_and_pattern() -> None:
         ("unwritten", "but no thread wrote it", "have no thread"),
         ("copy", "The output is the input", "change places"),
         ("transposed_tiles", "transposed within itself", "[y][x]"),
+        ("constant_columns", "elements of a column are the same", "indices has no effect"),
+        ("constant_rows", "elements of a row are the same", "indices has no effect"),
         ("first_block_right", "Only the elements of the first block", "blockIdx is 0"),
         ("last_tiles", "last, incomplete tiles", "guard on both"),
         ("all", "Every element is wrong", "by hand"),
@@ -98,12 +100,18 @@ def test_ragged_sizes_without_a_guard() -> None:
     row = check(evidence(runs=(run("correct"), run("ragged", SLIP, (outside,)))), "ragged_sizes")
     assert (row.status, row.line) == ("fail", 11)
     assert row.message == (
-        "At rows 33, cols 31: Line 11: thread (1, 0, 0) of block (2, 0, 0) reads 8 bytes past the end of in "
-        "(4092 bytes)."
+        "At rows 33, cols 31: Thread (1, 0, 0) of block (2, 0, 0) reads 8 bytes past the end of in (4092 bytes)."
     )
     assert "guard" in row.hint
     # The slip is paid for here alone.
     assert check(evidence(runs=(run("correct"), run("ragged", SLIP, (outside,)))), "memory_safety").status == "pass"
+
+
+def test_what_every_size_shows_is_not_paid_for_twice() -> None:
+    outside = hazard("out_of_bounds", "after", 11, op="store")
+    given = evidence(runs=(run("correct", hazards=(outside,)), run("ragged", hazards=(outside,))))
+    assert check(given, "memory_safety").status == "fail"
+    assert check(given, "ragged_sizes").status == "pass"
 
 
 def test_ragged_sizes_wrong_result() -> None:
@@ -133,7 +141,7 @@ def test_memory_safety(fault: Hazard, words: str, hint: str) -> None:
     row = check(evidence(runs=(run("correct", hazards=(fault,)),)), "memory_safety")
     assert (row.status, row.line) == ("fail", 12)
     assert words in row.message
-    assert "thread (1, 0, 0) of block (2, 0, 0)" in row.message
+    assert "Thread (1, 0, 0) of block (2, 0, 0)" in row.message
     assert hint in row.hint
 
 

@@ -63,6 +63,12 @@ def test_compiles_other_ends(failure: str, words: str) -> None:
     assert words in row.message
 
 
+def test_compiles_names_a_header_that_was_not_handed_in() -> None:
+    failed = Compilation("errors", (Diagnostic("transpose.cu", 9, "x is undefined"),), ("matrix.h",))
+    row = check(evidence(compilation=failed), "compiles")
+    assert "includes matrix.h, which was not handed in" in row.hint
+
+
 def test_launch_of_too_many_threads_says_that_nothing_ran() -> None:
     row = check(evidence(requested=site((128, 128, 1))), "launch")
     assert (row.status, row.line, row.data) == ("fail", 60, {"threads": 16384})
