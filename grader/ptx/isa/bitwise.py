@@ -210,8 +210,17 @@ def _low_ones(length: Array, dtype: np.dtype[Any]) -> Array:
     return (one << length.astype(dtype)) - one
 
 
+def _restriction(width: int) -> Callable[[Array], Array]:
+    """Positions and lengths: PTX restricts both to 0…255; GPUs take them modulo 256 for 32 bits, as they are for 64."""
+    return (
+        (lambda amount: amount & np.uint32(0xFF))
+        if width == 32
+        else (lambda amount: np.minimum(amount, np.uint32(255)))
+    )
+
+
 def extract_field(m: Modifiers) -> Semantics:
-    """bfe: bits pos…pos+len-1 of a (pos and len are taken modulo 256), sign-extended for s32 and s64.
+    """bfe: bits pos…pos+len-1 of a, sign-extended for s32 and s64.
 
     The sign is bit min(pos + len - 1, msb) of a; a field of length 0 is 0.
     """
@@ -219,9 +228,10 @@ def extract_field(m: Modifiers) -> Semantics:
     m.end()
     dtype, width = _field(name)
     signed = DTYPES[name].kind == "i"
+    restrict = _restriction(width)
 
     def compute(a: Array, position: Array, length: Array) -> Array:
-        position, length = position & np.uint32(0xFF), length & np.uint32(0xFF)
+        position, length = restrict(position), restrict(length)
         bits = a.view(dtype)
         ones = _low_ones(length, dtype)
         result = (bits >> position.astype(dtype)) & ones
@@ -238,13 +248,14 @@ def extract_field(m: Modifiers) -> Semantics:
 
 
 def insert_field(m: Modifiers) -> Semantics:
-    """bfi d, a, b, pos, len: b with the low len bits of a at pos (both modulo 256; bits past the msb are lost)."""
+    """bfi d, a, b, pos, len: b with the low len bits of a at pos; bits past the msb are lost."""
     name = m.type(("b32", "b64"))
     m.end()
-    dtype, _ = _field(name)
+    dtype, width = _field(name)
+    restrict = _restriction(width)
 
     def compute(a: Array, b: Array, position: Array, length: Array) -> Array:
-        position, length = (position & np.uint32(0xFF)).astype(dtype), length & np.uint32(0xFF)
+        position, length = restrict(position).astype(dtype), restrict(length)
         mask = _low_ones(length, dtype) << position
         return (b & ~mask) | (a << position & mask)
 
@@ -295,7 +306,8 @@ def find_nth_set(mask: Array, base: Array, offset: Array) -> Array:
         is_set = inside & ((mask >> np.clip(bit, 0, 31) & 1) != 0)
         seen += is_set
         found = np.where(is_set & (seen == wanted), bit, found)
-    return found.astype(np.uint32)
+    # PTX leaves this open; an H200 answers 0.
+    return np.where(offset == -(2**31), 0, found).astype(np.uint32)
 
 
 def _fixed(inputs: str, outputs: str, compute: Callable[..., Lanes]) -> Callable[[Modifiers], Semantics]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from grader.ptx.isa.modifiers import DTYPES, ROUNDINGS, Array, Modifiers, Table, make, register
 from grader.ptx.isa.rounding import (
+    QUIET_64,
     bf16_to_float32,
     canonical_nan,
     float64_to_bf16,
@@ -41,7 +42,7 @@ def widen(name: str) -> Compute:
 
 
 def narrow(name: str, rounding: str) -> Compute:
-    """Float64 rounded to a float type, NaNs canonical."""
+    """Float64 rounded to a float type, NaNs canonical (but not for f64)."""
     if name == "f16":
         return lambda a: float64_to_float16(a, rounding)
     if name == "bf16":
@@ -85,7 +86,8 @@ def integer_to_float(m: Modifiers, source: str, target: str) -> Compute:
             step = np.where(away, below.astype(np.int64), -above.astype(np.int64))
             value = (value.view(np.int64) + step).view(np.float64)
         else:
-            value = (upper | (rest != 0).astype(np.uint64) << np.uint64(11)).astype(np.float64)
+            odd = upper | (rest != 0).astype(np.uint64) << np.uint64(11)
+            value = np.where(magnitude >> np.uint64(53) == 0, magnitude, odd).astype(np.float64)
         return narrowed(np.where(negative, -value, value))
 
     return (lambda a: saturate(exactly(a))) if sat else exactly
@@ -124,6 +126,10 @@ def float_to_integer(m: Modifiers, source: str, target: str) -> Compute:
 def float_to_float(m: Modifiers, source: str, target: str) -> Compute:
     """Between float types; `.rni` and its like round to an integral value of the same type."""
     integral = TO_INTEGER.get(m.one_of(TO_INTEGER, default=""))
+    if source == "bf16" and target == "f32" and integral is None and not m.flag("ftz"):
+        # No arithmetic at all, so NaNs stay what they are.
+        sat = m.flag("sat")
+        return lambda a: saturate(bf16_to_float32(a)) if sat else bf16_to_float32(a)
     narrowing = SIGNIFICANT_BITS[target] < SIGNIFICANT_BITS[source] or {source, target} == {"f16", "bf16"}
     rounding = m.one_of(ROUNDINGS) if narrowing else m.one_of(ROUNDINGS, default="rn")
     ftz = "f32" in (source, target) and m.flag("ftz")
@@ -137,7 +143,7 @@ def float_to_float(m: Modifiers, source: str, target: str) -> Compute:
             result = np.array(a) if integral is None else integral(a)
             result = canonical_nan(result)
         elif source == "f32" and target == "f64" and integral is None:
-            result = a.astype(np.float64)
+            result = (canonical_nan(a.copy()) if ftz else a).astype(np.float64)
         else:
             value = exact(a)
             if integral is not None:
@@ -148,11 +154,28 @@ def float_to_float(m: Modifiers, source: str, target: str) -> Compute:
                 # Adding +0 turns a -0 that the maximum let through into +0.
                 value = np.maximum(value, 0.0) + 0.0
             result = narrowed(value)
+            if not sat and not relu and "f64" in (source, target):
+                result = _keep_nan(result, value)
         if sat and target in ("f32", "f64"):
             result = saturate(result)
         return flush(result) if ftz and target == "f32" else result
 
     return compute
+
+
+def _keep_nan(result: Array, value: Array) -> Array:
+    """NaNs to and from f64 keep sign and upper payload and become quiet, unlike those of all other conversions."""
+    lanes = np.flatnonzero(np.isnan(value))
+    if lanes.size:
+        bits = value[lanes].view(np.uint64) | QUIET_64
+        dropped = 52 - (SIGNIFICANT_BITS[f"f{result.itemsize * 8}"] - 1)
+        sign = bits >> np.uint64(63) << np.uint64(result.itemsize * 8 - 1)
+        payload = bits << np.uint64(1) >> np.uint64(1 + dropped)
+        width = result.itemsize * 8
+        exponent_kept = payload & np.uint64((1 << (width - 1)) - 1)
+        result = result.copy()
+        result.view(f"u{result.itemsize}")[lanes] = (sign | exponent_kept).astype(f"u{result.itemsize}")
+    return result
 
 
 def pack_two(m: Modifiers, source: str, target: str) -> Semantics:

@@ -1,8 +1,8 @@
 """float32 and float64 arithmetic, correctly rounded: add, sub, mul, fma, mad, div, sqrt, rcp, abs, neg, min, max,
 copysign, testp.
 
-NaN results are the GPU's: 0x7fffffff for float32.  float64 operations keep a NaN operand's payload (made
-quiet) as x86 does; see `docs` of the package for what was compared with hardware.
+NaN results are what an H200 returns: 0x7fffffff for float32; a NaN operand made quiet for float64, else
+0xfff8000000000000.
 """
 
 # mypy: disable-error-code="no-any-return"
@@ -16,13 +16,14 @@ from math import isqrt
 
 import numpy as np
 
-from grader.ptx.isa.fma import fma_f32, fma_f32_directed, fma_f64, round_fraction
+from grader.ptx.isa.fma import exact_f32, fma_f32, fma_f32_directed, fma_f64, round_fraction
 from grader.ptx.isa.modifiers import FLOATS, ROUNDINGS, Array, Modifiers, Table, make, register
 from grader.ptx.isa.rounding import (
     NAN_32,
     canonical_nan,
     float64_to_float32,
     flush,
+    propagate_nan,
     saturate,
     step_directed,
 )
@@ -32,10 +33,15 @@ Compute = Callable[..., Array]
 
 ONE_32 = np.ones(1, np.float32)
 ONE_64 = np.ones(1, np.float64)
+_LEAST_NORMAL = np.float32(2.0**-126)
 
 
-def with_flags(compute: Compute, ftz: bool, sat: bool) -> Compute:
-    """Flush float32 subnormals going in and coming out (.ftz), clamp the result to [0, 1] (.sat)."""
+def with_flags(compute: Compute, ftz: bool, sat: bool, exact: Compute | None = None) -> Compute:
+    """Flush float32 subnormals going in and coming out (.ftz), clamp the result to [0, 1] (.sat).
+
+    GPUs flush what is subnormal before rounding.  `exact` gives float64 values that tell such results from
+    those that are not, for instructions whose rounding can lift a result to the least normal number.
+    """
     if not (ftz or sat):
         return compute
 
@@ -44,16 +50,37 @@ def with_flags(compute: Compute, ftz: bool, sat: bool) -> Compute:
             operands = tuple(flush(x) if x.dtype == np.float32 else x for x in operands)
         result = compute(*operands)
         if ftz:
-            result = flush(result)
+            result = flush(_without_lifted(result, exact, operands))
         return saturate(result) if sat else result
 
     return wrapped
 
 
-def build(m: Modifiers, name: str, arity: int, compute: Compute, ftz: bool = False, sat: bool = False) -> Semantics:
+def _without_lifted(result: Array, exact: Compute | None, operands: tuple[Array, ...]) -> Array:
+    if exact is None:
+        return result
+    lanes = np.flatnonzero(np.abs(result) == _LEAST_NORMAL)
+    if lanes.size == 0:
+        return result
+    value = exact(*(np.broadcast_to(x, result.shape)[lanes] for x in operands))
+    lifted = lanes[np.abs(value) < _LEAST_NORMAL]
+    result = result.copy()
+    result[lifted] = np.copysign(np.float32(0), result[lifted])
+    return result
+
+
+def build(
+    m: Modifiers,
+    name: str,
+    arity: int,
+    compute: Compute,
+    ftz: bool = False,
+    sat: bool = False,
+    exact: Compute | None = None,
+) -> Semantics:
     """Check that nothing is left of the modifiers and wrap `compute`."""
     m.end()
-    return make(" ".join([name] * arity), name, with_flags(compute, ftz, sat))
+    return make(" ".join([name] * arity), name, with_flags(compute, ftz, sat, exact))
 
 
 def _flags(m: Modifiers, name: str, saturating: bool = True) -> tuple[bool, bool]:
@@ -64,22 +91,27 @@ def _canonical(ufunc: Callable[..., Array]) -> Compute:
     return lambda *operands: canonical_nan(ufunc(*operands))
 
 
+def _propagating(ufunc: Callable[..., Array]) -> Compute:
+    return lambda *operands: propagate_nan(ufunc(*operands), *operands)
+
+
 def _sum(name: str, rounding: str, negate: bool) -> Compute:
     ufunc = np.subtract if negate else np.add
     if rounding == "rn":
-        return _canonical(ufunc) if name == "f32" else ufunc
+        return _canonical(ufunc) if name == "f32" else _propagating(ufunc)
     fused = _fused(name, rounding)
-    one = ONE_32 if name == "f32" else ONE_64
-    return (lambda a, b: fused(a, one, -b)) if negate else (lambda a, b: fused(a, one, b))
+    if name == "f32":
+        return lambda a, b: fused(a, ONE_32, -b if negate else b)
+    return lambda a, b: propagate_nan(fused(a, ONE_64, -b if negate else b), a, b)
 
 
 def _product(name: str, rounding: str) -> Compute:
     if rounding == "rn":
-        return _canonical(np.multiply) if name == "f32" else np.multiply
+        return _canonical(np.multiply) if name == "f32" else _propagating(np.multiply)
     if name == "f32":
         return lambda a, b: float64_to_float32(a.astype(np.float64) * b, rounding)
     # Adding a zero of the product's sign keeps an exact zero's sign.
-    return lambda a, b: fma_f64(a, b, np.copysign(0.0, a * b), rounding)
+    return lambda a, b: propagate_nan(fma_f64(a, b, np.copysign(0.0, a * b), rounding), a, b)
 
 
 def _fused(name: str, rounding: str) -> Compute:
@@ -101,7 +133,7 @@ def multiply(m: Modifiers) -> Semantics:
     name = m.type()
     rounding = m.one_of(ROUNDINGS, default="rn")
     ftz, sat = _flags(m, name)
-    return build(m, name, 2, _product(name, rounding), ftz, sat)
+    return build(m, name, 2, _product(name, rounding), ftz, sat, lambda a, b: a.astype(np.float64) * b)
 
 
 def fused(m: Modifiers) -> Semantics:
@@ -109,7 +141,7 @@ def fused(m: Modifiers) -> Semantics:
     name = m.type()
     rounding = m.one_of(ROUNDINGS)
     ftz, sat = _flags(m, name)
-    return build(m, name, 3, _fused(name, rounding), ftz, sat)
+    return build(m, name, 3, _fused(name, rounding), ftz, sat, exact_f32)
 
 
 def divide_f32(a: Array, b: Array, rounding: str) -> Array:
@@ -134,10 +166,15 @@ def root_f32(a: Array, rounding: str) -> Array:
 
 
 def _one_by_one(nearest: Compute, exact: Callable[..., Fraction], rounding: str) -> Compute:
-    """Directed rounding of a float64 operation lane by lane: rare in practice, so exactness is all that counts."""
+    """Directed rounding of a float64 operation lane by lane: rare in practice, so exactness is all that counts.
+
+    Of two NaN operands the first is passed on, other than in sums and products.
+    """
 
     def compute(*operands: Array) -> Array:
-        result = nearest(*operands)
+        result = propagate_nan(nearest(*operands), *reversed(operands))
+        if rounding == "rn":
+            return result
         columns = np.broadcast_arrays(result, *operands)
         result = np.array(columns[0])
         finite = np.logical_and.reduce([np.isfinite(x) & (x != 0) for x in columns[1:]]) & ~np.isnan(result)
@@ -167,9 +204,10 @@ def divide(m: Modifiers) -> Semantics:
         if rounding == "approx":
             return build(m, name, 2, divide_approximately, ftz)
         nearest = "rn" if rounding == "full" else rounding
-        return build(m, name, 2, lambda a, b: divide_f32(a, b, nearest), ftz)
-    if rounding == "rn":
-        return build(m, name, 2, np.divide)
+        # Two float32 cannot have a quotient so near a float32 that float64 rounds it there, unless it is equal.
+        return build(
+            m, name, 2, lambda a, b: divide_f32(a, b, nearest), ftz, exact=lambda a, b: a.astype(np.float64) / b
+        )
     return build(m, name, 2, _one_by_one(np.divide, lambda a, b: a / b, rounding))
 
 
@@ -190,8 +228,6 @@ def root(m: Modifiers) -> Semantics:
     ftz, _ = _flags(m, name, saturating=False)
     if name == "f32":
         return build(m, name, 1, lambda a: root_f32(a, "rn" if rounding == "approx" else rounding), ftz)
-    if rounding == "rn":
-        return build(m, name, 1, np.sqrt)
     return build(m, name, 1, _one_by_one(np.sqrt, _root_bounds, rounding))
 
 
@@ -202,13 +238,13 @@ def reciprocal(m: Modifiers) -> Semantics:
     if name == "f32":
         ftz, _ = _flags(m, name, saturating=False)
         nearest = "rn" if rounding == "approx" else rounding
-        return build(m, name, 1, lambda a: divide_f32(ONE_32, a, nearest), ftz)
+        return build(
+            m, name, 1, lambda a: divide_f32(ONE_32, a, nearest), ftz, exact=lambda a: 1.0 / a.astype(np.float64)
+        )
     if rounding == "approx":
         if not m.flag("ftz"):
             raise m.fail("needs .ftz")
         return build(m, name, 1, lambda a: upper_word(lambda x: 1.0 / x, a))
-    if rounding == "rn":
-        return build(m, name, 1, lambda a: ONE_64 / a)
     return build(m, name, 1, _one_by_one(lambda a: ONE_64 / a, lambda a: 1 / a, rounding))
 
 
@@ -223,7 +259,9 @@ def upper_word(function: Compute, a: Array) -> Array:
     kept = (a.view(np.int64) & mask).view(np.float64)
     kept = np.where(np.abs(kept) < tiny, np.copysign(0.0, kept), kept)
     result = (function(kept).view(np.int64) & mask).view(np.float64)
-    return np.where(np.abs(result) < tiny, np.copysign(0.0, result), result)
+    result = np.where(np.abs(result) < tiny, np.copysign(0.0, result), result)
+    result.view(np.uint64)[np.isnan(result)] = NAN_32.astype(np.uint64) << np.uint64(32)
+    return result
 
 
 def minimum_or_maximum(m: Modifiers) -> Semantics:
@@ -237,17 +275,19 @@ def minimum_or_maximum(m: Modifiers) -> Semantics:
     smaller = m.opcode == "min"
 
     def compute(a: Array, b: Array) -> Array:
+        if name == "f64":
+            return propagate_nan(select(a, b, smaller, propagate), a, b)
         if xor_sign:
             magnitude = select(np.abs(a), np.abs(b), smaller, propagate)
             return canonical_nan(np.copysign(magnitude, np.copysign(ONE_32, a) * np.copysign(ONE_32, b)))
-        return select(a, b, smaller, propagate)
+        return canonical_nan(select(a, b, smaller, propagate))
 
     return build(m, name, 2, compute, ftz)
 
 
-def select(a: Array, b: Array, smaller: bool, propagate_nan: bool) -> Array:
-    """The smaller or larger of two floats of any width, by the rules of PTX's min and max."""
-    if propagate_nan:
+def select(a: Array, b: Array, smaller: bool, nan_wins: bool) -> Array:
+    """The smaller or larger of two floats of any width, by the rules of PTX's min and max but for a NaN's payload."""
+    if nan_wins:
         result = np.minimum(a, b) if smaller else np.maximum(a, b)
     else:
         result = np.fmin(a, b) if smaller else np.fmax(a, b)
@@ -258,14 +298,15 @@ def select(a: Array, b: Array, smaller: bool, propagate_nan: bool) -> Array:
     if zeros.any():
         chosen = a_bits | b_bits if smaller else a_bits & b_bits
         result = np.where(zeros, chosen, result.view(bits)).view(a.dtype)
-    return canonical_nan(result) if a.dtype == np.float32 else result
+    return result
 
 
 def sign_operation(m: Modifiers) -> Semantics:
-    """abs, neg: only the sign bit changes, of NaNs too."""
+    """abs, neg: the sign bit, but NaNs are treated as by any other operation and keep theirs."""
     name = m.type()
     ftz, _ = _flags(m, name, saturating=False)
-    return build(m, name, 1, np.abs if m.opcode == "abs" else np.negative, ftz)
+    ufunc = np.abs if m.opcode == "abs" else np.negative
+    return build(m, name, 1, _canonical(ufunc) if name == "f32" else _propagating(ufunc), ftz)
 
 
 def copy_sign(m: Modifiers) -> Semantics:

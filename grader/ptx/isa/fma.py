@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from grader.ptx.isa.modifiers import Array
-from grader.ptx.isa.rounding import canonical_nan, float64_to_float32, step_directed, to_odd, two_sum
+from grader.ptx.isa.rounding import canonical_nan, float64_to_float32, propagate_nan, step_directed, to_odd, two_sum
 
 _TIE = np.int64(np.iinfo(np.int64).min)
 _SMALLEST_NORMAL = np.uint32(0x01000000)
@@ -46,6 +46,11 @@ def fma_f32(a: Array, b: Array, c: Array) -> Array:
 
 def _pick(operand: Array, lanes: Array) -> Array:
     return operand if operand.size == 1 else operand[lanes]
+
+
+def exact_f32(a: Array, b: Array, c: Array) -> Array:
+    """a * b + c of float32 rounded to odd in float64: on the same side of every float32 as the exact value."""
+    return to_odd(*two_sum(a.astype(np.float64) * b, c.astype(np.float64)))
 
 
 def fma_f32_directed(a: Array, b: Array, c: Array, rounding: str) -> Array:
@@ -91,7 +96,7 @@ def fma_f64(a: Array, b: Array, c: Array, rounding: str = "rn") -> Array:
         # IEEE 754, 6.3: an exact zero sum of operands with opposite signs is -0 when rounding down.
         opposite = (np.signbit(a) ^ np.signbit(b)) != np.signbit(c)
         result[(result == 0) & opposite] = -0.0
-    return result
+    return propagate_nan(result, a, c, b)
 
 
 def _in_safe_range(value: Array) -> Array:

@@ -54,13 +54,15 @@ def _lift(m: Modifiers, name: str, arity: int, function: Exact, ftz: bool, sat: 
         if ftz:
             values = [flush_to_zero(x, half) for x in values]
         result = function(*values)
+        # GPUs flush what is subnormal before rounding.
+        if ftz:
+            result = flush_to_zero(result, half)
         if sat:
             result = saturate(result)
         if relu:
             # Adding +0 turns a -0 that the maximum let through into +0.
             result = np.maximum(result, 0.0) + 0.0
-        packed = combined(result, name)
-        return combined(flush_to_zero(elements(packed, name), half), name) if ftz else packed
+        return combined(result, name)
 
     return make(" ".join([name] * arity), name, compute)
 
@@ -106,17 +108,10 @@ def minimum_or_maximum(m: Modifiers) -> Semantics:
 
 
 def sign_operation(m: Modifiers) -> Semantics:
-    """abs, neg: the sign bit of each half; with .ftz subnormals become zero as well."""
+    """abs, neg: the sign bit of each half, NaNs made canonical; with .ftz subnormals become zero as well."""
     name = m.type()
-    if name.startswith("f16") and m.flag("ftz"):
-        return _lift(m, name, 1, np.abs if m.opcode == "abs" else np.negative, True, False, False)
-    m.end()
-    bits = np.dtype("u4" if name.endswith("x2") else "u2")
-    sign = bits.type(0x80008000 if name.endswith("x2") else 0x8000)
-    dtype = DTYPES[name]
-    if m.opcode == "abs":
-        return make(name, name, lambda a: (a.view(bits) & ~sign).view(dtype))
-    return make(name, name, lambda a: (a.view(bits) ^ sign).view(dtype))
+    ftz = name.startswith("f16") and m.flag("ftz")
+    return _lift(m, name, 1, np.abs if m.opcode == "abs" else np.negative, ftz, False, False)
 
 
 def approximate(m: Modifiers) -> Semantics:
@@ -138,17 +133,17 @@ def _comparison(m: Modifiers, name: str) -> Callable[[Array, Array], Array]:
 
 
 def set_predicate(m: Modifiers) -> Semantics:
-    """setp: for pairs p|q are the lower and the upper comparison, else q is the opposite of p, both combined with c."""
+    """setp: for pairs p|q are the lower and the upper comparison, both combined with c."""
     name = m.type()
     pair = name.endswith("x2")
     compare = _comparison(m, name)
     combination = m.one_of(COMBINATIONS, default="")
     combine = COMBINATIONS.get(combination)
-    m.end(results=2)
+    m.end(results=2 if pair else 1)
 
     def compute(a: Array, b: Array, *c: Array) -> Array | tuple[Array, Array]:
         holds = compare(a, b)
-        first, second = (holds[:, 0], holds[:, 1]) if pair else (holds, ~holds)
+        first, second = (holds[:, 0], holds[:, 1]) if pair else (holds, holds)
         if combine:
             first, second = combine(first, c[0]), combine(second, c[0])
         return (first, second) if m.results == 2 else first
@@ -161,7 +156,7 @@ def set_value(m: Modifiers) -> Semantics:
     """set: 1.0 in the half's own type, or all ones in an integer (of 16 bits for each half of a pair)."""
     name = m.type()
     pair = name.endswith("x2")
-    allowed = (name,) if pair and name == "f16x2" else ("u16", "s16", "u32", "s32", "f16", "bf16", name)
+    allowed = (name, "u32", "s32") if pair else ("u16", "s16", "u32", "s32", "f16", "bf16")
     result = m.type(allowed)
     compare = _comparison(m, name)
     combination = m.one_of(COMBINATIONS, default="")

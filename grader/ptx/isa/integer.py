@@ -52,16 +52,6 @@ def multiply_high_s64(a: Array, b: Array) -> Array:
 
 def divide(a: Array, b: Array) -> Array:
     """Quotient rounded toward zero; x / 0 has all bits set and INT_MIN / -1 is INT_MIN, as on NVIDIA GPUs."""
-    return divide_and_remainder(a, b)[0]
-
-
-def remainder(a: Array, b: Array) -> Array:
-    """Remainder with the sign of the dividend; x rem 0 is x for 64 bit, and see `divide_and_remainder`."""
-    return divide_and_remainder(a, b)[1]
-
-
-def divide_and_remainder(a: Array, b: Array) -> tuple[Array, Array]:
-    """Truncated division; the remainder is always a - quotient * b (mod 2**width), also for b == 0."""
     dtype = a.dtype
     if dtype.itemsize < 8:
         # The float64 quotient of two 32-bit integers never rounds up to the next integer (their
@@ -82,7 +72,14 @@ def divide_and_remainder(a: Array, b: Array) -> tuple[Array, Array]:
             quotient = np.where((a < 0) != (divisor < 0), -signed, signed)
         if divisor is not b:
             quotient = np.where(zero, ~dtype.type(0), quotient)
-    return quotient, a - quotient * b
+    return quotient
+
+
+def remainder(a: Array, b: Array) -> Array:
+    """Remainder with the sign of the dividend; x rem 0 has all bits set, as on NVIDIA GPUs."""
+    rest = a - divide(a, b) * b
+    zero = b == 0
+    return np.where(zero, ~a.dtype.type(0), rest) if zero.any() else rest
 
 
 def _saturating_s32(operation: Callable[[Array, Array], Array]) -> Callable[[Array, Array], Array]:

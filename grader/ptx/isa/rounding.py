@@ -27,6 +27,11 @@ ABSOLUTE_32 = np.uint32(0x7FFFFFFF)
 SIGN_32 = np.uint32(0x80000000)
 
 
+NAN_64 = np.uint64(0xFFF8000000000000)
+"""What invalid float64 operations give; NaN operands are passed on, made quiet (see `propagate_nan`)."""
+QUIET_64 = np.uint64(0x0008000000000000)
+
+
 class Format(NamedTuple):
     """A narrow binary format: bits of the significand with its leading 1, least exponent of a normal number."""
 
@@ -43,6 +48,19 @@ def canonical_nan(result: Array) -> Array:
     """Replace NaNs of a fresh float32 array by the GPU's, in place; the maximum is NaN if any element is."""
     if np.maximum.reduce(result) != np.maximum.reduce(result):
         result.view(np.uint32)[np.isnan(result)] = NAN_32
+    return result
+
+
+def propagate_nan(result: Array, *operands: Array) -> Array:
+    """Make NaNs of a fresh float64 array what a GPU returns: the last operand that is NaN, else the default."""
+    if np.maximum.reduce(result) == np.maximum.reduce(result):
+        return result
+    lanes = np.flatnonzero(np.isnan(result))
+    bits = np.full(lanes.size, NAN_64)
+    for operand in operands:
+        chosen = np.broadcast_to(operand, result.shape)[lanes]
+        bits = np.where(np.isnan(chosen), chosen.view(np.uint64) | QUIET_64, bits)
+    result.view(np.uint64)[lanes] = bits
     return result
 
 
