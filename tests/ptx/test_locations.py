@@ -61,6 +61,12 @@ def test_line_zero_does_not_inherit_from_another_function() -> None:
     assert instructions(kernel(".loc 1 0 1\nret;", other))[0].location.line == 0
 
 
+def test_call_sites_of_another_function_do_not_count() -> None:
+    other = f"{FILES}.func f() {{ .loc 1 5 1\n .loc 2 69 9, function_name $x, inlined_at 1 5 1\n ret; }}"
+    body = ".loc 2 30 1, function_name $y, inlined_at 2 69 9\nret;"
+    assert instructions(kernel(body, other))[0].location == SourceLocation("/h/device_functions.hpp", 30)
+
+
 def test_code_that_never_touches_the_students_file_keeps_its_own() -> None:
     assert where("2 69 9") == SourceLocation("/h/device_functions.hpp", 69)
 

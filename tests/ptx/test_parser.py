@@ -299,15 +299,11 @@ def test_inner_variables_get_names_of_their_own() -> None:
 
 
 def test_a_declaration_counts_from_where_it_stands() -> None:
-    body = """
-      .reg .b32 x; .local .b32 v;
-      { mov.u32 x, 1; st.local.u32 [v], 2; .reg .f32 x; .local .f32 v; mov.f32 x, 0f00000000; st.local.f32 [v], x; }
-    """
-    first, outer, second, inner = instructions(kernel(body))
-    assert isinstance(first.operands[0], Register)
-    assert isinstance(second.operands[0], Register)
-    assert (first.operands[0].type, second.operands[0].type) == ("b32", "f32")
-    assert inner.operands[1] == second.operands[0]
+    outer, inner = instructions(kernel(".reg .b32 x; { mov.u32 x, 1; .reg .f32 x; mov.f32 x, 0f00000000; }"))
+    assert isinstance(outer.operands[0], Register)
+    assert isinstance(inner.operands[0], Register)
+    assert (outer.operands[0].type, inner.operands[0].type) == ("b32", "f32")
+    outer, inner = instructions(kernel(".local .b32 v; { st.local.u32 [v], 1; .local .f32 v; st.local.u32 [v], 1; }"))
     assert outer.operands[0] == Address(Symbol("v"))
     assert inner.operands[0] != outer.operands[0]
 
