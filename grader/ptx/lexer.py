@@ -12,14 +12,17 @@ import re
 from grader.ptx.errors import PtxSyntaxError
 
 IDENTIFIER = r"(?:[A-Za-z][\w$]*|[_$%][\w$]+)"
+STRING = r'"(?:[^"\\\n]|\\[^\n])*"'
+_ESCAPE = re.compile(rb"\\(?:([0-7]{1,3})|(.))")
 
-_COMMENT = re.compile(r'"[^"\n]*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_COMMENT = re.compile(rf"{STRING}|//[^\n]*|/\*.*?\*/", re.DOTALL)
 _NOT_NEWLINE = re.compile(r"[^\n]")
 _BLANK = re.compile(r"\s*")
 _TOKEN = re.compile(
     rf"\.[A-Za-z_]\w*|{IDENTIFIER}|_|0[fF][0-9A-Fa-f]{{8}}\b|0[dD][0-9A-Fa-f]{{16}}\b"
     r"|\d+\.\d*(?:[eE][+-]?\d+)?|\d\w*"
-    r'|"[^"\n]*"|<<|>>|<=|>=|==|!=|&&|\|\||[{}()\[\]<>,;:=+\-*/%!~&^|?@]',
+    rf"|{STRING}"
+    r"|<<|>>|<=|>=|==|!=|&&|\|\||[{}()\[\]<>,;:=+\-*/%!~&^|?@]",
     re.ASCII,
 )
 
@@ -44,6 +47,16 @@ def strip_comments(text: str) -> str:
         return found if found[0] == '"' else _NOT_NEWLINE.sub(" ", found)
 
     return _COMMENT.sub(blank, text)
+
+
+def unquote(string: str) -> str:
+    """The text of a string literal.  NVRTC writes what is not ASCII as octal escapes of its UTF-8 bytes."""
+
+    def plain(match: re.Match[bytes]) -> bytes:
+        octal, character = match.groups()
+        return bytes([int(octal, 8) & 0xFF]) if octal is not None else character
+
+    return _ESCAPE.sub(plain, string[1:-1].encode()).decode(errors="replace")
 
 
 class Cursor:

@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from pathlib import PurePosixPath
 
+from grader.ptx.lexer import STRING, unquote
 from grader.ptx.nodes import SourceLocation
 
-_FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"\n]*)"(?:[ \t]*,[ \t]*\d+[ \t]*,[ \t]*\d+)?', re.MULTILINE)
+FILE = re.compile(rf"\.file\s+(\d+)\s+({STRING})(?:[ \t]*,[ \t]*\d+[ \t]*,[ \t]*\d+)?", re.ASCII)
 LOC = re.compile(
     r"\s*\.loc\s+(\d+)\s+(\d+)\s+(\d+)"
     r"(?:\s*,\s*function_name\s+[\w$.]+(?:\s*\+\s*\d+)?\s*,\s*inlined_at\s+(\d+)\s+(\d+)\s+(\d+))?",
@@ -26,7 +27,7 @@ _Point = tuple[int, int, int]
 
 def find_files(text: str) -> dict[int, str]:
     """The `.file` table: path by number."""
-    return {int(number): path for number, path in _FILE.findall(text)}
+    return {int(number): unquote(path) for number, path in FILE.findall(text)}
 
 
 def student_file(files: dict[int, str]) -> int:

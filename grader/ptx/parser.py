@@ -14,13 +14,12 @@ from dataclasses import replace
 from grader.ptx.declarations import read_parameters, read_variables
 from grader.ptx.functions import BodyParser, read_pragma
 from grader.ptx.lexer import Cursor, strip_comments
-from grader.ptx.locations import LOC, LocationTracker, find_files
+from grader.ptx.locations import FILE, LOC, LocationTracker, find_files
 from grader.ptx.nodes import Function, Module, Variable
 
 _LINKAGE = frozenset({".extern", ".visible", ".weak", ".common"})
 _SPACES = frozenset({".global", ".const", ".shared", ".local"})
 _SECTION = re.compile(r"\.section\s+\.?[\w.$]+\s*\{[^{}]*\}")
-_FILE = re.compile(r'\.file\s+\d+\s+"[^"\n]*"(?:[ \t]*,[ \t]*\d+[ \t]*,[ \t]*\d+)?')
 _VERSION = re.compile(r"\.version\s+(\d+\.\d+)")
 
 _BOUNDS = {
@@ -89,7 +88,7 @@ class _ModuleParser:
         at = cursor.skip_blank()
         directive = cursor.peek()
         if directive == ".file":
-            self._skip(_FILE, at)
+            self._skip(FILE, at)
         elif directive == ".section":
             self._skip(_SECTION, at)
         elif directive == ".loc":

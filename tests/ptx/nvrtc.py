@@ -14,12 +14,12 @@ from cuda.bindings import nvrtc
 DATA = Path(__file__).parent / "data"
 
 
-def compile_ptx(source: str, arch: str = "compute_75", options: Sequence[str] = ()) -> str:
-    """PTX of a CUDA source named `main.cu`, with line information; compiled once per process.
+def compile_ptx(source: str, arch: str = "compute_75", options: Sequence[str] = (), name: str = "main.cu") -> str:
+    """PTX of a CUDA source, with line information; compiled once per process.
 
     Raises RuntimeError with the compiler's log where the source does not compile.
     """
-    return _compile(source, arch, tuple(options))
+    return _compile(source, arch, tuple(options), name)
 
 
 def compile_file(name: str, arch: str = "compute_75", options: Sequence[str] = ()) -> str:
@@ -39,8 +39,8 @@ def header_options() -> tuple[str, ...]:
 
 
 @cache
-def _compile(source: str, arch: str, options: tuple[str, ...]) -> str:
-    error, program = nvrtc.nvrtcCreateProgram(source.encode(), b"main.cu", 0, None, None)
+def _compile(source: str, arch: str, options: tuple[str, ...], name: str) -> str:
+    error, program = nvrtc.nvrtcCreateProgram(source.encode(), name.encode(), 0, None, None)
     if error != nvrtc.nvrtcResult.NVRTC_SUCCESS:
         raise RuntimeError(error.name)
     try:

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader.ptx.errors import PtxSyntaxError
-from grader.ptx.lexer import STATEMENT, Cursor, strip_comments
+from grader.ptx.lexer import STATEMENT, Cursor, strip_comments, unquote
 
 
 def test_comments_become_blanks_of_the_same_length_and_keep_lines() -> None:
@@ -23,6 +23,15 @@ def test_stripping_never_moves_what_stays(parts: list[str]) -> None:
     assert all(after in (before, " ") for before, after in zip(text, stripped, strict=True))
     assert stripped.count("\n") == text.count("\n")
     assert strip_comments(stripped) == stripped
+
+
+def test_strings_with_escapes() -> None:
+    text = r'"a\"//b\\" // c'
+    assert strip_comments(text) == r'"a\"//b\\"     '
+    assert Cursor(text).take() == r'"a\"//b\\"'
+    assert unquote(r'"a\"//b\\"') == 'a"//b\\'
+    assert unquote(r'"/\320\273\320\260\320\261 1.cu"') == "/лаб 1.cu"
+    assert unquote(r'"\8\0117\n"') == "8\t7n"
 
 
 def test_cursor_reads_tokens_and_counts_lines() -> None:

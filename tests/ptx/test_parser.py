@@ -26,7 +26,7 @@ from grader.ptx.nodes import (
     Vector,
 )
 from grader.ptx.parser import parse
-from tests.ptx.nvrtc import DATA, compile_file, header_options
+from tests.ptx.nvrtc import DATA, compile_file, compile_ptx, header_options
 from tests.ptx.ptx_text import HEADER, full_opcode, instructions, kernel, module_text, only
 
 SOURCES = sorted(path.name for path in DATA.glob("*.cu"))
@@ -389,6 +389,13 @@ def test_signatures() -> None:
 def test_a_trailing_nul_and_debug_sections_are_no_statements() -> None:
     text = module_text("ret;") + '.file 1 "a // b.cu"\n.section .debug_str {\n$L: .b8 1,2\n}\n\0'
     assert parse(text).files == {1: "a // b.cu"}
+
+
+@pytest.mark.parametrize("name", ["лаб 1.cu", 'a"b.cu', "C:\\x.cu", "// no comment.cu"])
+def test_names_of_files_as_nvrtc_writes_them(name: str) -> None:
+    ptx = compile_ptx('extern "C" __global__ void k(int* a) { a[0] = 1; }', name=name)
+    (path,) = parse(ptx).files.values()
+    assert path.endswith(name)
 
 
 # Errors
