@@ -7,6 +7,7 @@ for they hold names that students chose.
 from __future__ import annotations
 
 import io
+import warnings
 from typing import TYPE_CHECKING, Literal
 
 from grader.report.bank_map import draw_bank_map
@@ -49,7 +50,9 @@ def draw(chart: BarChart | BankMap, image_format: Format) -> bytes:
     """The chart as an image file's bytes."""
     import matplotlib
 
-    with matplotlib.rc_context(_STYLE):  # type: ignore[arg-type]
+    with matplotlib.rc_context(_STYLE), warnings.catch_warnings():  # type: ignore[arg-type]
+        # A name in a script that the font lacks is drawn as boxes; nobody needs to be told on standard error.
+        warnings.simplefilter("ignore")
         figure = draw_bank_map(chart) if isinstance(chart, BankMap) else _draw_bars(chart)
         return _encode(figure, image_format)
 

@@ -6,7 +6,7 @@ from grader.i18n import _
 from grader.report.job import ReportJob
 from grader.report.labels import check_status, check_title, result_status
 from grader.report.numbers import Numbers
-from grader.report.view import FAULT_STATUSES, View, variant_columns
+from grader.report.view import FAULT_STATUSES, View, blocked_points, lost_points, variant_columns
 from grader.result import Check
 
 # A variant is as good as its worst check.
@@ -51,6 +51,6 @@ def _worst_fault(checks: list[Check]) -> str:
     faults = [c for c in checks if c.status in FAULT_STATUSES]
     if not faults:
         return ""
-    worst = max(faults, key=lambda c: (c.status == "fail", c.possible - c.earned - c.pending))
+    worst = max(faults, key=lambda c: (c.status == "fail", lost_points(c) + blocked_points(checks, c)))
     message = worst.message.split("\n", 1)[0]
-    return f"{check_title(worst.check)}: {message if len(message) <= 120 else message[:119] + '…'}"
+    return f"{check_title(worst.check)}: {message if len(message) <= 100 else message[:99] + '…'}"

@@ -103,7 +103,10 @@ def cell(check: Check, numbers: Numbers) -> View:
 
 
 def faults(job: ReportJob, numbers: Numbers) -> list[View]:
-    """What to mend, dearest first; one and the same fault of several variants is one entry naming all of them."""
+    """What to mend, dearest first; one and the same fault of several variants is one entry naming all of them.
+
+    A fault is charged with the points of the checks that could not be made because of it.
+    """
     result = job.result
     columns = {c["name"]: c for c in variant_columns(job)}
     lines = {s.file: s.text.split("\n") for s in result.sources}
@@ -112,7 +115,6 @@ def faults(job: ReportJob, numbers: Numbers) -> list[View]:
         if check.status not in FAULT_STATUSES:
             continue
         variant = result.variants.get(check.variant, Variant())
-        lost = max(0.0, check.possible - check.earned - check.pending)
         key = (check.check, check.status, variant.file, check.line, check.message, check.hint)
         entry = merged.setdefault(
             key,
@@ -130,12 +132,28 @@ def faults(job: ReportJob, numbers: Numbers) -> list[View]:
         )
         if check.variant in columns:
             entry["variants"].append(columns[check.variant])
-        entry["weight"] += lost
+        entry["weight"] += lost_points(check) + blocked_points(result.checks, check)
     # The grader's own failures come last: the student can do nothing about them.
     entries = sorted(merged.values(), key=lambda e: (e["status"]["key"] == "error", -e["weight"]))
     for entry in entries:
         entry["lost"] = numbers.points(entry["weight"]) if entry["weight"] > 0.005 else ""
     return entries
+
+
+def lost_points(check: Check) -> float:
+    """Points that are gone: neither earned nor pending."""
+    return max(0.0, check.possible - check.earned - check.pending)
+
+
+def blocked_points(checks: list[Check], root: Check) -> float:
+    """Points of the same variant's checks that were skipped because `root` failed."""
+    return sum(
+        lost_points(check)
+        for check in checks
+        if check.variant == root.variant
+        and check.skip_reason == "prerequisite"
+        and check.data.get("blocked_by") == root.check
+    )
 
 
 def where(file: str | None, line: int | None) -> str:

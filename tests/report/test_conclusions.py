@@ -50,7 +50,10 @@ def test_wrong_and_inexact_variants_are_told_apart() -> None:
 
 def test_a_measured_time_is_told() -> None:
     result = sample_results.passed()
-    timing = [Timing(size={"n": 1024}, median_us=29.4, speedup=1.05), Timing(size={"n": 2048}, median_us=98.0, speedup=1.9)]
+    timing = [
+        Timing(size={"n": 1024}, median_us=29.4, speedup=1.05),
+        Timing(size={"n": 2048}, median_us=98.0, speedup=1.9),
+    ]
     padded = msgspec.structs.replace(result.variants["padded"], timing=timing)
     said = conclusions(job(msgspec.structs.replace(result, variants={**result.variants, "padded": padded})))
     assert said[-1] == "padded: 98\u00a0µs at the size 2048, a speed-up of 1.9."

@@ -29,7 +29,12 @@ def test_decimals_drop_trailing_zeros_and_follow_the_language(value: float, engl
 
 @pytest.mark.parametrize(
     ("value", "english", "russian"),
-    [(0, "0", "0"), (9999, "9999", "9999"), (63488, "63,488", "63\u202f488"), (1234567, "1,234,567", "1\u202f234\u202f567")],
+    [
+        (0, "0", "0"),
+        (9999, "9999", "9999"),
+        (63488, "63,488", "63\u202f488"),
+        (1234567, "1,234,567", "1\u202f234\u202f567"),
+    ],
 )
 def test_counts_are_grouped_from_five_digits_on(value: int, english: str, russian: str) -> None:
     assert Numbers("en").count(value) == english

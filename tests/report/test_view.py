@@ -90,7 +90,10 @@ def test_times_that_were_not_measured_are_no_rows() -> None:
     result = sample_results.passed()
     timed = msgspec.structs.replace(
         result.variants["padded"],
-        timing=[Timing(size={"n": 64}, median_us=1.25, ci_low_us=1.2, ci_high_us=1.3, speedup=3.7), Timing(size={"n": 9})],
+        timing=[
+            Timing(size={"n": 64}, median_us=1.25, ci_low_us=1.2, ci_high_us=1.3, speedup=3.7),
+            Timing(size={"n": 9}),
+        ],
     )
     result = msgspec.structs.replace(result, variants={**result.variants, "padded": timed})
     (row,) = view.timing_rows(job(result))
@@ -118,3 +121,15 @@ def test_the_way_back_to_the_result_is_complete() -> None:
 
 def test_points_of_no_check_are_no_division_by_zero() -> None:
     assert view.totals([], Numbers("en"))["earned_pct"] == 0.0
+
+
+def test_a_fault_is_charged_with_what_it_kept_from_being_checked() -> None:
+    checks = [
+        check("present", "naive", possible=0.0, message="empty body"),
+        check("correct", "naive", status="skip", skip_reason="prerequisite", data={"blocked_by": "present"}),
+        check("races", "naive", status="skip", skip_reason="prerequisite", data={"blocked_by": "present"}),
+        check("races", "shared", status="skip", skip_reason="prerequisite", data={"blocked_by": "launch"}),
+    ]
+    result = msgspec.structs.replace(sample_results.failed(), checks=checks)
+    (fault,) = view.summary(job(result))["faults"]
+    assert (fault["message"], fault["lost"]) == ("empty body", "20")
