@@ -10,7 +10,7 @@ from grader.i18n import _, ngettext
 from grader.ptx.records import Hazard as RawHazard
 from grader.result import Case, Hazard, Launch, Variant
 from grader.submission.records import Candidate, Missing, VariantBinding
-from grader.wording import difference_text, hazard_text
+from grader.wording import changed_text, difference_text, hazard_text
 
 
 def variant_record(evidence: Evidence) -> Variant:
@@ -70,6 +70,8 @@ def _case(run: Run) -> Case:
         return Case(size=dict(run.sizes), status="error", kind=run.kind, message=run.outcome.reason)
     if difference is None:
         return Case(size=dict(run.sizes), status="fail", kind=run.kind, message=fault_text(run.outcome))
+    if run.changed_inputs:
+        return Case(size=dict(run.sizes), status="fail", kind=run.kind, message=changed_text(run.changed_inputs[0]))
     return Case(
         size=dict(run.sizes),
         status="fail" if difference.mismatches else "pass",

@@ -58,6 +58,11 @@ def difference_text(difference: Difference) -> str:
     return " ".join(part for part in (wrong, first, pattern_text(difference.pattern)) if part)
 
 
+def changed_text(name: str) -> str:
+    """An input that the kernel wrote to."""
+    return _("The kernel writes into its input {name}.").format(name=name)
+
+
 def pattern_text(pattern: str) -> str:
     """The pattern of the wrong elements in words; "" where there is none to tell."""
     return {
@@ -85,6 +90,10 @@ def hazard_text(hazard: Hazard) -> str:
             )
         case "race":
             return _race(hazard, who)
+        case "barrier_divergence" if hazard.detail == "different_barriers" and hazard.other_line:
+            return _("{who} waits at this barrier, while others of its block wait at the one in line {line}.").format(
+                who=who, line=hazard.other_line
+            )
         case "barrier_divergence":
             return _("{who} waits at a barrier that other threads of its block never reach.").format(who=who)
     return _("{who} names lanes in a warp mask that do not take part.").format(who=who)

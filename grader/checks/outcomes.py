@@ -6,7 +6,7 @@ from grader.backends.base import LaunchOutcome
 from grader.checks.base import Verdict, errored, failed, not_measured
 from grader.evidence import Run
 from grader.i18n import _
-from grader.wording import difference_text, sizes_text
+from grader.wording import changed_text, difference_text, sizes_text
 
 
 def verdict_of_runs(runs: list[Run]) -> Verdict | None:
@@ -26,8 +26,8 @@ def verdict_of_runs(runs: list[Run]) -> Verdict | None:
             return fault(run)
         if run.changed_inputs:
             return failed(
-                _("At {sizes}: the kernel writes into its input {name}.").format(
-                    sizes=sizes_text(run.sizes), name=run.changed_inputs[0]
+                _("At {sizes}: {difference}").format(
+                    sizes=sizes_text(run.sizes), difference=changed_text(run.changed_inputs[0])
                 ),
                 _("The input must stay as it is: declare it const, and look at which pointer is written to."),
                 data={"sizes": dict(run.sizes), "changed_inputs": list(run.changed_inputs)},

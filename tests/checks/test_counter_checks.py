@@ -103,7 +103,7 @@ def test_bank_conflicts_of_a_padded_16_by_16_tile_are_two_ways_and_earn_half() -
             ways=2,
             unique_bytes=128 * requests,
             lanes=65536,
-            lane_words=words,
+            lane_words=list(words),
         )
         for line, op, words in ((9, "store", stores), (12, "load", loads))
     ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from grader.compare import Difference
@@ -71,7 +73,7 @@ def test_every_pattern_has_words_and_a_hint(pattern: str, message: str, hint: st
         ({"status": "impossible", "reason": "65536 bytes"}, "launch is impossible: 65536 bytes", "cudaGetLastError"),
     ],
 )
-def test_a_launch_that_stops_is_a_wrong_result(outcome: dict[str, object], words: str, hint: str) -> None:
+def test_a_launch_that_stops_is_a_wrong_result(outcome: dict[str, Any], words: str, hint: str) -> None:
     row = check(evidence(runs=(run("correct", None, **outcome),), counters=None), "correct")
     assert row.status == "fail"
     assert words in row.message
@@ -85,7 +87,7 @@ def test_an_input_that_was_written_to_is_a_fault() -> None:
     changed = replace(run("correct"), changed_inputs=("in",))
     row = check(evidence(runs=(changed,)), "correct")
     assert row.status == "fail"
-    assert "writes into its input in" in row.message
+    assert "The kernel writes into its input in." in row.message
 
 
 def test_ragged_sizes() -> None:
@@ -181,6 +183,11 @@ def test_memory_safety_counts_other_lines() -> None:
             ),
             "that thread (0, 0, 0) of block (0, 1, 0) writes too",
             "different blocks",
+        ),
+        (
+            hazard("barrier_divergence", "different_barriers", 10, other_line=14),
+            "others of its block wait at the one in line 14",
+            "undefined behaviour",
         ),
         (hazard("barrier_divergence", "bypassed", 10), "waits at a barrier that other threads", "undefined behaviour"),
         (hazard("warp_sync", "missing_lanes", 10), "warp mask", "exactly the lanes"),
