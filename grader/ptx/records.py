@@ -103,3 +103,43 @@ class LaunchReport:
     printf: str = ""
     opcode_counts: dict[str, int] = field(default_factory=dict)
     elapsed_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One element stored by one thread; `event` numbers the launch's memory accesses in the order they were made.
+
+    `op` is "store" or "atomic".  `element` is which of the values of a vector store it was (0 for plain ones).
+    """
+
+    array: str
+    space: str
+    offset_bytes: int
+    width_bytes: int
+    line: int
+    op: str
+    block: Index3
+    thread: Index3
+    event: int
+    element: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """One element loaded by one thread, and how it had come there.
+
+    origin: "input" (it was there before the launch), "written" (by `put`, which had `reads` to make it) or "nothing"
+    (nobody had written it by then; `later` is the first who did, None when nobody ever did).
+    """
+
+    array: str
+    space: str
+    offset_bytes: int
+    width_bytes: int
+    line: int
+    block: Index3
+    thread: Index3
+    origin: str
+    put: Write | None = None
+    reads: tuple[Read, ...] = ()
+    later: Write | None = None

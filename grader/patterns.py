@@ -1,0 +1,231 @@
+"""What came out instead: the rule that the wrong values of an output follow.
+
+Pure functions of arrays; they know no lab.  A rule is exact (it holds for every wrong element), or `Found` says for
+how many of them it holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.generic]
+Mask = npt.NDArray[np.bool_]
+Same = Callable[[Array, Array], Mask]
+Detail = int | float | str
+
+ENOUGH = 3
+"""Fewer wrong elements than this follow some rule by chance."""
+MOST = 0.75
+"""A rule that holds for a smaller part of the wrong elements is not worth telling."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A rule and how far it goes: it holds for `holds` of the `of` wrong elements.  `data`: its numbers, by name."""
+
+    id: str
+    holds: int
+    of: int
+    data: Mapping[str, Detail] = field(default_factory=dict)
+
+    @property
+    def exact(self) -> bool:
+        return self.holds == self.of
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """An output as it came and as it should be.
+
+    wrong, unwritten: masks of elements; every unwritten one is wrong.  inputs: what the kernel was given.
+    tile: elements that one block covers along each axis, () when unknown.
+    same: compares two arrays elementwise, within the lab's tolerance.
+    """
+
+    got: Array
+    expected: Array
+    wrong: Mask
+    unwritten: Mask
+    inputs: Mapping[str, Array]
+    tile: tuple[int, ...]
+    same: Same
+
+
+def value_pattern(outcome: Outcome) -> Found | None:
+    """The rule of the wrong values: the first exact one, else the one that most elements follow, else None.
+
+    untouched: nothing was written at all.  unwritten: nobody wrote them.
+    nan, infinite, zero, constant (`value`): they are that.
+    copy: each is the element of `array` that stands at the same place in memory.
+    transposed_tiles, swapped_tiles: each belongs at the place mirrored within its tile; in the tile mirrored at the
+    diagonal.  transposed: at the place mirrored at the main diagonal of the last two axes.
+    reversed (`axis`, -1 for all): at the place counted from the other end.
+    shifted (`axis`, `by`): `by` places further along the axis.
+    output_pitch, input_pitch (`pitch`, `array`): index arithmetic with a wrong row length.
+    rows_alike, columns_alike: all rows (columns) of the output are the same.
+    scaled (`factor`): each is that many times what it should be.  offset (`value`): each is too large by that.
+    """
+    if outcome.unwritten.all():
+        return Found("untouched", outcome.wrong.size, outcome.wrong.size)
+    wrong = int(np.count_nonzero(outcome.wrong))
+    best: Found | None = None
+    for name, data, holds in _rules(outcome):
+        count = int(np.count_nonzero(holds & outcome.wrong))
+        if count == wrong:
+            return Found(name, wrong, wrong, data)
+        if count >= MOST * wrong and (best is None or count > best.holds):
+            best = Found(name, count, wrong, data)
+    return best
+
+
+Rule = tuple[str, dict[str, Detail], Mask]
+
+
+def _rules(outcome: Outcome) -> Iterator[Rule]:
+    yield "unwritten", {}, outcome.unwritten
+    # What nobody wrote follows no rule of values.
+    written = ~outcome.unwritten
+    for name, data, holds in _plain(outcome):
+        yield name, data, holds & written
+    if np.count_nonzero(outcome.wrong & written) < ENOUGH:
+        return
+    for rules in (_copies, _mirrored, _shifted, _pitches, _alike, _arithmetic):
+        for name, data, holds in rules(outcome):
+            yield name, data, holds & written
+
+
+def _plain(outcome: Outcome) -> Iterator[Rule]:
+    got = outcome.got
+    if got.dtype.kind == "f":
+        yield "nan", {}, np.isnan(got.astype(np.float64))
+        yield "infinite", {}, np.isinf(got.astype(np.float64))
+    yield "zero", {}, got == 0
+    values = got[outcome.wrong & ~outcome.unwritten]
+    if len(values) >= ENOUGH and np.all(values == values[0]):
+        yield "constant", {"value": values[0].item()}, got == values[0]
+
+
+def _copies(outcome: Outcome) -> Iterator[Rule]:
+    got = outcome.got
+    for name, array in outcome.inputs.items():
+        if array.size == got.size and array.dtype == got.dtype:
+            yield "copy", {"array": name}, outcome.same(got, array.reshape(got.shape))
+
+
+def _mirrored(outcome: Outcome) -> Iterator[Rule]:
+    got, expected, tile = outcome.got, outcome.expected, outcome.tile
+    if got.ndim == 2 and len(tile) == 2 and tile[0] == tile[1] > 1:
+        side = tile[0]
+        rows, cols = (np.asarray(i) for i in np.indices(got.shape))
+        inner = rows // side * side + cols % side, cols // side * side + rows % side
+        yield "transposed_tiles", {}, _belongs(outcome, *inner)
+        outer = cols // side * side + rows % side, rows // side * side + cols % side
+        yield "swapped_tiles", {}, _belongs(outcome, *outer)
+    if got.ndim >= 2 and got.shape[-1] == got.shape[-2]:
+        yield "transposed", {}, outcome.same(got, np.ascontiguousarray(expected.swapaxes(-1, -2)))
+    yield "reversed", {"axis": -1}, outcome.same(got, np.ascontiguousarray(np.flip(expected)))
+    if got.ndim > 1:
+        for axis in range(got.ndim):
+            yield "reversed", {"axis": axis}, outcome.same(got, np.ascontiguousarray(np.flip(expected, axis)))
+
+
+def _belongs(outcome: Outcome, rows: Array, cols: Array) -> Mask:
+    """Whether the value at each place is the one expected at (rows, cols), False where that lies outside."""
+    expected = outcome.expected
+    inside: Mask = (rows < expected.shape[0]) & (cols < expected.shape[1])
+    taken = expected[np.where(inside, rows, 0), np.where(inside, cols, 0)]
+    return outcome.same(outcome.got, taken) & inside
+
+
+def _shifted(outcome: Outcome) -> Iterator[Rule]:
+    got, expected = outcome.got, outcome.expected
+    for axis in range(got.ndim):
+        distances = {1, 2}
+        if len(outcome.tile) == got.ndim:
+            distances.add(outcome.tile[axis])
+        for distance in sorted(distances):
+            if distance >= got.shape[axis]:
+                continue
+            for by in (distance, -distance):
+                taken = np.roll(expected, -by, axis)
+                inside = np.ones(got.shape, np.bool_)
+                edge = slice(-by, None) if by > 0 else slice(0, -by)
+                inside[(slice(None),) * axis + (edge,)] = False
+                # What would come from outside is no counterexample: it cannot be right either way.
+                yield "shifted", {"axis": axis, "by": by}, _or_outside(outcome.same(got, taken), inside)
+
+
+def _or_outside(same: Mask, inside: Mask) -> Mask:
+    """`same`, and where the rule leaves the array if it holds everywhere within."""
+    return same | ~inside if same[inside].any() else same & inside
+
+
+def _pitches(outcome: Outcome) -> Iterator[Rule]:
+    """Linear indices made with another row length than the array has."""
+    got, expected = outcome.got, outcome.expected
+    if got.ndim != 2:
+        return
+    lengths = {n for array in (got, *outcome.inputs.values()) for n in array.shape[-2:] if n > 1}
+    lengths |= {n + 1 for n in lengths} | {n - 1 for n in lengths if n > 2}
+    rows, cols = got.shape
+    flat = np.arange(got.size)
+    for pitch in sorted(lengths - {cols}):
+        holds = np.zeros(got.size, np.bool_)
+        # Rows that overlap leave the choice which of them a place was written as.
+        for back in range(-(-cols // pitch)):
+            row, col = flat // pitch - back, flat % pitch + back * pitch
+            inside = (row >= 0) & (row < rows) & (col < cols)
+            taken = expected[np.where(inside, row, 0), np.where(inside, col, 0)]
+            holds |= outcome.same(got.reshape(-1), taken) & inside
+        yield "output_pitch", {"pitch": pitch, "right": cols}, holds.reshape(got.shape)
+    row_of, col_of = (np.asarray(i) for i in np.indices(got.shape))
+    for name, array in outcome.inputs.items():
+        if array.ndim != 2 or array.dtype != got.dtype:
+            continue
+        for pitch in sorted(lengths - {array.shape[1]}):
+            for slow, fast in ((row_of, col_of), (col_of, row_of)):
+                index = slow * pitch + fast
+                inside = index < array.size
+                taken = array.reshape(-1)[np.where(inside, index, 0)]
+                data: dict[str, Detail] = {"pitch": pitch, "right": array.shape[1], "array": name}
+                yield "input_pitch", data, outcome.same(got, taken) & inside
+
+
+def _alike(outcome: Outcome) -> Iterator[Rule]:
+    got = outcome.got
+    if got.ndim != 2 or outcome.unwritten.any():
+        return
+    if got.shape[0] > 1:
+        yield "rows_alike", {}, np.broadcast_to((got == got[:1]).all(), got.shape)
+    if got.shape[1] > 1:
+        yield "columns_alike", {}, np.broadcast_to((got == got[:, :1]).all(), got.shape)
+
+
+def _arithmetic(outcome: Outcome) -> Iterator[Rule]:
+    chosen = outcome.wrong & ~outcome.unwritten
+    got, expected = outcome.got.astype(np.float64), outcome.expected.astype(np.float64)
+    usable = chosen & np.isfinite(got) & np.isfinite(expected)
+    if np.count_nonzero(usable) < ENOUGH:
+        return
+    with np.errstate(all="ignore"):
+        ratios = (got / expected)[usable & (expected != 0)]
+        factor = float(np.median(ratios)) if len(ratios) else 0.0
+        # A factor is told from chance by its precision, not by the lab's tolerance.
+        close = np.abs(got - factor * expected) <= 1e-4 * np.abs(got) + 1e-30
+        if factor not in (0.0, 1.0) and np.isfinite(factor):
+            yield "scaled", {"factor": _rounded(factor)}, close & usable
+        difference = float(np.median((got - expected)[usable]))
+        scale = np.maximum(np.abs(got), np.abs(expected))
+        close = np.abs(got - expected - difference) <= 1e-6 * scale + 1e-4 * abs(difference)
+        if difference:
+            yield "offset", {"value": _rounded(difference)}, close & usable
+
+
+def _rounded(number: float) -> float:
+    """To four significant digits, and to a whole number where it is one."""
+    short = float(f"{number:.4g}")
+    return float(round(number)) if abs(number - round(number)) < 1e-4 * abs(number) and round(number) else short

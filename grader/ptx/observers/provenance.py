@@ -1,0 +1,275 @@
+"""Tells where an element of an array came from: who wrote it last, and what that thread had read to make it.
+
+It keeps every access of the launch, so it is for small launches: attach it to one that is known to go wrong.
+A launch without it pays nothing.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+
+from grader.ptx.access import Access
+from grader.ptx.feeding import Feeders, feeders
+from grader.ptx.machine import Chunk
+from grader.ptx.memory import MemoryArray
+from grader.ptx.nodes import Function, Instruction, Module, Vector
+from grader.ptx.records import LaunchReport, Read, Write
+from grader.ptx.values import Lanes
+
+KEPT_LANES = 6_000_000
+"""Accesses (of single threads) that are kept; a launch with more leaves no history."""
+MAX_DEPTH = 8
+"""Links of a chain of shared memory that are followed."""
+MAX_READS = 4096
+"""Reads that are followed for one element."""
+
+
+class Provenance:
+    """The history of a launch's memory.  Attach it, then ask `writes` and `reads`.
+
+    >>> import numpy as np
+    >>> from grader.ptx import Device, launch, parse
+    >>> text = '''.version 8.0
+    ... .target sm_75
+    ... .address_size 64
+    ... .visible .entry copy(.param .u64 p, .param .u64 q) {
+    ...     .reg .b64 %a<5>; .reg .b32 %r<2>; .reg .f32 %f<2>;
+    ...     ld.param.u64 %a0, [p];
+    ...     ld.param.u64 %a1, [q];
+    ...     mov.u32 %r0, %tid.x;
+    ...     mul.wide.u32 %a2, %r0, 4;
+    ...     add.s64 %a3, %a0, %a2;
+    ...     add.s64 %a4, %a1, %a2;
+    ...     ld.global.f32 %f0, [%a3];
+    ...     st.global.f32 [%a4+4], %f0;
+    ...     ret;
+    ... }'''
+    >>> module, device = parse(text), Device()
+    >>> source, target = device.buffer("source", np.arange(8, dtype=np.float32)), device.buffer("target", 32)
+    >>> history = Provenance(module)
+    >>> report = launch(module, "copy", (1,), (7,), [source, target], observers=[history])
+    >>> last = history.writes("target", 20, 4)[-1]
+    >>> last.thread, [(read.array, read.offset_bytes) for read in history.reads(last)]
+    ((4, 0, 0), [('source', 16)])
+    >>> history.writes("target", 0, 4)
+    []
+    """
+
+    def __init__(self, module: Module) -> None:
+        self.complete = True
+        """False when the launch made more accesses than are kept; there is no history then."""
+        self._functions: dict[Instruction, Function] = {
+            item: function
+            for function in module.functions.values()
+            for item in function.body
+            if isinstance(item, Instruction) and item.opcode in ("st", "red", "atom")
+        }
+        self._events: list[Access] = []
+        self._kept = 0
+        self._stores: dict[int, list[int]] = defaultdict(list)
+        self._by_instruction: dict[Instruction, list[int]] = defaultdict(list)
+        self._indices: dict[int, StoreIndex] = {}
+        self._feeders: dict[tuple[Instruction, int], Feeders] = {}
+        self._left = MAX_READS
+
+    def attach(self, chunk: Chunk) -> None:
+        """Watch a chunk."""
+        chunk.observers.append(self._access)
+
+    def finish(self, report: LaunchReport) -> None:
+        """Nothing to add to the report."""
+
+    def writes(self, array: str, offset_bytes: int, width_bytes: int) -> list[Write]:
+        """Every write to those bytes of a global array, in order; the last is the one whose value stayed."""
+        found: list[Write] = []
+        for key, numbers in self._stores.items():
+            memory = self._events[numbers[0]].place.array
+            if memory.name == array and memory.space == "global":
+                hits = self._index(key).find(0, offset_bytes, width_bytes)
+                found += [self._write(*hit, offset_bytes) for hit in hits]
+        return sorted(found, key=lambda write: write.event)
+
+    def reads(self, write: Write) -> list[Read]:
+        """What the thread had read to make the value it wrote, in the order of reading.
+
+        Only loads that the value is made from count, since the thread's last write by the same instruction; a load
+        that the thread made only once counts wherever it was.  Where the value passes through local memory or calls,
+        all loads since then count.
+        """
+        self._left = MAX_READS
+        return self._reads(write, 0)
+
+    # -- recording ---------------------------------------------------------------------
+
+    def _access(self, event: Access) -> None:
+        if not self.complete:
+            return
+        self._kept += event.place.lanes.n
+        if self._kept > KEPT_LANES:
+            self.complete = False
+            self._events, self._stores, self._by_instruction = [], defaultdict(list), defaultdict(list)
+            return
+        number = len(self._events)
+        self._events.append(event)
+        self._by_instruction[event.instruction].append(number)
+        if event.op != "load":
+            self._stores[id(event.place.array)].append(number)
+
+    # -- questions ---------------------------------------------------------------------
+
+    def _index(self, key: int) -> StoreIndex:
+        found = self._indices.get(key)
+        if found is None:
+            found = self._indices[key] = StoreIndex([(n, self._events[n]) for n in self._stores[key]])
+        return found
+
+    def _write(self, number: int, position: int, offset: int) -> Write:
+        """The write of the lane at `position` of an event, of the element that holds the byte at `offset`."""
+        event = self._events[number]
+        each = event.width // _elements(event.instruction)
+        start = int(event.place.offsets()[position])
+        element = max(0, (offset - start) // each)
+        block, thread = event.chunk.coordinates(int(event.place.lanes.ids[position]))
+        array, line = event.place.array, event.instruction.location.line
+        return Write(
+            array.name, array.space, start + element * each, each, line, event.op, block, thread, number, element
+        )
+
+    def _reads(self, write: Write, depth: int) -> list[Read]:
+        event = self._events[write.event]
+        chunk = event.chunk
+        lane = _lane(event, write)
+        key = (event.instruction, write.element)
+        feeding = self._feeders.get(key)
+        if feeding is None:
+            feeding = self._feeders[key] = feeders(self._functions[event.instruction], *key)
+        start = self._previous(event, write.event, lane)
+        lanes = [lane]
+        if feeding.exchanged:
+            warp = lane // 32 * 32
+            lanes = [i for i in range(warp, warp + 32) if i % chunk.layout.padded < chunk.layout.threads]
+        loads: list[tuple[int, int, int]] = []
+        for instruction, numbers in self._by_instruction.items():
+            elements = feeding.by_load.get(instruction)
+            if self._events[numbers[0]].op == "store" or (elements is None and feeding.complete):
+                continue
+            wanted = sorted(elements) if elements is not None and feeding.complete else range(_elements(instruction))
+            for reader in lanes:
+                made = [n for n in numbers if n < write.event and self._takes_part(n, chunk, reader)]
+                inside = [n for n in made if n > start]
+                if not inside and len(made) == 1:
+                    inside = made
+                loads += [(number, reader, element) for number in inside for element in wanted]
+        reads = []
+        for number, reader, element in sorted(loads):
+            if self._left <= 0:
+                break
+            self._left -= 1
+            reads.append(self._read(number, reader, element, depth))
+        if write.op == "atomic":
+            # It read what stood there; how that came about is the matter of earlier writes.
+            reads.append(self._read(write.event, lane, 0, MAX_DEPTH))
+        return reads
+
+    def _previous(self, event: Access, number: int, lane: int) -> int:
+        """The event before `number` in which the same thread stored by the same instruction, -1 when there is none."""
+        for other in reversed(self._by_instruction[event.instruction]):
+            if other < number and self._takes_part(other, event.chunk, lane):
+                return other
+        return -1
+
+    def _takes_part(self, number: int, chunk: Chunk, lane: int) -> bool:
+        event = self._events[number]
+        return event.chunk is chunk and _position(event.place.lanes, lane) is not None
+
+    def _read(self, number: int, lane: int, element: int, depth: int) -> Read:
+        event = self._events[number]
+        array = event.place.array
+        each = event.width // _elements(event.instruction)
+        position = _position(event.place.lanes, lane)
+        assert position is not None
+        offset = int(event.place.offsets()[position]) + element * each
+        put, later = self._put(event, number, lane, offset, each)
+        origin = "written" if put else "input" if _was_initialised(array, offset, later) else "nothing"
+        block, thread = event.chunk.coordinates(lane)
+        reads: list[Read] = []
+        if put is not None and depth < MAX_DEPTH:
+            reads = self._reads(put, depth + 1)
+        line = event.instruction.location.line
+        later = later if origin == "nothing" else None
+        return Read(array.name, array.space, offset, each, line, block, thread, origin, put, tuple(reads), later)
+
+    def _put(self, event: Access, number: int, lane: int, offset: int, width: int) -> tuple[Write | None, Write | None]:
+        """The last write before a load to the bytes it reads, and the first one after it."""
+        array = event.place.array
+        if id(array) not in self._stores:
+            return None, None
+        row = lane // event.chunk.layout.padded if array.rows == "block" else 0
+        hits = self._index(id(array)).find(row, offset, width)
+        before = [hit for hit in hits if hit[0] < number]
+        after = [hit for hit in hits if hit[0] > number]
+        put = self._write(*before[-1], offset) if before else None
+        return put, self._write(*after[0], offset) if after else None
+
+
+class StoreIndex:
+    """Finds the writes to some bytes of one array among many."""
+
+    def __init__(self, stores: list[tuple[int, Access]]) -> None:
+        self._unit = min(event.width // _elements(event.instruction) for _, event in stores)
+        self._row_units = 1 << 48
+        keys, events, positions = [], [], []
+        for number, event in stores:
+            lanes = event.place.lanes
+            units = event.place.offsets() // self._unit
+            if event.place.array.rows == "block":
+                units = units + lanes.blocks * self._row_units
+            each = event.width // self._unit
+            keys.append((units[:, None] + np.arange(each)).ravel())
+            events.append(np.full(lanes.n * each, number))
+            positions.append(np.repeat(np.arange(lanes.n), each))
+        unsorted = np.concatenate(keys)
+        order = np.argsort(unsorted, kind="stable")
+        self._keys = unsorted[order]
+        self._events = np.concatenate(events)[order]
+        self._positions = np.concatenate(positions)[order]
+
+    def find(self, row: int, offset_bytes: int, width_bytes: int) -> list[tuple[int, int]]:
+        """(event, position of the lane) of the writes to some bytes of a row, in order."""
+        first = row * self._row_units + offset_bytes // self._unit
+        last = row * self._row_units + (offset_bytes + width_bytes - 1) // self._unit
+        low, high = np.searchsorted(self._keys, [first, last + 1])
+        pairs = zip(self._events[low:high].tolist(), self._positions[low:high].tolist(), strict=True)
+        return sorted(set(pairs))
+
+
+def _elements(instruction: Instruction) -> int:
+    """How many values a load or store moves for each thread."""
+    for operand in instruction.operands:
+        if isinstance(operand, Vector):
+            return len(operand.elements)
+    return 1
+
+
+def _lane(event: Access, write: Write) -> int:
+    chunk = event.chunk
+    (x, y, z), (across, down, _) = write.block, chunk.grid
+    number = x + across * (y + down * z) - chunk.first_block
+    (x, y, z), (across, down, _) = write.thread, chunk.layout.block
+    return number * chunk.layout.padded + x + across * (y + down * z)
+
+
+def _position(lanes: Lanes, lane: int) -> int | None:
+    """Where a lane stands in a set, None when it does not."""
+    position = int(np.searchsorted(lanes.ids, lane))
+    return position if position < lanes.n and lanes.ids[position] == lane else None
+
+
+def _was_initialised(array: MemoryArray, offset: int, later: Write | None) -> bool:
+    """Whether a byte held something before the launch, given that nobody wrote it before it was read.
+
+    The flags are those of the end of the launch: one that is set although nobody wrote later was set by the host.
+    """
+    return array.valid is None or (array.rows == "" and later is None and bool(array.valid[array.storage + offset]))
