@@ -201,6 +201,101 @@ class Variant(Record, frozen=True):
     timing: list[Timing] = []
 
 
+class Element(Record, frozen=True):
+    """An element of an array; index: slowest axis first."""
+
+    array: str
+    index: list[int]
+
+
+class ElementRange(Record, frozen=True):
+    """Elements of an array: for each axis, slowest first, the first and the last index."""
+
+    array: str
+    ranges: list[tuple[int, int]]
+
+
+class ElementWriter(Record, frozen=True):
+    """A thread that wrote an element, and the source line at which it did."""
+
+    block: tuple[int, int, int]
+    thread: tuple[int, int, int]
+    line: int
+    op: Literal["store", "atomic"] = "store"
+
+
+class ElementRead(Record, frozen=True):
+    """An element that a thread read, and how it had come there.
+
+    origin: "input" (it was there before the launch), "written" (by `put_by`, who had made it from `put_from`), or
+    "nothing" (nobody had written it by then; `put_by` is who wrote it later, null when nobody ever did).
+    """
+
+    array: str
+    space: Literal["shared", "global"]
+    index: list[int]
+    line: int
+    block: tuple[int, int, int]
+    thread: tuple[int, int, int]
+    origin: Literal["input", "written", "nothing"]
+    put_by: ElementWriter | None = None
+    put_from: list[Element] = []
+
+
+class WrongPattern(Record, frozen=True):
+    """A rule that the wrong elements follow: it holds for `holds` of `of` of them; `data` are its numbers.
+
+    docs/result.md lists the ids.
+    """
+
+    id: str
+    holds: int
+    of: int
+    data: dict[str, int | float | str] = {}
+
+
+class Diagnosis(Record, frozen=True):
+    """Why an output is wrong, told of its first wrong element at the smallest size that goes wrong.
+
+    shape, tile: of the output, slowest axis first (tile: elements that a block covers; [] when unknown).
+    total, wrong, unwritten: counts of elements; unwritten ones still hold what was there before the launch.
+    first: index of the first wrong element; expected, got: its values, null where they are no finite number.
+    expected_at, got_at: where these values stand in an input, null when nowhere or in several places.
+    writer: who wrote it last, null when nobody did or it is not known (`traced` tells which).  writers: how many
+    threads wrote it.  overwritten: who had written the right value there before, else null.
+    reads: what the writer had read to make it (at most 64).  read: the input elements that it came to be made from,
+    missing and surplus: those that it should have been made from as well, or should not have been.
+    values: the rule of the wrong values.  region: where they lie.
+    sentences: all of this in words.  picture: states of all elements in order of memory, as (state, how many): 0
+    right, 1 wrong, 2 wrong because nobody wrote it; [] for large outputs.
+    """
+
+    size: dict[str, int]
+    output: str
+    shape: list[int]
+    total: int
+    wrong: int
+    unwritten: int
+    first: list[int]
+    expected: float | int | None
+    got: float | int | None
+    tile: list[int] = []
+    expected_at: Element | None = None
+    got_at: Element | None = None
+    traced: bool = False
+    writer: ElementWriter | None = None
+    writers: int = 0
+    overwritten: ElementWriter | None = None
+    reads: list[ElementRead] = []
+    read: list[ElementRange] = []
+    missing: list[ElementRange] = []
+    surplus: list[ElementRange] = []
+    values: WrongPattern | None = None
+    region: WrongPattern | None = None
+    sentences: list[str] = []
+    picture: list[tuple[int, int]] = []
+
+
 class Check(Record, frozen=True):
     """One check's verdict.
 
@@ -208,6 +303,7 @@ class Check(Record, frozen=True):
     line: where, in `file` of the variant; null when it concerns no line.
     skip_reason: why a check was skipped ("" unless status is "skip").
     data: the numbers the message is made of, by name.
+    diagnosis: why the output is wrong, null unless that is what the check found.
     """
 
     id: str
@@ -222,6 +318,7 @@ class Check(Record, frozen=True):
     line: int | None = None
     skip_reason: SkipReason = ""
     data: dict[str, Any] = {}
+    diagnosis: Diagnosis | None = None
 
 
 class Result(Record, frozen=True):
