@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from grader.ptx.records import Counters, Hazard
+from grader.ptx.records import Counters, Hazard, Read, Write
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,10 @@ class ScalarArgument:
 
 @dataclass(frozen=True, slots=True)
 class LaunchRequest:
-    """One launch: `entry` is the symbol in the module, `shared_bytes` the dynamic shared memory."""
+    """One launch: `entry` is the symbol in the module, `shared_bytes` the dynamic shared memory.
+
+    trace: keep the history of its memory, where the backend can (small launches only).
+    """
 
     entry: str
     grid: tuple[int, int, int]
@@ -41,6 +44,21 @@ class LaunchRequest:
     shared_bytes: int
     arguments: Sequence[BufferArgument | ScalarArgument]
     observe: bool = False
+    trace: bool = False
+
+
+class Trace(Protocol):
+    """The history of a launch's memory; `complete` is False when the launch was too large to keep it."""
+
+    complete: bool
+
+    def writes(self, array: str, offset_bytes: int, width_bytes: int) -> list[Write]:
+        """Every write to those bytes of a buffer, in order."""
+        ...
+
+    def reads(self, write: Write) -> list[Read]:
+        """What the thread had read to make the value it wrote, in the order of reading."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +68,7 @@ class LaunchOutcome:
     status: "ok"; "fault" (the student's: trap, deadlock, time limit; see `reason` and `line`); "unsupported"
     (the emulator lacks an instruction: ours); "impossible" (the launch configuration is not allowed).
     outputs: every buffer that is an output or was changed, by name.
+    trace: the history of its memory, where that was asked for.
     """
 
     status: str
@@ -62,6 +81,7 @@ class LaunchOutcome:
     elapsed_us: float | None = None
     thread_instructions: int | None = None
     printf: str = ""
+    trace: Trace | None = None
 
 
 class Backend(Protocol):

@@ -11,6 +11,7 @@ from grader.i18n import _
 from grader.ptx import Buffer, Device, DeviceTrap, Limits, launch, parse
 from grader.ptx.errors import LaunchError, LimitExceeded, PtxError, PtxSyntaxError, UnsupportedInstruction
 from grader.ptx.nodes import Module
+from grader.ptx.observers.provenance import Provenance
 
 ARCHITECTURE = "compute_75"
 """What sources are compiled for: the oldest target that NVRTC still has."""
@@ -21,6 +22,9 @@ same on every machine, so that a slow one blames nobody."""
 
 SECONDS_PER_LAUNCH = 8.0
 """For launches that use up time without instructions."""
+
+INSTRUCTIONS_PER_TRACE = 5_000_000
+"""Traced launches are small, and there are several."""
 
 
 class EmulatorBackend:
@@ -52,6 +56,8 @@ class EmulatorBackend:
                 arguments.append(buffers[argument.name])
             else:
                 arguments.append(np.dtype(argument.dtype).type(argument.value))
+        history = Provenance(self._module) if request.trace else None
+        instructions = INSTRUCTIONS_PER_TRACE if history else INSTRUCTIONS_PER_LAUNCH
         try:
             report = launch(
                 self._module,
@@ -62,7 +68,8 @@ class EmulatorBackend:
                 device=device,
                 shared_bytes=request.shared_bytes,
                 observe=request.observe,
-                limits=Limits(instructions=INSTRUCTIONS_PER_LAUNCH, seconds=SECONDS_PER_LAUNCH),
+                observers=[history] if history else [],
+                limits=Limits(instructions=instructions, seconds=SECONDS_PER_LAUNCH),
             )
         except UnsupportedInstruction as error:
             return LaunchOutcome("unsupported", reason=str(error), line=error.line)
@@ -92,6 +99,7 @@ class EmulatorBackend:
             remarks=tuple(report.remarks),
             thread_instructions=report.thread_instructions,
             printf=report.printf,
+            trace=history,
         )
 
 

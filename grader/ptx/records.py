@@ -79,7 +79,7 @@ class Counters:
     total_blocks: int = 0
 
     def total(self, field_name: str, space: str, op: str | None = None) -> int:
-        """Sum of a field over lines of a space ("shared", "global"), optionally of one op ("load", "store", "atomic")."""
+        """Sum of a field over the lines of a space ("shared", "global"), or of one op there ("load", "store", "atomic")."""
         return sum(getattr(c, field_name) for c in self.by_line if c.space == space and op in (None, c.op))
 
 
@@ -110,6 +110,7 @@ class Write:
     """One element stored by one thread; `event` numbers the launch's memory accesses in the order they were made.
 
     `op` is "store" or "atomic".  `element` is which of the values of a vector store it was (0 for plain ones).
+    `bits` is the value stored, as an unsigned integer of its width; None for atomics.
     """
 
     array: str
@@ -122,6 +123,7 @@ class Write:
     thread: Index3
     event: int
     element: int = 0
+    bits: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from grader.ptx.machine import Chunk
 from grader.ptx.memory import MemoryArray
 from grader.ptx.nodes import Function, Instruction, Module, Vector
 from grader.ptx.records import LaunchReport, Read, Write
-from grader.ptx.values import Lanes
+from grader.ptx.values import UNSIGNED, Lanes, as_array
 
 KEPT_LANES = 6_000_000
 """Accesses (of single threads) that are kept; a launch with more leaves no history."""
@@ -133,8 +133,12 @@ class Provenance:
         element = max(0, (offset - start) // each)
         block, thread = event.chunk.coordinates(int(event.place.lanes.ids[position]))
         array, line = event.place.array, event.instruction.location.line
+        bits = None
+        if event.stored is not None:
+            values = as_array(event.stored[element], UNSIGNED[each])
+            bits = int(values[position if len(values) > 1 else 0])
         return Write(
-            array.name, array.space, start + element * each, each, line, event.op, block, thread, number, element
+            array.name, array.space, start + element * each, each, line, event.op, block, thread, number, element, bits
         )
 
     def _reads(self, write: Write, depth: int) -> list[Read]:
