@@ -90,7 +90,9 @@ def _internal(error: Exception, folder: Path) -> InternalError:
 
 
 def _complain(message: str, code: int) -> int:
-    print("grade: " + " ".join(message.split()), file=sys.stderr)
+    from grader.report.visible import visible
+
+    print("grade: " + visible(" ".join(message.split())), file=sys.stderr)
     return code
 
 

@@ -18,6 +18,7 @@ from grader.report.group import failed_row, group_row, student_line
 from grader.report.job import ReportJob, make_job
 from grader.report.renderer import Renderer
 from grader.report.view import View, summary, variant_columns
+from grader.report.visible import visible
 from grader.report.worker import Reply
 from grader.result import Result, encode, exit_code
 from grader.submission.folder import find_students
@@ -163,8 +164,9 @@ class _Group:
         reason, code = _reason(self._order, outcome)
         self.code = max(self.code, code)
         name = Path(task.path).name
+        reason = reason.removeprefix(f"{task.path}: ")
         self.rows[task.path] = failed_row(name, reason)
-        return f"! {name}: {reason}"
+        return visible(f"! {name}: {reason}")
 
     def _graded(self, task: GradeTask, result: Result) -> str:
         job = _write_result(self._order, self._lab, result)

@@ -7,6 +7,7 @@ from grader.report.job import ReportJob
 from grader.report.labels import check_status, check_title, result_status
 from grader.report.numbers import Numbers
 from grader.report.view import FAULT_STATUSES, View, blocked_points, lost_points, variant_columns
+from grader.report.visible import visible
 from grader.result import Check
 
 # A variant is as good as its worst check.
@@ -39,7 +40,7 @@ def group_row(job: ReportJob) -> View:
 def student_line(job: ReportJob) -> str:
     """A submission in one line, for the running account of a long grading."""
     row = group_row(job)
-    return f"{result_status(job.result.status).symbol} {row['student']}: {row['mark']}"
+    return visible(f"{result_status(job.result.status).symbol} {row['student']}: {row['mark']}")
 
 
 def failed_row(student: str, reason: str) -> View:

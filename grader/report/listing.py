@@ -9,6 +9,7 @@ from grader.report.job import ReportJob
 from grader.report.labels import check_status, check_title
 from grader.report.numbers import Numbers
 from grader.report.view import FAULT_STATUSES, View, variant_columns
+from grader.report.visible import visible
 from grader.result import LineCounters, Result, Source, Variant
 
 KINDS = ("kernel", "fault", "hazard", "counter")
@@ -154,7 +155,10 @@ def counter_note(counter: LineCounters, numbers: Numbers) -> tuple[str, bool]:
 
 
 def highlight(text: str) -> list[list[Token]]:
-    """Lines of tokens whose texts joined are `text` without its line ends; very long lines are cut."""
+    """Lines of tokens whose texts joined are `text` without its line ends; very long lines are cut.
+
+    Characters that act on the page or on the reader (`visible`) are replaced.
+    """
     from pygments import lex
     from pygments.lexers import get_lexer_by_name
     from pygments.token import Comment, Keyword, Name, Number, String, is_token_subtype
@@ -169,7 +173,7 @@ def highlight(text: str) -> list[list[Token]]:
         (Number, "n"),
     )
     lines: list[list[Token]] = [[]]
-    for kind, value in lex(text, get_lexer_by_name("cuda", stripnl=False, ensurenl=False)):
+    for kind, value in lex(visible(text), get_lexer_by_name("cuda", stripnl=False, ensurenl=False)):
         css = next((name for token, name in classes if is_token_subtype(kind, token)), "")
         for index, part in enumerate(value.split("\n")):
             if index:

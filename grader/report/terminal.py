@@ -8,6 +8,7 @@ from typing import IO, TYPE_CHECKING
 
 from grader.i18n import _
 from grader.report.view import View
+from grader.report.visible import visible_all
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,6 +35,7 @@ def show_result(out: Console, view: View) -> None:
     """One submission: its table of checks, its mark, and what to mend."""
     from rich.text import Text
 
+    view = visible_all(view)
     student, lab = view["student"], view["lab"]
     heading = Text.assemble((student["name"], "bold"))
     for part in (student["group"], lab["title"]):
@@ -142,7 +144,7 @@ def show_group(out: Console, rows: Sequence[View], variants: Sequence[View]) -> 
     for variant in variants:
         table.add_column(Text(variant["name"]), overflow="fold")
     table.add_column(_("Worst fault"), ratio=1, overflow="fold")
-    for row in rows:
+    for row in visible_all(rows):
         cells = [
             Text(f"{cell['symbol']} {cell['text']}", style=STYLES.get(cell["key"], "dim")) for cell in row["cells"]
         ]

@@ -11,6 +11,7 @@ from grader.i18n import _
 from grader.report.job import ReportJob
 from grader.report.labels import check_status, check_title, result_status, variant_colour
 from grader.report.numbers import Numbers
+from grader.report.visible import visible
 from grader.result import Case, Check, Launch, Result, Variant
 
 View = dict[str, Any]
@@ -30,8 +31,8 @@ def summary(job: ReportJob) -> View:
     return {
         "student": {
             "id": result.student.id,
-            "name": result.student.name or result.student.id,
-            "group": result.student.group,
+            "name": visible(result.student.name or result.student.id),
+            "group": visible(result.student.group),
         },
         "lab": {"id": result.lab, "title": job.lab_title},
         "status": result_status(result.status)._asdict(),
@@ -168,7 +169,7 @@ def code_at(lines: dict[str, list[str]], file: str | None, line: int | None) -> 
     rows = lines.get(file or "", [])
     if line is None or not 1 <= line <= len(rows):
         return ""
-    text = rows[line - 1].strip()
+    text = visible(rows[line - 1].strip())
     return text if len(text) <= 160 else text[:159] + "…"
 
 

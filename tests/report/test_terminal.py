@@ -1,0 +1,85 @@
+"""Results on a terminal and in a pipe."""
+
+from __future__ import annotations
+
+import io
+
+import msgspec
+import pytest
+
+from grader import i18n
+from grader.report import terminal
+from grader.report.group import failed_row, group_row, student_line
+from grader.report.view import summary, variant_columns
+from tests import sample_results
+from tests.report.jobs import job, named
+
+
+def shown(for_job: object, language: str = "en") -> str:
+    file = io.StringIO()
+    i18n.use(language)
+    try:
+        terminal.show_result(terminal.console(file), summary(for_job))  # type: ignore[arg-type]
+    finally:
+        i18n.use("en")
+    return file.getvalue()
+
+
+def test_what_to_fix_names_the_line_and_the_remedy() -> None:
+    text = shown(job(sample_results.failed()))
+    start = text.index("What to fix")
+    assert text[start:].splitlines()[1:4] == [
+        "1. ✗ bank conflicts · padded  −20",
+        "   transpose.cu:12  if (x < rows && y < cols) out[y * rows + x] = t[threadIdx.x][threadIdx.y];",
+        "   32-way bank conflicts",
+    ]
+    assert "   → Declare the tile as t[T][T + 1]." in text
+
+
+def test_nothing_to_fix_is_no_heading() -> None:
+    text = shown(job())
+    assert "What to fix" not in text
+    assert "✓ passed: 80 of 100 points, 20 pending" in text
+    assert "… 20 points pending: not measured: this machine has no NVIDIA GPU" in text
+
+
+@pytest.mark.parametrize("language", ["en", "ru"])
+def test_a_pipe_gets_plain_text_of_bounded_width(language: str) -> None:
+    text = shown(job(sample_results.failed(), language=language), language)
+    assert "\x1b" not in text
+    assert max(map(len, text.splitlines())) <= terminal.PIPE_WIDTH
+
+
+def test_cyrillic_columns_are_aligned() -> None:
+    rows = [line for line in shown(job(language="ru"), "ru").splitlines() if "пройдено  " in line]
+    assert len(rows) == 2
+    assert rows[0].rindex("✓") == rows[1].rindex("✓")
+
+
+@pytest.mark.parametrize("name", ["[bold]x[/bold]", ":smile:", "\x1b[31mred", "A" * 300, "<script>"])
+def test_hostile_names_are_shown_as_they_are(name: str) -> None:
+    text = shown(named(name))
+    assert "\x1b" not in text
+    assert "".join(name.replace("\x1b", "␛").split()) in "".join(text.replace("\n", "").split())
+
+
+def test_a_group_is_a_row_per_student() -> None:
+    result = sample_results.failed()
+    rows = [group_row(job()), group_row(job(result)), failed_row("nobody", "no .cu file")]
+    file = io.StringIO()
+    terminal.show_group(terminal.console(file), rows, variant_columns(job()))
+    lines = {line.split()[0]: line for line in file.getvalue().splitlines() if line.strip()}
+    assert lines["ivanov"].split() == ["ivanov", "80", "of", "100", "✓", "20", "✓", "20", "✓", "40"]
+    assert lines["petrova"].split()[:10] == ["petrova", "25", "of", "80", "✗", "0", "✗", "20", "✗", "5"]
+    assert "bank conflicts: 32-way bank conflicts" in lines["petrova"]
+    assert lines["nobody"].split() == ["nobody", "–", "no", ".cu", "file"]
+
+
+def test_the_running_account_is_one_line_each() -> None:
+    assert student_line(job(sample_results.failed())) == "✗ petrova: 25 of 80"
+
+
+def test_a_worst_fault_is_cut_to_one_readable_length() -> None:
+    checks = [msgspec.structs.replace(c, message="long\nand longer" * 90) for c in sample_results.failed().checks]
+    row = group_row(job(msgspec.structs.replace(sample_results.failed(), checks=checks)))
+    assert row["fault"] == "bank conflicts: long"

@@ -1,0 +1,62 @@
+"""What the machine can do, as found on the machine that runs the tests."""
+
+from __future__ import annotations
+
+import platform
+import sys
+
+import pytest
+
+from grader import doctor
+
+
+def findings() -> dict[str, doctor.Finding]:
+    return {finding.name: finding for finding in doctor.examine()}
+
+
+def test_every_tool_is_examined() -> None:
+    assert list(findings()) == [
+        "Python",
+        "NVRTC",
+        "Landlock",
+        "GPU and driver",
+        "Pango",
+        "font with Cyrillic",
+        "ncu",
+        "compute-sanitizer",
+    ]
+
+
+def test_what_the_tests_themselves_need_is_found() -> None:
+    found = findings()
+    assert found["Python"].found == platform.python_version()
+    assert found["NVRTC"].state == "ok"
+    assert found["NVRTC"].found.startswith("13.")
+
+
+def test_what_is_missing_comes_with_advice() -> None:
+    for finding in findings().values():
+        assert (finding.state == "ok") == (finding.advice == ""), finding
+
+
+def test_no_tool_on_the_path_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+    found = findings()
+    assert (found["ncu"].state, found["ncu"].found) == ("optional", "not installed")
+    assert (found["compute-sanitizer"].state, found["compute-sanitizer"].found) == ("optional", "not installed")
+
+
+def test_a_machine_without_pango_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    # As on a machine where the import fails for want of a library.
+    monkeypatch.setitem(sys.modules, "weasyprint", None)
+    found = findings()["Pango"]
+    assert found.state == "missing"
+    assert found.advice.startswith("apt install libpango-1.0-0 ")
+
+
+def test_a_machine_without_nvrtc_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cuda.bindings", None)
+    found = findings()
+    assert found["NVRTC"].state == "missing"
+    assert found["NVRTC"].advice == "pip install nvidia-cuda-nvrtc cuda-python"
+    assert (found["GPU and driver"].state, found["GPU and driver"].found) == ("optional", "no NVIDIA driver")
