@@ -47,6 +47,7 @@ def fault(run: Run) -> Verdict:
     hints = {
         "deadlock": _("A barrier must be reached by every thread of the block: take it out of the if or the loop."),
         "time": _("Look at the loop's condition: does every thread change what it tests?"),
+        "endless": _("Look at the loop's condition: does every thread change what it tests?"),
         "instructions": _("Look at the loop's condition: does every thread change what it tests?"),
     }
     hint = hints.get(outcome.reason, _("Call cudaGetLastError() after every launch to see such errors yourself."))
@@ -59,6 +60,10 @@ def fault_text(outcome: LaunchOutcome) -> str:
     match outcome.reason:
         case "deadlock":
             return _("the kernel never ends: threads wait at line {line} for others that never come.").format(line=line)
+        case "endless":
+            return _("the kernel never ends: the loop at line {line} changes nothing that could end it.").format(
+                line=line
+            )
         case "time" | "instructions":
             return _("the kernel does not end in reasonable time; it was stopped at line {line}.").format(line=line)
         case "trap":

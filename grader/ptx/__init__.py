@@ -31,9 +31,16 @@ array([0., 2., 4., 6.], dtype=float32)
 1
 """
 
-from grader.ptx.errors import LaunchError, LimitExceeded, PtxError, PtxSyntaxError, UnsupportedInstruction
+from grader.ptx.errors import (
+    DeviceTrap,
+    LaunchError,
+    LimitExceeded,
+    PtxError,
+    PtxSyntaxError,
+    UnsupportedInstruction,
+)
 from grader.ptx.launch import launch, linked
-from grader.ptx.machine import DeviceTrap, Limits
+from grader.ptx.limits import Limits
 from grader.ptx.memory import Buffer, Device
 from grader.ptx.nodes import Module
 from grader.ptx.parser import parse
@@ -47,8 +54,8 @@ __all__ = [
     "Hazard",
     "LaunchError",
     "LaunchReport",
-    "Limits",
     "LimitExceeded",
+    "Limits",
     "LineCounter",
     "Module",
     "PtxError",

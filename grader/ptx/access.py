@@ -11,10 +11,23 @@ from grader.ptx import memory
 from grader.ptx.errors import UnsupportedInstruction
 from grader.ptx.memory import LOCAL_WINDOW, SHARED_WINDOW, Fault, MemoryArray, Place, Space
 from grader.ptx.nodes import Instruction
-from grader.ptx.values import UNSIGNED, Array, Lanes, Shifted, Value, Vec, as_array, from_array, select, split_shift
+from grader.ptx.values import (
+    UNSIGNED,
+    Array,
+    Lanes,
+    Shifted,
+    Value,
+    Vec,
+    as_array,
+    from_array,
+    remember,
+    select,
+    split_shift,
+)
 
 if TYPE_CHECKING:
-    from grader.ptx.machine import Chunk, Group
+    from grader.ptx.groups import Group
+    from grader.ptx.machine import Chunk
 
 _SPACES = {"global", "shared", "local", "param", "const"}
 _HINTS = {"weak", "ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc", "cta", "cluster", "gpu", "sys", "unified", "cta::"}
@@ -175,9 +188,7 @@ def load(group: Group, spec: AccessSpec, address: Value, offset: int, register_b
     if len(parts) == 1 and parts[0][0] is None:
         place = parts[0][1]
         _observe(group.chunk, spec, place, None)
-        return [
-            _fetch(place, spec, element, register_bytes[element], group.lanes) for element in range(spec.count)
-        ]
+        return [_fetch(place, spec, element, register_bytes[element], group.lanes) for element in range(spec.count)]
     results = [np.zeros(group.lanes.n, spec.dtype) for _ in range(spec.count)]
     for positions, place in parts:
         _observe(group.chunk, spec, place, None)
@@ -203,6 +214,7 @@ def store(group: Group, spec: AccessSpec, address: Value, offset: int, values: l
             _read_only(group.chunk, spec, place)
             continue
         _observe(group.chunk, spec, place, stored)
+        group.chunk.version += 1
         indices, start = place.index(spec.element_bytes)
         view = place.array.view(spec.dtype)
         for element, value in enumerate(stored):
@@ -241,6 +253,8 @@ def atomic(
             array = as_array(value if whole else select(value, lanes), dtype)
             return np.broadcast_to(array, (lanes.n,)) if len(array) != lanes.n else array
 
+        bits = place.array.view(UNSIGNED[spec.element_bytes])
+        before = bits.take(index)
         old = apply(
             spec.operation,
             spec.type_name,
@@ -251,6 +265,9 @@ def atomic(
             # PTX ISA, atom: add.f32 on global memory flushes subnormals, on shared memory it does not.
             place.array.space == "global",
         )
+        if not np.array_equal(before, bits.take(index)):
+            # A failed compare-and-swap changes nothing: loops that only try again can be told from those that advance.
+            group.chunk.version += 1
         if positions is None:
             result = old
         else:
@@ -302,7 +319,7 @@ def _check_written(chunk: Chunk, spec: AccessSpec, place: Place, array: MemoryAr
             bad = element if bad is None else bad | element
     if bad is None:
         if place.vec is not None:
-            place.vec.memo[key] = array.valid
+            remember(place.vec.memo, key, array.valid)
         return
     positions = np.flatnonzero(bad)
     offset = int(place.offsets()[positions[0]])
@@ -332,7 +349,7 @@ def _mark_written(place: Place, spec: AccessSpec) -> None:
     for flags, indices in _flag_slices(place, spec, array):
         flags[indices] = _ALL_WRITTEN[spec.element_bytes]
     if place.vec is not None:
-        place.vec.memo[key] = array.valid
+        remember(place.vec.memo, key, array.valid)
 
 
 _ALL_WRITTEN = {size: np.array(int.from_bytes(b"\x01" * size, "little"), UNSIGNED[size]) for size in (1, 2, 4, 8)}

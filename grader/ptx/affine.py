@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.ptx.values import SIGNED, UNSIGNED, Array, Shifted, Value, Vec, shifted, split_shift
+from grader.ptx.values import SIGNED, UNSIGNED, Array, Shifted, Value, Vec, remember, shifted, split_shift
 
 
 def to_signed(value: int, bits: int) -> int:
@@ -39,7 +39,8 @@ def add(a: Value, b: Value, bits: int) -> Value | None:
     found = vec.memo.get(("sum", id(other)))
     if found is None:
         dtype = UNSIGNED[bits // 8]
-        found = vec.memo["sum", id(other)] = (other, Vec(vec.array.view(dtype) + other.array.view(dtype), vec.lanes))
+        total = Vec(vec.array.view(dtype) + other.array.view(dtype), vec.lanes)
+        found = remember(vec.memo, ("sum", id(other)), (other, total))
     return shifted(found[1], shift + other_shift)
 
 
@@ -53,8 +54,8 @@ def sub(a: Value, b: Value, bits: int) -> Value | None:
 def _derived(vec: Vec, key: Any, compute: Callable[[], Array]) -> Vec:
     found = vec.memo.get(key)
     if found is None:
-        found = vec.memo[key] = Vec(compute(), vec.lanes)
-    return found  # type: ignore[no-any-return]
+        found = remember(vec.memo, key, Vec(compute(), vec.lanes))
+    return found
 
 
 def mul_lo(a: Value, b: Value, bits: int) -> Value | None:

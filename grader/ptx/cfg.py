@@ -19,7 +19,7 @@ from grader.ptx.graphs import (
 )
 from grader.ptx.liveness import destinations, live_at_entry, sources
 from grader.ptx.nodes import Function, Guard, Instruction, Label, LabelMark, Module, Vector
-from grader.ptx.spin import find_spin_loops
+from grader.ptx.spin import ExitDecision, exit_decisions
 
 __all__ = ["Block", "ControlFlowGraph", "Loop", "build_cfg", "destinations", "sources"]
 
@@ -53,7 +53,7 @@ class ControlFlowGraph:
     immediate_post_dominator: None where paths meet only at the function's end (or never end).
     loops: natural loops, outer before inner; loop_of: index of the innermost loop around each block.
     live_in: indices of registers that are live at each block's entry.
-    spin_loops: loops that another thread's progress may end (see `grader.ptx.spin`).
+    exit_decisions: for each loop, what decides whether it is left (see `grader.ptx.spin`).
     """
 
     function: Function
@@ -63,7 +63,12 @@ class ControlFlowGraph:
     loop_of: tuple[int | None, ...]
     live_in: tuple[frozenset[int], ...]
     back_edges: frozenset[tuple[int, int]]
-    spin_loops: frozenset[int]
+    exit_decisions: tuple[ExitDecision, ...]
+
+    @property
+    def spin_loops(self) -> frozenset[int]:
+        """Indices of the loops that another thread's progress may end (see `grader.ptx.spin`)."""
+        return frozenset(index for index, decision in enumerate(self.exit_decisions) if decision.waits)
 
 
 @dataclass(slots=True)
@@ -113,7 +118,7 @@ def build_cfg(function: Function, module: Module | None = None) -> ControlFlowGr
         loop_of=tuple(innermost_loops(loops, len(blocks))),
         live_in=live_at_entry(code, successors),
         back_edges=frozenset(back_edges),
-        spin_loops=find_spin_loops(code, successors, loops, post_dominators, module),
+        exit_decisions=exit_decisions(code, successors, loops, post_dominators, module),
     )
 
 

@@ -17,8 +17,8 @@ from grader.ptx.nodes import Immediate, Instruction, Negated, Operand, Register,
 from grader.ptx.values import BOOL, Shifted, Value, Vec, as_array, from_array
 
 if TYPE_CHECKING:
+    from grader.ptx.groups import Group
     from grader.ptx.link import Linker
-    from grader.ptx.machine import Group
 
 Step = Callable[["Group"], None]
 Getter = Callable[["Group"], Any]
@@ -39,6 +39,7 @@ class CodeBlock:
     """A basic block, ready to run."""
 
     __slots__ = (
+        "collective",
         "does_something",
         "executions",
         "finish",
@@ -48,6 +49,7 @@ class CodeBlock:
         "last",
         "line",
         "next",
+        "next_is_back_edge",
         "size",
         "steps",
     )
@@ -59,12 +61,21 @@ class CodeBlock:
         self.steps: tuple[Step, ...] = ()
         self.finish: Callable[[Group], bool] = lambda group: False
         self.next = following
+        self.next_is_back_edge = False
         self.executions = 0
         self.line = next((i.location.line for i in instructions if i.location.line), 0)
         if instructions:
             self.first = instructions[0]
             self.last = instructions[-1]
         self.does_something = any(i.opcode not in _IDLE for i in instructions)
+        self.collective = any(_waits_for_warp(i) for i in instructions)
+
+
+def _waits_for_warp(instruction: Instruction) -> bool:
+    """Whether an instruction names lanes of the warp that have to come along."""
+    if instruction.opcode in ("shfl", "vote", "match", "redux"):
+        return True
+    return instruction.opcode in ("bar", "barrier") and "warp" in instruction.modifiers
 
 
 class Code:
@@ -84,9 +95,12 @@ class Code:
         # The condition code of add.cc and its kin lives in a register of its own, which no block boundary crosses.
         self.carry = len(self.register_bytes) - 1
         self.register_bytes[self.carry] = 1
-        self.loop_at_header = {}
-        for number, loop in enumerate(graph.loops):
-            self.loop_at_header[loop.header] = LoopInfo(loop.body, number in graph.spin_loops)
+        self.loop_at_header: dict[int, LoopInfo] = {}
+        for loop, decision in zip(graph.loops, graph.exit_decisions, strict=True):
+            deciding = None
+            if not decision.unknown:
+                deciding = tuple(sorted(decision.registers & graph.live_in[loop.header]))
+            self.loop_at_header[loop.header] = LoopInfo(loop.body, decision.waits, deciding, decision.reads_memory)
         self._reach: dict[int, frozenset[int]] = {}
         self.blocks: list[CodeBlock] = []
         from grader.ptx.control import finisher
@@ -94,6 +108,7 @@ class Code:
         for block in graph.blocks:
             following = block.successors[-1] if block.successors else -1
             code_block = CodeBlock(block.index, block.instructions, following)
+            code_block.next_is_back_edge = (block.index, following) in graph.back_edges
             self.blocks.append(code_block)
             steps: list[Step] = []
             instructions = block.instructions
@@ -101,12 +116,19 @@ class Code:
             if finish is not None:
                 code_block.finish, instructions = finish, instructions[:-1]
             else:
-                code_block.finish = _fall_through(following)
+                code_block.finish = _fall_through(code_block)
             for instruction in instructions:
                 step = compile_step(self, instruction)
                 if step is not None:
                     steps.append(step)
             code_block.steps = tuple(steps)
+
+    def loop_line(self, loop: LoopInfo) -> int:
+        """The source line of a loop: that of the branch back, where it has one."""
+        back = [self.blocks[origin].last for origin, header in self.back_edges if self.loop_at_header[header] is loop]
+        lines = [instruction.location.line for instruction in back]
+        lines += [self.blocks[index].line for index in sorted(loop.body)]
+        return next((line for line in lines if line), 0)
 
     def forward_reach(self, start: int) -> frozenset[int]:
         """Blocks that can be reached from `start` (itself left out) without going back in a loop."""
@@ -125,18 +147,27 @@ class Code:
 
 
 class LoopInfo:
-    """What the scheduler knows of a loop."""
+    """What the scheduler knows of a loop.
 
-    __slots__ = ("body", "spins")
+    spins: another thread's progress may end it.  deciding: registers at its header that decide whether it is ever
+    left, None where more than registers and memory does; reads_memory: memory does, too.
+    """
 
-    def __init__(self, body: frozenset[int], spins: bool) -> None:
+    __slots__ = ("body", "deciding", "reads_memory", "spins")
+
+    def __init__(self, body: frozenset[int], spins: bool, deciding: tuple[int, ...] | None, reads_memory: bool) -> None:
         self.body = body
         self.spins = spins
+        self.deciding = deciding
+        self.reads_memory = reads_memory
 
 
-def _fall_through(following: int) -> Callable[[Group], bool]:
+def _fall_through(block: CodeBlock) -> Callable[[Group], bool]:
+    following, backwards = block.next, block.next_is_back_edge
+
     def finish(group: Group) -> bool:
         group.block = following
+        group.from_back_edge = backwards
         return True
 
     return finish
@@ -231,10 +262,10 @@ def _arithmetic(code: Code, instruction: Instruction) -> Step:
             return general
         short_cut = short
         if len(getters) == 2:
-            first, second = getters
+            left, right = getters
 
             def two(group: Group) -> None:
-                value = short_cut(first(group), second(group))
+                value = short_cut(left(group), right(group))
                 if value is None:
                     general(group)
                 else:

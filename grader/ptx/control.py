@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from grader.ptx.barriers import Parked
 from grader.ptx.code import Code, CodeBlock, getter, refuse
-from grader.ptx.errors import UnsupportedInstruction
-from grader.ptx.machine import DeviceTrap, Frame, Parked, take_branch
+from grader.ptx.errors import DeviceTrap, UnsupportedInstruction
+from grader.ptx.groups import Frame
 from grader.ptx.nodes import Immediate, Instruction, Register, Symbol, Vector
 from grader.ptx.printf import BUILTINS
 from grader.ptx.values import BOOL, UNSIGNED, Vec, as_array, from_array
 from grader.ptx.warps import warp_sync
 
 if TYPE_CHECKING:
-    from grader.ptx.machine import Group
+    from grader.ptx.groups import Group
 
 Finish = Callable[["Group"], bool]
 
@@ -57,17 +58,50 @@ def _bra(code: Code, block: CodeBlock, instruction: Instruction, successors: tup
     return lambda group: take_branch(group, group.registers[index], negated, taken, fall)
 
 
+def take_branch(group: Group, predicate: Any, negated: bool, taken: int, fallthrough: int) -> bool:
+    """Send a group's lanes to one or two blocks; True when the same group simply goes on at `group.block`."""
+    code = group.frames[-1].code
+    if isinstance(predicate, Vec):
+        mask = predicate.array
+        if mask.dtype != np.bool_:
+            mask = mask != 0
+        count = int(np.count_nonzero(mask))
+        if 0 < count < len(mask):
+            if negated:
+                mask = ~mask
+            here = group.block
+            lanes = group.lanes
+            for selected, target in ((np.flatnonzero(mask), taken), (np.flatnonzero(~mask), fallthrough)):
+                part = group.split(lanes.select(selected), target)
+                part.from_back_edge = (here, target) in code.back_edges
+                group.chunk.queue(part)
+            return False
+        truth = count > 0
+    else:
+        truth = bool(predicate)
+    target = taken if truth != negated else fallthrough
+    group.from_back_edge = (group.block, target) in code.back_edges
+    group.block = target
+    return True
+
+
 def _brx(code: Code, block: CodeBlock, instruction: Instruction, successors: tuple[int, ...]) -> Finish:
     read = getter(code, instruction.operands[0], 4)
 
     def finish(group: Group) -> bool:
         choice = as_array(read(group), UNSIGNED[4])
-        if len(choice) == 1:
-            group.block = successors[int(choice[0])]
+        values = np.unique(choice).tolist()
+        if values[-1] >= len(successors):
+            raise DeviceTrap(instruction.location.line, f"branch to entry {values[-1]} of {len(successors)} labels")
+        if len(values) == 1:
+            group.from_back_edge = (block.index, successors[values[0]]) in code.back_edges
+            group.block = successors[values[0]]
             return True
-        for value in np.unique(choice).tolist():
+        for value in values:
             lanes = group.lanes.select(np.flatnonzero(choice == value))
-            group.chunk.queue(group.split(lanes, successors[value]))
+            part = group.split(lanes, successors[value])
+            part.from_back_edge = (block.index, successors[value]) in code.back_edges
+            group.chunk.queue(part)
         return False
 
     return finish
@@ -95,6 +129,7 @@ def _barrier(code: Code, block: CodeBlock, instruction: Instruction, successors:
 
         def in_warp(group: Group) -> bool:
             sync(group)
+            group.from_back_edge = block.next_is_back_edge
             group.block = successors[0]
             return True
 
@@ -120,13 +155,14 @@ def _barrier(code: Code, block: CodeBlock, instruction: Instruction, successors:
         if kind == "arrive":
             parked.group = group.split(group.lanes, successors[0])
             parked.arrive_only = True
-            chunk.park(parked)
+            chunk.barriers.parked.append(parked)
+            group.from_back_edge = block.next_is_back_edge
             group.block = successors[0]
             return True
         if target is not None:
             _vote_at(group, barrier, predicate(group))
             parked.release = lambda released: _deliver(code, released, barrier, modifiers[1], target)
-        chunk.park(parked)
+        chunk.barriers.parked.append(parked)
         return False
 
     return finish
@@ -134,7 +170,7 @@ def _barrier(code: Code, block: CodeBlock, instruction: Instruction, successors:
 
 def _vote_at(group: Group, barrier: int, value: Any) -> None:
     chunk = group.chunk
-    votes = chunk.votes.setdefault(barrier, np.zeros((chunk.layout.blocks, 2), np.int64))
+    votes = chunk.barriers.votes.setdefault(barrier, np.zeros((chunk.layout.blocks, 2), np.int64))
     truth = np.broadcast_to(as_array(value, BOOL), (group.lanes.n,))
     blocks = group.lanes.blocks
     votes[:, 0] += np.bincount(blocks[truth], minlength=chunk.layout.blocks)
@@ -142,11 +178,8 @@ def _vote_at(group: Group, barrier: int, value: Any) -> None:
 
 
 def _deliver(code: Code, group: Group, barrier: int, operation: str, target: int) -> None:
-    true, arrived = group.chunk.votes[barrier].T
-    if operation == "popc":
-        result = true.astype(np.uint32)
-    else:
-        result = true == arrived if operation == "and" else true > 0
+    true, arrived = group.chunk.barriers.votes[barrier].T
+    result = {"popc": true.astype(np.uint32), "and": true == arrived, "or": true > 0}[operation]
     group.registers[target] = from_array(result[group.lanes.blocks], group.lanes, code.register_bytes[target])
 
 
@@ -172,6 +205,7 @@ def _call(code: Code, block: CodeBlock, instruction: Instruction, successors: tu
             def call_builtin(group: Group) -> bool:
                 symbols = group.frames[-1].symbols
                 builtin(group, instruction, [symbols[n] for n in given], [symbols[n] for n in wanted])
+                group.from_back_edge = block.next_is_back_edge
                 group.block = resume
                 return True
 
@@ -203,20 +237,16 @@ def _call(code: Code, block: CodeBlock, instruction: Instruction, successors: tu
     return call_pointer
 
 
-MAX_DEPTH = 400
-"""Nested calls; beyond it a GPU's stack of a few KiB a thread has long overflowed."""
-
-
 def enter(group: Group, callee: Code, given: list[str], wanted: list[str], resume: int, link: Any) -> bool:
     """Start executing a function for all lanes of the group."""
-    if len(group.frames) > MAX_DEPTH:
-        raise DeviceTrap(callee.function.location.line, f"more than {MAX_DEPTH} nested calls: stack overflow")
+    deepest = group.chunk.tally.limits.depth
+    if len(group.frames) > deepest:
+        raise DeviceTrap(callee.function.location.line, f"more than {deepest} nested calls: the stack overflows")
     caller = group.frames[-1].symbols
     function = callee.function
     symbols = {p.name: caller[name] for p, name in zip(function.parameters, given, strict=True)}
     symbols.update({p.name: caller[name] for p, name in zip(function.returns, wanted, strict=True)})
-    chain = (*group.chain, link)
-    symbols.update(group.chunk.local_variables(chain, function.variables))
+    symbols.update(group.chunk.local_variables(len(group.frames), function))
     registers: list[Any] = [0] * len(callee.register_bytes)
     group.push(Frame(callee, registers, symbols, resume), link)
     group.from_back_edge = False

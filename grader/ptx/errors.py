@@ -49,10 +49,19 @@ class LaunchError(PtxError):
 class LimitExceeded(PtxError):
     """The kernel used up its instruction budget or its time; says the line it was at.
 
-    `kind` is "instructions", "time" or "deadlock".
+    `kind` is "instructions", "time", "deadlock" (threads wait for others that never come) or "endless" (a loop that
+    nothing can end any more).
     """
 
     def __init__(self, kind: str, line: int, message: str) -> None:
         self.kind = kind
+        self.line = line
+        super().__init__(message)
+
+
+class DeviceTrap(PtxError):
+    """The kernel executed `trap` or a failed assertion, at `line`."""
+
+    def __init__(self, line: int, message: str) -> None:
         self.line = line
         super().__init__(message)

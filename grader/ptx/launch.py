@@ -9,9 +9,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from grader.ptx.errors import LaunchError
+from grader.ptx.groups import Frame, Group
 from grader.ptx.hazards import HazardLog
+from grader.ptx.limits import Limits, Tally
 from grader.ptx.link import Linker
-from grader.ptx.machine import Chunk, Frame, Group, Limits, Tally
+from grader.ptx.machine import Chunk
 from grader.ptx.memory import Buffer, Device, MemoryArray, Window, shared_window
 from grader.ptx.nodes import Function, Module
 from grader.ptx.observers.races import Races
@@ -21,6 +23,9 @@ from grader.ptx.values import Layout
 
 CHUNK_LANES = 16_384
 """Lanes executed side by side: large enough that Python's overhead vanishes, small enough for the L2 cache."""
+
+LOCAL_BYTES = 128 * 1024 * 1024
+"""Local memory of all lanes that run side by side, as far as it is known before the launch (recursion is not)."""
 
 MAX_THREADS = 1024
 MAX_BLOCK: Index3 = (1024, 1024, 64)
@@ -110,6 +115,8 @@ def launch(
     if code.graph.spin_loops:
         # Blocks that wait for each other must run side by side, as far as memory allows.
         together = max(together, min(total, 16 * CHUNK_LANES // padded))
+    # Local memory has a copy for every lane.
+    together = max(1, min(together, LOCAL_BYTES // (padded * max(1, linker.local_bytes(entry)))))
     locked = linker.locked_spaces(entry)
     starts = list(range(0, total, together))
     watched = _spread(len(starts), observed_chunks)
@@ -130,7 +137,7 @@ def launch(
                 for observer in observers:
                     observer.attach(chunk)
             symbols = _parameter_arrays(chunk, parameters)
-            symbols.update(chunk.local_variables((), function.variables))
+            symbols.update(chunk.local_variables(0, function))
             registers: list[Any] = [0] * len(code.register_bytes)
             group = Group(chunk, layout.root, [Frame(code, registers, symbols)], 0, ())
             chunk.run(group)
@@ -161,7 +168,7 @@ def linked(module: Module, device: Device) -> Linker:
     found = device.modules.get(id(module))
     if found is None:
         found = device.modules[id(module)] = (module, Linker(module, device))
-    return found[1]  # type: ignore[no-any-return]
+    return found[1]
 
 
 def _three(sizes: Sequence[int], what: str, limits: Index3) -> Index3:
@@ -208,5 +215,3 @@ def _spread(count: int, wanted: int | None) -> set[int]:
     if wanted <= 0:
         return set()
     return {round(i * (count - 1) / max(wanted - 1, 1)) for i in range(wanted)}
-
-

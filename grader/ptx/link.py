@@ -115,6 +115,11 @@ class Linker:
                     stack += [operand.name for operand in item.operands if isinstance(operand, Symbol)]
         return seen
 
+    def local_bytes(self, entry: str) -> int:
+        """Bytes of the local and `.param` variables of all functions that a kernel may call."""
+        variables = [v for name in self.reachable(entry) for v in self.module.functions[name].variables]
+        return sum(v.size_bytes for v in variables if v.space in ("local", "param"))
+
     def locked_spaces(self, entry: str) -> frozenset[str]:
         """Spaces in which the kernel may order accesses by hand, with fences and atomics or volatile accesses.
 

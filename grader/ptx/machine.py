@@ -10,146 +10,30 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grader.ptx.errors import LimitExceeded, PtxError
+from grader.ptx.barriers import Barriers
+from grader.ptx.endless import EndlessLoops
+from grader.ptx.errors import DeviceTrap, LimitExceeded
+from grader.ptx.groups import Group, merge_groups
 from grader.ptx.hazards import HazardLog
+from grader.ptx.limits import CYCLES, Tally
 from grader.ptx.memory import Device, Window, local_array
-from grader.ptx.nodes import Variable
+from grader.ptx.nodes import Function
 from grader.ptx.records import Index3
-from grader.ptx.values import Array, Lanes, Layout, Shifted, Value, Vec, merge, select
+from grader.ptx.values import Array, Lanes, Layout, Value
 
 if TYPE_CHECKING:
     from grader.ptx.access import Access
-    from grader.ptx.code import Code, CodeBlock
 
 SPIN_PATIENCE = 4
 """Turns a spinning loop gets before somebody else who can run gets one."""
-
-
-@dataclass
-class Limits:
-    """When to give up on a kernel.
-
-    instructions: thread-instructions of one launch; seconds: its wall-clock time; printf_bytes: kept output.
-    """
-
-    instructions: int = 20_000_000_000
-    seconds: float = 10.0
-    printf_bytes: int = 16_384
-    local_bytes: int = 512 * 1024
-
-
-@dataclass
-class Tally:
-    """What a launch has used up so far."""
-
-    limits: Limits
-    thread_instructions: int = 0
-    warp_instructions: int = 0
-    opcodes: dict[str, int] = field(default_factory=dict)
-    printf: list[str] = field(default_factory=list)
-    printf_left: int = 0
-    started: float = field(default_factory=time.perf_counter)
-    turns: int = 0
-
-
-class Frame:
-    """One activation of a function: its registers, and the local addresses of its `.param` and `.local` variables."""
-
-    __slots__ = ("code", "registers", "resume", "symbols")
-
-    def __init__(self, code: Code, registers: list[Any], symbols: dict[str, int], resume: int = -1) -> None:
-        self.code = code
-        self.registers = registers
-        self.symbols = symbols
-        self.resume = resume
-        """Block of the *calling* frame at which to go on after this one returns."""
-
-
-class Group:
-    """Lanes that stand at the same place with the same call chain.  `registers` are those of the top frame."""
-
-    __slots__ = ("block", "chain", "chunk", "frames", "from_back_edge", "lanes", "registers")
-
-    def __init__(self, chunk: Chunk, lanes: Lanes, frames: list[Frame], block: int, chain: tuple[Any, ...]) -> None:
-        self.chunk = chunk
-        self.lanes = lanes
-        self.frames = frames
-        self.block = block
-        self.chain = chain
-        self.registers: list[Any] = frames[-1].registers
-        self.from_back_edge = False
-
-    def push(self, frame: Frame, link: Any) -> None:
-        """Enter a function."""
-        self.frames.append(frame)
-        self.chain = (*self.chain, link)
-        self.registers = frame.registers
-        self.block = 0
-
-    def pop(self) -> None:
-        """Return to the caller."""
-        frame = self.frames.pop()
-        self.chain = self.chain[:-1]
-        self.registers = self.frames[-1].registers
-        self.block = frame.resume
-
-    def part(self, lanes: Lanes) -> Group:
-        """A view of some of the lanes for one access: no registers of its own."""
-        return Group(self.chunk, lanes, self.frames, self.block, self.chain)
-
-    def split(self, lanes: Lanes, block: int) -> Group:
-        """The lanes of a subset, at `block`, with the registers that are still needed there."""
-        frames = []
-        resume = block
-        for depth in range(len(self.frames) - 1, -1, -1):
-            frame = self.frames[depth]
-            registers: list[Any] = [None] * len(frame.registers)
-            for index in frame.code.live_in[resume]:
-                registers[index] = select(frame.registers[index], lanes)
-            frames.append(Frame(frame.code, registers, frame.symbols, frame.resume))
-            resume = frame.resume
-        frames.reverse()
-        return Group(self.chunk, lanes, frames, block, self.chain)
-
-
-def merge_groups(groups: list[Group]) -> Group:
-    """One group out of several that stand at the same place."""
-    first = groups[0]
-    chunk = first.chunk
-    parts = [group.lanes for group in groups]
-    lanes = chunk.union(parts)
-    frames = []
-    resume = first.block
-    for depth in range(len(first.frames) - 1, -1, -1):
-        frame = first.frames[depth]
-        registers: list[Any] = [None] * len(frame.registers)
-        sizes = frame.code.register_bytes
-        for index in frame.code.live_in[resume]:
-            values = [group.frames[depth].registers[index] for group in groups]
-            registers[index] = merge(values, parts, lanes, sizes[index])
-        frames.append(Frame(frame.code, registers, frame.symbols, frame.resume))
-        resume = frame.resume
-    frames.reverse()
-    merged = Group(chunk, lanes, frames, first.block, first.chain)
-    merged.from_back_edge = all(group.from_back_edge for group in groups)
-    return merged
-
-
-@dataclass
-class Parked:
-    """A group at a barrier: its number, how many threads it is for (0: the whole block), what to do when released."""
-
-    group: Group
-    block: CodeBlock
-    barrier: int
-    expected: int
-    arrive_only: bool = False
-    release: Callable[[Group], None] | None = None
+WARP_PATIENCE = 16
+"""Rounds of turns after which even lanes in front of a warp-wide instruction get one."""
+MAX_UNIONS = 256
+"""Unions of lane sets that are remembered."""
 
 
 class Chunk:
@@ -179,20 +63,22 @@ class Chunk:
         self.on_warp_sync: list[Callable[[Group], None]] = []
         self.remarks: dict[tuple[str, int], int] = {}
         self.pending: dict[tuple[Any, ...], list[Group]] = {}
-        self.parked: list[Parked] = []
+        self.barriers = Barriers(self)
+        self.endless = EndlessLoops(self)
+        self.version = 0
+        """Grows whenever memory may have changed."""
+        self.retired = np.zeros(layout.blocks * layout.padded, np.bool_)
+        """(lanes,) which lanes have returned from the kernel."""
         self.alive = np.full(layout.blocks, layout.threads, np.int64)
         self.clock = 0
         self.specials: dict[str, Value] = {}
         self.local_symbols: dict[Any, int] = {}
         self.locked_spaces: frozenset[str] = frozenset()
         """Spaces whose accesses the kernel may order by hand (see `Linker.locked_spaces`)."""
-        self.votes: dict[int, Array] = {}
-        """For reducing barriers: true predicates and arrivals so far, (blocks, 2), by barrier number."""
         self.shared_bytes = (0, 0)
         """Dynamic and total shared memory of a block, for the special registers."""
         self._unions: dict[bytes, Lanes] = {}
         self._spins: dict[tuple[Any, ...], int] = {}
-        self._bypassed: set[tuple[int, int]] = set()
 
     # -- where a lane is ---------------------------------------------------------------
 
@@ -221,20 +107,27 @@ class Chunk:
         key = ids.tobytes()
         found = self._unions.get(key)
         if found is None:
+            if len(self._unions) >= MAX_UNIONS:
+                self._unions.clear()
             found = self._unions[key] = Lanes(self.layout, ids)
         return found
 
-    def local_variables(self, chain: tuple[Any, ...], variables: tuple[Variable, ...]) -> dict[str, int]:
-        """Addresses of a function's local and `.param` variables; the same call chain gets the same ones again."""
+    def local_variables(self, depth: int, function: Function) -> dict[str, int]:
+        """Addresses of a function's local and `.param` variables, `depth` calls deep.
+
+        A thread has one activation at each depth, and every lane has its own copy, so activations of the same
+        function at the same depth share an address however they were called.
+        """
         symbols = {}
-        for variable in variables:
+        for variable in function.variables:
             if variable.space not in ("local", "param"):
                 continue
-            key = (chain, variable.name)
+            key = (depth, function.name, variable.name)
             address = self.local_symbols.get(key)
             if address is None:
                 if variable.size_bytes > self.tally.limits.local_bytes:
-                    raise DeviceTrap(0, f"{variable.size_bytes} bytes of local memory a thread")
+                    line = function.location.line
+                    raise DeviceTrap(line, f"{variable.size_bytes} bytes of local memory a thread")
                 lanes = self.layout.blocks * self.layout.padded
                 address = local_array(self.local, variable.name, variable.size_bytes, lanes).base
                 self.local_symbols[key] = address
@@ -252,19 +145,19 @@ class Chunk:
         self.queue(group)
         while True:
             if not self.pending:
-                if not self.parked:
+                if not self.barriers.parked:
                     for listener in self.on_end:
                         listener(self)
                     return
-                self._release_barriers()
+                self.barriers.release()
                 continue
             group = self._next()
-            if self.parked:
-                self._note_bypass(group)
+            if self.barriers.parked:
+                self.barriers.note_bypass(group)
             self._run_group(group)
 
     def _next(self) -> Group:
-        if len(self.pending) == 1:
+        if len(self.pending) == 1 and not self.barriers.parked:
             key, groups = self.pending.popitem()
         else:
             key = self._choose()
@@ -288,8 +181,23 @@ class Chunk:
         if loop.spins:
             turns = self._spins[best] = self._spins.get(best, 0) + 1
             if turns % SPIN_PATIENCE == 0:
-                return order[1 + (turns // SPIN_PATIENCE) % (len(order) - 1)]
+                return self._instead(order, turns // SPIN_PATIENCE)
         return best
+
+    def _instead(self, order: list[tuple[Any, ...]], round_: int) -> tuple[Any, ...]:
+        """Who goes while `order[0]` waits in a loop: blocks complete at a barrier are let go, then the others in turn.
+
+        Lanes in front of a warp-wide instruction wait for those that spin, unless they have done so for long.
+        """
+        if self.barriers.parked and self.barriers.release_complete():
+            order = sorted(self.pending, key=lambda key: (-len(key[0]), key[1]))
+        others = order[1:]
+        if round_ % WARP_PATIENCE:
+            others = [key for key in others if not self._is_collective(key)]
+        return others[round_ % len(others)] if others else order[0]
+
+    def _is_collective(self, key: tuple[Any, ...]) -> bool:
+        return self.pending[key][0].frames[-1].code.blocks[key[1]].collective
 
     def _run_group(self, group: Group) -> None:
         tally = self.tally
@@ -298,10 +206,14 @@ class Chunk:
             code = group.frames[-1].code
             block = code.blocks[group.block]
             lanes = group.lanes
+            if group.from_back_edge:
+                loop = code.loop_at_header.get(group.block)
+                if loop is not None and loop.deciding is not None:
+                    self.endless.arrive(group, code, loop, loop.deciding)
             tally.thread_instructions += block.size * lanes.n
             tally.warp_instructions += block.size * lanes.n_warps
             block.executions += lanes.n
-            self.clock += block.size
+            self.clock += CYCLES * block.size
             tally.turns += 1
             if tally.thread_instructions > limits.instructions:
                 raise LimitExceeded(
@@ -319,204 +231,8 @@ class Chunk:
 
     def retire(self, lanes: Lanes) -> None:
         """The lanes have returned from the kernel."""
+        self.retired[lanes.ids] = True
         if lanes is self.layout.root:
             self.alive[:] = 0
         else:
             self.alive -= np.bincount(lanes.blocks, minlength=self.layout.blocks)
-
-    # -- barriers ----------------------------------------------------------------------
-
-    def park(self, parked: Parked) -> None:
-        """A group has arrived at a barrier."""
-        self.parked.append(parked)
-
-    def _note_bypass(self, group: Group) -> None:
-        """Lanes that go on past a barrier where others of their block wait."""
-        code = group.frames[-1].code
-        block = code.blocks[group.block]
-        if not block.does_something:
-            return
-        for parked in self.parked:
-            if parked.expected or parked.arrive_only or parked.group.chain != group.chain:
-                continue
-            if group.block not in code.forward_reach(parked.group.block):
-                continue
-            blocks = np.intersect1d(parked.group.lanes.blocks, group.lanes.blocks)
-            if not len(blocks):
-                continue
-            key = (id(parked.block), id(block))
-            if key in self._bypassed:
-                continue
-            self._bypassed.add(key)
-            first = group.lanes.ids[np.searchsorted(group.lanes.blocks, blocks[0])]
-            waiting = parked.group.lanes.ids[np.searchsorted(parked.group.lanes.blocks, blocks[0])]
-            barrier = parked.block.last
-            self.hazards.add(
-                self,
-                "barrier_divergence",
-                "bypassed",
-                barrier,
-                int(first),
-                int(np.isin(group.lanes.blocks, blocks).sum()),
-                op="barrier",
-                other=block.first,
-                other_op="bypass",
-                other_thread=self.coordinates(int(waiting)),
-            )
-
-    def _release_barriers(self) -> None:
-        parked = self.parked
-        whole = self.layout.root.n
-        if len(parked) == 1 and not parked[0].arrive_only and not parked[0].expected:
-            only = parked[0]
-            alive = int(self.alive.sum())
-            if only.group.lanes.n == alive:
-                if alive != whole:
-                    self._remark_exited(only, self.layout.threads - self.alive)
-                self.parked = []
-                self._resume(only, only.group)
-                self._announce(None)
-                return
-        self._release_blocks()
-
-    def _release_blocks(self) -> None:
-        """Release, block by block, every barrier that is complete."""
-        blocks = self.layout.blocks
-        numbers = sorted({parked.barrier for parked in self.parked})
-        ready: dict[int, Array] = {}
-        for number in numbers:
-            waiting = [parked for parked in self.parked if parked.barrier == number]
-            expected = max(parked.expected for parked in waiting)
-            arrived = np.zeros(blocks, np.int64)
-            for parked in waiting:
-                arrived += np.bincount(parked.group.lanes.blocks, minlength=blocks)
-            if expected:
-                complete = arrived >= expected
-            else:
-                complete = (arrived >= self.alive) & (arrived > 0)
-            if not complete.any():
-                continue
-            ready[number] = complete
-            sites = [parked for parked in waiting if not parked.arrive_only]
-            if not expected:
-                self._report_mixed(sites, complete)
-                self._remark_exited(sites[0], np.where(complete, self.layout.threads - self.alive, 0))
-        if not ready:
-            self._deadlock()
-        self.parked, before = [], self.parked
-        released = np.zeros(blocks, np.bool_)
-        for parked in before:
-            complete = ready.get(parked.barrier)
-            if complete is None:
-                self.parked.append(parked)
-                continue
-            released |= complete
-            go = complete[parked.group.lanes.blocks]
-            if not go.all():
-                stay = parked.group.lanes.select(np.flatnonzero(~go))
-                group = parked.group
-                self.parked.append(
-                    Parked(
-                        group.split(stay, parked.block.next) if go.any() else group,
-                        parked.block,
-                        parked.barrier,
-                        parked.expected,
-                        parked.arrive_only,
-                        parked.release,
-                    )
-                )
-                self.parked[-1].group.block = parked.block.index
-                if not go.any():
-                    continue
-                parked.group = group.split(group.lanes.select(np.flatnonzero(go)), parked.block.next)
-            if not parked.arrive_only:
-                self._resume(parked, parked.group)
-        self._announce(None if released.all() else released)
-
-    def _resume(self, parked: Parked, group: Group) -> None:
-        if parked.release is not None:
-            parked.release(group)
-        group.block = parked.block.next
-        group.from_back_edge = False
-        self.queue(group)
-
-    def _announce(self, released: Array | None) -> None:
-        for votes in self.votes.values():
-            votes[slice(None) if released is None else released] = 0
-        for listener in self.on_barrier:
-            listener(self, released)
-
-    def _report_mixed(self, sites: list[Parked], complete: Array) -> None:
-        if len({id(parked.block) for parked in sites}) < 2:
-            return
-        for index, parked in enumerate(sites):
-            for other in sites[:index]:
-                if parked.block is other.block:
-                    continue
-                both = np.intersect1d(parked.group.lanes.blocks, other.group.lanes.blocks)
-                both = both[complete[both]]
-                if not len(both):
-                    continue
-                first = other.group.lanes.ids[np.searchsorted(other.group.lanes.blocks, both[0])]
-                second = parked.group.lanes.ids[np.searchsorted(parked.group.lanes.blocks, both[0])]
-                self.hazards.add(
-                    self,
-                    "barrier_divergence",
-                    "different_barriers",
-                    other.block.last,
-                    int(first),
-                    int(np.isin(other.group.lanes.blocks, both).sum()),
-                    op="barrier",
-                    other=parked.block.last,
-                    other_op="barrier",
-                    other_thread=self.coordinates(int(second)),
-                )
-
-    def _remark_exited(self, parked: Parked, exited: Array) -> None:
-        # From compute capability 7.0 on, threads that have returned count as arrived.
-        waiting = np.bincount(parked.group.lanes.blocks, minlength=self.layout.blocks) > 0
-        count = int(exited[waiting].sum())
-        if count:
-            key = ("exited_before_barrier", parked.block.last.location.line)
-            self.remarks[key] = max(self.remarks.get(key, 0), count)
-
-    def _deadlock(self) -> None:
-        first = min(self.parked, key=lambda parked: parked.block.last.location.line)
-        line = first.block.last.location.line
-        raise LimitExceeded("deadlock", line, "every remaining thread waits at a barrier that can never be complete")
-
-
-class DeviceTrap(PtxError):
-    """The kernel executed `trap` or a failed assertion, at `line`."""
-
-    def __init__(self, line: int, message: str) -> None:
-        self.line = line
-        super().__init__(message)
-
-
-def take_branch(group: Group, predicate: Any, negated: bool, taken: int, fallthrough: int) -> bool:
-    """Send a group's lanes to one or two blocks; True when the same group simply goes on at `group.block`."""
-    code = group.frames[-1].code
-    if isinstance(predicate, (Vec, Shifted)):
-        assert isinstance(predicate, Vec)
-        mask = predicate.array
-        if mask.dtype != np.bool_:
-            mask = mask != 0
-        count = int(np.count_nonzero(mask))
-        if 0 < count < len(mask):
-            if negated:
-                mask = ~mask
-            here = group.block
-            lanes = group.lanes
-            for selected, target in ((np.flatnonzero(mask), taken), (np.flatnonzero(~mask), fallthrough)):
-                part = group.split(lanes.select(selected), target)
-                part.from_back_edge = (here, target) in code.back_edges
-                group.chunk.queue(part)
-            return False
-        truth = count > 0
-    else:
-        truth = bool(predicate)
-    target = taken if truth != negated else fallthrough
-    group.from_back_edge = (group.block, target) in code.back_edges
-    group.block = target
-    return True

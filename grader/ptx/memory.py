@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.ptx.values import SIGNED, UNSIGNED, Array, Lanes, Shifted, Value, Vec, split_shift
+from grader.ptx.values import SIGNED, UNSIGNED, Array, Lanes, Shifted, Value, Vec, remember, split_shift
 
 GLOBAL_SPACING = 36
 WINDOW_SPACING = 20
@@ -77,8 +77,8 @@ class MemoryArray:
         found = lanes.memo.get(key)
         if found is None:
             number = lanes.blocks if self.rows == "block" else lanes.ids
-            found = lanes.memo[key] = number * (self.row_bytes // element_bytes)
-        return found  # type: ignore[no-any-return]
+            found = remember(lanes.memo, key, number * (self.row_bytes // element_bytes))
+        return found
 
 
 class Buffer:
@@ -264,7 +264,7 @@ class Place:
             indices = (as_int64(self.vec) - low) // element_bytes
             if rows is not None:
                 indices = indices + rows
-            self.vec.memo[key] = indices
+            remember(self.vec.memo, key, indices)
         return indices, start
 
 
@@ -272,8 +272,8 @@ def as_int64(vec: Vec) -> Array:
     """The elements sign-extended to 64 bits (addresses are small, so offsets may be negative)."""
     found = vec.memo.get("int64")
     if found is None:
-        found = vec.memo["int64"] = vec.array.view(SIGNED[vec.dtype.itemsize]).astype(np.int64)
-    return found  # type: ignore[no-any-return]
+        found = remember(vec.memo, "int64", vec.array.view(SIGNED[vec.dtype.itemsize]).astype(np.int64))
+    return found
 
 
 Space = Device | Window
@@ -301,7 +301,8 @@ def locate(space: Space, address: Value, offset: int, width: int, lanes: Lanes) 
         if residue is None:
             # The low four bits decide alignment up to 16 bytes: those of the first lane, and which ones differ.
             bits = vec.array.view(UNSIGNED[vec.dtype.itemsize])
-            residue = vec.memo["residue"] = (int(bits[0]) & 15, int(np.bitwise_or.reduce(bits ^ bits[0])) & 15)
+            differing_bits = int(np.bitwise_or.reduce(bits ^ bits[0])) & 15
+            residue = remember(vec.memo, "residue", (int(bits[0]) & 15, differing_bits))
         first, differing = residue
         if differing & (width - 1) or (first + shift) & (width - 1):
             return None
@@ -327,7 +328,7 @@ class Fault:
 def scatter(
     space: Space, address: Value, offset: int, width: int, lanes: Lanes
 ) -> tuple[list[tuple[Array, Place]], list[Fault]]:
-    """What `locate` refused, taken apart: (positions of lanes, their place) for the lanes that are all right, and faults."""
+    """What `locate` refused, taken apart: (positions, place) of the lanes that are all right, and the faults."""
     if isinstance(address, (Vec, Shifted)):
         vec, shift = split_shift(address)
         full = as_int64(vec) + (shift + offset)

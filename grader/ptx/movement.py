@@ -16,7 +16,7 @@ from grader.ptx.nodes import Address, Instruction, Operand, Register, Sink, Symb
 from grader.ptx.values import UNSIGNED, Shifted, Value, Vec, as_array, from_array
 
 if TYPE_CHECKING:
-    from grader.ptx.machine import Group
+    from grader.ptx.groups import Group
 
 
 def _size(type_name: str) -> int:
@@ -99,7 +99,7 @@ def _cvta(code: Code, instruction: Instruction) -> Step:
 def _to_64(value: Any, group: Group) -> Value:
     if isinstance(value, (Vec, Shifted)) and (value.vec if isinstance(value, Shifted) else value).bits != 64:
         return from_array(as_array(value, UNSIGNED[8]), group.lanes, 8)
-    return value  # type: ignore[no-any-return]
+    return value
 
 
 def _address(code: Code, operand: Operand) -> tuple[Getter, int]:
@@ -206,7 +206,7 @@ def _in_space(group: Group, address: int, space: str) -> bool:
 
 def _nothing(code: Code, instruction: Instruction) -> None:
     """Hints and fences: the emulator carries out every access at once and in order."""
-    return None
+    return
 
 
 STEPS: dict[str, Callable[[Code, Instruction], Step | None]] = {

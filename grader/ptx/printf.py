@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grader.ptx.errors import UnsupportedInstruction
-from grader.ptx.machine import DeviceTrap
+from grader.ptx.errors import DeviceTrap, UnsupportedInstruction
 from grader.ptx.memory import LOCAL_WINDOW
 from grader.ptx.nodes import Instruction
 from grader.ptx.values import Array
 
 if TYPE_CHECKING:
-    from grader.ptx.machine import Chunk, Group
+    from grader.ptx.groups import Group
+    from grader.ptx.machine import Chunk
 
 U64 = np.dtype(np.uint64)
 _CONVERSION = re.compile(r"%([-+ #0]*)(\d+|\*)?(?:\.(\d+|\*))?(hh|h|ll|l|z|j|t)?([diouxXcsfFeEgGaAp%])")

@@ -79,7 +79,7 @@ class Counters:
     total_blocks: int = 0
 
     def total(self, field_name: str, space: str, op: str | None = None) -> int:
-        """Sum of a field over the lines of a space ("shared", "global"), or of one op there ("load", "store", "atomic")."""
+        """Sum of a field over the lines of a space ("shared", "global"), of all ops or "load", "store" or "atomic"."""
         return sum(getattr(c, field_name) for c in self.by_line if c.space == space and op in (None, c.op))
 
 

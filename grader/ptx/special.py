@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from grader.ptx.limits import CYCLES
 from grader.ptx.values import Array, Value, Vec, select
 
 if TYPE_CHECKING:
-    from grader.ptx.machine import Chunk, Group
+    from grader.ptx.groups import Group
+    from grader.ptx.machine import Chunk
 
 _AXES = {"x": 0, "y": 1, "z": 2}
 _UNIFORM = {"smid": 0, "nsmid": 1, "gridid": 0, "warpsize": 32}
@@ -19,14 +21,15 @@ def read(group: Group, name: str) -> Value:
     """The value of `%name` for the group's lanes; raises KeyError for a register that is not emulated."""
     chunk = group.chunk
     if name in ("clock", "clock64", "globaltimer", "clock_hi", "globaltimer_lo", "globaltimer_hi"):
-        # Counts instructions issued by the chunk: it grows, and that is all a program may rely on.
+        # Counts instructions issued by the chunk: it grows from one reading to the next, and no more is promised.
+        chunk.clock += CYCLES
         if name.endswith("_hi"):
             return 0
         return chunk.clock & 0xFFFFFFFF if name in ("clock", "globaltimer_lo") else chunk.clock
     found = chunk.specials.get(name)
     if found is None:
         found = chunk.specials[name] = _compute(chunk, name)
-    return select(found, group.lanes)  # type: ignore[no-any-return]
+    return select(found, group.lanes)
 
 
 def _compute(chunk: Chunk, name: str) -> Value:

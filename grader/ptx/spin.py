@@ -12,30 +12,47 @@ order of the definitions), and also the branches that decide which definition is
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from grader.ptx.graphs import Graph, NaturalLoop
 from grader.ptx.liveness import destinations, sources
-from grader.ptx.nodes import Address, Function, Instruction, Module, Register, Sink, Symbol, Vector
+from grader.ptx.nodes import Address, Function, Instruction, Module, Register, Sink, Special, Symbol, Vector
 
 _FRESH_LOADS = frozenset({"volatile", "relaxed", "acquire", "mmio"})
 _Code = Sequence[Sequence[Instruction]]
 
 
-def find_spin_loops(
+@dataclass(frozen=True, slots=True)
+class ExitDecision:
+    """What decides whether a loop is left.
+
+    registers: indices of all registers that the exits' conditions are computed from, round the loop.
+    waits: another thread's progress may change them.
+    reads_memory: some of them are loaded from memory that a kernel can write.
+    unknown: something else has a say: a clock, a barrier's vote, a function called in the loop.
+    """
+
+    registers: frozenset[int]
+    waits: bool
+    reads_memory: bool
+    unknown: bool
+
+
+def exit_decisions(
     code: _Code,
     successors: Graph,
     loops: Sequence[NaturalLoop],
     post_dominators: Sequence[int | None],
     module: Module | None = None,
-) -> frozenset[int]:
-    """Indices of the loops that wait for another thread.
+) -> tuple[ExitDecision, ...]:
+    """What decides whether each of the loops is left.
 
     `code` holds each block's instructions.  Without `module` the result of any call may come from another thread.
     """
     if not loops:
-        return frozenset()
+        return ()
     controllers = _controllers(successors, post_dominators)
-    return frozenset(index for index, loop in enumerate(loops) if _waits(code, successors, loop, controllers, module))
+    return tuple(_decision(code, successors, loop, controllers, module) for loop in loops)
 
 
 def reads_other_threads(instruction: Instruction) -> bool:
@@ -59,23 +76,28 @@ def _controllers(successors: Graph, post_dominators: Sequence[int | None]) -> li
     return result
 
 
-def _waits(
+def _decision(
     code: _Code, successors: Graph, loop: NaturalLoop, controllers: Sequence[set[int]], module: Module | None
-) -> bool:
+) -> ExitDecision:
     writers: dict[int, list[tuple[int, Instruction]]] = {}
     callers: dict[str, Instruction] = {}
+    calls = False
     for block in loop.body:
         for instruction in code[block]:
             for register in destinations(instruction):
                 writers.setdefault(register.index, []).append((block, instruction))
-            if instruction.opcode == "call" and isinstance(instruction.operands[0], Vector):
-                for returned in instruction.operands[0].elements:
-                    if isinstance(returned, Symbol):
-                        callers[returned.name] = instruction
+            if instruction.opcode == "call":
+                calls |= not _returns(instruction)
+                if isinstance(instruction.operands[0], Vector):
+                    for returned in instruction.operands[0].elements:
+                        if isinstance(returned, Symbol):
+                            callers[returned.name] = instruction
     deciding = [block for block in loop.body if any(target not in loop.body for target in successors[block])]
     seen_blocks: set[int] = set()
-    seen_registers: set[int] = set()
+    registers: set[int] = set()
     pending: list[Register] = []
+    waits = reads_memory = False
+    unknown = calls
 
     def follow_branches(blocks: Iterable[int]) -> None:
         waiting = list(blocks)
@@ -89,18 +111,36 @@ def _waits(
     follow_branches(deciding)
     while pending:
         register = pending.pop()
-        if register.index in seen_registers:
+        if register.index in registers:
             continue
-        seen_registers.add(register.index)
+        registers.add(register.index)
         for block, instruction in writers.get(register.index, ()):
             if reads_other_threads(instruction):
-                return True
+                waits = True
             caller = _call_behind(instruction, callers)
-            if caller is not None and _call_waits(caller, module):
-                return True
+            if caller is not None:
+                unknown = True
+                waits = waits or _call_waits(caller, module)
+            reads_memory |= _reads_memory(instruction)
+            unknown |= instruction.opcode in ("bar", "barrier", "activemask") or any(
+                isinstance(operand, Special) and operand.name.startswith(("clock", "globaltimer"))
+                for operand in instruction.operands
+            )
             pending.extend(sources(instruction))
             follow_branches(controllers[block])
-    return False
+    return ExitDecision(frozenset(registers), waits, reads_memory, unknown)
+
+
+def _reads_memory(instruction: Instruction) -> bool:
+    if instruction.opcode in ("ld", "ldu"):
+        return not {"param", "const"}.intersection(instruction.modifiers)
+    return instruction.opcode == "atom"
+
+
+def _returns(call: Instruction) -> bool:
+    """Whether a called function is known to come back: only the driver's printf is."""
+    target = call.operands[1] if len(call.operands) > 1 else None
+    return isinstance(target, Symbol) and target.name == "vprintf"
 
 
 def _call_behind(instruction: Instruction, callers: dict[str, Instruction]) -> Instruction | None:

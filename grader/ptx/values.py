@@ -26,9 +26,31 @@ Array = npt.NDArray[Any]
 
 WARP_SIZE = 32
 
-UNSIGNED = {1: np.dtype(np.uint8), 2: np.dtype(np.uint16), 4: np.dtype(np.uint32), 8: np.dtype(np.uint64)}
-SIGNED = {1: np.dtype(np.int8), 2: np.dtype(np.int16), 4: np.dtype(np.int32), 8: np.dtype(np.int64)}
-BOOL = np.dtype(np.bool_)
+UNSIGNED: dict[int, np.dtype[Any]] = {
+    1: np.dtype(np.uint8),
+    2: np.dtype(np.uint16),
+    4: np.dtype(np.uint32),
+    8: np.dtype(np.uint64),
+}
+SIGNED: dict[int, np.dtype[Any]] = {
+    1: np.dtype(np.int8),
+    2: np.dtype(np.int16),
+    4: np.dtype(np.int32),
+    8: np.dtype(np.int64),
+}
+BOOL: np.dtype[Any] = np.dtype(np.bool_)
+
+
+MEMO_ENTRIES = 128
+"""What a value or a set of lanes remembers at most: in a long loop every iteration brings something new."""
+
+
+def remember(memo: dict[Any, Any], key: Any, value: Any) -> Any:
+    """Keep a derived value under a key, throwing away what was kept before when that gets too much."""
+    if len(memo) >= MEMO_ENTRIES:
+        memo.clear()
+    memo[key] = value
+    return value
 
 
 class Layout:
@@ -123,12 +145,10 @@ class Lanes:
         key = ("pos", id(ancestor))
         found = self.memo.get(key)
         if found is None:
-            if ancestor.n == int(ancestor.ids[-1]) + 1:
-                positions = self.ids
-            else:
-                positions = np.searchsorted(ancestor.ids, self.ids)
-            found = self.memo[key] = (ancestor, positions)
-        return found[1]  # type: ignore[no-any-return]
+            complete = ancestor.n == int(ancestor.ids[-1]) + 1
+            positions = self.ids if complete else np.searchsorted(ancestor.ids, self.ids)
+            found = remember(self.memo, key, (ancestor, positions))
+        return found[1]
 
 
 class Vec:
@@ -175,8 +195,8 @@ class Vec:
             return root
         found = lanes.memo.get(id(root))
         if found is None:
-            found = lanes.memo[id(root)] = Vec(None, lanes, root, self.dtype)
-        return found  # type: ignore[no-any-return]
+            found = remember(lanes.memo, id(root), Vec(None, lanes, root, self.dtype))
+        return found
 
 
 class Shifted:
@@ -194,7 +214,8 @@ class Shifted:
         if self._vec is None:
             vec = self.vec
             unsigned = UNSIGNED[vec.dtype.itemsize]
-            self._vec = Vec(vec.array.view(unsigned) + constant(self.shift & ((1 << vec.bits) - 1), unsigned), vec.lanes)
+            addend = constant(self.shift & ((1 << vec.bits) - 1), unsigned)
+            self._vec = Vec(vec.array.view(unsigned) + addend, vec.lanes)
         return self._vec
 
 

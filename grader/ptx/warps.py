@@ -13,7 +13,7 @@ from grader.ptx.nodes import Instruction, Operand, Register, Vector
 from grader.ptx.values import BOOL, UNSIGNED, Array, Lanes, Value, as_array, from_array
 
 if TYPE_CHECKING:
-    from grader.ptx.machine import Group
+    from grader.ptx.groups import Group
 
 U32 = UNSIGNED[4]
 
@@ -31,8 +31,8 @@ def _members(group: Group, instruction: Instruction, mask: Value) -> Array:
     table = _table(mask, lanes, U32)
     active = lanes.active_table()
     present = (active * (np.uint32(1) << np.arange(32, dtype=np.uint32))).sum(axis=1, dtype=np.uint32)
-    # Lanes that do not exist (a block of 48 threads ends in half a warp) cannot be waited for.
-    missing = active & ((table & ~present[:, None] & _existing(lanes)[:, None]) != 0)
+    # Lanes that do not exist (a block of 48 threads ends in half a warp) or have returned are not waited for.
+    missing = active & ((table & ~present[:, None] & _running(group)[:, None]) != 0)
     if missing.any():
         row, lane = np.argwhere(missing)[0]
         first = lanes.ids[np.searchsorted(lanes.warp_rows, row)] // 32 * 32 + lane
@@ -42,13 +42,18 @@ def _members(group: Group, instruction: Instruction, mask: Value) -> Array:
     return table
 
 
-def _existing(lanes: Lanes) -> Array:
-    """(n_warps,) mask of the lanes of each warp that the block has threads for."""
+def _running(group: Group) -> Array:
+    """(n_warps,) mask of the lanes of each warp that the block has threads for and that have not returned."""
+    lanes = group.lanes
     layout = lanes.layout
     first = np.searchsorted(lanes.warp_rows, np.arange(lanes.n_warps))
     start = lanes.ids[first] % layout.padded // 32 * 32
     count = np.minimum(layout.threads - start, 32).astype(np.uint64)
-    return ((np.uint64(1) << count) - np.uint64(1)).astype(np.uint32)
+    masks = ((np.uint64(1) << count) - np.uint64(1)).astype(np.uint32)
+    retired = group.chunk.retired.reshape(-1, 32)[lanes.ids[first] // 32]
+    if retired.any():
+        masks &= ~(retired * (np.uint32(1) << np.arange(32, dtype=np.uint32))).sum(axis=1, dtype=np.uint32)
+    return masks
 
 
 def _register(operand: Operand) -> int | None:

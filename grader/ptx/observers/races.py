@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from grader.ptx.access import Access
-from grader.ptx.machine import Chunk, Group
+from grader.ptx.groups import Group
+from grader.ptx.machine import Chunk
 from grader.ptx.memory import MemoryArray
 from grader.ptx.observers.shadow import Shadow, Stamp
 from grader.ptx.records import LaunchReport
@@ -115,9 +116,7 @@ class Races:
         assert self._chunk is not None
         # Segments are numbered within the interval, so that the same interval of a later iteration looks the same.
         numbers: dict[int, int] = {}
-        signature = tuple(
-            (*key[:5], numbers.setdefault(key[5], len(numbers)), id(self._chunk)) for key, *_ in interval
-        )
+        signature = tuple((*key[:5], numbers.setdefault(key[5], len(numbers)), id(self._chunk)) for key, *_ in interval)
         comparable = whole and self._clean_start
         if comparable and signature in self._harmless:
             return

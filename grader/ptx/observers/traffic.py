@@ -11,7 +11,7 @@ from grader.ptx.access import Access
 from grader.ptx.machine import Chunk
 from grader.ptx.memory import Place
 from grader.ptx.records import LaunchReport, LineCounter
-from grader.ptx.values import Array
+from grader.ptx.values import Array, remember
 
 
 class Traffic:
@@ -62,8 +62,8 @@ class Traffic:
             key = ("traffic", op == "atomic", width, space, place.shift % period)
         found = memo.get(key)
         if found is None:
-            found = memo[key] = _measure(place, op, width, space)
-        return found  # type: ignore[no-any-return]
+            found = remember(memo, key, _measure(place, op, width, space))
+        return found
 
     def finish(self, report: LaunchReport) -> None:
         """Add the counters to the report, by line."""

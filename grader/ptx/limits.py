@@ -1,0 +1,38 @@
+"""How much a launch may use up, and how much it has."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+CYCLES = 16
+"""Clock cycles that an instruction counts for: the order of magnitude of a dependent instruction's latency."""
+
+
+@dataclass
+class Limits:
+    """When to give up on a kernel.
+
+    instructions: thread-instructions of one launch; seconds: its wall-clock time; printf_bytes: kept output;
+    local_bytes: one local variable of one thread; depth: nested calls.
+    """
+
+    instructions: int = 20_000_000_000
+    seconds: float = 10.0
+    printf_bytes: int = 16_384
+    local_bytes: int = 512 * 1024
+    depth: int = 400
+    """A GPU's stack of a few KiB a thread has overflowed long before."""
+
+
+@dataclass
+class Tally:
+    """What a launch has used up so far."""
+
+    limits: Limits
+    thread_instructions: int = 0
+    warp_instructions: int = 0
+    printf: list[str] = field(default_factory=list)
+    printf_left: int = 0
+    started: float = field(default_factory=time.perf_counter)
+    turns: int = 0
