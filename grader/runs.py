@@ -74,7 +74,7 @@ class Runner:
                 run = self._run(backend, binding, candidate, entry, "correct", sizes, observe=False)
                 if run.difference is not None and run.difference.mismatches == 0:
                     return candidate
-                if run.outcome.reason in ("time", "instructions"):
+                if run.outcome.reason in ("time", "instructions", "endless", "deadlock"):
                     break
         return binding.candidates[0]
 

@@ -80,12 +80,19 @@ def test_only_what_is_there_is_graded(grade: Callable[..., Result]) -> None:
     assert (result.status, result.score.earned) == ("failed", 23.0)
 
 
-def test_a_loop_without_end_is_a_verdict(grade: Callable[..., Result]) -> None:
-    body = "while (rows) ((volatile float *)out)[c * rows + r] = 1;"
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("while (rows) ((volatile float *)out)[c * rows + r] = 1;", "never ends"),
+        # An odd number times five is odd: never zero, and never the same twice in a row.
+        ("for (unsigned i = 1; i; i *= 5) ((volatile float *)out)[c * rows + r] = i;", "does not end"),
+    ],
+)
+def test_a_loop_without_end_is_a_verdict(grade: Callable[..., Result], body: str, words: str) -> None:
     row = rows(grade(transpose__cu=NAIVE.format(t="float", body=body)))
     assert row["naive.correct"].status == "fail"
     assert row["naive.correct"].line == 5
-    assert "does not end" in row["naive.correct"].message
+    assert words in row["naive.correct"].message
 
 
 def test_a_trap_is_a_verdict(grade: Callable[..., Result]) -> None:
