@@ -68,7 +68,7 @@ def compare(
     mismatches = int(np.count_nonzero(wrong))
     if mismatches == 0:
         return Difference(got.size, 0, max_abs_error=_max_abs_error(got, expected), name=name)
-    unwritten = wrong & _is_sentinel(got)
+    unwritten = wrong & is_sentinel(got)
     first = tuple(int(i) for i in np.unravel_index(int(np.argmax(wrong)), got.shape))
     touched = ~unwritten
     return Difference(
@@ -110,7 +110,8 @@ def _bits(array: Array) -> npt.NDArray[np.unsignedinteger]:
     return np.ascontiguousarray(array).view(f"u{array.dtype.itemsize}")
 
 
-def _is_sentinel(array: Array) -> Mask:
+def is_sentinel(array: Array) -> Mask:
+    """Mask of elements that still hold the sentinel."""
     size = array.dtype.itemsize
     mask: Mask = _bits(array) == int.from_bytes(bytes([SENTINEL_BYTE]) * size, "little")
     return mask

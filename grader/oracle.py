@@ -38,6 +38,17 @@ class Oracle:
             self._cases[key] = self._compute(sizes, dtypes)
         return self._cases[key]
 
+    def other_inputs(self, sizes: Sizes, dtypes: Mapping[str, str]) -> dict[str, Array]:
+        """Inputs of the same sizes with other values, where the lab draws them by chance."""
+        rng = np.random.default_rng([self._lab.seed, *(sizes[name] for name in self._lab.size_names), 1])
+        raw = self._module.inputs(dict(sizes), rng)
+        return {name: np.ascontiguousarray(a.astype(dtypes.get(name, a.dtype))) for name, a in raw.items()}
+
+    def expected(self, inputs: Mapping[str, Array], sizes: Sizes, output: str) -> Array:
+        """One output for any inputs, as the oracle computes it.  What the oracle raises comes through."""
+        result: Array = self._module.expected(dict(inputs), dict(sizes))[output]
+        return result
+
     def _compute(self, sizes: Sizes, dtypes: Mapping[str, str]) -> tuple[dict[str, Array], dict[str, Array]]:
         rng = np.random.default_rng([self._lab.seed, *(sizes[name] for name in self._lab.size_names)])
         try:
