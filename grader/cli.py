@@ -7,6 +7,7 @@ like a command is written `./labs`).  Every error is one line and an exit code: 
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 import tempfile
@@ -35,10 +36,11 @@ def run(arguments: list[str]) -> int:
     commands = {"labs": labs_command, "doctor": doctor_command}
     try:
         if arguments and arguments[0] in commands:
-            command = commands[arguments[0]]()
-            code = command.main(arguments[1:], prog_name=f"grade {arguments[0]}", standalone_mode=False)
-        else:
-            code = grade_command().main(arguments or ["--help"], prog_name="grade", standalone_mode=False)
+            return _invoke(commands[arguments[0]](), f"grade {arguments[0]}", arguments[1:])
+        return _invoke(grade_command(), "grade", arguments or ["--help"])
+    except click.exceptions.Exit as request:
+        # After --help or --version.
+        return request.exit_code
     except click.ClickException as error:
         return _complain(_usage_message(error), 2)
     except GraderError as error:
@@ -51,7 +53,11 @@ def run(arguments: list[str]) -> int:
         return INTERRUPTED
     except Exception as error:
         return _complain(str(_internal(error, Path(tempfile.gettempdir()))), 3)
-    return int(code or 0)
+
+
+def _invoke(command: click.Command, name: str, arguments: list[str]) -> int:
+    with command.make_context(name, list(arguments)) as context:
+        return int(command.invoke(context) or 0)
 
 
 def language_of(arguments: Sequence[str], environment: os._Environ[str] | dict[str, str]) -> str:
@@ -59,7 +65,7 @@ def language_of(arguments: Sequence[str], environment: os._Environ[str] | dict[s
 
     Found before the command line is parsed, for its help and its errors speak it too.
     """
-    for argument, following in zip(arguments, [*arguments[1:], ""], strict=True):
+    for argument, following in itertools.zip_longest(arguments, arguments[1:], fillvalue=""):
         if argument == "--lang":
             return following
         if argument.startswith("--lang="):
@@ -102,7 +108,8 @@ def _usage_message(error: click.ClickException) -> str:
         near = ", ".join(error.possibilities or [])
         return message + (_("; did you mean {options}?").format(options=near) if near else "")
     if isinstance(error, click.MissingParameter) and error.param is not None:
-        return _("{parameter} is missing; see grade --help").format(parameter=error.param.human_readable_name)
+        name = error.param.opts[0] if isinstance(error.param, click.Option) else "PATH"
+        return _("{parameter} is missing; see grade --help").format(parameter=name)
     return error.format_message()
 
 

@@ -1,0 +1,273 @@
+"""The command line, as a user meets it: the real thing, on the sample submissions."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from grader import cli, i18n, pipeline
+from grader.result import decode
+
+ROOT = Path(__file__).parent.parent
+SAMPLES = ROOT / "submissions"
+
+
+@pytest.fixture(autouse=True)
+def _english(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
+        monkeypatch.delenv(name, raising=False)
+    i18n.use("en")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    code = cli.run([str(argument) for argument in arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def files(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+
+
+def complaint(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    """The one line with which a wrong command line is refused."""
+    code, out, err = run(capsys, *arguments)
+    assert code == 2
+    assert out == ""
+    assert err.startswith("grade: ")
+    assert err.count("\n") == 1
+    return err.removeprefix("grade: ").strip()
+
+
+def test_a_good_submission_passes(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, SAMPLES / "ivanov", "--lab", "transpose", "--no-pdf")
+    assert (code, err) == (0, "")
+    assert "✓ passed: 95 of 100 points, 5 pending" in out
+    assert "Report: reports/ivanov/transpose/report.html" in out
+    assert files(here) == {"reports/ivanov/transpose/result.json", "reports/ivanov/transpose/report.html"}
+    result = decode((here / "reports/ivanov/transpose/result.json").read_bytes())
+    assert result.environment.command == f"grade {SAMPLES / 'ivanov'} --lab transpose"
+
+
+def test_a_fault_is_told_with_its_line_and_fails(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _err = run(capsys, "--lab", "transpose", "--out", "o", "--no-pdf", SAMPLES / "petrova")
+    assert code == 1
+    assert "What to fix" in out
+    assert "   transpose.cu:44  b[x + y * n] = buf[threadIdx.x][threadIdx.y];" in out
+    assert (here / "o/petrova/transpose/report.html").is_file()
+
+
+def test_the_whole_process_writes_a_pdf_and_plain_text(here: Path) -> None:
+    command = [sys.executable, "-m", "grader", str(SAMPLES / "ivanov"), "--lab", "transpose"]
+    environment = {k: v for k, v in os.environ.items() if k not in ("LC_ALL", "LC_MESSAGES", "COLUMNS")}
+    environment |= {"LANG": "ru_RU.UTF-8", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\x1b" not in done.stdout
+    assert "✓ пройдено: 95 из 100 баллов" in done.stdout
+    assert "Отчёт: reports/ivanov/transpose/report.html" in done.stdout
+    assert (here / "reports/ivanov/transpose/report.pdf").read_bytes().startswith(b"%PDF-")
+
+
+def test_a_machine_without_pango_still_gets_html(here: Path) -> None:
+    # As the real package behaves where the library is missing.
+    (here / "weasyprint.py").write_text("raise OSError(\"cannot load library 'libpango-1.0-0'\")")
+    command = [sys.executable, "-m", "grader", str(SAMPLES / "ivanov"), "--lab", "transpose", "--lang", "en"]
+    environment = {**os.environ, "PYTHONPATH": f"{here}:{ROOT}"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    (line,) = [line for line in done.stdout.splitlines() if "PDF" in line]
+    assert line.startswith("No PDF: Pango is missing; install it with: apt install libpango-1.0-0 ")
+    assert files(here / "reports") == {"ivanov/transpose/result.json", "ivanov/transpose/report.html"}
+
+
+def test_a_group_is_graded_each_in_turn(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for student in ("ivanov", "fedorov"):
+        shutil.copytree(SAMPLES / student, here / "group" / student)
+    (here / "group" / "nobody").mkdir()
+    code, out, _err = run(capsys, "group", "--lab", "transpose", "--no-pdf")
+    assert code == 2
+    rows = {line.split()[0]: line.split() for line in out[out.index("Worst fault") :].splitlines() if line.strip()}
+    assert rows["ivanov"][1:4] == ["95", "of", "100"]
+    assert rows["fedorov"][1:4] == ["0", "of", "94"]
+    assert rows["nobody"][:6] == ["nobody", "–", "no", ".cu", "file;", "looked"]
+    assert files(here / "reports") == {
+        f"{student}/transpose/{name}" for student in ("ivanov", "fedorov") for name in ("result.json", "report.html")
+    }
+    assert sorted(line.split()[0] for line in out.splitlines() if line[:2] in ("1/", "2/", "3/")) == [
+        "1/3",
+        "2/3",
+        "3/3",
+    ]
+
+
+def test_two_submissions_of_one_name_do_not_overwrite_each_other(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for group in ("a", "b"):
+        shutil.copytree(SAMPLES / "ivanov", here / group / "ivanov")
+    code, out, _err = run(capsys, "a/ivanov", "b/ivanov", "--lab", "transpose", "--no-pdf", "--jobs", "1")
+    assert code == 2
+    assert "a/ivanov has the same name" in out
+
+
+def test_a_crash_is_one_students_row(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copytree(ROOT / "assignments" / "transpose", here / "labs" / "crash")
+    shutil.copytree(ROOT / "reference" / "transpose", here / "oracle")
+    lab = here / "labs" / "crash" / "lab.yaml"
+    lab.write_text(lab.read_text().replace("../../reference/transpose", "../../oracle"))
+    # Stands for whatever can kill a grading process.
+    (here / "oracle" / "oracle.py").write_text(
+        "import os\n\n\ndef inputs(sizes, rng):\n    os._exit(7)\n\n\ndef expected(inputs, sizes):\n    return {}\n"
+    )
+    for student in ("ivanov", "fedorov"):
+        shutil.copytree(SAMPLES / student, here / "group" / student)
+        (here / "group" / student / "transpose.cu").rename(here / "group" / student / "crash.cu")
+        (here / "group" / student / "submission.yaml").unlink()
+    code, out, _err = run(capsys, "group", "--lab", "crash", "--labs", "labs", "--no-pdf")
+    assert code == 3
+    rows = {line.split()[0]: line for line in out[out.index("Worst fault") :].splitlines() if line.strip()}
+    assert "the grader failed; details are in" in rows["ivanov"]
+    # It does not compile, so nothing of the lab is ever run.
+    assert "0 of 94" in rows["fedorov"]
+    assert "status 7" in (here / "reports" / "grade-error.log").read_text()
+
+
+def test_a_folder_called_like_a_command_is_written_with_a_dot(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copytree(SAMPLES / "ivanov", here / "labs")
+    code, out, _err = run(capsys, "./labs", "--lab", "transpose", "--no-pdf")
+    assert code == 0
+    assert "reports/labs/transpose/report.html" in out
+
+
+def test_labs_are_listed(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _err = run(capsys, "labs")
+    assert code == 0
+    (row,) = [line.split() for line in out.splitlines() if line.strip().startswith("transpose")]
+    assert row[-4:] == ["naive,", "shared,", "padded", "100"]
+
+
+def test_the_doctor_reports(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _err = run(capsys, "doctor")
+    assert code == 0
+    assert "✓ NVRTC" in out
+    assert "compute-sanitizer" in out
+
+
+def test_no_arguments_is_a_request_for_help(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _err = run(capsys)
+    assert code == 0
+    assert out.startswith("Usage: grade ")
+    for word in ("--lab", "--backend", "--out", "--lang", "--no-pdf", "--jobs", "grade doctor"):
+        assert word in out
+
+
+def test_wrong_command_lines_get_one_line(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    student = SAMPLES / "ivanov"
+    assert complaint(capsys, "nowhere", "--lab", "transpose") == "nowhere: no such file or folder"
+    assert complaint(capsys, student) == "--lab is missing; see grade --help"
+    assert complaint(capsys, student, "--lab", "transpose", "--no-pfd") == (
+        "there is no option --no-pfd; did you mean --no-pdf?"
+    )
+    assert "did you mean `transpose`?" in complaint(capsys, student, "--lab", "transpos")
+    assert "fast" in complaint(capsys, student, "--lab", "transpose", "--backend", "fast")
+    assert "0" in complaint(capsys, student, "--lab", "transpose", "--jobs", "0")
+    assert "PATH" in complaint(capsys, "--lab", "transpose")
+    (here / "file").write_text("")
+    assert "file" in complaint(capsys, student, "--lab", "transpose", "--out", "file")
+    assert "file/below" in complaint(capsys, student, "--lab", "transpose", "--out", "file/below")
+    assert complaint(capsys, student, "--lab", "transpose", "--labs", "none") == "--labs none: no such folder"
+    assert files(here) == {"file"}
+
+
+def test_bad_submissions_get_one_line(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "empty").mkdir()
+    (here / "void").mkdir()
+    (here / "void" / "transpose.cu").write_text("")
+    (here / "binary").mkdir()
+    (here / "binary" / "transpose.cu").write_bytes(b"\x7fELF\0\0\0")
+    assert "empty: no .cu file" in complaint(capsys, "empty", "--lab", "transpose")
+    assert "the file is empty" in complaint(capsys, "void", "--lab", "transpose")
+    assert "NUL" in complaint(capsys, "binary", "--lab", "transpose")
+
+
+def test_a_failure_of_the_grader_is_one_line_and_a_log(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_arguments: object, **_options: object) -> None:
+        raise ZeroDivisionError("deep inside")
+
+    monkeypatch.setattr(pipeline, "grade", broken)
+    code, out, err = run(capsys, SAMPLES / "ivanov", "--lab", "transpose")
+    assert (code, out) == (3, "")
+    assert err == "grade: the grader failed (ZeroDivisionError); details are in reports/grade-error.log\n"
+    log = (here / "reports" / "grade-error.log").read_text()
+    assert "Traceback" in log
+    assert "deep inside" in log
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "language"),
+    [
+        ([], {}, "en"),
+        ([], {"LANG": "ru_RU.UTF-8"}, "ru"),
+        ([], {"LC_ALL": "C", "LANG": "ru_RU.UTF-8"}, "en"),
+        ([], {"LC_ALL": "", "LC_MESSAGES": "ru_RU", "LANG": "en_US"}, "ru"),
+        ([], {"LANG": "de_DE.UTF-8"}, "en"),
+        (["--lang", "en"], {"LANG": "ru_RU.UTF-8"}, "en"),
+        (["x", "--lang=ru"], {}, "ru"),
+        (["--lang"], {}, ""),
+    ],
+)
+def test_the_language_is_the_one_asked_for_or_the_locales(
+    arguments: list[str], environment: dict[str, str], language: str
+) -> None:
+    assert cli.language_of(arguments, environment) == language
+
+
+def test_help_speaks_the_language(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _code, out, _err = run(capsys, "--lang", "ru", "--help")
+    assert "Папка для результатов и отчётов." in out
+
+
+@pytest.mark.slow
+def test_an_interrupted_group_keeps_what_is_finished(here: Path) -> None:
+    for index in range(12):
+        shutil.copytree(SAMPLES / "ivanov", here / "group" / f"student{index:02}")
+    command = [sys.executable, "-m", "grader", "group", "--lab", "transpose", "--jobs", "1", "--lang", "en"]
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline().startswith("1/12 ")
+    # As a terminal does it: to every process of the group.
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == cli.INTERRUPTED
+    assert err == "grade: interrupted; what is finished is kept\n"
+    finished = sorted((here / "reports").glob("*/transpose/result.json"))
+    assert 1 <= len(finished) < 12
+    for path in finished:
+        assert decode(path.read_bytes()).score.earned == 95.0
+        assert path.parent.parent.name in out
+    time.sleep(0.2)
+    assert not [path for path in files(here / "reports") if Path(path).name.startswith(".")]
