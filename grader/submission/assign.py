@@ -11,7 +11,8 @@ from grader.submission.records import Kernel
 
 # A name outweighs everything a kernel does: a tile called padded that is not is a fault to show, not to hide.
 NAMED = 100.0
-NAMED_BY_FILE = 60.0
+NAMED_BY_FILE = 50.0
+UNNAMED = 20.0
 BEST_PER_VARIANT = 6
 
 _HELPER = re.compile(r"(?i)init|fill|copy|print|warm|check|verif|compare|memset|zero|clear|empty|test|random|generate")
@@ -71,33 +72,33 @@ def name_rank(variant: Variant, name: str) -> int | None:
 def _score(variant: Variant, known: Known, variants: Sequence[Variant], several_files: bool) -> float | None:
     """How well a kernel fits a variant; None where it cannot be it."""
     kernel = known.kernel
-    rank = name_rank(variant, kernel.name)
-    score = 0.0
-    if rank is not None:
-        score = NAMED - 2 * rank
-    elif several_files and name_rank(variant, kernel.file.rpartition(".")[0]) is not None:
-        score = NAMED_BY_FILE
-    is_named = score > 0
     is_helper = _HELPER.search(kernel.name) is not None
-    if not is_named:
-        if not known.fits or kernel.is_empty or is_helper:
-            return None
-        if variant.shared_memory is not None and kernel.uses_shared != variant.shared_memory:
-            return None
-        if variant.padded is not None and known.is_padded != variant.padded:
+    fits_memory = variant.shared_memory is None or kernel.uses_shared == variant.shared_memory
+    fits_padding = variant.padded is None or known.is_padded == variant.padded
+    # Of two tiles the static one: how much memory a dynamic one gets may not be readable.
+    dynamic = 1.0 if any(array.dynamic for array in kernel.shared_arrays) else 0.0
+    named = _named(variant, kernel, several_files)
+    if named is None:
+        if is_helper or kernel.is_empty or not (known.fits and fits_memory and fits_padding):
             return None
         # What is named for another variant is this one only when that has a better one: two kernels called shared.
-        score = 5.0 if any(name_rank(other, kernel.name) is not None for other in variants) else 10.0
-    elif is_helper:
-        score -= 90.0
+        elsewhere = any(_named(other, kernel, several_files) is not None for other in variants)
+        return (UNNAMED / 2 if elsewhere else UNNAMED) - dynamic
+    score = named + (5 if fits_memory else -5) + (3 if fits_padding else -3) - dynamic
+    if is_helper:
+        # Anything better is better: `copyShared` beside a tile without a telling name.
+        score = UNNAMED - 5
     if not known.fits:
-        score -= 70.0
+        score -= 50
     elif kernel.is_empty:
-        score -= 60.0
-    if variant.shared_memory is not None:
-        score += 20.0 if kernel.uses_shared == variant.shared_memory else -20.0
-    if variant.padded is not None:
-        score += 15.0 if known.is_padded == variant.padded else -15.0
-    if any(array.dynamic for array in kernel.shared_arrays):
-        score -= 1.5
-    return score
+        score -= 30
+    return max(score, 1.0)
+
+
+def _named(variant: Variant, kernel: Kernel, several_files: bool) -> float | None:
+    """What a kernel's name, or in a submission of several files its file's, counts for a variant."""
+    rank = name_rank(variant, kernel.name)
+    if rank is not None:
+        return NAMED - 4.0 * min(rank, 10)
+    stem = kernel.file.rpartition(".")[0]
+    return NAMED_BY_FILE if several_files and name_rank(variant, stem) is not None else None

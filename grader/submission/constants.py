@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from grader.submission.expressions import (
@@ -29,6 +29,7 @@ Value = int | float
 Lookup = Callable[[str], Expression | None]
 
 LARGEST = 1 << 64
+MAX_STEPS = 4096
 
 SIZES_OF_TYPES = {
     "char": 1,
@@ -119,14 +120,18 @@ class Constants:
         except NotReadable:
             return None
 
-    def expand(self, given: Sequence[Token], hidden: frozenset[str] = frozenset()) -> list[Token]:
+    def expand(self, given: Sequence[Token]) -> list[Token]:
         """Macros replaced token by token, as the preprocessor does: `#define N 4+4` keeps `N*2` at 12.
 
         Raises
         ------
-        NotReadable : the result has more than `MAX_TOKENS` tokens, or macros nest too deep.
+        NotReadable : the result has more than `MAX_TOKENS` tokens, or the way there takes too many steps.
         """
-        if len(hidden) > MAX_DEPTH:
+        return self._expand(given, frozenset(), iter(range(MAX_STEPS)))
+
+    def _expand(self, given: Sequence[Token], hidden: frozenset[str], steps: Iterator[int]) -> list[Token]:
+        # Macros may double at each level and still come to nothing: the work is bounded, not only the result.
+        if len(hidden) > MAX_DEPTH or next(steps, None) is None:
             raise NotReadable("macros nested too deep")
         result: list[Token] = []
         index = 0
@@ -143,9 +148,10 @@ class Constants:
                         result.append(token)
                         continue
                     arguments, index = _macro_arguments(given, index)
-                    by_name = dict(zip(macro.parameters, arguments, strict=False))
+                    expanded = [self._expand(argument, hidden, steps) for argument in arguments]
+                    by_name = dict(zip(macro.parameters, expanded, strict=False))
                     body = [inner for t in body for inner in (by_name.get(t.text, [t]) if t.kind == "name" else [t])]
-                result.extend(self.expand(body, hidden | {token.text}))
+                result.extend(self._expand(body, hidden | {token.text}, steps))
             if len(result) > MAX_TOKENS:
                 raise NotReadable("macros grow too large")
         return result
@@ -211,7 +217,7 @@ class _Evaluation:
     def value(self, expression: Expression, depth: int) -> Value:
         # Constants defined through each other (a = b + b, b = c + c, …) would double the work at each step.
         self.steps += 1
-        if depth > MAX_DEPTH or self.steps > 4096:
+        if depth > MAX_DEPTH or self.steps > MAX_STEPS:
             raise _Unknown
         result = self._value(expression, depth)
         if abs(result) > LARGEST:

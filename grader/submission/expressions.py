@@ -264,7 +264,8 @@ class _Reader:
         return self._name_or_call(token.text, depth)
 
     def _name_or_call(self, name: str, depth: int) -> Expression:
-        if name in TYPE_WORDS:
+        # "half" alone is a fine name for a variable.
+        if name in TYPE_WORDS and (self.peek() == "(" or self.peek() in TYPE_WORDS):
             words = [name]
             while self.peek() in TYPE_WORDS:
                 words.append(self.take().text)

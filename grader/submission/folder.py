@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 
@@ -36,25 +36,23 @@ class VariantSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class LabSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """What a student says of their work for one lab; a variant may be given by its kernel's name alone."""
+    """What a student says of their work for one lab."""
 
     file: str | list[str] | None = None
-    variants: dict[str, str | VariantSettings] = {}
-
-    def variant(self, name: str) -> VariantSettings:
-        """The settings of variant `name`; empty ones where nothing is said."""
-        given = self.variants.get(name)
-        if given is None:
-            return VariantSettings()
-        return VariantSettings(kernel=given) if isinstance(given, str) else given
+    variants: dict[str, VariantSettings] = {}
 
 
-class Settings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """The whole of `submission.yaml`."""
+class _LabEntry(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    file: str | list[str] | None = None
+    variants: dict[str, Any] = {}
+
+
+class _Document(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """The whole of `submission.yaml`; what lies deeper is decoded by itself, so that errors name its key."""
 
     name: str = ""
     group: str = ""
-    labs: dict[str, LabSettings] = {}
+    labs: dict[str, Any] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,12 +129,11 @@ def find_sources(path: Path, lab_id: str) -> FoundSubmission:
         if folder.resolve().name == lab_id:
             folder = folder.resolve().parent
     settings_file = folder / SETTINGS_NAME
-    settings = Settings()
+    document, lab_settings = _Document(), LabSettings()
     if settings_file.is_file():
         _check_inside(settings_file, folder)
-        document = yaml_file.read(settings_file)
-        settings = document.decode(Settings) if document.data is not None else settings
-    lab_settings = settings.labs.get(lab_id, LabSettings())
+        document, by_lab = _read_settings(settings_file)
+        lab_settings = by_lab.get(lab_id, lab_settings)
     if path.is_dir():
         files = _named_files(folder, lab_id, lab_settings, settings_file) or _search(path, folder, lab_id)
         student = folder.resolve().name
@@ -154,8 +151,8 @@ def find_sources(path: Path, lab_id: str) -> FoundSubmission:
         lab=lab_id,
         folder=folder,
         files=tuple(files),
-        name=settings.name,
-        group=settings.group,
+        name=document.name,
+        group=document.group,
         settings=lab_settings,
         settings_file=settings_file if settings_file.is_file() else None,
     )
@@ -172,7 +169,25 @@ def variant_settings(found: FoundSubmission, variants: Collection[str]) -> Mappi
         if name not in variants:
             message = _("the lab has no such variant; {allowed}").format(allowed=yaml_file.choose(name, variants))
             raise found.settings_error(message, found.lab, name)
-    return {name: found.settings.variant(name) for name in variants}
+    return {name: found.settings.variants.get(name, VariantSettings()) for name in variants}
+
+
+def _read_settings(path: Path) -> tuple[_Document, dict[str, LabSettings]]:
+    file = yaml_file.read(path)
+    if file.data is None:
+        return _Document(), {}
+    document = file.decode(_Document)
+    labs = {}
+    for lab, data in document.labs.items():
+        keys = ("labs", lab)
+        entry = file.decode(_LabEntry, keys, {} if data is None else data)
+        variants = {}
+        for name, given in entry.variants.items():
+            # A variant may be given by its kernel's name alone.
+            fields = {"kernel": given} if isinstance(given, str) else {} if given is None else given
+            variants[name] = file.decode(VariantSettings, (*keys, "variants", name), fields)
+        labs[lab] = LabSettings(entry.file, variants)
+    return document, labs
 
 
 def _sources_in(folder: Path) -> list[Path]:

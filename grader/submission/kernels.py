@@ -182,6 +182,8 @@ def _uses(parsed: ParsedFile, body: Node, pointers: set[str]) -> tuple[set[str],
             arguments = node.child_by_field_name("arguments")
             function = node.child_by_field_name("function")
             called = parsed.text(function) if function is not None else ""
+            if "_cast" in called:
+                continue
             for argument in arguments.named_children if arguments is not None else ():
                 name = _base(parsed, argument) if argument.type != "subscript_expression" else ""
                 if name in origin:

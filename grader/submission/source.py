@@ -56,9 +56,10 @@ def decode_bytes(path: Path, data: bytes) -> SourceText:
     if len(data) > MAX_BYTES:
         message = _("{path}: the file has {size} bytes; at most {limit} are allowed")
         raise UsageError(message.format(path=path, size=len(data), limit=MAX_BYTES))
-    if data.startswith(_BOMS_OF_OTHER_ENCODINGS):
-        raise UsageError(_("{path}: is UTF-16 or UTF-32 text; save it as UTF-8").format(path=path))
     if b"\x00" in data:
+        # Without a NUL the mark is CP1251 text that begins with «юя», as any program in UTF-16 holds NULs.
+        if data.startswith(_BOMS_OF_OTHER_ENCODINGS):
+            raise UsageError(_("{path}: is UTF-16 or UTF-32 text; save it as UTF-8").format(path=path))
         line = data[: data.index(b"\x00")].count(b"\n") + 1
         message = _("{path}: is no text: NUL byte in line {line}; save the program as UTF-8 text")
         raise UsageError(message.format(path=path, line=line))
