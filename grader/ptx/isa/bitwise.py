@@ -139,6 +139,9 @@ def permute(m: Modifiers) -> Semantics:
     selectors = [sum(byte << 4 * i for i, byte in enumerate(row)) for row in _PRMT_MODES.get(mode, ())]
 
     def compute(a: Array, b: Array, c: Array) -> Array:
+        if c.size == 1:
+            selector = int(c[0])
+            return _pick_bytes(a, b, selectors[selector & 3] if selectors else selector)
         if selectors:
             c = np.array(selectors, np.uint32)[c & np.uint32(3)]
         pair = b.astype(np.uint64) << np.uint64(32) | a
@@ -154,6 +157,28 @@ def permute(m: Modifiers) -> Semantics:
         return result
 
     return make("b32 b32 b32", "b32", compute)
+
+
+def _pick_bytes(a: Array, b: Array, selector: int) -> Array:
+    """prmt with the same selector in all lanes: bytes that move by the same distance move together."""
+    masks: dict[tuple[int, int], int] = {}
+    result = np.zeros(np.broadcast_shapes(a.shape, b.shape), np.uint32)
+    for position in range(4):
+        nibble = selector >> 4 * position & 15
+        source, byte = nibble >> 2 & 1, nibble & 3
+        if nibble & 8:
+            sign = ((a, b)[source] >> np.uint32(8 * byte + 7)) & np.uint32(1)
+            result |= sign * np.uint32(0xFF << 8 * position)
+        else:
+            key = source, position - byte
+            masks[key] = masks.get(key, 0) | 0xFF << 8 * position
+    for (source, distance), mask in masks.items():
+        operand = (a, b)[source]
+        if distance:
+            bits = np.uint32(8 * abs(distance))
+            operand = operand << bits if distance > 0 else operand >> bits
+        result |= operand & np.uint32(mask)
+    return result
 
 
 def highest_bit(a: Array) -> Array:
@@ -188,15 +213,14 @@ def find_highest(m: Modifiers) -> Semantics:
     return make(name, "u32", compute)
 
 
-def _reversed_bytes() -> Array:
-    return np.packbits(np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)[:, ::-1], axis=1)[:, 0]
-
-
 def reverse_bits(a: Array) -> Array:
-    """brev: bit i goes to width - 1 - i."""
-    size = a.dtype.itemsize
-    reversed_bytes = _reversed_bytes()[np.ascontiguousarray(a).view(np.uint8)].reshape(-1, size)[:, ::-1]
-    return np.ascontiguousarray(reversed_bytes).view(a.dtype).reshape(-1)
+    """brev: bit i goes to width - 1 - i; neighbours, pairs and nibbles are swapped, then the bytes."""
+    dtype = a.dtype
+    for distance, pattern in ((1, 0x5555555555555555), (2, 0x3333333333333333), (4, 0x0F0F0F0F0F0F0F0F)):
+        mask = dtype.type(pattern & np.iinfo(dtype.name).max)
+        shift = dtype.type(distance)
+        a = (a >> shift & mask) | (a & mask) << shift
+    return a.byteswap()
 
 
 def _field(name: str) -> tuple[np.dtype[Any], int]:

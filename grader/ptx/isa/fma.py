@@ -55,13 +55,21 @@ def exact_f32(a: Array, b: Array, c: Array) -> Array:
 
 def fma_f32_directed(a: Array, b: Array, c: Array, rounding: str) -> Array:
     """a * b + c rounded once toward zero (rz), down (rm) or up (rp)."""
-    product, addend = a.astype(np.float64) * b, c.astype(np.float64)
-    value, error = two_sum(product, addend)
-    result = float64_to_float32(to_odd(value, error), rounding)
-    if rounding == "rm":
-        # IEEE 754, 6.3: an exact zero sum of operands with opposite signs is -0 when rounding down.
-        cancelled = (value == 0) & (np.signbit(product) != np.signbit(addend))
-        result = np.where(cancelled, np.float32(-0.0), result)
+    product = a.astype(np.float64) * b
+    value = product + c
+    nearest: Array = value.astype(np.float32)
+    back = nearest.astype(np.float64)
+    result = canonical_nan(step_directed(nearest, back > value, back < value, rounding))
+    # Strictly between two float32 the 53-bit sum lies on the same side of both as the exact one.
+    doubtful = np.flatnonzero(back == value)
+    if doubtful.size:
+        factor, addend = _pick(product, doubtful), _pick(c, doubtful).astype(np.float64)
+        total, error = two_sum(factor, addend)
+        repaired = float64_to_float32(to_odd(total, error), rounding)
+        if rounding == "rm":
+            # IEEE 754, 6.3: an exact zero sum of operands with opposite signs is -0 when rounding down.
+            repaired[(total == 0) & (np.signbit(factor) != np.signbit(addend))] = -0.0
+        result[doubtful] = repaired
     return result
 
 
@@ -80,7 +88,37 @@ def two_product(a: Array, b: Array) -> tuple[Array, Array]:
 
 
 def fma_f64(a: Array, b: Array, c: Array, rounding: str = "rn") -> Array:
-    """a * b + c in float64, rounded once (Boldo and Melquiond, algorithm Fma with rounding to odd)."""
+    """a * b + c in float64, rounded once.
+
+    The sum of the rounded product and c, and what both roundings lost, are found without error; that loss is
+    itself rounded, so it is taken once a little smaller and once a little larger: when both give the same
+    result, the exact one lies between.  Other lanes (ties, extreme exponents, NaNs) are computed at length.
+    """
+    if rounding == "rn":
+        product, product_error = two_product(a, b)
+        total, total_error = two_sum(product, c)
+        loss = product_error + total_error
+        result: Array = total + loss * _LESS
+        certain = result == total + loss * _MORE
+        if np.logical_and.reduce(certain) and _least_magnitude(product) > _ERROR_FREE:
+            return result
+        doubtful = np.flatnonzero(~(certain & (np.abs(product) > _ERROR_FREE)))
+        x, y, z = (_pick(operand, doubtful) for operand in (a, b, c))
+        result[doubtful] = _fma_f64_at_length(x, y, z, rounding)
+        return result
+    return _fma_f64_at_length(a, b, c, rounding)
+
+
+_LESS, _MORE = 1 - 2.0**-52, 1 + 2.0**-52
+_ERROR_FREE = 2.0**-900
+
+
+def _least_magnitude(value: Array) -> float:
+    return float(np.minimum.reduce(np.abs(value)))
+
+
+def _fma_f64_at_length(a: Array, b: Array, c: Array, rounding: str) -> Array:
+    """Boldo and Melquiond's algorithm Fma with rounding to odd, and exact fractions at extreme exponents."""
     a, b, c = np.broadcast_arrays(a, b, c)
     product, product_error = two_product(a, b)
     low, low_error = two_sum(c, product_error)

@@ -17,7 +17,7 @@ from grader.ptx.isa.compare import COMBINATIONS, FLOAT_COMPARISONS
 from grader.ptx.isa.convert import narrow, widen
 from grader.ptx.isa.floating import select
 from grader.ptx.isa.modifiers import DTYPES, HALVES, Array, Modifiers, Table, make, register
-from grader.ptx.isa.rounding import saturate, to_odd, two_sum
+from grader.ptx.isa.rounding import NAN_16, saturate, to_odd, two_sum
 from grader.ptx.isa.semantics import Semantics
 
 Exact = Callable[..., Array]
@@ -31,18 +31,22 @@ def flush_to_zero(value: Array, half: str) -> Array:
 
 
 def elements(operand: Array, name: str) -> Array:
-    """The float64 values of an operand: shape (n,), or (n, 2) with the lower half first for a pair."""
+    """The float64 values of an operand: (n,), or (2 n,) for pairs, lower halves first."""
     half = name.removesuffix("x2")
-    if half != name:
-        operand = np.ascontiguousarray(operand).view(DTYPES[half]).reshape(-1, 2)
-    return widen(half)(operand)
+    return widen(half)(np.ascontiguousarray(operand).view(DTYPES[half]))
+
+
+def _same_length(operands: tuple[Array, ...], name: str) -> tuple[Array, ...]:
+    """Pairs of one value for all lanes are repeated before they are taken apart, since two values do not broadcast."""
+    lanes = max(x.size for x in operands)
+    return tuple(np.broadcast_to(x, lanes) for x in operands) if name.endswith("x2") else operands
 
 
 def combined(values: Array, name: str) -> Array:
     """Inverse of `elements`, rounding to nearest even."""
     half = name.removesuffix("x2")
     rounded = np.ascontiguousarray(narrow(half, "rn")(values))
-    return rounded.view(np.uint32).reshape(-1) if half != name else rounded
+    return rounded.view(np.uint32) if half != name else rounded
 
 
 def _lift(m: Modifiers, name: str, arity: int, function: Exact, ftz: bool, sat: bool, relu: bool) -> Semantics:
@@ -50,7 +54,7 @@ def _lift(m: Modifiers, name: str, arity: int, function: Exact, ftz: bool, sat: 
     half = name.removesuffix("x2")
 
     def compute(*operands: Array) -> Array:
-        values = [elements(x, name) for x in operands]
+        values = [elements(x, name) for x in _same_length(operands, name)]
         if ftz:
             values = [flush_to_zero(x, half) for x in values]
         result = function(*values)
@@ -68,15 +72,25 @@ def _lift(m: Modifiers, name: str, arity: int, function: Exact, ftz: bool, sat: 
 
 
 def _sum(a: Array, b: Array) -> Array:
-    return to_odd(*two_sum(a, b))
+    """The sum, rounded to odd when float64 cannot hold it."""
+    total, error = two_sum(a, b)
+    inexact = np.flatnonzero(error)
+    if inexact.size:
+        total[inexact] = to_odd(total[inexact], error[inexact])
+    return total
 
 
 _ARITHMETIC: dict[str, tuple[int, Exact]] = {
-    # Products of two 11-bit significands are exact in float64; sums are rounded to odd.
+    # Products of two significands of 11 bits are exact in float64.
     "add": (2, _sum),
     "sub": (2, lambda a, b: _sum(a, -b)),
     "mul": (2, np.multiply),
     "fma": (3, lambda a, b, c: _sum(a * b, c)),
+}
+_F16_SUMS: dict[str, tuple[int, Exact]] = {
+    # All f16 are multiples of 2**-24 below 2**16, so their sums are exact too.
+    "add": (2, np.add),
+    "sub": (2, np.subtract),
 }
 
 
@@ -85,6 +99,8 @@ def arithmetic(m: Modifiers) -> Semantics:
     name = m.type()
     m.flag("rn")
     arity, function = _ARITHMETIC[m.opcode]
+    if name.startswith("f16"):
+        arity, function = _F16_SUMS.get(m.opcode, (arity, function))
     ftz = name.startswith("f16") and m.flag("ftz")
     return _lift(m, name, arity, function, ftz, m.flag("sat"), m.opcode == "fma" and m.flag("relu"))
 
@@ -110,8 +126,23 @@ def minimum_or_maximum(m: Modifiers) -> Semantics:
 def sign_operation(m: Modifiers) -> Semantics:
     """abs, neg: the sign bit of each half, NaNs made canonical; with .ftz subnormals become zero as well."""
     name = m.type()
-    ftz = name.startswith("f16") and m.flag("ftz")
-    return _lift(m, name, 1, np.abs if m.opcode == "abs" else np.negative, ftz, False, False)
+    if name.startswith("f16") and m.flag("ftz"):
+        return _lift(m, name, 1, np.abs if m.opcode == "abs" else np.negative, True, False, False)
+    m.end()
+    half = name.removesuffix("x2")
+    sign = np.uint16(0x8000)
+    infinity = np.uint16(0x7C00 if half == "f16" else 0x7F80)
+    absolute = m.opcode == "abs"
+
+    def compute(a: Array) -> Array:
+        bits = np.ascontiguousarray(a).view(np.uint16)
+        magnitude = bits & ~sign
+        result = magnitude if absolute else bits ^ sign
+        if np.maximum.reduce(magnitude) > infinity:
+            result = np.where(magnitude > infinity, NAN_16, result)
+        return result.view(DTYPES[name])
+
+    return make(name, name, compute)
 
 
 def approximate(m: Modifiers) -> Semantics:
@@ -127,9 +158,16 @@ def approximate(m: Modifiers) -> Semantics:
 def _comparison(m: Modifiers, name: str) -> Callable[[Array, Array], Array]:
     compare = FLOAT_COMPARISONS[m.one_of(FLOAT_COMPARISONS)]
     half = name.removesuffix("x2")
-    if half == "f16" and m.flag("ftz"):
-        return lambda a, b: compare(flush_to_zero(elements(a, name), half), flush_to_zero(elements(b, name), half))
-    return lambda a, b: compare(elements(a, name), elements(b, name))
+    ftz = half == "f16" and m.flag("ftz")
+
+    def holds(a: Array, b: Array) -> Array:
+        x, y = (elements(operand, name) for operand in _same_length((a, b), name))
+        if ftz:
+            x, y = flush_to_zero(x, half), flush_to_zero(y, half)
+        result = compare(x, y)
+        return result.reshape(-1, 2) if half != name else result
+
+    return holds
 
 
 def set_predicate(m: Modifiers) -> Semantics:
@@ -169,7 +207,7 @@ def set_value(m: Modifiers) -> Semantics:
         if combine:
             holds = combine(holds, c[0][:, None] if pair else c[0])
         if pair and result == name:
-            return combined(holds.astype(np.float64), name)
+            return combined(holds.astype(np.float64).reshape(-1), name)
         if pair:
             words = np.where(holds, np.uint16(0xFFFF), np.uint16(0))
             return np.ascontiguousarray(words).view(dtype).reshape(-1)

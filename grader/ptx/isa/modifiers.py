@@ -34,6 +34,8 @@ DTYPES: dict[str, np.dtype[np.generic]] = {
         "f16x2": "u4",
         "bf16": "u2",
         "bf16x2": "u4",
+        "u16x2": "u4",
+        "s16x2": "u4",
         "pred": "?",
     }.items()
 }

@@ -9,7 +9,7 @@ from grader.ptx.errors import UnsupportedInstruction
 from grader.ptx.isa.modifiers import DTYPES, Factory, Modifiers
 from grader.ptx.isa.semantics import Semantics
 
-FAMILIES = ("integer", "bitwise", "carry", "floating", "approximate", "compare", "convert", "half")
+FAMILIES = ("integer", "bitwise", "carry", "floating", "approximate", "compare", "convert", "half", "packed")
 """Modules of this package with a `TABLE` of (opcode, type) → factory each; no key may occur in two."""
 
 

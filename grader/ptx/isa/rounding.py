@@ -87,14 +87,15 @@ def step_directed(rounded: Array, too_high: Array, too_low: Array, rounding: str
     """
     bits_type = np.dtype(f"i{rounded.dtype.itemsize}")
     bits = rounded.view(bits_type)
-    negative = np.signbit(rounded)
+    # Bit patterns of floats count magnitudes: upward is +1 for positive and -1 for negative ones.
+    upward = (bits >> bits_type.type(8 * bits_type.itemsize - 1)) | bits_type.type(1)
     if rounding == "rz":
-        step = -((too_high & ~negative) | (too_low & negative)).astype(bits_type)
+        bits = bits - np.where(upward > 0, too_high, too_low)
     elif rounding == "rm":
-        step = np.where(negative, 1, -1).astype(bits_type) * too_high
+        bits = bits - upward * too_high
     else:
-        step = np.where(negative, -1, 1).astype(bits_type) * too_low
-    return (bits + step).view(rounded.dtype)
+        bits = bits + upward * too_low
+    return bits.view(rounded.dtype)
 
 
 def float64_to_float32(value: Array, rounding: str) -> Array:
@@ -127,20 +128,37 @@ def round_to_format(value: Array, target: Format, rounding: str) -> Array:
     return np.copysign(rounded, value)
 
 
+def _nan_16(bits: Array, value: Array) -> None:
+    if np.maximum.reduce(value, axis=None) != np.maximum.reduce(value, axis=None):
+        bits[np.isnan(value)] = NAN_16
+
+
 def float64_to_float16(value: Array, rounding: str = "rn") -> Array:
     """Round float64 values to float16, NaNs made canonical."""
-    # NumPy's own conversion may go through float32 and round twice, so it only gets values that fit.
-    rounded = round_to_format(value, F16, rounding).astype(np.float16)
-    rounded.view(np.uint16)[np.isnan(value)] = NAN_16
+    rounded = (value if rounding == "rn" else round_to_format(value, F16, rounding)).astype(np.float16)
+    _nan_16(rounded.view(np.uint16), value)
     return rounded
 
 
 def float64_to_bf16(value: Array, rounding: str = "rn") -> Array:
     """Round float64 values to bfloat16, returned as bit patterns (uint16); NaNs made canonical."""
-    rounded = round_to_format(value, BF16, rounding).astype(np.float32)
-    bits = (rounded.view(np.uint32) >> np.uint32(16)).astype(np.uint16)
-    bits[np.isnan(value)] = NAN_16
+    if rounding == "rn":
+        words = float64_to_odd_float32(value).view(np.uint32)
+        # Half a unit less one, plus one more if the unit is odd: carries exactly when rounding to even does.
+        words = words + (np.uint32(0x7FFF) + ((words >> np.uint32(16)) & np.uint32(1)))
+    else:
+        words = round_to_format(value, BF16, rounding).astype(np.float32).view(np.uint32)
+    bits = (words >> np.uint32(16)).astype(np.uint16)
+    _nan_16(bits, value)
     return bits
+
+
+def float64_to_odd_float32(value: Array) -> Array:
+    """Round float64 values to odd in float32; NaNs stay NaNs of some kind."""
+    nearest = value.astype(np.float32)
+    inexact = nearest != value
+    truncated = step_directed(nearest, nearest > value, nearest < value, "rz")
+    return (truncated.view(np.int32) | inexact).view(np.float32)
 
 
 def bf16_to_float32(bits: Array) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from isa_cases import WIDTHS, Case
+from isa_case import WIDTHS, Case
 
 HEADER = ".version 8.6\n.target sm_{capability}\n.address_size 64\n"
 THREADS = 128

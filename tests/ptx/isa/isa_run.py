@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from isa_cases import Case
+from isa_case import Case
 
 from grader.ptx.isa.registry import lookup
 

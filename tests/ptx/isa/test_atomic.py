@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from isa_cases import WIDTHS, edges
+from isa_case import WIDTHS, edges
 from isa_oracle import decode, encode, signed, wrap
 from isa_run import to_bits, to_lanes
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from isa_cases import CASES, Case, operand_rows
+from isa_case import Case, operand_rows
+from isa_cases import CASES
 from isa_run import emulate
 
 

@@ -7,7 +7,8 @@ import sys
 
 import numpy as np
 import pytest
-from isa_cases import CASES, Case, operand_rows
+from isa_case import Case, operand_rows
+from isa_cases import CASES
 from isa_run import to_lanes
 
 from grader.ptx.errors import UnsupportedInstruction
