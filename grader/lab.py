@@ -9,6 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+
+from grader import formula
+
 Sizes = Mapping[str, int]
 """Values of a lab's size parameters, e.g. {"rows": 256, "cols": 128}."""
 
@@ -23,6 +27,8 @@ class Parameter:
     kind: "input" or "output" (pointers) or "size" (an integer).
     shape: for pointers, the array's shape, as size names or integers, slowest axis first.
     names: regular expressions (full match, case ignored) of the names students give it, best first.
+    from_grid: for sizes: a kernel may work it out from its grid, so that only multiples of a tile can be asked of it.
+    usual: for sizes: the value that a kernel which neither takes nor names the size has built in; None: any.
     """
 
     name: str
@@ -30,18 +36,35 @@ class Parameter:
     dtype: str = "float32"
     shape: tuple[str | int, ...] = ()
     names: tuple[str, ...] = ()
+    from_grid: bool = True
+    usual: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class LaunchRule:
     """How this lab's kernels are launched when the submission does not say.
 
-    block: threads along x, y, z.
+    block: threads along x, y, z, each a number or a formula of the sizes ("min(n, 1024)").
     covers: the size that each grid axis runs over, x first: ("cols", "rows").
+    tile: elements that a block covers along each grid axis; (): one a thread.
+    shared_bytes: dynamic shared memory of kernels that have such an array, a formula of the sizes and `threads` (of a
+      block); "": worked out from the tile.
     """
 
-    block: tuple[int, int, int]
+    block: tuple[int | str, int | str, int | str]
     covers: tuple[str, ...]
+    tile: tuple[int, ...] = ()
+    shared_bytes: str = ""
+
+    def block_at(self, sizes: Sizes) -> tuple[int, int, int]:
+        """The block at some sizes.
+
+        Raises
+        ------
+        FormulaError : a formula has no value there.
+        """
+        x, y, z = (formula.integer(n, sizes) if isinstance(n, str) else n for n in self.block)
+        return x, y, z
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +72,9 @@ class ReferenceKernel:
     """The instructor's kernel of a variant; `arguments` are the roles of its parameters in order.
 
     block: threads along x, y, z; tile: elements that one block covers along each grid axis.
+    shared_bytes: dynamic shared memory, a formula of the sizes and `threads`; "": none.
+    template: sizes whose values are the kernel's template arguments, in order.
+    multiples: what sizes must be multiples of, where the kernel asks for it.
     """
 
     file: Path
@@ -56,6 +82,23 @@ class ReferenceKernel:
     arguments: tuple[str, ...]
     block: tuple[int, int, int]
     tile: tuple[int, ...]
+    shared_bytes: str = ""
+    template: tuple[str, ...] = ()
+    multiples: Mapping[str, int] = field(default_factory=dict)
+
+    def fits(self, sizes: Sizes) -> bool:
+        """Whether it can be run at these sizes."""
+        return all(sizes[name] % step == 0 for name, step in self.multiples.items())
+
+    def expression(self, sizes: Sizes) -> str:
+        """What names the kernel to the compiler at these sizes."""
+        arguments = ", ".join(str(sizes[name]) for name in self.template)
+        return f"{self.kernel}<{arguments}>" if arguments else self.kernel
+
+    def shared_bytes_at(self, sizes: Sizes) -> int:
+        """Dynamic shared memory of a block, in bytes."""
+        x, y, z = self.block
+        return formula.integer(self.shared_bytes, {**sizes, "threads": x * y * z}) if self.shared_bytes else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +127,10 @@ class Variant:
     checks: tuple[CheckSpec, ...]
     padded: bool | None = None
     """True: shared arrays are padded or swizzled; False: they are not; None: either. Breaks ties only."""
+    launch: LaunchRule | None = None
+    """Where its kernels are launched otherwise than the lab's others."""
+    unrolled: bool | None = None
+    """True: its loops are unrolled by hand or by pragma; False: they are not; None: either. Breaks ties only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +146,30 @@ class Cases:
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """|got − expected| ≤ absolute + relative·|expected|; both 0: bit-exact."""
+    """|got − expected| ≤ absolute + relative·|expected|; both 0: bit-exact.
+
+    growth: a formula added to `absolute`: of the sizes and `u`, the unit roundoff of the output's type, with
+      gamma(k) = k·u / (1 − k·u), the bound on the relative error of k roundings in a row (Higham, Accuracy and
+      Stability of Numerical Algorithms, lemma 3.1); "": none.
+    """
 
     absolute: float = 0.0
     relative: float = 0.0
+    growth: str = ""
+
+    def at(self, sizes: Sizes, dtype: str) -> Tolerance:
+        """The tolerance for outputs of that type at these sizes, as plain numbers.
+
+        Raises
+        ------
+        FormulaError : the formula has no value there.
+        """
+        if not self.growth:
+            return self
+        kind = np.dtype(dtype)
+        u = float(np.finfo(kind).eps) / 2 if kind.kind == "f" else 0.0
+        grown = formula.evaluate(self.growth, {**sizes, "u": u}, {"gamma": lambda k: k * u / (1 - k * u)})
+        return Tolerance(self.absolute + grown, self.relative)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +192,18 @@ class Lab:
     seed: int
     equal_sizes: tuple[str, ...] = ()
     """Sizes that a kernel which does not take all of them may take to be equal (a square matrix)."""
+    best: tuple[ReferenceKernel, ...] = ()
+    """Kernels near what a device can do, the one for most sizes last: what the best student's is measured by."""
+    selftest: Path | None = None
+    """Folder of known-good and known-bad kernels with the verdict that each must get."""
 
     def parameter(self, name: str) -> Parameter:
         """The parameter of that name.  KeyError when there is none."""
         return next(p for p in self.parameters if p.name == name)
+
+    def launch_of(self, variant: Variant) -> LaunchRule:
+        """How that variant's kernels are launched when the submission does not say."""
+        return variant.launch or self.launch
 
     @property
     def size_names(self) -> tuple[str, ...]:

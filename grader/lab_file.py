@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from grader import formula
 from grader.checks import CHECKS, IMPLIED
 from grader.lab import Cases, CheckSpec, Lab, LaunchRule, Parameter, ReferenceKernel, Sizes, Tolerance, Variant
 from grader.yaml_file import KeyPath, YamlFile, choose, read
@@ -33,11 +34,15 @@ class _Parameter(_Part, frozen=True):
     names: list[str] = []
     dtype: str = ""
     shape: list[str | int] = []
+    from_grid: bool | None = None
+    usual: int | None = None
 
 
 class _Launch(_Part, frozen=True):
-    block: list[int]
+    block: list[int | str]
     covers: list[str]
+    tile: list[int] = []
+    shared_bytes: str | int = ""
 
 
 class _Reference(_Part, frozen=True):
@@ -46,6 +51,9 @@ class _Reference(_Part, frozen=True):
     arguments: list[str]
     block: list[int]
     tile: list[int]
+    shared_bytes: str | int = ""
+    template: list[str] = []
+    multiples: dict[str, int] = {}
 
 
 class _Variant(_Part, frozen=True):
@@ -55,6 +63,8 @@ class _Variant(_Part, frozen=True):
     checks: dict[str, Any]
     shared_memory: bool | None = None
     padded: bool | None = None
+    unrolled: bool | None = None
+    launch: _Launch | None = None
 
 
 class _Sizes(_Part, frozen=True):
@@ -65,7 +75,7 @@ class _Sizes(_Part, frozen=True):
 
 
 class _Tolerance(_Part, frozen=True):
-    absolute: float = 0.0
+    absolute: float | str = 0.0
     relative: float = 0.0
 
 
@@ -80,6 +90,8 @@ class _Lab(_Part, frozen=True):
     equal_sizes: list[str] = []
     tolerance: _Tolerance = _Tolerance()
     seed: int = 1
+    best: list[Any] = []
+    selftest: str = ""
 
 
 def load(folder: Path) -> Lab:
@@ -98,7 +110,7 @@ def load(folder: Path) -> Lab:
     for kind in ("input", "output"):
         if not any(p.kind == kind for p in parameters):
             raise file.error(f"no parameter of kind {kind}", ("parameters",))
-    _known(file, ("launch", "covers"), top.launch.covers, sizes)
+    launch = _launch(file, ("launch",), top.launch, sizes)
     _known(file, ("equal_sizes",), top.equal_sizes, sizes)
     references = (folder / top.reference).resolve()
     variants = tuple(_variant(file, name, data, parameters, references) for name, data in top.variants.items())
@@ -114,13 +126,18 @@ def load(folder: Path) -> Lab:
         aim=_text(top.aim),
         task={language: _sibling(file, folder / f"task.{language}.md").read_text("utf-8") for language in LANGUAGES},
         parameters=parameters,
-        launch=LaunchRule(_block(file, ("launch", "block"), top.launch.block), tuple(top.launch.covers)),
+        launch=launch,
         variants=variants,
         cases={backend: _cases(file, backend, data, sizes) for backend, data in top.sizes.items()},
-        tolerance=_tolerance(file, top.tolerance),
+        tolerance=_tolerance(file, top.tolerance, sizes),
         oracle=_sibling(file, references / "oracle.py", ("reference",)),
         seed=top.seed,
         equal_sizes=tuple(top.equal_sizes),
+        best=tuple(
+            _reference(file, ("best", i), file.decode(_Reference, ("best", i), data), parameters, references)
+            for i, data in enumerate(top.best)
+        ),
+        selftest=_folder(file, (folder / top.selftest).resolve(), ("selftest",)) if top.selftest else None,
     )
 
 
@@ -138,8 +155,44 @@ def _parameter(file: YamlFile, name: str, data: object) -> Parameter:
     for i, extent in enumerate(part.shape):
         if isinstance(extent, int) and extent < 1:
             raise file.error(f"an extent must be at least 1 (got {extent})", (*keys, "shape", i))
+    if not is_size:
+        for key in ("from_grid", "usual"):
+            if getattr(part, key) is not None:
+                raise file.error("only a size has this key", (*keys, key))
     _patterns(file, (*keys, "names"), part.names)
-    return Parameter(name, part.kind, dtype, tuple(part.shape), tuple(part.names))
+    from_grid = True if part.from_grid is None else part.from_grid
+    return Parameter(name, part.kind, dtype, tuple(part.shape), tuple(part.names), from_grid, part.usual)
+
+
+def _launch(file: YamlFile, keys: KeyPath, part: _Launch, sizes: list[str]) -> LaunchRule:
+    _known(file, (*keys, "covers"), part.covers, sizes)
+    at = (*keys, "block")
+    numbers = [n for n in part.block if isinstance(n, int)]
+    x, y, z = [*part.block, 1, 1][:3]
+    if len(numbers) == len(part.block):
+        x, y, z = _block(file, at, numbers)
+    elif not 1 <= len(part.block) <= 3:
+        raise file.error(f"a block is one to three numbers or formulas, x first (got {part.block})", at)
+    for index, text in enumerate(part.block):
+        if isinstance(text, str):
+            _formula(file, (*at, index), text, sizes)
+    if part.tile and len(part.tile) != len(part.covers):
+        raise file.error(f"a tile has a number for each of `covers` (got {part.tile})", (*keys, "tile"))
+    shared = _formula(file, (*keys, "shared_bytes"), part.shared_bytes, [*sizes, "threads"])
+    return LaunchRule((x, y, z), tuple(part.covers), tuple(part.tile), shared)
+
+
+def _formula(file: YamlFile, keys: KeyPath, text: str | int, names: list[str]) -> str:
+    """`text`, if it is a formula of these names; a number is one too."""
+    if text == "":
+        return ""
+    try:
+        used = formula.names_of(str(text))
+    except formula.FormulaError as error:
+        raise file.error(str(error), keys) from error
+    for name in sorted(used - set(names)):
+        raise file.error(f"unknown name {name!r} in the formula; {choose(name, names)}", keys)
+    return str(text)
 
 
 def _variant(file: YamlFile, name: str, data: object, parameters: tuple[Parameter, ...], references: Path) -> Variant:
@@ -147,29 +200,45 @@ def _variant(file: YamlFile, name: str, data: object, parameters: tuple[Paramete
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise file.error("a variant's name is lower-case letters, digits and _", keys)
     part = file.decode(_Variant, keys, data)
+    sizes = [p.name for p in parameters if p.kind == "size"]
     _patterns(file, (*keys, "names"), part.names)
-    reference = part.reference
-    at = (*keys, "reference")
-    _known(file, (*at, "arguments"), reference.arguments, [p.name for p in parameters])
-    path = _sibling(file, references / reference.file, (*at, "file"))
-    if not re.search(rf"\b{re.escape(reference.kernel)}\s*\(", path.read_text("utf-8")):
-        raise file.error(f"{reference.file} has no kernel {reference.kernel!r}", (*at, "kernel"))
-    if not 1 <= len(reference.tile) <= 3 or min(reference.tile) < 1:
-        raise file.error("a tile is one to three positive numbers, x first", (*at, "tile"))
     return Variant(
         name=name,
         title=_text(part.title),
         names=tuple(part.names),
         shared_memory=part.shared_memory,
-        reference=ReferenceKernel(
-            file=path,
-            kernel=reference.kernel,
-            arguments=tuple(reference.arguments),
-            block=_block(file, (*at, "block"), reference.block),
-            tile=tuple(reference.tile),
-        ),
+        reference=_reference(file, (*keys, "reference"), part.reference, parameters, references),
         checks=_checks(file, (*keys, "checks"), part.checks),
         padded=part.padded,
+        launch=_launch(file, (*keys, "launch"), part.launch, sizes) if part.launch is not None else None,
+        unrolled=part.unrolled,
+    )
+
+
+def _reference(
+    file: YamlFile, keys: KeyPath, part: _Reference, parameters: tuple[Parameter, ...], references: Path
+) -> ReferenceKernel:
+    sizes = [p.name for p in parameters if p.kind == "size"]
+    _known(file, (*keys, "arguments"), part.arguments, [p.name for p in parameters])
+    _known(file, (*keys, "template"), part.template, sizes)
+    _known(file, (*keys, "multiples"), part.multiples, sizes)
+    path = _sibling(file, references / part.file, (*keys, "file"))
+    if not re.search(rf"\b{re.escape(part.kernel)}\s*\(", path.read_text("utf-8")):
+        raise file.error(f"{part.file} has no kernel {part.kernel!r}", (*keys, "kernel"))
+    if not 1 <= len(part.tile) <= 3 or min(part.tile) < 1:
+        raise file.error("a tile is one to three positive numbers, x first", (*keys, "tile"))
+    for name, step in part.multiples.items():
+        if step < 1:
+            raise file.error(f"a multiple is at least 1 (got {step})", (*keys, "multiples", name))
+    return ReferenceKernel(
+        file=path,
+        kernel=part.kernel,
+        arguments=tuple(part.arguments),
+        block=_block(file, (*keys, "block"), part.block),
+        tile=tuple(part.tile),
+        shared_bytes=_formula(file, (*keys, "shared_bytes"), part.shared_bytes, [*sizes, "threads"]),
+        template=tuple(part.template),
+        multiples=dict(part.multiples),
     )
 
 
@@ -225,12 +294,15 @@ def _cases(file: YamlFile, backend: str, data: object, sizes: list[str]) -> Case
     )
 
 
-def _tolerance(file: YamlFile, part: _Tolerance) -> Tolerance:
-    for name in ("absolute", "relative"):
-        value = getattr(part, name)
+def _tolerance(file: YamlFile, part: _Tolerance, sizes: list[str]) -> Tolerance:
+    growth = ""
+    if isinstance(part.absolute, str):
+        growth = _formula(file, ("tolerance", "absolute"), part.absolute, [*sizes, "u"])
+    absolute = part.absolute if isinstance(part.absolute, float | int) else 0.0
+    for name, value in (("absolute", absolute), ("relative", part.relative)):
         if not 0 <= value < 1e6:
             raise file.error(f"a tolerance must not be negative (got {value!r})", ("tolerance", name))
-    return Tolerance(part.absolute, part.relative)
+    return Tolerance(absolute, part.relative, growth)
 
 
 def _block(file: YamlFile, keys: KeyPath, values: list[int]) -> tuple[int, int, int]:
@@ -261,6 +333,12 @@ def _patterns(file: YamlFile, keys: KeyPath, patterns: list[str]) -> None:
 def _sibling(file: YamlFile, path: Path, keys: KeyPath = ()) -> Path:
     if not path.is_file():
         raise file.error(f"there is no file {path}", keys)
+    return path
+
+
+def _folder(file: YamlFile, path: Path, keys: KeyPath) -> Path:
+    if not path.is_dir():
+        raise file.error(f"there is no folder {path}", keys)
     return path
 
 

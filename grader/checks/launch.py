@@ -66,7 +66,10 @@ def _too_large(shape: str, threads: int) -> str:
 
 
 def _too_large_hint(evidence: Evidence, shape: str, threads: int) -> str:
-    x, y, z = evidence.lab.launch.block
+    rule = evidence.lab.launch_of(evidence.variant)
+    x, y, z = (
+        evidence.candidate.launch.block if evidence.candidate else rule.block_at(evidence.lab.cases["emulator"].observe)
+    )
     words = _(
         "The limit counts all threads of a block together: {shape} are {threads} threads, {allowed} are {n}. Take a "
         "block of {allowed} threads and divide the grid by the same numbers."
