@@ -42,6 +42,10 @@ class EndlessLoops:
         self._chunk = chunk
         self._snapshots: dict[tuple[Any, ...], _Snapshot] = {}
 
+    def enter(self, group: Group) -> None:
+        """A group, or some of its lanes, has come to the header of a loop from outside."""
+        self._snapshots.pop((group.chain, group.block), None)
+
     def arrive(self, group: Group, code: Code, loop: LoopInfo, deciding: tuple[int, ...]) -> None:
         """A group has come back to the header of a loop.  Raises LimitExceeded when it would do so for ever."""
         key = (group.chain, group.block)

@@ -206,10 +206,12 @@ class Chunk:
             code = group.frames[-1].code
             block = code.blocks[group.block]
             lanes = group.lanes
-            if group.from_back_edge:
-                loop = code.loop_at_header.get(group.block)
-                if loop is not None and loop.deciding is not None:
+            loop = code.loop_at_header.get(group.block)
+            if loop is not None and loop.deciding is not None:
+                if group.from_back_edge:
                     self.endless.arrive(group, code, loop, loop.deciding)
+                else:
+                    self.endless.enter(group)
             tally.thread_instructions += block.size * lanes.n
             tally.warp_instructions += block.size * lanes.n_warps
             block.executions += lanes.n
