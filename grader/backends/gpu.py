@@ -1,0 +1,359 @@
+"""The GPU as a backend: results as the hardware gives them, and times; every submission in a process of its own."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from grader.backends.base import BufferArgument, LaunchOutcome, LaunchRequest, ScalarArgument
+from grader.backends.device_memory import HELPERS, HELPERS_MODULE
+from grader.backends.gpu_messages import (
+    Argument,
+    Array,
+    Failed,
+    HostCopies,
+    HostCopiesDone,
+    KernelFacts,
+    Launch,
+    Load,
+    Message,
+    NoDevice,
+    Prepare,
+    Prepared,
+    Ran,
+    Ready,
+    Round,
+    RoundDone,
+    Run,
+    Scalar,
+    Subject,
+    Warm,
+    WarmUp,
+)
+from grader.backends.gpu_process import Gone, GpuProcess
+from grader.errors import InternalError
+from grader.i18n import _
+from grader.ptx.records import Hazard
+
+HELPERS_FILE = Path(__file__).with_name("device_helpers.cu")
+HELPER_NAMES = HELPERS
+
+RUN_LIMIT_S = 10.0
+PREPARE_LIMIT_S = 30.0
+ROUND_LIMIT_S = 20.0
+WARM_UP_LIMIT_S = 30.0
+
+_PAGE = 4096
+_Reply = TypeVar("_Reply")
+
+FAULTS = {
+    700: "illegal_address",
+    710: "trap",
+    714: "illegal_address",
+    715: "trap",
+    716: "misaligned_address",
+    717: "illegal_address",
+    718: "illegal_address",
+    719: "launch_failure",
+    702: "time",
+}
+"""CUresult of a kernel that failed, as the reason of an outcome."""
+
+
+class GpuFault(Exception):
+    """A kernel could not be timed; `reason` as in an outcome, `subject` says which where that is known."""
+
+    def __init__(self, reason: str, subject: str = "", is_submissions: bool = True) -> None:
+        self.reason = reason
+        self.subject = subject
+        self.is_submissions = is_submissions
+        super().__init__(f"{subject}: {reason}")
+
+
+@dataclass(frozen=True, slots=True)
+class TimedKernel:
+    """A kernel to be timed; `checked_by` names the one that tells whether its results are right."""
+
+    name: str
+    module: str
+    request: LaunchRequest
+    checked_by: str = ""
+
+
+class GpuSession:
+    """The GPU, for one submission: modules by name, launches, timed rounds.
+
+    helpers: the compiled `HELPERS_FILE`.  A process that a kernel broke is replaced, with all modules loaded anew.
+    """
+
+    def __init__(self, process: GpuProcess, helpers: bytes, modules: Mapping[str, bytes]) -> None:
+        ready = process.ready()
+        if isinstance(ready, NoDevice):
+            raise InternalError(ready.reason)
+        self.device: Ready = ready
+        self._process = process
+        self._code = {HELPERS_MODULE: helpers, **modules}
+        self._loaded: set[str] = set()
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.close()
+
+    def add(self, module: str, cubin: bytes) -> None:
+        """Machine code to be launched from under that name."""
+        self._code[module] = cubin
+        self._loaded.discard(module)
+
+    def forget(self) -> None:
+        """Load every module anew before it is next used, so that nothing kept in its variables is left."""
+        self._loaded &= {HELPERS_MODULE}
+
+    def run(self, module: str, request: LaunchRequest) -> LaunchOutcome:
+        """Run one launch.  Never raises for what a submission can do."""
+        return self.run_with_facts(module, request)[0]
+
+    def run_with_facts(self, module: str, request: LaunchRequest) -> tuple[LaunchOutcome, KernelFacts | None]:
+        """As `run`, with what the driver knows of the kernel."""
+        failed = self._load(module)
+        if failed is not None:
+            return failed, None
+        region = _Region()
+        message = Run(_launch(module, request, region.place(request)))
+        try:
+            with region.filled() as descriptor:
+                reply = self._process.ask(message, RUN_LIMIT_S, [descriptor])
+                if isinstance(reply, Ran):
+                    return self._outcome(request, reply, region), reply.facts
+        except Gone as gone:
+            if gone.reason == "time":
+                return LaunchOutcome("fault", reason="time"), None
+            return LaunchOutcome("unsupported", reason=_("the GPU process ended without an answer")), None
+        if isinstance(reply, Failed):
+            return _failed(reply), None
+        raise InternalError(f"the GPU process answered {type(reply).__name__}")
+
+    def warm_up(self, busy_ms: float) -> Warm:
+        """Bring the clocks up; what the device can do.
+
+        Raises
+        ------
+        GpuFault : the device is not usable.
+        """
+        self._load_or_raise(HELPERS_MODULE)
+        return self._ask(WarmUp(busy_ms), WARM_UP_LIMIT_S, Warm)
+
+    def prepare(
+        self,
+        kernels: Sequence[TimedKernel],
+        pools: Mapping[str, npt.NDArray[np.generic]],
+        l2: str,
+        sample_us: float,
+        max_batch: int,
+        tolerance: tuple[float, float],
+    ) -> Prepared:
+        """Get ready to time `kernels` side by side.
+
+        Parameters
+        ----------
+        pools : values to fill the inputs with, by "name:dtype"; a power of two of them each.
+        l2 : "cold" or "warm".
+
+        Raises
+        ------
+        GpuFault : a kernel's launch was refused, or it failed.
+        """
+        for kernel in kernels:
+            self._load_or_raise(kernel.module, kernel.name)
+        region = _Region()
+        places = {key: (region.add(pool), pool.size) for key, pool in pools.items()}
+        subjects = [
+            Subject(k.name, _launch(k.module, k.request, dict.fromkeys(_names(k.request), 0)), k.checked_by)
+            for k in kernels
+        ]
+        order = Prepare(subjects, places, l2, sample_us, max_batch, *tolerance)
+        with region.filled() as descriptor:
+            return self._ask(order, PREPARE_LIMIT_S, Prepared, [descriptor])
+
+    def round(self, names: Sequence[str], key: int) -> RoundDone:
+        """Time each of `names`, prepared before, once and in this order, on data made from `key`.
+
+        Raises
+        ------
+        GpuFault : a kernel failed.
+        """
+        return self._ask(Round(list(names), key), ROUND_LIMIT_S, RoundDone)
+
+    def host_copies(self, module: str, request: LaunchRequest, modes: Sequence[str], repeats: int) -> HostCopiesDone:
+        """Time a launch with its copies, for each kind of host memory.
+
+        Raises
+        ------
+        GpuFault : the kernel failed.
+        """
+        self._load_or_raise(module)
+        region = _Region()
+        order = HostCopies(_launch(module, request, region.place(request)), list(modes), repeats)
+        with region.filled() as descriptor:
+            return self._ask(order, PREPARE_LIMIT_S, HostCopiesDone, [descriptor])
+
+    def _ask(self, request: Message, limit_s: float, kind: type[_Reply], descriptors: Sequence[int] = ()) -> _Reply:
+        try:
+            reply = self._process.ask(request, limit_s, descriptors)
+        except Gone as gone:
+            raise GpuFault(gone.reason, is_submissions=gone.reason == "time") from gone
+        if isinstance(reply, Failed):
+            raise GpuFault(
+                FAULTS.get(reply.code, reply.name), reply.subject, is_submissions=reply.during in ("kernel", "launch")
+            )
+        if not isinstance(reply, kind):
+            raise InternalError(f"the GPU process answered {type(reply).__name__}")
+        return reply
+
+    def _load(self, *modules: str) -> LaunchOutcome | None:
+        """Load what is not loaded; an outcome where that fails."""
+        if self._process.is_gone:
+            self._process = GpuProcess()
+            self._loaded = set()
+            if isinstance(self._process.ready(), NoDevice):
+                return LaunchOutcome("unsupported", reason=_("the GPU does not answer any more"))
+        for module in (HELPERS_MODULE, *modules):
+            if module in self._loaded:
+                continue
+            try:
+                reply = self._process.ask(Load(module, self._code[module]), RUN_LIMIT_S)
+            except Gone:
+                return LaunchOutcome("unsupported", reason=_("the GPU process ended without an answer"))
+            if isinstance(reply, Failed):
+                return _failed(reply)
+            self._loaded.add(module)
+        return None
+
+    def _load_or_raise(self, module: str, subject: str = "") -> None:
+        failed = self._load(module)
+        if failed is not None:
+            raise GpuFault(failed.reason, subject, is_submissions=failed.status != "unsupported")
+
+    def _outcome(self, request: LaunchRequest, reply: Ran, region: _Region) -> LaunchOutcome:
+        wanted = [
+            a for a in request.arguments if isinstance(a, BufferArgument) and (a.is_output or a.name in reply.changed)
+        ]
+        return LaunchOutcome(
+            "ok",
+            outputs={a.name: region.array(a) for a in wanted},
+            elapsed_us=reply.elapsed_us,
+            printf=reply.printf,
+            hazards=tuple(_beside(name) for name in reply.guards),
+        )
+
+
+class GpuBackend:
+    """One module of a session, as a backend."""
+
+    name = "gpu"
+    measures = frozenset({"results", "time"})
+
+    def __init__(self, session: GpuSession, module: str) -> None:
+        self._session = session
+        self._module = module
+
+    def run(self, request: LaunchRequest) -> LaunchOutcome:
+        """Run one launch."""
+        return self._session.run(self._module, request)
+
+
+class _Region:
+    """The memory file of one request: inputs laid out in it, results read from it."""
+
+    def __init__(self) -> None:
+        self._size = 0
+        self._inputs: list[tuple[int, npt.NDArray[np.generic]]] = []
+        self._offsets: dict[str, int] = {}
+        self._view: mmap.mmap | None = None
+
+    def add(self, array: npt.NDArray[np.generic]) -> int:
+        """Room for an array's bytes; their offset."""
+        offset = self._reserve(array.nbytes)
+        self._inputs.append((offset, array))
+        return offset
+
+    def place(self, request: LaunchRequest) -> dict[str, int]:
+        """Room for the arrays of a launch; their offsets by name."""
+        for argument in request.arguments:
+            if isinstance(argument, BufferArgument):
+                if argument.initial is None:
+                    self._offsets[argument.name] = self._reserve(_nbytes(argument))
+                else:
+                    self._offsets[argument.name] = self.add(argument.initial)
+        return self._offsets
+
+    def filled(self) -> _Region:
+        """For `with`: the file's descriptor, inputs in place."""
+        return self
+
+    def __enter__(self) -> int:
+        self._descriptor = os.memfd_create("grader", os.MFD_CLOEXEC)
+        os.ftruncate(self._descriptor, max(self._size, _PAGE))
+        self._view = mmap.mmap(self._descriptor, max(self._size, _PAGE))
+        for offset, array in self._inputs:
+            target: npt.NDArray[np.uint8] = np.frombuffer(self._view, np.uint8, array.nbytes, offset)
+            target[:] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        return self._descriptor
+
+    def __exit__(self, *_exception: object) -> None:
+        # The mapping lives as long as arrays refer to it.
+        os.close(self._descriptor)
+
+    def array(self, argument: BufferArgument) -> npt.NDArray[np.generic]:
+        """What lies in an array's place now."""
+        assert self._view is not None
+        flat = np.frombuffer(self._view, argument.dtype, _nbytes(argument) // np.dtype(argument.dtype).itemsize,
+                             self._offsets[argument.name])  # fmt: skip
+        return flat.reshape(argument.shape)
+
+    def _reserve(self, nbytes: int) -> int:
+        offset = self._size
+        self._size += -(-max(nbytes, 1) // _PAGE) * _PAGE
+        return offset
+
+
+def _beside(array: str) -> Hazard:
+    """A write outside an array, of which the guard zones tell no more than that it was."""
+    nobody = (0, 0, 0)
+    return Hazard("out_of_bounds", "beside", 0, "global", "store", array, 0, 0, 0, nobody, nobody)
+
+
+def _nbytes(argument: BufferArgument) -> int:
+    return int(np.prod(argument.shape, dtype=np.int64)) * np.dtype(argument.dtype).itemsize
+
+
+def _names(request: LaunchRequest) -> list[str]:
+    return [a.name for a in request.arguments if isinstance(a, BufferArgument)]
+
+
+def _launch(module: str, request: LaunchRequest, offsets: Mapping[str, int]) -> Launch:
+    arguments: list[Argument] = []
+    for argument in request.arguments:
+        if isinstance(argument, ScalarArgument):
+            arguments.append(Scalar(np.dtype(argument.dtype).type(argument.value).tobytes()))
+            continue
+        dtype = np.dtype(argument.dtype)
+        count = _nbytes(argument) // dtype.itemsize
+        offset = offsets[argument.name]
+        arguments.append(Array(argument.name, dtype.name, dtype.itemsize, count, argument.is_output, offset))
+    return Launch(module, request.entry, request.grid, request.block, request.shared_bytes, arguments)
+
+
+def _failed(reply: Failed) -> LaunchOutcome:
+    """An outcome for a driver's error."""
+    if reply.during == "kernel" and reply.sticky:
+        return LaunchOutcome("fault", reason=FAULTS.get(reply.code, reply.name))
+    if reply.during in ("launch", "load"):
+        return LaunchOutcome("impossible", reason=f"{reply.name} ({reply.code})")
+    return LaunchOutcome("unsupported", reason=f"{reply.name} ({reply.code})")

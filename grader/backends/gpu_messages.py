@@ -1,0 +1,315 @@
+"""What the grader and its GPU process say to each other: records, framed as MessagePack on a Unix socket.
+
+Arrays do not travel in messages but in a memory file whose descriptor comes along.
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+import struct
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+MAX_MESSAGE_BYTES = 64 << 20
+_LENGTH = struct.Struct("<I")
+
+
+class Message(msgspec.Struct, frozen=True, tag=True):
+    """Base of all messages; the class's name is its tag."""
+
+
+class Array(msgspec.Struct, frozen=True, tag="array"):
+    """A buffer.  offset: of its bytes in the memory file, input to be copied in and result copied out alike.
+
+    width: bytes of an element; dtype: its NumPy name.
+    """
+
+    name: str
+    dtype: str
+    width: int
+    count: int
+    is_output: bool
+    offset: int = 0
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the whole array."""
+        return self.width * self.count
+
+
+class Scalar(msgspec.Struct, frozen=True, tag="scalar"):
+    """A value as its bytes in memory."""
+
+    value: bytes
+
+
+Argument = Array | Scalar
+
+
+class Launch(msgspec.Struct, frozen=True):
+    """One kernel with its launch configuration and arguments; `module` is the name it was loaded under."""
+
+    module: str
+    entry: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    shared_bytes: int
+    arguments: list[Argument]
+
+
+class KernelFacts(msgspec.Struct, frozen=True):
+    """What the driver knows of a loaded kernel, for one block size.
+
+    blocks_per_sm: blocks that fit on a multiprocessor at once; occupancy_pct: their warps over the most it can hold.
+    """
+
+    registers: int
+    shared_bytes: int
+    local_bytes: int
+    blocks_per_sm: int
+    occupancy_pct: float
+
+
+class Load(Message, frozen=True):
+    """Load machine code under a name, replacing what had that name."""
+
+    module: str
+    cubin: bytes
+
+
+class Run(Message, frozen=True):
+    """Launch once, on the arrays in the memory file that comes along."""
+
+    launch: Launch
+
+
+class WarmUp(Message, frozen=True):
+    """Keep the device busy for so long, and measure what it can do."""
+
+    busy_ms: float
+
+
+class Subject(msgspec.Struct, frozen=True):
+    """A kernel that is timed.  checked_by: the subject whose results on the same data its own are compared with."""
+
+    name: str
+    launch: Launch
+    checked_by: str = ""
+
+
+class Prepare(Message, frozen=True):
+    """Get ready to time subjects side by side; pools of values to fill their inputs with are in the memory file.
+
+    pools: for each "role:dtype", offset and number of values (a power of two).
+    l2: "cold": evict the L2 cache before each sample; "warm": leave it as it is.
+    sample_us: what one sample should last at least.
+    """
+
+    subjects: list[Subject]
+    pools: dict[str, tuple[int, int]]
+    l2: str
+    sample_us: float
+    max_batch: int
+    absolute: float
+    relative: float
+
+
+class Round(Message, frozen=True):
+    """Time each subject once, in this order, on data made from `key`."""
+
+    order: list[str]
+    key: int
+
+
+class HostCopies(Message, frozen=True):
+    """Time a launch with its copies to and from the host, with host memory of each of these kinds."""
+
+    launch: Launch
+    modes: list[str]
+    repeats: int
+
+
+Request = Load | Run | WarmUp | Prepare | Round | HostCopies
+
+
+class Ready(Message, frozen=True):
+    """The device is open.  Clocks in MHz, memory in bytes."""
+
+    name: str
+    uuid: str
+    architecture: str
+    driver: str
+    multiprocessors: int
+    memory_bytes: int
+    l2_bytes: int
+    max_sm_mhz: float
+    shared_optin_bytes: int
+
+
+class NoDevice(Message, frozen=True):
+    """There is no GPU that could be used; `reason` says why."""
+
+    reason: str
+
+
+class Loaded(Message, frozen=True):
+    """The module is loaded."""
+
+
+class Failed(Message, frozen=True):
+    """A driver call failed.  sticky: the context is lost with it, and the process ends.
+
+    during: "load", "launch" (the launch was refused), "kernel" (it ran and failed), "grader" (everything else).
+    """
+
+    code: int
+    name: str
+    during: str
+    sticky: bool
+    subject: str = ""
+
+
+class Ran(Message, frozen=True):
+    """The launch is done; its outputs, and inputs that it changed, are in the memory file.
+
+    guards: names of the arrays beside which it wrote.
+    """
+
+    facts: KernelFacts
+    changed: list[str]
+    guards: list[str]
+    elapsed_us: float
+    printf: str = ""
+
+
+class Warm(Message, frozen=True):
+    """What the device can do: bytes read and written per nanosecond, and 10⁹ float32 operations per second."""
+
+    copy_gb_s: float
+    fp32_gflop_s: float
+    sm_mhz: float
+
+
+class Prepared(Message, frozen=True):
+    """Launches in one sample and the first estimate of the time of one, by subject; time of an empty kernel."""
+
+    batch: dict[str, int]
+    estimate_us: dict[str, float]
+    empty_us: float
+    facts: dict[str, KernelFacts]
+    problems: list[Problem]
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """What was wrong with the results of a timed launch.
+
+    kind: "unwritten" (elements that no thread wrote), "wrong", "input_changed", "guard" (wrote beside an array).
+    """
+
+    subject: str
+    kind: str
+    count: int
+    total: int
+
+
+class RoundDone(Message, frozen=True):
+    """Time of one launch by subject, µs; what was wrong; the SM clock after the round and the reasons of a low one."""
+
+    times_us: dict[str, float]
+    problems: list[Problem]
+    sm_mhz: float
+    reasons: int
+
+
+class HostTimes(msgspec.Struct, frozen=True):
+    """Medians, µs, for one kind of host memory; cpu_read_us: the CPU reading the output's buffer once."""
+
+    mode: str
+    copy_in_us: float
+    kernel_us: float
+    copy_out_us: float
+    total_us: float
+    cpu_read_us: float
+
+
+class HostCopiesDone(Message, frozen=True):
+    """A row per kind of host memory; kinds that the device lacks are left out."""
+
+    rows: list[HostTimes]
+
+
+Reply = Ready | NoDevice | Loaded | Failed | Ran | Warm | Prepared | RoundDone | HostCopiesDone
+
+
+class PeerGone(Exception):
+    """The other side is gone, or sent what is no message."""
+
+
+class DeadlinePassed(Exception):
+    """No complete message came in time."""
+
+
+def send(channel: socket.socket, message: Message, descriptors: Sequence[int] = ()) -> None:
+    """Write one message and hand over `descriptors`.
+
+    Raises
+    ------
+    PeerGone : nobody reads.
+    """
+    body = msgspec.msgpack.encode(message)
+    try:
+        if descriptors:
+            socket.send_fds(channel, [_LENGTH.pack(len(body))], list(descriptors))
+        else:
+            channel.sendall(_LENGTH.pack(len(body)))
+        channel.sendall(body)
+    except OSError as error:
+        raise PeerGone(str(error)) from error
+
+
+def receive(channel: socket.socket, kinds: Any, deadline: float | None = None) -> tuple[Any, list[int]]:
+    """The next message, which is one of `kinds`, and the descriptors that came with it.
+
+    Parameters
+    ----------
+    kinds : a union of message classes.
+    deadline : on the clock of `time.monotonic`.
+
+    Raises
+    ------
+    PeerGone : the channel was closed, or what came is no such message.
+    DeadlinePassed : it did not come in time.
+    """
+    _await(channel, deadline)
+    try:
+        head, descriptors, _flags, _address = socket.recv_fds(channel, _LENGTH.size, 4)
+        head += _read(channel, _LENGTH.size - len(head), deadline) if head else b""
+        if not head:
+            raise PeerGone("closed")
+        (length,) = _LENGTH.unpack(head)
+        if length > MAX_MESSAGE_BYTES:
+            raise PeerGone("the message is too large")
+        body = _read(channel, length, deadline)
+        return msgspec.msgpack.decode(body, type=kinds), descriptors
+    except (OSError, msgspec.DecodeError) as error:
+        raise PeerGone(str(error)) from error
+
+
+def _read(channel: socket.socket, length: int, deadline: float | None) -> bytes:
+    pieces = bytearray()
+    while len(pieces) < length:
+        _await(channel, deadline)
+        piece = channel.recv(min(length - len(pieces), 1 << 20))
+        if not piece:
+            raise PeerGone("closed")
+        pieces += piece
+    return bytes(pieces)
+
+
+def _await(channel: socket.socket, deadline: float | None) -> None:
+    if deadline is not None and not select.select([channel], [], [], max(0.0, deadline - time.monotonic()))[0]:
+        raise DeadlinePassed

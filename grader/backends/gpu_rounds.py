@@ -1,0 +1,388 @@
+"""Timed launches in the GPU process: kernels side by side, on data that no launch has seen before.
+
+A sample is one CUDA graph: an event, `batch` launches one after another, an event.  Every launch of it has arrays of
+its own, filled afresh before the sample and checked after it, so that neither an answer kept from an earlier launch
+nor work skipped in a later one stays unnoticed.  What is expected does not exist while the student's kernel runs: the
+checking kernel makes it afterwards from the same inputs, and it is wiped before the next sample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+from grader.backends import driver
+from grader.backends.device_memory import GUARD_BYTE, SENTINEL_BYTE, aligned
+from grader.backends.driver import DriverError
+from grader.backends.gpu_launch import Device, LaunchFailed, Modules, packed, ready_for_launch
+from grader.backends.gpu_messages import Array, KernelFacts, Launch, Prepare, Prepared, Problem, RoundDone, Subject
+
+GUARD_GAP_BYTES = 4096
+"""Between neighbouring arrays of a sample."""
+
+MEMORY_SHARE = 0.35
+"""Of the free device memory, for the arrays of a sample; as much again is taken for what is expected."""
+
+EMPTY_BATCH = 100
+_WARM_LAUNCHES = 3
+_INPUTS, _GUARDS, _WRONG, _UNWRITTEN = range(4)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where the arrays of one launch lie within its `stride` bytes, sorted by name."""
+
+    arrays: tuple[Array, ...]
+    offsets: Mapping[str, int]
+    stride: int
+
+    @property
+    def gaps(self) -> list[tuple[int, int]]:
+        """Offset and length of every guard zone."""
+        edges = [(0, self.offsets[self.arrays[0].name])]
+        for array, following in zip(self.arrays, [*self.arrays[1:], None], strict=True):
+            begin = self.offsets[array.name] + array.nbytes
+            end = self.stride if following is None else self.offsets[following.name]
+            edges.append((begin, end - begin))
+        return edges
+
+    @property
+    def signature(self) -> tuple[object, ...]:
+        """Equal for kernels that take the same arrays."""
+        return tuple((a.name, a.dtype, a.count, a.is_output) for a in self.arrays)
+
+
+def layout_of(launch: Launch) -> Layout:
+    """The layout of a launch's arrays, with a gap before, between and after them."""
+    arrays = tuple(sorted((a for a in launch.arguments if isinstance(a, Array)), key=lambda a: a.name))
+    offsets, position = {}, GUARD_GAP_BYTES
+    for array in arrays:
+        offsets[array.name] = position
+        position += aligned(array.nbytes) + GUARD_GAP_BYTES
+    return Layout(arrays, offsets, position)
+
+
+@dataclass(slots=True)
+class _Ready:
+    """A subject with everything that its samples need."""
+
+    subject: Subject
+    function: Any
+    layout: Layout
+    facts: KernelFacts
+    batch: int = 1
+    graph: Any = None
+    begin: Any = None
+    end: Any = None
+    check: Any = None
+
+
+class Rounds:
+    """The subjects of one `Prepare`, ready to be timed.
+
+    Raises
+    ------
+    LaunchFailed : a subject's launch was refused, or its kernel failed.
+    DriverError : memory ran out, or something else failed.
+    """
+
+    def __init__(self, device: Device, modules: Modules, order: Prepare, region: Any) -> None:
+        self._device = device
+        self._order = order
+        self._owned: list[int] = []
+        self._filled: tuple[object, ...] | None = None
+        self._ready: dict[str, _Ready] = {}
+        for subject in order.subjects:
+            function = modules.function(subject.launch.module, subject.launch.entry)
+            facts = ready_for_launch(device, function, subject.launch)
+            self._ready[subject.name] = _Ready(subject, function, layout_of(subject.launch), facts)
+        self._pools = {key: (self._upload(key, region), count - 1) for key, (_at, count) in order.pools.items()}
+        self._flush_bytes = 2 * driver.attribute(device.handle, "L2_CACHE_SIZE") if order.l2 == "cold" else 0
+        self._flush = self._allocate(max(16, self._flush_bytes))
+        self._max_mhz = driver.attribute(device.handle, "CLOCK_RATE") / 1000
+        # One set of arrays is enough for the estimates.
+        self._arena = self._expected = 0
+        self._make_room()
+        self.prepared = self._prepare()
+
+    def close(self) -> None:
+        """Give back all memory."""
+        for ready in self._ready.values():
+            self._drop_graphs(ready)
+        for address in self._owned:
+            with suppress(DriverError):
+                driver.call("cuMemFree", address)
+
+    def round(self, names: list[str], key: int) -> RoundDone:
+        """Time each of `names` once, in this order."""
+        times: dict[str, float] = {}
+        problems: list[Problem] = []
+        for position, name in enumerate(names):
+            times[name], found = self._sample(self._ready[name], key + position)
+            problems += found
+        return RoundDone(times_us=times, problems=problems, sm_mhz=self._clock(), reasons=clock_reasons(self._device))
+
+    def _prepare(self) -> Prepared:
+        problems: list[Problem] = []
+        estimates = {}
+        for ready in self._ready.values():
+            self._build(ready)
+            times = []
+            for launch in range(_WARM_LAUNCHES):
+                elapsed_us, found = self._sample(ready, launch)
+                times.append(elapsed_us)
+                problems += found
+            estimates[ready.subject.name] = min(times[1:])
+        free, _total = driver.call("cuMemGetInfo")
+        stride = max(r.layout.stride for r in self._ready.values())
+        room = max(1, int(free * MEMORY_SHARE) // stride)
+        for ready in self._ready.values():
+            wanted = ceil(self._order.sample_us / max(estimates[ready.subject.name], 0.5))
+            ready.batch = max(1, min(wanted, self._order.max_batch, room))
+        self._make_room()
+        for ready in self._ready.values():
+            self._build(ready)
+            _time, found = self._sample(ready, _WARM_LAUNCHES)
+            problems += found
+        return Prepared(
+            batch={name: r.batch for name, r in self._ready.items()},
+            estimate_us=estimates,
+            empty_us=self._empty_us(),
+            facts={name: r.facts for name, r in self._ready.items()},
+            problems=problems,
+        )
+
+    def _sample(self, ready: _Ready, key: int) -> tuple[float, list[Problem]]:
+        """Time of one launch, µs, and what was wrong with the results."""
+        helpers, layout, sets = self._device.helpers, ready.layout, ready.batch
+        signature = (layout.signature, sets)
+        if self._filled != signature:
+            helpers.set_bytes(self._arena, 0, 1, layout.stride * sets, GUARD_BYTE)
+            self._filled = signature
+        for index, array in enumerate(layout.arrays):
+            base = self._arena + layout.offsets[array.name]
+            if array.is_output:
+                helpers.set_bytes(base, layout.stride, sets, array.nbytes, SENTINEL_BYTE)
+            else:
+                pool, mask = self._pools[f"{array.name}:{array.dtype}"]
+                helpers.fill(base, layout.stride, sets, array.count, array.width, pool, mask, _mixed(key, index))
+        if self._flush_bytes:
+            helpers.read_all(self._flush, self._flush_bytes, self._flush)
+        try:
+            driver.call("cuGraphLaunch", ready.graph, self._device.stream)
+            driver.call("cuStreamSynchronize", self._device.stream)
+        except DriverError as error:
+            raise LaunchFailed(error, "kernel", ready.subject.name) from error
+        elapsed_us = 1000 * float(driver.call("cuEventElapsedTime", ready.begin, ready.end)) / sets
+        return elapsed_us, self._check(ready, key) if ready.check is not None else []
+
+    def _check(self, ready: _Ready, key: int) -> list[Problem]:
+        """Have the checking kernel make what is expected, compare, and wipe it."""
+        helpers, layout, sets, counters = self._device.helpers, ready.layout, ready.batch, self._device.counters
+        counters.clear()
+        for offset, nbytes in layout.gaps:
+            helpers.check_bytes(self._arena + offset, layout.stride, sets, nbytes, GUARD_BYTE, counters.at(_GUARDS))
+        for index, array in enumerate(layout.arrays):
+            if not array.is_output:
+                base = self._arena + layout.offsets[array.name]
+                pool, mask = self._pools[f"{array.name}:{array.dtype}"]
+                helpers.check_filled(
+                    base,
+                    layout.stride,
+                    sets,
+                    array.count,
+                    array.width,
+                    pool,
+                    mask,
+                    _mixed(key, index),
+                    counters.at(_INPUTS),
+                )
+        driver.call("cuGraphLaunch", ready.check, self._device.stream)
+        total = 0
+        for array in layout.arrays:
+            if array.is_output:
+                offset = layout.offsets[array.name]
+                helpers.compare(
+                    self._arena + offset,
+                    self._expected + offset,
+                    layout.stride,
+                    sets,
+                    array.count,
+                    array.width,
+                    array.dtype,
+                    (self._order.absolute, self._order.relative),
+                    counters.at(_WRONG),
+                    counters.at(_UNWRITTEN),
+                )
+                helpers.set_bytes(self._expected + offset, layout.stride, sets, array.nbytes, SENTINEL_BYTE)
+                total += array.count * sets
+        found = counters.read()
+        name = ready.subject.name
+        problems = []
+        if found[_INPUTS]:
+            # What is expected was made from inputs that are no longer the ones given.
+            problems.append(Problem(name, "input_changed", found[_INPUTS], total))
+        elif found[_WRONG]:
+            kind = "unwritten" if found[_UNWRITTEN] == found[_WRONG] else "wrong"
+            problems.append(Problem(name, kind, found[_WRONG], total))
+        if found[_GUARDS]:
+            problems.append(Problem(name, "guard", found[_GUARDS], total))
+            self._filled = None
+        return problems
+
+    def _build(self, ready: _Ready) -> None:
+        """The graphs of a subject for its batch."""
+        self._drop_graphs(ready)
+        ready.begin, ready.end = driver.call("cuEventCreate", 0), driver.call("cuEventCreate", 0)
+        launches = [(ready.function, ready.subject.launch, self._at(ready.layout, s)) for s in range(ready.batch)]
+        try:
+            ready.graph = self._graph(launches, (ready.begin, ready.end))
+        except DriverError as error:
+            raise LaunchFailed(error, "launch", ready.subject.name) from error
+        checker = self._ready.get(ready.subject.checked_by)
+        if checker is not None and checker.layout.signature == ready.layout.signature:
+            checks = [
+                (checker.function, checker.subject.launch, self._at(ready.layout, s, expected=True))
+                for s in range(ready.batch)
+            ]
+            ready.check = self._graph(checks, None)
+
+    def _at(self, layout: Layout, index: int, expected: bool = False) -> dict[str, int]:
+        """Addresses of the arrays of one launch of a sample; with `expected`, outputs go where they are compared."""
+        return {
+            a.name: (self._expected if expected and a.is_output else self._arena)
+            + layout.stride * index
+            + layout.offsets[a.name]
+            for a in layout.arrays
+        }
+
+    def _graph(self, launches: list[tuple[Any, Launch, dict[str, int]]], events: tuple[Any, Any] | None) -> Any:
+        """An executable graph of the launches one after another, between two events."""
+        from cuda.bindings.driver import CUevent_record_flags, CUstreamCaptureMode
+
+        stream = self._device.stream
+        external = int(CUevent_record_flags.CU_EVENT_RECORD_EXTERNAL)
+        driver.call("cuStreamBeginCapture", stream, CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED)
+        try:
+            if events is not None:
+                driver.call("cuEventRecordWithFlags", events[0], stream, external)
+            for function, launch, addresses in launches:
+                arguments = packed(launch, addresses)
+                driver.launch(function, launch.grid, launch.block, launch.shared_bytes, stream, arguments)
+            if events is not None:
+                driver.call("cuEventRecordWithFlags", events[1], stream, external)
+        except DriverError:
+            with suppress(DriverError):
+                driver.call("cuStreamEndCapture", stream)
+            raise
+        graph = driver.call("cuStreamEndCapture", stream)
+        executable = driver.call("cuGraphInstantiate", graph, 0)
+        driver.call("cuGraphDestroy", graph)
+        driver.call("cuGraphUpload", executable, stream)
+        return executable
+
+    def _drop_graphs(self, ready: _Ready) -> None:
+        for graph in (ready.graph, ready.check):
+            if graph is not None:
+                with suppress(DriverError):
+                    driver.call("cuGraphExecDestroy", graph)
+        for event in (ready.begin, ready.end):
+            if event is not None:
+                with suppress(DriverError):
+                    driver.call("cuEventDestroy", event)
+        ready.graph = ready.check = ready.begin = ready.end = None
+
+    def _empty_us(self) -> float:
+        """Time of a kernel that does nothing, launched as the subjects are: what no kernel can be faster than."""
+        launch = Launch("", "", (1, 1, 1), (32, 1, 1), 0, [])
+        begin, end = driver.call("cuEventCreate", 0), driver.call("cuEventCreate", 0)
+        graph = self._graph([(self._device.helpers.functions["empty"], launch, {})] * EMPTY_BATCH, (begin, end))
+        times = []
+        for _repeat in range(5):
+            driver.call("cuGraphLaunch", graph, self._device.stream)
+            driver.call("cuStreamSynchronize", self._device.stream)
+            times.append(1000 * float(driver.call("cuEventElapsedTime", begin, end)) / EMPTY_BATCH)
+        driver.call("cuGraphExecDestroy", graph)
+        return sorted(times)[2]
+
+    def _clock(self) -> float:
+        return sm_mhz(self._device, self._max_mhz)
+
+    def _make_room(self) -> None:
+        """Space for the arrays of the largest sample, and for what is expected of them."""
+        for address in (self._arena, self._expected):
+            if address:
+                driver.call("cuMemFree", address)
+                self._owned.remove(address)
+        self._arena = self._expected = 0
+        nbytes = max(r.layout.stride * r.batch for r in self._ready.values())
+        self._arena = self._allocate(nbytes)
+        self._expected = self._allocate(nbytes)
+        self._device.helpers.set_bytes(self._expected, 0, 1, nbytes, SENTINEL_BYTE)
+        self._filled = None
+
+    def _upload(self, key: str, region: Any) -> int:
+        from grader.backends.device_memory import copy_in
+
+        offset, count = self._order.pools[key]
+        width = next(
+            a.width
+            for s in self._order.subjects
+            for a in s.launch.arguments
+            if isinstance(a, Array) and f"{a.name}:{a.dtype}" == key
+        )
+        address = self._allocate(count * width)
+        copy_in(address, region, count * width, offset)
+        return address
+
+    def _allocate(self, nbytes: int) -> int:
+        address = int(driver.call("cuMemAlloc", nbytes))
+        self._owned.append(address)
+        return address
+
+
+def sm_mhz(device: Device, max_mhz: float) -> float:
+    """The SM clock now: cycles that one thread counts over the nanoseconds that pass, about 20 µs."""
+    counters = device.counters
+    device.helpers.clock_probe(counters.at(0), int(20 * max_mhz))
+    cycles, nanoseconds, *_rest = counters.read()
+    return 1000 * cycles / nanoseconds if nanoseconds else 0.0
+
+
+def clock_reasons(device: Device) -> int:
+    """NVML's bit mask of why the clocks are not at their highest; 0 where NVML does not tell."""
+    try:
+        from cuda.bindings import nvml
+
+        handle = _nvml_handle(device)
+        return int(nvml.device_get_current_clocks_event_reasons(handle)) if handle else 0
+    except Exception:
+        # NVML is a witness only: the bindings raise a class per error, and older ones lack the module.
+        return 0
+
+
+_nvml: dict[str, Any] = {}
+
+
+def _nvml_handle(device: Device) -> Any:
+    if "handle" not in _nvml:
+        from cuda.bindings import nvml
+
+        _nvml["handle"] = None
+        nvml.init_v2()
+        uuid = driver.call("cuDeviceGetUuid", device.handle)
+        _nvml["handle"] = nvml.device_get_handle_by_uuid(f"GPU-{uuid_text(uuid.bytes)}")
+    return _nvml["handle"]
+
+
+def uuid_text(raw: bytes) -> str:
+    """A device's 16 bytes in the usual form."""
+    digits = bytes(raw[:16]).hex()
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+
+
+def _mixed(key: int, index: int) -> int:
+    return (key * 0x9E3779B97F4A7C15 + index * 0xD1B54A32D192ED03) & 0xFFFFFFFFFFFFFFFF

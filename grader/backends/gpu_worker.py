@@ -1,0 +1,197 @@
+"""The GPU process of one submission: opens the device, then does what it is asked until the channel closes.
+
+Started by `grader.backends.gpu` as `python -I -c …`.  It sees inputs and makes outputs; what is expected of them it
+never learns.  When a kernel broke the context it says so and ends: nothing can be done in that process any more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import mmap
+import os
+import resource
+import socket
+import sys
+from typing import Any
+
+from grader.backends import driver, gpu_host_memory, gpu_launch, gpu_messages
+from grader.backends.device_memory import HELPERS, HELPERS_MODULE, Counters, Helpers
+from grader.backends.driver import DriverError
+from grader.backends.gpu_launch import Device, LaunchFailed, Modules
+from grader.backends.gpu_messages import (
+    Failed,
+    HostCopies,
+    HostCopiesDone,
+    Load,
+    Loaded,
+    Message,
+    NoDevice,
+    PeerGone,
+    Prepare,
+    Ready,
+    Request,
+    Round,
+    Run,
+    Warm,
+    WarmUp,
+)
+from grader.backends.gpu_rounds import Rounds, clock_reasons, sm_mhz, uuid_text
+
+PRINTF_FIFO_BYTES = 64 * 1024
+HEAP_BYTES = 1 << 20
+"""Of device-side malloc: enough for a student's experiment."""
+
+COUNTERS = 64
+_PR_SET_PDEATHSIG, _SIGKILL = 1, 9
+
+
+def main(arguments: list[str]) -> None:
+    """`arguments`: the descriptor of the channel."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    channel = socket.socket(fileno=int(arguments[0]))
+    # What kernels print comes here, not where results go.
+    printed = os.memfd_create("printed", os.MFD_CLOEXEC)
+    os.dup2(printed, 1)
+    try:
+        handle, ready = _open()
+    except (DriverError, ImportError, RuntimeError, OSError) as error:
+        gpu_messages.send(channel, NoDevice(reason=(str(error).strip().splitlines() or [""])[0][:300]))
+        return
+    with contextlib.suppress(PeerGone):
+        gpu_messages.send(channel, ready)
+        _Worker(handle, ready, printed).serve(channel)
+    # Ending by the interpreter's way would wait for a context that may never answer.
+    os._exit(0)
+
+
+def _open() -> tuple[Any, Ready]:
+    """Open the first device that CUDA_VISIBLE_DEVICES shows."""
+    from cuda.bindings.driver import CUlimit
+
+    driver.call("cuInit", 0)
+    if driver.call("cuDeviceGetCount") == 0:
+        raise RuntimeError("no CUDA device")
+    handle = driver.call("cuDeviceGet", 0)
+    context = driver.call("cuDevicePrimaryCtxRetain", handle)
+    driver.call("cuCtxSetCurrent", context)
+    # Before the first launch, or they are refused.
+    driver.call("cuCtxSetLimit", CUlimit.CU_LIMIT_PRINTF_FIFO_SIZE, PRINTF_FIFO_BYTES)
+    driver.call("cuCtxSetLimit", CUlimit.CU_LIMIT_MALLOC_HEAP_SIZE, HEAP_BYTES)
+    major = driver.attribute(handle, "COMPUTE_CAPABILITY_MAJOR")
+    minor = driver.attribute(handle, "COMPUTE_CAPABILITY_MINOR")
+    version = int(driver.call("cuDriverGetVersion"))
+    return handle, Ready(
+        name=driver.call("cuDeviceGetName", 128, handle).split(b"\0")[0].decode(errors="replace"),
+        uuid=uuid_text(driver.call("cuDeviceGetUuid", handle).bytes),
+        architecture=f"sm_{major}{minor}",
+        driver=_driver_version() or f"CUDA {version // 1000}.{version % 1000 // 10}",
+        multiprocessors=driver.attribute(handle, "MULTIPROCESSOR_COUNT"),
+        memory_bytes=int(driver.call("cuDeviceTotalMem", handle)),
+        l2_bytes=driver.attribute(handle, "L2_CACHE_SIZE"),
+        max_sm_mhz=driver.attribute(handle, "CLOCK_RATE") / 1000,
+        shared_optin_bytes=driver.attribute(handle, "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN"),
+    )
+
+
+def _driver_version() -> str:
+    """The kernel module's version, as `nvidia-smi` shows it; "" where it does not tell."""
+    try:
+        from cuda.bindings import nvml
+
+        nvml.init_v2()
+        return str(nvml.system_get_driver_version())
+    except Exception:
+        # As for the clocks: NVML is not needed.
+        return ""
+
+
+class _Worker:
+    """Requests to replies."""
+
+    def __init__(self, handle: Any, ready: Ready, printed: int) -> None:
+        self._ready = ready
+        self._modules = Modules()
+        self._rounds: Rounds | None = None
+        stream = driver.call("cuStreamCreate", 1)
+        helpers = Helpers({}, stream, ready.multiprocessors)
+        self._device = Device(handle, stream, helpers, Counters(COUNTERS, stream), printed)
+
+    def serve(self, channel: socket.socket) -> None:
+        """Answer until the other side is gone, or a sticky error makes this process useless."""
+        while True:
+            request, descriptors = gpu_messages.receive(channel, Request)
+            reply = self._answer(request, descriptors)
+            gpu_messages.send(channel, reply)
+            if isinstance(reply, Failed) and reply.sticky:
+                return
+
+    def _answer(self, request: Request, descriptors: list[int]) -> Message:
+        try:
+            if isinstance(request, Round):
+                assert self._rounds is not None
+                return self._rounds.round(request.order, request.key)
+            if isinstance(request, Load):
+                return self._load(request)
+            if isinstance(request, WarmUp):
+                return self._warm_up(request.busy_ms)
+            with _mapped(descriptors) as region:
+                if isinstance(request, Run):
+                    return gpu_launch.run(self._device, self._modules, request.launch, region)
+                if isinstance(request, Prepare):
+                    self._close_rounds()
+                    self._rounds = Rounds(self._device, self._modules, request, region)
+                    return self._rounds.prepared
+                if isinstance(request, HostCopies):
+                    self._close_rounds()
+                    rows = gpu_host_memory.measure(self._device, self._modules, request, region)
+                    return HostCopiesDone(rows=rows)
+            raise AssertionError(request)
+        except LaunchFailed as failure:
+            error = failure.error
+            return Failed(error.code, error.name, failure.during, error.sticky, failure.subject)
+        except DriverError as error:
+            during = "load" if isinstance(request, Load) else "kernel" if error.sticky else "grader"
+            return Failed(error.code, error.name, during, error.sticky)
+
+    def _load(self, request: Load) -> Loaded:
+        self._close_rounds()
+        self._modules.load(request.module, request.cubin)
+        if request.module == HELPERS_MODULE:
+            self._device.helpers.functions |= {name: self._modules.function(HELPERS_MODULE, name) for name in HELPERS}
+        return Loaded()
+
+    def _close_rounds(self) -> None:
+        if self._rounds is not None:
+            self._rounds.close()
+            self._rounds = None
+
+    def _warm_up(self, busy_ms: float) -> Warm:
+        from grader.backends.gpu_warm_up import warm_up
+
+        copy_gb_s, gflop_s = warm_up(self._device, self._ready, busy_ms)
+        clock_reasons(self._device)
+        return Warm(copy_gb_s, gflop_s, sm_mhz(self._device, self._ready.max_sm_mhz))
+
+
+@contextlib.contextmanager
+def _mapped(descriptors: list[int]) -> Any:
+    """The memory file that came with a request."""
+    if not descriptors:
+        yield bytearray()
+        return
+    try:
+        size = os.fstat(descriptors[0]).st_size
+        region = mmap.mmap(descriptors[0], size)
+        yield region
+        # ctypes views of it die with the frames that made them; an early close would complain.
+        with contextlib.suppress(BufferError):
+            region.close()
+    finally:
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

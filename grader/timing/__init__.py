@@ -1,0 +1,1 @@
+"""How kernels are timed: plan, clock, statistics, verdict, store.  Knows no device: it is handed what measures."""
