@@ -14,6 +14,8 @@ _HEAD = re.compile(
     r"^(?P<file>[^\n]*?)\((?P<line>\d{1,9})\): (?P<severity>catastrophic error|error|warning|remark)"
     r"(?: #[\w-]+)?: (?P<message>.*)$"
 )
+# Whether a file is forbidden, no plain file or not there must not be told apart.
+_NOT_OPENED = re.compile(r"(cannot open source file \"[^\"\n]*\"): [^\n]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +33,7 @@ def diagnostics_of(log: str, sources: Mapping[str, str]) -> tuple[tuple[Diagnost
 
     A message about any other file is dropped with its excerpt: it may quote that file.
     """
-    # Whether a file is forbidden or not there must not be told apart.
-    log = log.replace(": Permission denied", "")
+    log = _NOT_OPENED.sub(r"\1", log)
     lines_of = {name: text.split("\n") for name, text in sources.items()}
     found: list[Diagnostic] = []
     shown: list[str] = []

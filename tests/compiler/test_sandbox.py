@@ -1,0 +1,87 @@
+"""What a confined process can still do, tried out in processes of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from grader.compiler.sandbox import landlock_version
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def run(code: str) -> subprocess.CompletedProcess[str]:
+    program = f"import sys; sys.path.insert(0, {str(ROOT)!r})\nfrom grader.compiler import sandbox\n{code}"
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=20, check=False)
+
+
+@pytest.mark.skipif(landlock_version() < 1, reason="this kernel has no Landlock")
+def test_only_the_given_folders_can_be_read(tmp_path: Path) -> None:
+    (tmp_path / "allowed").mkdir()
+    (tmp_path / "allowed" / "a").write_text("inside")
+    (tmp_path / "b").write_text("outside")
+    code = f"""
+import socket
+print(sandbox.confine_files([{str(tmp_path / "allowed")!r}]))
+print(open({str(tmp_path / "allowed" / "a")!r}).read())
+for attempt in (
+    lambda: open({str(tmp_path / "b")!r}),
+    lambda: open({str(tmp_path / "allowed" / "new")!r}, "w"),
+    lambda: open("/proc/self/environ"),
+    lambda: __import__("os").unlink({str(tmp_path / "b")!r}),
+    lambda: __import__("os").listdir("/"),
+    lambda: __import__("os").execv("/bin/true", ["true"]),
+):
+    try:
+        attempt()
+        print("done")
+    except PermissionError:
+        print("denied")
+"""
+    assert run(code).stdout.split() == ["True", "inside", *["denied"] * 6]
+
+
+def test_limits(tmp_path: Path) -> None:
+    code = f"""
+sandbox.limit_resources()
+try:
+    bytearray(3 << 30)
+except MemoryError:
+    print("no memory")
+import signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+try:
+    with open({str(tmp_path / "x")!r}, "wb") as f:
+        f.write(b"x")
+except OSError:
+    print("no file")
+"""
+    assert run(code).stdout.split("\n")[:2] == ["no memory", "no file"]
+
+
+def test_processor_time_ends() -> None:
+    result = run("sandbox.allow_cpu_seconds(0)\nwhile True: pass")
+    assert result.returncode == -24  # SIGXCPU
+
+
+def test_dies_with_its_parent() -> None:
+    child = (
+        f"import sys; sys.path.insert(0, {str(ROOT)!r}); from grader.compiler import sandbox; "
+        "sandbox.die_with_parent(); print('ready', flush=True); import time; time.sleep(60)"
+    )
+    parent = f"""
+import subprocess, sys, os
+p = subprocess.Popen([sys.executable, "-c", {child!r}], stdout=subprocess.PIPE, text=True)
+p.stdout.readline()
+print(p.pid, flush=True)
+os.kill(os.getpid(), 9)
+"""
+    pid = int(run(parent).stdout)
+    deadline = 50
+    while deadline and Path(f"/proc/{pid}/stat").exists() and ") Z" not in Path(f"/proc/{pid}/stat").read_text():
+        deadline -= 1
+        subprocess.run(["sleep", "0.05"], check=True)
+    assert deadline
