@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import lcm
+from math import lcm, prod
 
 import numpy as np
 
@@ -60,8 +60,9 @@ def rounded(lab: Lab, sizes: Sizes, candidate: Candidate) -> Sizes:
 
 
 def grid_of(plan: LaunchPlan, sizes: Sizes) -> tuple[int, int, int]:
-    """Blocks along x, y, z: as many as cover the sizes."""
-    counts = [-(-sizes[name] // tile) for name, tile in zip(plan.covers, plan.tile, strict=False)]
+    """Blocks along x, y, z: as many as cover the sizes; `covers` may name a product of sizes, "rows*cols"."""
+    extents = [prod(sizes[name] for name in covered.split("*")) for covered in plan.covers]
+    counts = [-(-extent // tile) for extent, tile in zip(extents, plan.tile, strict=False)]
     x, y, z = [*counts, 1, 1, 1][:3]
     return x, y, z
 

@@ -109,7 +109,7 @@ def _evidence(
     lab: Lab, variant: Variant, submission: Submission, compiled: Mapping[str, CompileResult], runner: Runner
 ) -> Evidence:
     binding = submission.bindings[variant.name]
-    evidence = Evidence(lab, variant, binding)
+    evidence = Evidence(lab, variant, binding, source=submission.device_source)
     if isinstance(binding, Missing):
         return evidence
     result = compiled[binding.kernel.file]
