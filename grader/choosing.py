@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from math import prod
 
-from grader.cases import planned, probe_sizes, rounded
+from grader.cases import grid_of, planned, probe_sizes, rounded
 from grader.evidence import Run
 from grader.lab import Cases, Lab, Sizes
 from grader.result import CaseKind
@@ -58,11 +59,11 @@ def choose(lab: Lab, cases: Cases, binding: VariantBinding, source: Mapping[str,
     return Choice(candidate, planned_cases)
 
 
-def readings(lab: Lab, binding: VariantBinding) -> list[Candidate]:
+def readings(lab: Lab, cases: Cases, binding: VariantBinding) -> list[Candidate]:
     """The binding's readings, and for a one-dimensional block the other grids that such kernels are written for.
 
     These are a thread for every element (the grid covers the product of the sizes), and a block for every row or
-    column.
+    column.  The smallest launch comes first then: a guard would hide that another one has threads in excess.
     """
     found = list(binding.candidates)
     for candidate in binding.candidates:
@@ -71,7 +72,14 @@ def readings(lab: Lab, binding: VariantBinding) -> list[Candidate]:
             flat = replace(plan, covers=("*".join(lab.launch.covers),), tile=plan.block[:1])
             lines = [replace(plan, covers=(name,), tile=(1,)) for name in reversed(lab.launch.covers)]
             found += [replace(candidate, launch=launch) for launch in (flat, *lines)]
+    if len(found) > len(binding.candidates):
+        found.sort(key=lambda candidate: _threads(lab, cases, candidate))
     return list(dict.fromkeys(found))
+
+
+def _threads(lab: Lab, cases: Cases, candidate: Candidate) -> int:
+    grid = grid_of(candidate.launch, probe_sizes(lab, cases, candidate))
+    return prod(grid) * prod(candidate.launch.block)
 
 
 def wired_sizes(lab: Lab, candidate: Candidate, source: str) -> list[Sizes]:
@@ -94,7 +102,7 @@ def is_right(run: Run) -> bool:
 
 
 def _likeliest(lab: Lab, cases: Cases, binding: VariantBinding, trial: Trial) -> Candidate:
-    candidates = readings(lab, binding)
+    candidates = readings(lab, cases, binding)
     if len(candidates) > 1:
         for candidate in candidates:
             run = trial(candidate, probe_sizes(lab, cases, candidate))
