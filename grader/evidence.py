@@ -12,7 +12,7 @@ from grader.backends.base import LaunchOutcome
 from grader.compare import Difference
 from grader.lab import Lab, Sizes, Variant
 from grader.ptx.records import Hazard
-from grader.result import CaseKind, Counters, Timing
+from grader.result import CaseKind, Counters, Diagnosis, Timing
 from grader.submission.records import Candidate, Missing, VariantBinding
 
 
@@ -62,6 +62,7 @@ class Evidence:
     counters: of the observed run; None when there was none or it failed.
     array_bytes: size of each array by role name, at the observed size.
     timing: one record a size; empty when the backend has no clock.
+    diagnoses: why the output is wrong, by what it is wrong at: "correct" or "ragged".
     unmeasured: why the backend cannot measure something, by what ("time": text for people).
     source: the student's text by file name.
     """
@@ -75,6 +76,7 @@ class Evidence:
     counters: Counters | None = None
     array_bytes: Mapping[str, int] = field(default_factory=dict)
     timing: tuple[Timing, ...] = ()
+    diagnoses: Mapping[str, Diagnosis] = field(default_factory=dict)
     unmeasured: Mapping[str, str] = field(default_factory=dict)
     source: Mapping[str, str] = field(default_factory=dict)
 

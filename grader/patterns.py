@@ -66,7 +66,7 @@ def value_pattern(outcome: Outcome) -> Found | None:
     reversed (`axis`, -1 for all): at the place counted from the other end.
     shifted (`axis`, `by`): `by` places further along the axis.
     output_pitch, input_pitch (`pitch`, `array`): index arithmetic with a wrong row length.
-    rows_alike, columns_alike: all rows (columns) of the output are the same.
+    constant_columns, constant_rows: along that axis all elements of the output are the same.
     scaled (`factor`): each is that many times what it should be.  offset (`value`): each is too large by that.
     """
     if outcome.unwritten.all():
@@ -200,9 +200,9 @@ def _alike(outcome: Outcome) -> Iterator[Rule]:
     if got.ndim != 2 or outcome.unwritten.any():
         return
     if got.shape[0] > 1:
-        yield "rows_alike", {}, np.broadcast_to((got == got[:1]).all(), got.shape)
+        yield "constant_columns", {}, np.broadcast_to((got == got[:1]).all(), got.shape)
     if got.shape[1] > 1:
-        yield "columns_alike", {}, np.broadcast_to((got == got[:, :1]).all(), got.shape)
+        yield "constant_rows", {}, np.broadcast_to((got == got[:, :1]).all(), got.shape)
 
 
 def _arithmetic(outcome: Outcome) -> Iterator[Rule]:

@@ -263,11 +263,12 @@ class Diagnosis(Record, frozen=True):
     expected_at, got_at: where these values stand in an input, null when nowhere or in several places.
     writer: who wrote it last, null when nobody did or it is not known (`traced` tells which).  writers: how many
     threads wrote it.  overwritten: who had written the right value there before, else null.
-    reads: what the writer had read to make it (at most 64).  read: the input elements that it came to be made from,
-    missing and surplus: those that it should have been made from as well, or should not have been.
+    reads: what the writer had read to make it (at most 64).  read: the input elements that it came to be made from
+    (at most 8 ranges, like the next two).  missing, surplus: those that it should have been made from as well, or
+    should not have been; found out from the oracle where `compared`.
     values: the rule of the wrong values.  region: where they lie.
-    sentences: all of this in words.  picture: states of all elements in order of memory, as (state, how many): 0
-    right, 1 wrong, 2 wrong because nobody wrote it; [] for large outputs.
+    sentences: all of this in words.  picture: a string for each row along the last axis, a character for each
+    element: "." right, "x" wrong, "o" wrong because nobody wrote it; [] for large outputs.
     """
 
     size: dict[str, int]
@@ -288,12 +289,13 @@ class Diagnosis(Record, frozen=True):
     overwritten: ElementWriter | None = None
     reads: list[ElementRead] = []
     read: list[ElementRange] = []
+    compared: bool = False
     missing: list[ElementRange] = []
     surplus: list[ElementRange] = []
     values: WrongPattern | None = None
     region: WrongPattern | None = None
     sentences: list[str] = []
-    picture: list[tuple[int, int]] = []
+    picture: list[str] = []
 
 
 class Check(Record, frozen=True):

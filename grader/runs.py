@@ -14,6 +14,7 @@ from grader.cases import dtypes_of, planned, probe_sizes, request, tile_of_outpu
 from grader.compare import Difference, compare
 from grader.counting import counters_of
 from grader.evidence import Evidence, Run
+from grader.explain import explain
 from grader.i18n import _
 from grader.lab import Lab, Sizes
 from grader.oracle import Array, Oracle
@@ -52,7 +53,10 @@ class Runner:
             if run.outcome.status != "ok":
                 break
         observed = next((r for r in runs if r.kind == "observe" and r.outcome.counters is not None), None)
-        evidence = replace(evidence, candidate=candidate, runs=tuple(runs), unmeasured=self.unmeasured)
+        diagnoses = explain(self._lab, self._oracle, backend, binding, candidate, entry, runs)
+        evidence = replace(
+            evidence, candidate=candidate, runs=tuple(runs), unmeasured=self.unmeasured, diagnoses=diagnoses
+        )
         if observed is None or observed.outcome.counters is None:
             return evidence
         return replace(

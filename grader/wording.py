@@ -15,8 +15,8 @@ def sizes_text(sizes: Mapping[str, int]) -> str:
 
 
 def index_text(index: Sequence[int]) -> str:
-    """(3, 5) as "[3, 5]"."""
-    return f"[{', '.join(str(i) for i in index)}]"
+    """(3, 5) as C writes it: "[3][5]"."""
+    return "".join(f"[{i}]" for i in index)
 
 
 def value_text(value: float | int | None) -> str:

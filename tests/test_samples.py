@@ -54,7 +54,7 @@ VERDICTS = {
     ),
     "sidorov": Verdict(90, 100, {"shared.races": (0, 27)}, CLOCK),
     "kuznetsova": Verdict(
-        59, 100, {"padded.correct": (0, 30)}, dict.fromkeys(ids("padded", *RESTING_ON_CORRECT), LOST)
+        59, 100, {"padded.correct": (0, 39)}, dict.fromkeys(ids("padded", *RESTING_ON_CORRECT), LOST)
     ),
     "smirnov": Verdict(
         20,
@@ -63,10 +63,10 @@ VERDICTS = {
             "naive.launch": (0, 57),
             "naive.ragged_sizes": (0, 13),
             "shared.launch": (0, 64),
-            "shared.correct": (0, 16),
+            "shared.correct": (0, 24),
             "shared.memory_safety": (0, 20),
             "padded.launch": (0, 71),
-            "padded.correct": (0, 27),
+            "padded.correct": (0, 35),
             "padded.memory_safety": (0, 31),
         },
         dict.fromkeys(
@@ -181,7 +181,7 @@ def test_sidorov_s_hint_says_where_the_barrier_belongs() -> None:
 def test_kuznetsova_s_message_tells_the_pattern() -> None:
     row = checks("kuznetsova")["padded.correct"]
     assert "2048 of 4096 elements are wrong" in row.message
-    assert "should be" in row.message and "(in[32, 0])" in row.message and "(in[0, 32])" in row.message
+    assert "should be" in row.message and "thread (0, 0) of block (1, 0) wrote in[0][32] = 1611522" in row.message
     assert "blocks off the main diagonal" in row.message
     assert "blockIdx.x and blockIdx.y" in row.hint
 

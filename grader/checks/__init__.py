@@ -96,4 +96,5 @@ def _check(variant: str, spec: CheckSpec, verdict: Verdict) -> Check:
         line=verdict.line,
         skip_reason=verdict.skip_reason,
         data=dict(verdict.data),
+        diagnosis=verdict.diagnosis,
     )

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from grader.evidence import Evidence
-from grader.result import CheckStatus, SkipReason
+from grader.result import CheckStatus, Diagnosis, SkipReason
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -27,6 +27,7 @@ class Verdict:
     share: the part of the check's points that is earned, 0 to 1 (a failed check may still earn a part).
     message: what was found.  hint: why it matters and how to mend it.  line: of the student's file.
     data: JSON values that the message is made of.
+    diagnosis: why the output is wrong, where that is what was found.
     """
 
     status: CheckStatus
@@ -36,6 +37,7 @@ class Verdict:
     line: int | None = None
     skip_reason: SkipReason = ""
     data: Mapping[str, object] = field(default_factory=dict)
+    diagnosis: Diagnosis | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from grader.backends.base import LaunchOutcome
 from grader.checks.base import Verdict, errored, failed, not_measured
+from grader.checks.cures import cure
 from grader.evidence import Run
 from grader.i18n import _
+from grader.result import Diagnosis
 from grader.wording import changed_text, difference_text, sizes_text
 
 
@@ -38,6 +42,17 @@ def verdict_of_runs(runs: list[Run]) -> Verdict | None:
             )
             return failed(text, "", data={"sizes": dict(run.sizes)} | _numbers(run))
     return None
+
+
+def explained(verdict: Verdict, diagnosis: Diagnosis | None) -> Verdict:
+    """A verdict on a wrong output, told by its diagnosis where there is one."""
+    if diagnosis is None or verdict.status != "fail" or "mismatches" not in verdict.data:
+        return verdict
+    message = _("The smallest size that goes wrong: {sizes}. {explanation}").format(
+        sizes=sizes_text(diagnosis.size), explanation=" ".join(diagnosis.sentences)
+    )
+    line = diagnosis.writer.line if diagnosis.writer is not None else verdict.line
+    return replace(verdict, message=message, hint=cure(diagnosis), line=line or None, diagnosis=diagnosis)
 
 
 def fault(run: Run) -> Verdict:

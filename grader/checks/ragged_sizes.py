@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from grader.checks.base import CheckKind, Settings, Verdict, failed, not_applicable, passed
-from grader.checks.outcomes import verdict_of_runs
+from grader.checks.outcomes import explained, verdict_of_runs
 from grader.evidence import Evidence, Run
 from grader.i18n import _, ngettext
 from grader.ptx.records import Hazard
@@ -30,7 +30,10 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
     if unguarded is not None:
         hazard = _outside(unguarded, everywhere)[0]
         text = _("At {sizes}: {hazard}").format(sizes=sizes_text(unguarded.sizes), hazard=hazard_text(hazard))
-        return failed(text, _guard_hint(), hazard.line, data={"sizes": dict(unguarded.sizes), "count": hazard.count})
+        return replace(
+            failed(text, _guard_hint(), hazard.line, data={"sizes": dict(unguarded.sizes), "count": hazard.count}),
+            diagnosis=evidence.diagnoses.get("ragged"),
+        )
     verdict = verdict_of_runs(runs)
     if verdict is None:
         return passed(
@@ -42,7 +45,8 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
             data={"sizes": len(runs)},
         )
     if verdict.status == "fail" and not verdict.hint:
-        return replace(verdict, hint=_guard_hint(), line=evidence.bound.kernel.line)
+        verdict = explained(verdict, evidence.diagnoses.get("ragged"))
+        return replace(verdict, hint=_guard_hint(), line=verdict.line or evidence.bound.kernel.line)
     return verdict
 
 

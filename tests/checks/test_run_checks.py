@@ -33,8 +33,8 @@ def test_correct_names_first_element_values_and_pattern() -> None:
     row = check(evidence(runs=(run("correct", SLIP), run("observe", SLIP))), "correct")
     assert row.status == "fail"
     assert row.message == (
-        "At rows 64, cols 64: 2048 of 4096 elements are wrong. The first: out[0, 32] should be 17 (in[32, 0]), "
-        "got 5.5 (in[0, 32]). All wrong elements lie in blocks off the main diagonal."
+        "At rows 64, cols 64: 2048 of 4096 elements are wrong. The first: out[0][32] should be 17 (in[32][0]), "
+        "got 5.5 (in[0][32]). All wrong elements lie in blocks off the main diagonal."
     )
     assert "blockIdx.x and blockIdx.y" in row.hint
     assert row.line == 6
