@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +26,7 @@ from grader.workers import Failed, Graded, GradeTask, Outcome, Refused, grade_al
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress
 
 RESULT_NAME = "result.json"
 LOG_NAME = "grade-error.log"
@@ -124,11 +125,13 @@ def _grade_group(order: Order, lab: Lab, tasks: list[GradeTask], renderer: Rende
     group = _Group(order, lab, renderer)
     announced = _Announcer(order.out)
     try:
-        with _progress(out, len(tasks)) as step:
+        with _account(out, len(tasks)) as account:
             for task, outcome in grade_all(tasks, order.jobs):
-                step(group.take(task, outcome))
-            for reply in renderer.replies():
-                announced.lines(reply)
+                account.graded(group.take(task, outcome))
+                if not isinstance(outcome, Graded):
+                    account.rendered()
+                _collect(renderer, announced, account, wait=False)
+            _collect(renderer, announced, account)
     finally:
         # After Ctrl-C too: what is finished is worth seeing.
         if group.rows:
@@ -139,6 +142,14 @@ def _grade_group(order: Order, lab: Lab, tasks: list[GradeTask], renderer: Rende
                 out.print(line, soft_wrap=True)
             out.file.flush()
     return 3 if announced.failed else group.code
+
+
+def _collect(renderer: Renderer, announced: _Announcer, account: _Account, wait: bool = True) -> None:
+    """Take note of the reports that are finished; with `wait`, of all."""
+    for reply in renderer.replies(wait):
+        announced.lines(reply)
+        if reply.event == "done":
+            account.rendered()
 
 
 class _Group:
@@ -225,28 +236,48 @@ class _Announcer:
         return [line]
 
 
+class _Account:
+    """Tells how far a group is, in a pipe: a numbered line for each submission."""
+
+    def __init__(self, out: Console, total: int) -> None:
+        self._out = out
+        self._total = total
+        self._done = 0
+
+    def graded(self, line: str) -> None:
+        """One more submission is graded; `line` says how it went."""
+        self._done += 1
+        self._out.print(f"{self._done}/{self._total} {line}", soft_wrap=True)
+        self._out.file.flush()
+
+    def rendered(self) -> None:
+        """One more report is finished."""
+
+
+class _Bars(_Account):
+    """The same on a terminal: a line each, and bars below."""
+
+    def __init__(self, out: Console, total: int, progress: Progress) -> None:
+        super().__init__(out, total)
+        self._progress = progress
+        self._grading = progress.add_task(_("grading"), total=total)
+        self._reports = progress.add_task(_("reports"), total=total)
+
+    def graded(self, line: str) -> None:
+        self._progress.console.print(line, soft_wrap=True)
+        self._progress.advance(self._grading)
+
+    def rendered(self) -> None:
+        self._progress.advance(self._reports)
+
+
 @contextmanager
-def _progress(out: Console, total: int) -> Iterator[Callable[[str], None]]:
-    """A function to call with a line for each submission done: a bar on a terminal, numbered lines in a pipe."""
-    done = 0
+def _account(out: Console, total: int) -> Iterator[_Account]:
     if not out.is_terminal:
-
-        def plain(line: str) -> None:
-            nonlocal done
-            done += 1
-            out.print(f"{done}/{total} {line}", soft_wrap=True)
-            out.file.flush()
-
-        yield plain
+        yield _Account(out, total)
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=out, transient=True) as progress:
-        task = progress.add_task(_("grading"), total=total)
-
-        def bar(line: str) -> None:
-            progress.console.print(line, soft_wrap=True)
-            progress.advance(task)
-
-        yield bar
+        yield _Bars(out, total, progress)
