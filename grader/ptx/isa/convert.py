@@ -23,6 +23,7 @@ from grader.ptx.isa.rounding import (
     float64_to_float32,
     flush,
     saturate,
+    tiny_after_rounding,
 )
 from grader.ptx.isa.semantics import Semantics
 
@@ -158,7 +159,11 @@ def float_to_float(m: Modifiers, source: str, target: str) -> Compute:
                 result = _keep_nan(result, value)
         if sat and target in ("f32", "f64"):
             result = saturate(result)
-        return flush(result) if ftz and target == "f32" else result
+        if ftz and target == "f32":
+            if source == "f64":
+                result = np.where(tiny_after_rounding(exact(a), rounding), np.copysign(np.float32(0), result), result)
+            result = flush(result)
+        return result
 
     return compute
 

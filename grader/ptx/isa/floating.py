@@ -1,5 +1,4 @@
-"""float32 and float64 arithmetic, correctly rounded: add, sub, mul, fma, mad, div, sqrt, rcp, abs, neg, min, max,
-copysign, testp.
+"""float32 and float64 arithmetic, correctly rounded: add, sub, mul, fma, mad, div, sqrt, rcp.
 
 NaN results are what an H200 returns: 0x7fffffff for float32; a NaN operand made quiet for float64, else
 0xfff8000000000000.
@@ -26,6 +25,7 @@ from grader.ptx.isa.rounding import (
     propagate_nan,
     saturate,
     step_directed,
+    tiny_after_rounding,
 )
 from grader.ptx.isa.semantics import Semantics
 
@@ -36,11 +36,10 @@ ONE_64 = np.ones(1, np.float64)
 _LEAST_NORMAL = np.float32(2.0**-126)
 
 
-def with_flags(compute: Compute, ftz: bool, sat: bool, exact: Compute | None = None) -> Compute:
+def with_flags(compute: Compute, ftz: bool, sat: bool, tiny: Compute | None = None) -> Compute:
     """Flush float32 subnormals going in and coming out (.ftz), clamp the result to [0, 1] (.sat).
 
-    GPUs flush what is subnormal before rounding.  `exact` gives float64 values that tell such results from
-    those that are not, for instructions whose rounding can lift a result to the least normal number.
+    `tiny` tells which results to flush although their rounding lifted them to the least normal number.
     """
     if not (ftz or sat):
         return compute
@@ -50,20 +49,23 @@ def with_flags(compute: Compute, ftz: bool, sat: bool, exact: Compute | None = N
             operands = tuple(flush(x) if x.dtype == np.float32 else x for x in operands)
         result = compute(*operands)
         if ftz:
-            result = flush(_without_lifted(result, exact, operands))
+            result = flush(_without_lifted(result, tiny, operands))
         return saturate(result) if sat else result
 
     return wrapped
 
 
-def _without_lifted(result: Array, exact: Compute | None, operands: tuple[Array, ...]) -> Array:
-    if exact is None:
+def _tiny(exact: Compute, rounding: str) -> Compute:
+    return lambda *operands: tiny_after_rounding(exact(*operands), rounding)
+
+
+def _without_lifted(result: Array, tiny: Compute | None, operands: tuple[Array, ...]) -> Array:
+    if tiny is None:
         return result
     lanes = np.flatnonzero(np.abs(result) == _LEAST_NORMAL)
     if lanes.size == 0:
         return result
-    value = exact(*(np.broadcast_to(x, result.shape)[lanes] for x in operands))
-    lifted = lanes[np.abs(value) < _LEAST_NORMAL]
+    lifted = lanes[tiny(*(np.broadcast_to(x, result.shape)[lanes] for x in operands))]
     result = result.copy()
     result[lifted] = np.copysign(np.float32(0), result[lifted])
     return result
@@ -76,29 +78,32 @@ def build(
     compute: Compute,
     ftz: bool = False,
     sat: bool = False,
-    exact: Compute | None = None,
+    tiny: Compute | None = None,
 ) -> Semantics:
     """Check that nothing is left of the modifiers and wrap `compute`."""
     m.end()
-    return make(" ".join([name] * arity), name, with_flags(compute, ftz, sat, exact))
+    return make(" ".join([name] * arity), name, with_flags(compute, ftz, sat, tiny))
 
 
-def _flags(m: Modifiers, name: str, saturating: bool = True) -> tuple[bool, bool]:
+def flags(m: Modifiers, name: str, saturating: bool = True) -> tuple[bool, bool]:
+    """Take .ftz and .sat, which only f32 has."""
     return (name == "f32" and m.flag("ftz")), (name == "f32" and saturating and m.flag("sat"))
 
 
-def _canonical(ufunc: Callable[..., Array]) -> Compute:
+def canonical(ufunc: Callable[..., Array]) -> Compute:
+    """A float32 function with the NaN of GPUs."""
     return lambda *operands: canonical_nan(ufunc(*operands))
 
 
-def _propagating(ufunc: Callable[..., Array]) -> Compute:
+def propagating(ufunc: Callable[..., Array]) -> Compute:
+    """A float64 function that passes on NaNs as GPUs do."""
     return lambda *operands: propagate_nan(ufunc(*operands), *operands)
 
 
 def _sum(name: str, rounding: str, negate: bool) -> Compute:
     ufunc = np.subtract if negate else np.add
     if rounding == "rn":
-        return _canonical(ufunc) if name == "f32" else _propagating(ufunc)
+        return canonical(ufunc) if name == "f32" else propagating(ufunc)
     fused = _fused(name, rounding)
     if name == "f32":
         return lambda a, b: fused(a, ONE_32, -b if negate else b)
@@ -107,7 +112,7 @@ def _sum(name: str, rounding: str, negate: bool) -> Compute:
 
 def _product(name: str, rounding: str) -> Compute:
     if rounding == "rn":
-        return _canonical(np.multiply) if name == "f32" else _propagating(np.multiply)
+        return canonical(np.multiply) if name == "f32" else propagating(np.multiply)
     if name == "f32":
         return lambda a, b: float64_to_float32(a.astype(np.float64) * b, rounding)
     # Adding a zero of the product's sign keeps an exact zero's sign.
@@ -124,7 +129,7 @@ def add_or_subtract(m: Modifiers) -> Semantics:
     """add, sub."""
     name = m.type()
     rounding = m.one_of(ROUNDINGS, default="rn")
-    ftz, sat = _flags(m, name)
+    ftz, sat = flags(m, name)
     return build(m, name, 2, _sum(name, rounding, m.opcode == "sub"), ftz, sat)
 
 
@@ -132,16 +137,17 @@ def multiply(m: Modifiers) -> Semantics:
     """mul."""
     name = m.type()
     rounding = m.one_of(ROUNDINGS, default="rn")
-    ftz, sat = _flags(m, name)
-    return build(m, name, 2, _product(name, rounding), ftz, sat, lambda a, b: a.astype(np.float64) * b)
+    ftz, sat = flags(m, name)
+    tiny = _tiny(lambda a, b: a.astype(np.float64) * b, rounding)
+    return build(m, name, 2, _product(name, rounding), ftz, sat, tiny)
 
 
 def fused(m: Modifiers) -> Semantics:
     """fma, and mad, which is the same from compute capability 2.0 on."""
     name = m.type()
     rounding = m.one_of(ROUNDINGS)
-    ftz, sat = _flags(m, name)
-    return build(m, name, 3, _fused(name, rounding), ftz, sat, exact_f32)
+    ftz, sat = flags(m, name)
+    return build(m, name, 3, _fused(name, rounding), ftz, sat, _tiny(exact_f32, rounding))
 
 
 def divide_f32(a: Array, b: Array, rounding: str) -> Array:
@@ -199,14 +205,19 @@ def divide(m: Modifiers) -> Semantics:
     """div.{rn,rz,rm,rp}, div.full and div.approx (both within 2 ulp)."""
     name = m.type()
     rounding = m.one_of((*ROUNDINGS, "full", "approx") if name == "f32" else ROUNDINGS)
-    ftz, _ = _flags(m, name, saturating=False)
+    ftz, _ = flags(m, name, saturating=False)
     if name == "f32":
         if rounding == "approx":
             return build(m, name, 2, divide_approximately, ftz)
         nearest = "rn" if rounding == "full" else rounding
         # Two float32 cannot have a quotient so near a float32 that float64 rounds it there, unless it is equal.
         return build(
-            m, name, 2, lambda a, b: divide_f32(a, b, nearest), ftz, exact=lambda a, b: a.astype(np.float64) / b
+            m,
+            name,
+            2,
+            lambda a, b: divide_f32(a, b, nearest),
+            ftz,
+            tiny=_tiny(lambda a, b: a.astype(np.float64) / b, nearest),
         )
     return build(m, name, 2, _one_by_one(np.divide, lambda a, b: a / b, rounding))
 
@@ -225,7 +236,7 @@ def root(m: Modifiers) -> Semantics:
     """sqrt.{rn,rz,rm,rp}; sqrt.approx is given the correctly rounded value too."""
     name = m.type()
     rounding = m.one_of((*ROUNDINGS, "approx") if name == "f32" else ROUNDINGS)
-    ftz, _ = _flags(m, name, saturating=False)
+    ftz, _ = flags(m, name, saturating=False)
     if name == "f32":
         return build(m, name, 1, lambda a: root_f32(a, "rn" if rounding == "approx" else rounding), ftz)
     return build(m, name, 1, _one_by_one(np.sqrt, _root_bounds, rounding))
@@ -236,10 +247,15 @@ def reciprocal(m: Modifiers) -> Semantics:
     name = m.type()
     rounding = m.one_of((*ROUNDINGS, "approx"))
     if name == "f32":
-        ftz, _ = _flags(m, name, saturating=False)
+        ftz, _ = flags(m, name, saturating=False)
         nearest = "rn" if rounding == "approx" else rounding
         return build(
-            m, name, 1, lambda a: divide_f32(ONE_32, a, nearest), ftz, exact=lambda a: 1.0 / a.astype(np.float64)
+            m,
+            name,
+            1,
+            lambda a: divide_f32(ONE_32, a, nearest),
+            ftz,
+            tiny=_tiny(lambda a: 1.0 / a.astype(np.float64), nearest),
         )
     if rounding == "approx":
         if not m.flag("ftz"):
@@ -264,75 +280,6 @@ def upper_word(function: Compute, a: Array) -> Array:
     return result
 
 
-def minimum_or_maximum(m: Modifiers) -> Semantics:
-    """min, max: a NaN loses to a number unless `.NaN`; -0 < +0; `.xorsign.abs` compares magnitudes."""
-    name = m.type()
-    ftz, _ = _flags(m, name, saturating=False)
-    propagate = name == "f32" and m.flag("NaN")
-    xor_sign = name == "f32" and m.flag("xorsign")
-    if xor_sign and not m.flag("abs"):
-        raise m.fail("needs .abs")
-    smaller = m.opcode == "min"
-
-    def compute(a: Array, b: Array) -> Array:
-        if name == "f64":
-            return propagate_nan(select(a, b, smaller, propagate), a, b)
-        if xor_sign:
-            magnitude = select(np.abs(a), np.abs(b), smaller, propagate)
-            return canonical_nan(np.copysign(magnitude, np.copysign(ONE_32, a) * np.copysign(ONE_32, b)))
-        return canonical_nan(select(a, b, smaller, propagate))
-
-    return build(m, name, 2, compute, ftz)
-
-
-def select(a: Array, b: Array, smaller: bool, nan_wins: bool) -> Array:
-    """The smaller or larger of two floats of any width, by the rules of PTX's min and max but for a NaN's payload."""
-    if nan_wins:
-        result = np.minimum(a, b) if smaller else np.maximum(a, b)
-    else:
-        result = np.fmin(a, b) if smaller else np.fmax(a, b)
-    bits = np.dtype(f"u{a.dtype.itemsize}")
-    a_bits, b_bits = a.view(bits), b.view(bits)
-    # Equal values with different bits can only be +0 and -0, which NumPy takes for the same.
-    zeros = (a == b) & (a_bits != b_bits)
-    if zeros.any():
-        chosen = a_bits | b_bits if smaller else a_bits & b_bits
-        result = np.where(zeros, chosen, result.view(bits)).view(a.dtype)
-    return result
-
-
-def sign_operation(m: Modifiers) -> Semantics:
-    """abs, neg: the sign bit, but NaNs are treated as by any other operation and keep theirs."""
-    name = m.type()
-    ftz, _ = _flags(m, name, saturating=False)
-    ufunc = np.abs if m.opcode == "abs" else np.negative
-    return build(m, name, 1, _canonical(ufunc) if name == "f32" else _propagating(ufunc), ftz)
-
-
-def copy_sign(m: Modifiers) -> Semantics:
-    """copysign d, a, b: the magnitude of b with the sign of a."""
-    name = m.type()
-    return build(m, name, 2, lambda a, b: np.copysign(b, a))
-
-
-_TESTS: dict[str, Callable[[Array], Array]] = {
-    "finite": np.isfinite,
-    "infinite": np.isinf,
-    "number": lambda a: ~np.isnan(a),
-    "notanumber": np.isnan,
-    "normal": lambda a: np.isfinite(a) & ((a == 0) | (np.abs(a) >= np.finfo(a.dtype).tiny)),
-    "subnormal": lambda a: (a != 0) & (np.abs(a) < np.finfo(a.dtype).tiny),
-}
-
-
-def test_property(m: Modifiers) -> Semantics:
-    """testp; PTX counts zeros as normal."""
-    name = m.type()
-    test = _TESTS[m.one_of(_TESTS)]
-    m.end()
-    return make(name, "pred", test)
-
-
 TABLE: Table = {}
 register(TABLE, "add sub", FLOATS, add_or_subtract)
 register(TABLE, "mul", FLOATS, multiply)
@@ -340,7 +287,3 @@ register(TABLE, "fma mad", FLOATS, fused)
 register(TABLE, "div", FLOATS, divide)
 register(TABLE, "sqrt", FLOATS, root)
 register(TABLE, "rcp", FLOATS, reciprocal)
-register(TABLE, "min max", FLOATS, minimum_or_maximum)
-register(TABLE, "abs neg", FLOATS, sign_operation)
-register(TABLE, "copysign", FLOATS, copy_sign)
-register(TABLE, "testp", FLOATS, test_property)

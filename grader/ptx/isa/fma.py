@@ -126,14 +126,12 @@ def _fma_f64_at_length(a: Array, b: Array, c: Array, rounding: str) -> Array:
     result, residue = two_sum(high, to_odd(*two_sum(low_error, high_error)))
     if rounding != "rn":
         result = step_directed(result, residue < 0, residue > 0, rounding)
+    if rounding == "rm":
+        result[(result == 0) & _opposite(a, b, c)] = -0.0
     # The error-free steps need room for 2 * 53 bits below and a few binades above every operand.
     safe = _in_safe_range(a) & _in_safe_range(b) & _in_safe_range(product) & (_in_safe_range(c) | (c == 0))
     if not safe.all():
         _repair(result, np.flatnonzero(~safe), (a, b, c), rounding)
-    if rounding == "rm":
-        # IEEE 754, 6.3: an exact zero sum of operands with opposite signs is -0 when rounding down.
-        opposite = (np.signbit(a) ^ np.signbit(b)) != np.signbit(c)
-        result[(result == 0) & opposite] = -0.0
     return propagate_nan(result, a, c, b)
 
 
@@ -142,15 +140,23 @@ def _in_safe_range(value: Array) -> Array:
     return (magnitude > 2.0**-800) & (magnitude < 2.0**960)
 
 
+def _opposite(a: Array, b: Array, c: Array) -> Array:
+    """Where an exact zero sum is -0 when rounding down: a * b and c have different signs (IEEE 754, 6.3)."""
+    return (np.signbit(a) ^ np.signbit(b)) != np.signbit(c)
+
+
 def _repair(result: Array, lanes: Array, operands: tuple[Array, ...], rounding: str) -> None:
     a, b, c = (operand[lanes] for operand in operands)
-    plain = a * b + c
+    plain = np.where(np.isinf(c) & np.isfinite(a) & np.isfinite(b), c, a * b + c)
     exact = (a == 0) | (b == 0) | ~np.isfinite(a) | ~np.isfinite(b) | ~np.isfinite(c)
     if rounding == "rn":
         exact |= c == 0
     for i in np.flatnonzero(~exact):
         value = Fraction(float(a[i])) * Fraction(float(b[i])) + Fraction(float(c[i]))
         plain[i] = round_fraction(value, rounding)
+        exact[i] = value == 0
+    if rounding == "rm":
+        plain[exact & (plain == 0) & _opposite(a, b, c)] = -0.0
     result[lanes] = plain
 
 

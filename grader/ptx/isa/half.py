@@ -15,7 +15,7 @@ import numpy as np
 from grader.ptx.isa.approximate import FUNCTIONS
 from grader.ptx.isa.compare import COMBINATIONS, FLOAT_COMPARISONS
 from grader.ptx.isa.convert import narrow, widen
-from grader.ptx.isa.floating import select
+from grader.ptx.isa.extremum import select
 from grader.ptx.isa.modifiers import DTYPES, HALVES, Array, Modifiers, Table, make, register
 from grader.ptx.isa.rounding import NAN_16, saturate, to_odd, two_sum
 from grader.ptx.isa.semantics import Semantics
@@ -26,8 +26,10 @@ LEAST_NORMAL = {"f16": 2.0**-14, "bf16": 2.0**-126}
 
 
 def flush_to_zero(value: Array, half: str) -> Array:
-    """Zero of the same sign for values below the half type's normal range."""
-    return np.where(np.abs(value) < LEAST_NORMAL[half], np.copysign(0.0, value), value)
+    """Zero of the same sign for values that are below the half type's normal range when rounded to its precision."""
+    least = LEAST_NORMAL[half]
+    rounded = elements(combined(value / least, half), half) if half == "f16" else value / least
+    return np.where(np.abs(rounded) < 1.0, np.copysign(0.0, value), value)
 
 
 def elements(operand: Array, name: str) -> Array:
@@ -58,7 +60,6 @@ def _lift(m: Modifiers, name: str, arity: int, function: Exact, ftz: bool, sat: 
         if ftz:
             values = [flush_to_zero(x, half) for x in values]
         result = function(*values)
-        # GPUs flush what is subnormal before rounding.
         if ftz:
             result = flush_to_zero(result, half)
         if sat:

@@ -9,7 +9,19 @@ from grader.ptx.errors import UnsupportedInstruction
 from grader.ptx.isa.modifiers import DTYPES, Factory, Modifiers
 from grader.ptx.isa.semantics import Semantics
 
-FAMILIES = ("integer", "bitwise", "carry", "floating", "approximate", "compare", "convert", "half", "packed")
+FAMILIES = (
+    "integer",
+    "packed",
+    "bitwise",
+    "bitfield",
+    "carry",
+    "floating",
+    "extremum",
+    "approximate",
+    "half",
+    "compare",
+    "convert",
+)
 """Modules of this package with a `TABLE` of (opcode, type) → factory each; no key may occur in two."""
 
 

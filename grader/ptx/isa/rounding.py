@@ -175,6 +175,15 @@ def flush(value: Array) -> Array:
     return np.where(subnormal, bits & SIGN_32, bits).view(np.float32)
 
 
+def tiny_after_rounding(value: Array, rounding: str) -> Array:
+    """Where exact values (float64) would be below 2**-126 when rounded to float32's precision with any exponent.
+
+    This decides what GPUs flush: 2**-126 * (1 - 2**-24) is, though rounding to a subnormal lifts it to 2**-126.
+    """
+    scale = 2.0**64
+    return np.abs(float64_to_float32(value * scale, rounding)) < np.float32(2.0**-126 * scale)
+
+
 def saturate(value: Array) -> Array:
     """Clamp to [0, 1]; NaN becomes +0 (.sat)."""
     clamped = np.minimum(np.maximum(value, value.dtype.type(0)), value.dtype.type(1))

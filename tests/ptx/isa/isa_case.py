@@ -89,6 +89,7 @@ def _float_edges(name: str) -> list[int]:
         infinity | 1 << form.precision - 2,
         form.nan,
     ]
+    values += [encode(Fraction(2) ** -126 * (1 - Fraction(1, 2**k)), name) for k in (23, 24, 25, 26)]
     values += [encode(Fraction(n, 4), name) for n in (1, 2, 3, 5, 6, 7, 9, 10, 14, 500, 510, 1022)]
     for power in ulp_binades:
         bits = encode(power, name)
@@ -127,7 +128,10 @@ def operand_rows(item: Case, count: int, seed: int = 0) -> list[tuple[int, ...]]
     pools = [[fixed[i]] if i in fixed else edges(name) for i, name in enumerate(types)]
     if "ftz" in item.spelling and item.inputs[:2] == ("f32", "f32"):
         # Products and quotients just below the least normal number, which rounding lifts to it.
-        pools = [sorted({*p, 0x00800000, 0x80800000, 0x3F7FFFFF, 0x3F7FFFFE, 0x00FFFFFF, 0x40000000}) for p in pools]
+        pools = [
+            sorted({*p, 0x00800000, 0x80800000, 0x3F7FFFFF, 0x3F7FFFFE, 0x00800001, 0x00FFFFFF, 0x40000000})
+            for p in pools
+        ]
     total = 1
     for pool in pools:
         total *= len(pool)

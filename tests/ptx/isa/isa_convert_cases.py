@@ -169,7 +169,7 @@ def _conversion_cases() -> None:
     flushing = {"cvt.ftz.f32.f32": ("f32", ""), "cvt.ftz.f64.f32": ("f64", ""), "cvt.rn.ftz.f16.f32": ("f16", "rn")}
     for spelling, (target, _mode) in flushing.items():
         case(spelling, "f32", target, lambda a, t=target: _flushed_to(a, t))
-    case("cvt.rn.ftz.f32.f64", "f64", "f32", lambda a: exact.flush(_between(a, "f64", "f32", "rn"), "f32"))
+    case("cvt.rn.ftz.f32.f64", "f64", "f32", _flushed_from_f64)
     for half in ("f16", "bf16"):
         for mode in ("rn", "rz"):
             for relu in ("", "relu."):
@@ -201,6 +201,13 @@ def _between(bits: int, source: str, target: str, mode: str) -> int:
     )
     infinity = encode(float("inf"), target)
     return (bits >> old.width - 1) << new.width - 1 | infinity | 1 << new.precision - 2 | moved
+
+
+def _flushed_from_f64(bits: int) -> int:
+    value = decode(bits, "f64")
+    if exact.is_tiny(value, "f32", "rn"):
+        return 1 << 31 if value < 0 else 0
+    return _between(bits, "f64", "f32", "rn")
 
 
 def _flushed_to(bits: int, target: str) -> int:

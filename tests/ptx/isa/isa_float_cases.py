@@ -33,8 +33,7 @@ def on_numbers(
             for i in nan_order[-arity:]:
                 if exact.is_nan(decode(bits[i], name)):
                     return bits[i] | 1 << 51
-        if "ftz" in flags and isinstance(value, Fraction) and abs(value) < Fraction(2) ** FORMATS[name].emin:
-            # Subnormal before rounding is what counts.
+        if "ftz" in flags and exact.is_tiny(value, name, mode):
             value = -0.0 if value < 0 else 0.0
         if "relu" in flags and not exact.is_nan(value) and (exact.is_negative(value) or value == 0):
             value = 0.0

@@ -168,6 +168,14 @@ def flush(bits: int, name: str) -> int:
     return bits & 1 << (form.width - 1) if exponent == 0 else bits
 
 
+def is_tiny(value: Number, name: str, mode: str) -> bool:
+    """Below the normal range after rounding to the format's precision with an exponent as small as need be."""
+    if not isinstance(value, Fraction):
+        return False
+    shifted = decode(encode(value * 2**20, name, mode), name)
+    return abs(shifted) < Fraction(2) ** (FORMATS[name].emin + 20)
+
+
 def saturate(x: Number) -> Number:
     """[0, 1], NaN to +0."""
     if is_nan(x) or is_negative(x) or x == 0:

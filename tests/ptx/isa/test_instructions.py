@@ -10,7 +10,7 @@ from isa_run import emulate
 
 @pytest.mark.parametrize("item", CASES, ids=str)
 def test_agrees_with_exact_arithmetic(item: Case) -> None:
-    rows = operand_rows(item, 150)
+    rows = operand_rows(item, 110)
     got = emulate(item, rows)
     assert len(got) == len(rows)
     for operands, result in zip(rows, got, strict=True):
