@@ -11,13 +11,16 @@ from grader import yaml_file
 from grader.i18n import _
 from grader.lab import Lab, Variant
 from grader.submission.assign import Known, assign
+from grader.submission.compile_time import constant_edits, size_names, with_global_arrays
 from grader.submission.device_code import DeviceCode, device_code
 from grader.submission.folder import FoundSubmission, VariantSettings, variant_settings
 from grader.submission.kernels import kernel_of
 from grader.submission.launches import find_launches
+from grader.submission.loops import unroll_factor
 from grader.submission.parse import ParsedFile, parse
-from grader.submission.plans import candidates, requested_launch
+from grader.submission.plans import CompileTime, candidates, requested_launch
 from grader.submission.records import (
+    Edit,
     Kernel,
     LaunchSite,
     Missing,
@@ -40,6 +43,14 @@ class _Entry:
     template_values: dict[str, str] = field(default_factory=dict)
     expression: str = ""
     reason: Unbindable | None = None
+    edits: tuple[Edit, ...] = ()
+
+    @property
+    def compile_time(self) -> CompileTime:
+        """The sizes that are fixed when it is compiled."""
+        constants = size_names(self.parsed, self.parsed.functions[self.kernel.name], self.kernel)
+        changeable = {edit.constant for edit in constant_edits(self.parsed, constants)}
+        return CompileTime(constants, frozenset(changeable), self.template_values)
 
     @property
     def shape(self) -> KernelShape:
@@ -91,12 +102,39 @@ def bind(found: FoundSubmission, sources: Sequence[SourceText], lab: Lab) -> Sub
         launches=tuple(dict.fromkeys(site for entry in entries for site in entry.sites)),
         bindings=bindings,
         remarks=tuple(r for source in sources for r in source.remarks) + tuple(r for c in codes for r in c.remarks),
+        edits=_edits(entries, dict(_all_files(codes, main_files, headers))),
         missing_headers=tuple(
             (parsed.file, name, line)
             for parsed, code in zip(main_files, codes, strict=True)
             for name, line in code.missing_headers
         ),
     )
+
+
+def _all_files(
+    codes: Sequence[DeviceCode], main_files: Sequence[ParsedFile], headers: Mapping[Path, ParsedFile]
+) -> list[tuple[str, ParsedFile]]:
+    """Every file that is compiled, by the name that it is compiled under."""
+    by_name = {path.name: parsed for path, parsed in headers.items()}
+    found = []
+    for code, main in zip(codes, main_files, strict=True):
+        for name in code.sources:
+            parsed = main if name == main.file else by_name.get(Path(name).name)
+            if parsed is not None:
+                found.append((name, parsed))
+    return found
+
+
+def _edits(entries: Sequence[_Entry], files: Mapping[str, ParsedFile]) -> dict[str, tuple[Edit, ...]]:
+    """What has to change in each file so that kernels can be handed other sizes, and arrays that are global."""
+    names = {name for entry in entries for name in entry.compile_time.changeable}
+    return {
+        file: (
+            *constant_edits(parsed, names),
+            *(edit for entry in entries if entry.parsed is parsed for edit in entry.edits),
+        )
+        for file, parsed in files.items()
+    }
 
 
 def _entries(files: Sequence[ParsedFile], codes: Sequence[DeviceCode], lab: Lab) -> list[_Entry]:
@@ -112,6 +150,9 @@ def _entries(files: Sequence[ParsedFile], codes: Sequence[DeviceCode], lab: Lab)
             sites = same_file or tuple(s for s in launches if s.kernel == kernel.name)
             entry = _Entry(parsed, kernel, sites)
             _instantiate(entry, lab)
+            item = parsed.functions[plain.name]
+            entry.kernel, entry.edits = with_global_arrays(parsed, item, entry.kernel, lab)
+            entry.kernel = replace(entry.kernel, unroll=unroll_factor(parsed, item, entry.template_values))
             try:
                 readings(entry.kernel, lab)
             except Unbindable as reason:
@@ -197,7 +238,7 @@ def _binding(
         return Missing(variant.name, "unbindable", {**where, "detail": entry.reason.detail, **entry.reason.data})
     else:
         roles = readings(kernel, lab)
-    choices = candidates(kernel, entry.shape, entry.sites, roles, settings, variant, lab)
+    choices = candidates(kernel, entry.shape, entry.sites, roles, settings, variant, lab, entry.compile_time)
     return VariantBinding(
         variant=variant.name,
         kernel=kernel,

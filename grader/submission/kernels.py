@@ -25,7 +25,7 @@ def kernel_of(parsed: ParsedFile, item: Item) -> Kernel:
     body = item.node.child_by_field_name("body")
     parameters = _parameters(parsed, declarator)
     if body is not None:
-        reads, writes = _uses(parsed, body, {p.name for p in parameters if p.is_pointer})
+        reads, writes = pointer_uses(parsed, body, {p.name for p in parameters if p.is_pointer})
         parameters = tuple(_with_use(p, p.name in reads, p.name in writes) for p in parameters)
     return Kernel(
         name=item.name,
@@ -147,7 +147,7 @@ def _declared_shared(parsed: ParsedFile, node: Node, values: Lookup) -> list[Sha
     return found
 
 
-def _uses(parsed: ParsedFile, body: Node, pointers: set[str]) -> tuple[set[str], set[str]]:
+def pointer_uses(parsed: ParsedFile, body: Node, pointers: set[str]) -> tuple[set[str], set[str]]:
     """Which of `pointers` the body reads through and writes through, by way of pointers made from them too.
 
     A pointer handed to a function counts as both: what the function does with it is not followed.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from grader.submission.expressions import (
@@ -19,6 +20,7 @@ from grader.submission.expressions import (
 from grader.submission.parse import ParsedFile, declared_name, descendants, function_declarator
 from grader.submission.records import LaunchSite
 from grader.submission.scopes import MAX_STEPS, Scope, scope_of
+from grader.submission.symbolic import inline, named_constants
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -37,6 +39,8 @@ def find_launches(parsed: ParsedFile, kernel_names: Collection[str] = ()) -> tup
 
     kernel_names: kernels of other files that this one may launch, beside its own.
     """
+    # Macros that are numbers keep their names in what is read: the grader may give them other values.
+    parsed = replace(parsed, constants=named_constants(parsed.constants))
     scopes = _Scopes(parsed, kernel_names)
     found: dict[LaunchSite, None] = {}
     for function, call in _calls(parsed):
@@ -180,6 +184,7 @@ def _site(
         over.append(variable)
     shared = parsed.constants.parse(launch.shared)
     values = [scope.value(parsed.constants.parse(text), position) for text in template_arguments]
+    keep = {*launch.arguments, *scope.constants.values}
     return LaunchSite(
         kernel=kernel,
         line=call.start_point.row + 1,
@@ -192,6 +197,9 @@ def _site(
         grid_over=tuple(over),
         arguments=launch.arguments,
         file=parsed.file,
+        block_expressions=tuple(inline(scope, axis, position, keep) for axis in block_axes),
+        shared_expression=inline(scope, shared, position, keep) if shared is not None else None,
+        opts_in=re.search(rf"cudaFuncSetAttribute\s*\([^;]*\b{re.escape(kernel)}\b", parsed.source.text) is not None,
     )
 
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
-from grader.lab import Lab, Variant
+from grader import formula
+from grader.lab import Lab, LaunchRule, Variant
+from grader.submission.compile_time import match_sizes
 from grader.submission.constants import SIZES_OF_TYPES
+from grader.submission.expressions import Expression
 from grader.submission.folder import VariantSettings
 from grader.submission.records import Candidate, Kernel, LaunchPlan, LaunchSite
 from grader.submission.shape import MAX_THREADS, KernelShape
+from grader.submission.symbolic import formula_of, named_constants
 
 MAX_CANDIDATES = 8
 MAX_BLOCK = (1024, 1024, 64)
@@ -29,6 +34,18 @@ def requested_launch(sites: Sequence[LaunchSite]) -> LaunchSite | None:
     return next(iter(impossible or readable), None)
 
 
+@dataclass(frozen=True, slots=True)
+class CompileTime:
+    """What is fixed when the kernel is compiled: constants that it depends on and its template's arguments, by name.
+
+    changeable: the constants whose definitions the grader can change.
+    """
+
+    constants: Mapping[str, int] = field(default_factory=dict)
+    changeable: frozenset[str] = frozenset()
+    template: Mapping[str, str] = field(default_factory=dict)
+
+
 def candidates(
     kernel: Kernel,
     shape: KernelShape,
@@ -37,31 +54,128 @@ def candidates(
     settings: VariantSettings,
     variant: Variant,
     lab: Lab,
+    fixed: CompileTime,
 ) -> tuple[Candidate, ...]:
     """Readings of `kernel` with a launch for each, likeliest first; at most `MAX_CANDIDATES`.
 
     Where nothing tells which size the grid's x axis runs over, both orders are given.
     """
     found: list[Candidate] = []
+    rule = lab.launch_of(variant)
     for roles in readings:
+        named = _Sizes.of(roles, fixed, lab)
         sizes = {role for role in roles if role in lab.size_names}
-        square_only = bool(lab.equal_sizes) and bool(sizes) and not set(lab.equal_sizes) <= sizes
+        known = sizes | named.all_roles()
+        square_only = bool(lab.equal_sizes) and bool(known) and not set(lab.equal_sizes) <= known
         site = _usable(sites)
-        block, origin = _block(shape, site, settings, lab)
+        plan_of = _Planner(kernel, shape, site, roles, settings, variant, lab, named)
         # A launch that no device can run still tells what its grid runs over.
-        for covers in _covers(site or next(iter(sites), None), roles, lab):
-            tile = _tile(shape, site if origin == "submission" else None, settings, block, len(covers))
-            plan = LaunchPlan(
-                block=block,
-                tile=tile,
-                covers=covers,
-                exact=not sizes & set(covers),
-                origin=origin,
-                shared_bytes=_shared_bytes(kernel, site, settings, tile, block, variant),
-                line=site.line if site is not None and origin == "submission" else 0,
-            )
-            found.append(Candidate(roles, plan, square_only))
+        for covers in _covers(site or next(iter(sites), None), roles, rule):
+            free = {p.name for p in lab.parameters if p.kind == "size" and p.from_grid}
+            exact = not sizes & set(covers) and set(covers) <= free
+            plan = plan_of.plan(covers, exact)
+            found.append(Candidate(roles, plan, square_only, named.constants, named.template, named.fixed))
     return tuple(dict.fromkeys(found))[:MAX_CANDIDATES]
+
+
+@dataclass(frozen=True, slots=True)
+class _Sizes:
+    """The sizes that a reading leaves to constants and to the template; see `Candidate`."""
+
+    constants: tuple[tuple[str, str], ...]
+    template: tuple[tuple[str, str], ...]
+    fixed: tuple[tuple[str, int], ...]
+
+    @classmethod
+    def of(cls, roles: tuple[str, ...], fixed: CompileTime, lab: Lab) -> _Sizes:
+        in_template = match_sizes(list(fixed.template), lab, roles)
+        by_name = {name: role for role, name in in_template.items()}
+        template = tuple((text, by_name.get(name, "")) for name, text in fixed.template.items())
+        matched = match_sizes(list(fixed.constants), lab, {*roles, *in_template})
+        built_in = [(role, fixed.constants[name]) for role, name in matched.items() if name not in fixed.changeable]
+        given = {*roles, *in_template, *matched}
+        built_in += [
+            (p.name, p.usual)
+            for p in lab.parameters
+            if p.kind == "size" and p.usual is not None and p.name not in given
+        ]
+        constants = tuple((role, name) for role, name in matched.items() if name in fixed.changeable)
+        return cls(constants, template if in_template else (), tuple(built_in))
+
+    def all_roles(self) -> set[str]:
+        return {role for role, _name in self.constants} | {role for _text, role in self.template if role}
+
+
+@dataclass(frozen=True, slots=True)
+class _Planner:
+    """Makes the launch plans of one reading."""
+
+    kernel: Kernel
+    shape: KernelShape
+    site: LaunchSite | None
+    roles: tuple[str, ...]
+    settings: VariantSettings
+    variant: Variant
+    lab: Lab
+    sizes: _Sizes
+
+    def plan(self, covers: tuple[str, ...], exact: bool) -> LaunchPlan:
+        rule = self.lab.launch_of(self.variant)
+        block, origin, formulas = self.block(rule)
+        site = self.site
+        tile = _tile(self.shape, site if origin == "submission" else None, self.settings, block, len(covers), rule)
+        return LaunchPlan(
+            block=block,
+            tile=tile,
+            covers=covers,
+            exact=exact,
+            origin=origin,
+            shared_bytes=_shared_bytes(self.kernel, site, self.settings, tile, block, self.variant),
+            line=site.line if site is not None and origin == "submission" else 0,
+            block_formula=formulas,
+            shared_formula=self.shared_formula(rule),
+        )
+
+    def block(self, rule: LaunchRule) -> tuple[Block, str, tuple[str, ...]]:
+        """Threads of a block, where that is from, and its formulas where it depends on the sizes."""
+        block, origin = _block(self.shape, self.site, self.settings, rule, self.lab)
+        if origin == "submission" and self.settings.block is None and self.site is not None:
+            formulas = tuple(self.formula(e, top=False) or "" for e in self.site.block_expressions)
+            depends = any(self.formula(e) for e in self.site.block_expressions)
+            return block, origin, formulas if depends and all(formulas) else ()
+        if (
+            self.site is not None
+            and self.site.block is None
+            and self.site.block_expressions
+            and not self.settings.block
+        ):
+            formulas = tuple(self.formula(e, top=False) or "" for e in self.site.block_expressions)
+            if all(formulas):
+                return block, "submission", formulas
+        if origin == "lab" and any(isinstance(n, str) for n in rule.block):
+            return block, origin, tuple(str(n) for n in rule.block)
+        return block, origin, ()
+
+    def shared_formula(self, rule: LaunchRule) -> str:
+        if self.settings.shared_bytes is not None or not any(a.dynamic for a in self.kernel.shared_arrays):
+            return ""
+        if self.site is not None and (self.site.shared_bytes or self.formula(self.site.shared_expression)):
+            return self.formula(self.site.shared_expression) or ""
+        return rule.shared_bytes
+
+    def formula(self, expression: Expression | None, top: bool = True) -> str | None:
+        """A host expression as a formula of the sizes."""
+        constants = self.shape.constants
+        by_name = {name: role for role, name in self.sizes.constants}
+        if self.site is not None and len(self.site.arguments) == self.arguments:
+            own = self.roles[len(self.roles) - self.arguments :]
+            by_name |= {t: r for t, r in zip(self.site.arguments, own, strict=True) if r in self.lab.size_names}
+        return formula_of(expression, by_name, named_constants(constants), top)
+
+    @property
+    def arguments(self) -> int:
+        """Parameters that the host code hands in: global arrays come before them."""
+        return sum(not p.is_global for p in self.kernel.parameters)
 
 
 def _usable(sites: Sequence[LaunchSite]) -> LaunchSite | None:
@@ -71,13 +185,15 @@ def _usable(sites: Sequence[LaunchSite]) -> LaunchSite | None:
     return next(iter(possible or unreadable), None)
 
 
-def _block(shape: KernelShape, site: LaunchSite | None, settings: VariantSettings, lab: Lab) -> tuple[Block, str]:
+def _block(
+    shape: KernelShape, site: LaunchSite | None, settings: VariantSettings, rule: LaunchRule, lab: Lab
+) -> tuple[Block, str]:
     if settings.block is not None:
         x, y, z = [*settings.block, 1, 1][:3]
         return (x, y, z), "submission"
     if site is not None and site.block is not None:
         return site.block, "submission"
-    if len(lab.launch.covers) > 1:
+    if len(rule.covers) > 1:
         side = shape.side()
         if side is not None and side > 1:
             rows = shape.rows_at_a_time(side) or side
@@ -87,11 +203,25 @@ def _block(shape: KernelShape, site: LaunchSite | None, settings: VariantSetting
         width = shape.width()
         if width is not None:
             return (width, 1, 1), "inferred"
-    return lab.launch.block, "lab"
+    return _rule_block(rule, lab), "lab"
+
+
+def _rule_block(rule: LaunchRule, lab: Lab) -> Block:
+    """The lab's block, at the observed sizes where it depends on them."""
+    sizes = next((cases.observe for cases in lab.cases.values()), {})
+    try:
+        return rule.block_at(sizes)
+    except formula.FormulaError:
+        return 32, 1, 1
 
 
 def _tile(
-    shape: KernelShape, site: LaunchSite | None, settings: VariantSettings, block: Block, axes: int
+    shape: KernelShape,
+    site: LaunchSite | None,
+    settings: VariantSettings,
+    block: Block,
+    axes: int,
+    rule: LaunchRule,
 ) -> tuple[int, ...]:
     """What a block covers along each grid axis: as told, as the grid divides, as the kernel steps, or a thread each."""
     tile = []
@@ -100,14 +230,15 @@ def _tile(
         divided = site.tile[axis] if site is not None and axis < len(site.tile) else None
         stepped = shape.covered(axis, block)
         rows = shape.side() if axis == 1 and shape.rows_at_a_time(block[0]) == block[1] else None
-        tile.append(told or divided or stepped or rows or block[axis])
+        usual = rule.tile[axis] if axis < len(rule.tile) else None
+        tile.append(told or divided or stepped or rows or usual or block[axis])
     return tuple(tile)
 
 
-def _covers(site: LaunchSite | None, roles: tuple[str, ...], lab: Lab) -> list[tuple[str, ...]]:
+def _covers(site: LaunchSite | None, roles: tuple[str, ...], rule: LaunchRule) -> list[tuple[str, ...]]:
     """The size that each grid axis runs over: the one whose argument the grid divides; without a clue, either order."""
-    usual = lab.launch.covers
-    if len(usual) != 2 or not set(usual) <= set(roles):
+    usual = rule.covers
+    if len(set(usual)) != 2 or not set(usual) <= set(roles):
         return [usual]
     if site is not None and len(site.arguments) == len(roles):
         by_argument = {text: role for text, role in zip(site.arguments, roles, strict=True) if role in usual}

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from grader.submission.expressions import Expression
+
 
 @dataclass(frozen=True, slots=True)
 class SourceText:
@@ -26,6 +28,7 @@ class KernelParameter:
     """A parameter of a kernel: `dtype` is a NumPy name ("float32", "int32") or None when it is not a plain number.
 
     is_read, is_written: whether the kernel reads or writes through the pointer, as far as its text shows.
+    is_global: a global array of the program, made a parameter for grading.
     """
 
     name: str
@@ -35,6 +38,7 @@ class KernelParameter:
     dtype: str | None
     is_read: bool = False
     is_written: bool = False
+    is_global: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,8 @@ class Kernel:
     template_parameters: tuple[str, ...]
     shared_arrays: tuple[SharedArray, ...]
     is_empty: bool
+    unroll: int = 1
+    """Steps of its innermost loops that the text does at a time (by hand or `#pragma unroll`); 1: none is unrolled."""
 
     @property
     def uses_shared(self) -> bool:
@@ -80,6 +86,9 @@ class LaunchSite:
     grid_over: for each grid axis, the variable that the blocks run over ("n" in `(n + 15) / 16`), "" where unclear.
     arguments: text of the arguments handed to the kernel.
     file: the file that the launch stands in.
+    block_expressions, shared_expression: the same as `block` and `shared_bytes`, in terms of the arguments and of the
+      file's constants, for other sizes.
+    opts_in: the host code raises the kernel's limit of dynamic shared memory (cudaFuncSetAttribute).
     """
 
     kernel: str
@@ -91,6 +100,9 @@ class LaunchSite:
     grid_over: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ()
     file: str = ""
+    block_expressions: tuple[Expression, ...] = ()
+    shared_expression: Expression | None = None
+    opts_in: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +113,8 @@ class LaunchPlan:
     origin: "submission" (read from host code), "lab" (the lab's default), "inferred" (from tile macros and arrays).
     shared_bytes: dynamic shared memory.
     line: where the host code says so, 0 otherwise.
+    block_formula: formulas of the sizes for the block's axes, where it depends on them; () where it does not.
+    shared_formula: likewise for `shared_bytes`, of the sizes and `threads` (of a block).
     """
 
     block: tuple[int, int, int]
@@ -110,6 +124,8 @@ class LaunchPlan:
     origin: str
     shared_bytes: int = 0
     line: int = 0
+    block_formula: tuple[str, ...] = ()
+    shared_formula: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,11 +134,17 @@ class Candidate:
 
     roles: names of the lab's parameters, or "=1" for a number that is handed in as it stands.
     square_only: the kernel takes one size for several, so the sizes that the grid covers must be equal.
+    constants: sizes that are constants of the program, as (role, constant's name): each size graded is compiled anew.
+    template: the kernel's template arguments as (text, role): a role's size takes the place of the text.
+    fixed: sizes that cannot be changed, as (role, value): the kernel runs at that value only.
     """
 
     roles: tuple[str, ...]
     launch: LaunchPlan
     square_only: bool = False
+    constants: tuple[tuple[str, str], ...] = ()
+    template: tuple[tuple[str, str], ...] = ()
+    fixed: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,12 +174,26 @@ class Missing:
 
 
 @dataclass(frozen=True, slots=True)
+class Edit:
+    """Characters `start` to `end` of a file's device code, and what takes their place.
+
+    constant: the name of the constant whose value stands there; "" for an edit that is always made.
+    """
+
+    start: int
+    end: int
+    text: str
+    constant: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Submission:
     """One student's work for one lab, read and bound.
 
     device_source: what is compiled, one entry a file: host code blanked, line numbers kept.
     Local headers stand in it too, by the name they are included by.
     missing_headers: file, header and line of includes of headers that were not handed in.
+    edits: what has to change in the device code so that kernels can be handed other sizes and arrays, by file.
     """
 
     student: str
@@ -170,8 +206,17 @@ class Submission:
     bindings: Mapping[str, VariantBinding | Missing]
     remarks: tuple[tuple[str, int], ...] = ()
     missing_headers: tuple[tuple[str, str, int], ...] = ()
+    edits: Mapping[str, tuple[Edit, ...]] = field(default_factory=dict)
 
-    def program(self, file: str) -> dict[str, str]:
-        """What the compiler needs to compile `file`: its device code first, then the headers it may include."""
-        headers = {n: text for n, text in self.device_source.items() if n != file and not n.lower().endswith(".cu")}
-        return {file: self.device_source[file], **headers}
+    def program(self, file: str, constants: Mapping[str, int] | None = None) -> dict[str, str]:
+        """What the compiler needs to compile `file`: its device code first, then the headers it may include.
+
+        constants: values for constants of the program, by name.
+        """
+        from grader.submission.compile_time import apply
+
+        headers = [n for n in self.device_source if n != file and not n.lower().endswith(".cu")]
+        return {
+            name: apply(self.device_source[name], self.edits.get(name, ()), constants or {})
+            for name in [file, *headers]
+        }

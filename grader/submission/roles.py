@@ -53,7 +53,7 @@ def readings(kernel: Kernel, lab: Lab) -> list[tuple[str, ...]]:
     return list(dict.fromkeys(found))[:MAX_READINGS]
 
 
-def _name_rank(name: str, parameter: Parameter) -> int | None:
+def name_rank(name: str, parameter: Parameter) -> int | None:
     """The place of the first of the parameter's patterns that `name` matches; its own name comes before all."""
     for rank, pattern in enumerate((re.escape(parameter.name), *parameter.names)):
         if re.fullmatch(pattern, name, re.IGNORECASE):
@@ -83,7 +83,7 @@ def _pointer_score(pointer: KernelParameter, parameter: Parameter) -> float:
         score += 10 if is_output else -10
     elif pointer.is_read:
         score += -10 if is_output else 5
-    if _name_rank(pointer.name, parameter) is not None:
+    if name_rank(pointer.name, parameter) is not None:
         score += 4
     return score
 
@@ -93,7 +93,7 @@ def _size_orders(scalars: Sequence[KernelParameter], sizes: Sequence[Parameter])
         return [()]
     if len(sizes) == 1:
         return [(sizes[0].name,) * len(scalars)]
-    ranks = [[_name_rank(scalar.name, size) for size in sizes] for scalar in scalars]
+    ranks = [[name_rank(scalar.name, size) for size in sizes] for scalar in scalars]
     if len(scalars) > len(sizes):
         # A size for each side of each matrix: what no name tells is the first one.
         return [tuple(sizes[_best(row)].name for row in ranks)]

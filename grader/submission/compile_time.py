@@ -1,0 +1,193 @@
+"""Sizes and arrays that a program fixes when it is compiled, made into what the grader can choose.
+
+`#define N 1024`, `const int N = 1024;` and `enum { N = 1024 };` are given other values where they are defined;
+`__device__ float A[N][N];`, which kernels without parameters work on, becomes a parameter of the kernel that hides it.
+Both are edits of the device code within a line, so that line numbers stay true.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from grader.lab import Lab
+from grader.submission.kernels import pointer_uses
+from grader.submission.parse import Item, ParsedFile, declared_name, descendants, function_declarator
+from grader.submission.records import Edit, Kernel, KernelParameter
+from grader.submission.roles import name_rank
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_WORD = re.compile(r"[^\W\d]\w*")
+MAX_WORDS = 4096
+
+
+def mentioned(parsed: ParsedFile, item: Item) -> set[str]:
+    """Every name that the kernel's text mentions, through macros, constants, arrays and the functions it calls."""
+    found: set[str] = set()
+    pending = _WORD.findall(parsed.text(item.node))
+    while pending and len(found) < MAX_WORDS:
+        word = pending.pop()
+        if word in found:
+            continue
+        found.add(word)
+        macro = parsed.constants.macros.get(word)
+        if macro is not None:
+            pending += _WORD.findall(macro.body)
+        for other in parsed.items:
+            if word in other.names and other.active and not other.is_kernel and other.kind != "macro":
+                pending += _WORD.findall(parsed.text(other.node))
+    return found
+
+
+def size_names(parsed: ParsedFile, item: Item, kernel: Kernel) -> dict[str, int]:
+    """Constants of the file that the kernel depends on, with their values; a tile's side is none of them."""
+    sides = _tile_sides(parsed, item)
+    words = mentioned(parsed, item)
+    own = {p.name for p in kernel.parameters} | set(kernel.template_parameters)
+    found = {}
+    for name in [*parsed.constants.macros, *parsed.constants.values]:
+        macro = parsed.constants.macros.get(name)
+        if name not in words or name in sides or name in own or (macro is not None and macro.parameters is not None):
+            continue
+        value = parsed.constants.evaluate(name)
+        if isinstance(value, int) and value > 0:
+            found[name] = value
+    return found
+
+
+def match_sizes(names: Collection[str], lab: Lab, taken: Collection[str]) -> dict[str, str]:
+    """The constant that stands for each of the lab's sizes that is not `taken`, by role: the best-named one."""
+    ranked = sorted(
+        (rank, order, parameter.name, name)
+        for parameter in lab.parameters
+        if parameter.kind == "size" and parameter.name not in taken
+        for order, name in enumerate(names)
+        if (rank := name_rank(name, parameter)) is not None
+    )
+    found: dict[str, str] = {}
+    for _rank, _order, role, name in ranked:
+        if role not in found and name not in found.values():
+            found[role] = name
+    return found
+
+
+def constant_edits(parsed: ParsedFile, names: Collection[str]) -> tuple[Edit, ...]:
+    """Where the values of these constants stand."""
+    return tuple(
+        Edit(*_characters(parsed, node.start_byte, node.end_byte), "", name)
+        for name, node in _definitions(parsed)
+        if name in names
+    )
+
+
+def with_global_arrays(parsed: ParsedFile, item: Item, kernel: Kernel, lab: Lab) -> tuple[Kernel, tuple[Edit, ...]]:
+    """The kernel with the global arrays that it works on as parameters before its own, and the edits that make them so.
+
+    Only as many as the kernel lacks of the lab's arrays; those named like one come first.
+    """
+    arrays = [p for p in lab.parameters if p.kind != "size"]
+    lacking = len(arrays) - sum(p.is_pointer for p in kernel.parameters)
+    declared = _global_arrays(parsed) if lacking > 0 else {}
+    words = set(_WORD.findall(parsed.text(item.node)))
+    own = {p.name for p in kernel.parameters}
+    names = [name for name in declared if name in words and name not in own]
+    names.sort(key=lambda name: min((r for p in arrays if (r := name_rank(name, p)) is not None), default=1 << 16))
+    names = names[:lacking]
+    body = item.node.child_by_field_name("body")
+    declarator = function_declarator(item.node.child_by_field_name("declarator"))
+    listed = declarator.child_by_field_name("parameters") if declarator is not None else None
+    if len(names) < max(lacking, 1) or body is None or listed is None:
+        return kernel, ()
+    reads, writes = pointer_uses(parsed, body, set(names))
+    parameters = tuple(
+        KernelParameter(name, f"{declared[name][0]} *", True, False, dtype, name in reads, name in writes, True)
+        for name in names
+        for dtype in [parsed.constants.dtype(declared[name][0])]
+    )
+    text = ", ".join(f"{type_text} {declarator_text}" for type_text, declarator_text in (declared[n] for n in names))
+    inner = parsed.text(listed)[1:-1].strip()
+    start, end = listed.start_byte + 1, listed.end_byte - 1
+    if inner in {"", "void"}:
+        edit = Edit(*_characters(parsed, start, end), text)
+    else:
+        edit = Edit(*_characters(parsed, start, start), f"{text}, ")
+    # A prototype would now declare another function of the name.
+    prototypes = [i for i in parsed.items if i.kind == "prototype" and item.name in i.names and i.active]
+    blanked = [_blank(parsed, i.start, i.end) for i in prototypes]
+    return replace(kernel, parameters=parameters + kernel.parameters), (edit, *blanked)
+
+
+def apply(text: str, edits: Sequence[Edit], values: Mapping[str, int]) -> str:
+    """`text` with the edits made; those of constants that `values` does not name are left out."""
+    for edit in sorted(edits, key=lambda e: -e.start):
+        if edit.constant and edit.constant not in values:
+            continue
+        new = str(values[edit.constant]) if edit.constant else edit.text
+        # The number of lines must stay.
+        lines = text.count("\n", edit.start, edit.end) - new.count("\n")
+        text = text[: edit.start] + new + "\n" * max(0, lines) + text[edit.end :]
+    return text
+
+
+def _tile_sides(parsed: ParsedFile, item: Item) -> set[str]:
+    """Names in the extents of shared arrays of two or more dimensions: the sides of tiles."""
+    found: set[str] = set()
+    for node in descendants(item.node):
+        if node.type == "declaration" and "__shared__" in parsed.text(node):
+            for declarator in node.children_by_field_name("declarator"):
+                extents = re.findall(r"\[([^\]]*)\]", parsed.text(declarator))
+                if len(extents) > 1:
+                    found |= set(_WORD.findall(" ".join(extents)))
+    return found
+
+
+def _definitions(parsed: ParsedFile) -> Iterator[tuple[str, Node]]:
+    """Name and value's node of every constant that the file defines."""
+    for item in parsed.items:
+        if not item.active:
+            continue
+        if item.kind == "macro":
+            value = item.node.child_by_field_name("value")
+            if value is not None and item.node.child_by_field_name("parameters") is None:
+                yield item.name, value
+        elif item.kind in {"variable", "type"}:
+            for node in descendants(item.node):
+                if node.type == "enumerator":
+                    name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+                    if name is not None and value is not None:
+                        yield parsed.text(name), value
+                elif node.type == "init_declarator" and item.qualifiers & {"const", "constexpr"}:
+                    value = node.child_by_field_name("value")
+                    if value is not None and value.type not in {"argument_list", "initializer_list"}:
+                        yield declared_name(node), value
+
+
+def _global_arrays(parsed: ParsedFile) -> dict[str, tuple[str, str]]:
+    """Type and declarator of every `__device__` array or pointer of plain numbers, by name."""
+    found = {}
+    for item in parsed.items:
+        if item.kind != "variable" or not item.active or not item.qualifiers & {"__device__", "__managed__"}:
+            continue
+        type_node = item.node.child_by_field_name("type")
+        type_text = parsed.text(type_node) if type_node is not None else ""
+        for declarator in item.node.children_by_field_name("declarator"):
+            if declarator.type == "init_declarator":
+                declarator = declarator.child_by_field_name("declarator") or declarator
+            if declarator.type in {"array_declarator", "pointer_declarator"} and parsed.constants.dtype(type_text):
+                found[declared_name(declarator)] = (type_text, " ".join(parsed.text(declarator).split()))
+    return found
+
+
+def _blank(parsed: ParsedFile, start: int, end: int) -> Edit:
+    first, last = _characters(parsed, start, end)
+    return Edit(first, last, re.sub(r"[^\n]", " ", parsed.source.text[first:last]))
+
+
+def _characters(parsed: ParsedFile, start: int, end: int) -> tuple[int, int]:
+    """Positions in bytes as positions in characters, which device code and the student's text have in common."""
+    before = len(parsed.data[:start].decode("utf-8", errors="replace"))
+    return before, before + len(parsed.data[start:end].decode("utf-8", errors="replace"))

@@ -1,0 +1,146 @@
+"""Launch configurations as formulas of the sizes: `threads * N * N * sizeof(float)` at whatever N is graded."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+
+from grader.submission.constants import SIZES_OF_TYPES, Constants
+from grader.submission.expressions import (
+    Binary,
+    Call,
+    Cast,
+    Conditional,
+    Expression,
+    Name,
+    Number,
+    SizeOf,
+    Unary,
+)
+from grader.submission.scopes import MAX_STEPS, Scope
+
+MAX_NODES = 200
+
+_OPERATORS = {"+": "+", "-": "-", "*": "*", "/": "//", "%": "%"}
+_FUNCTIONS = {"min": "min", "max": "max", "std::min": "min", "std::max": "max"}
+
+
+def named_constants(constants: Constants) -> Constants:
+    """`constants` with macros that stand for one number made constants, so that expressions keep their names."""
+    macros, values = dict(constants.macros), dict(constants.values)
+    for name, macro in constants.macros.items():
+        expression = constants.parse(macro.body) if macro.parameters is None and _is_closed(macro.body) else None
+        if expression is not None and constants.integer(expression) is not None:
+            values[name] = expression
+            del macros[name]
+    return replace(constants, macros=macros, values=values)
+
+
+def inline(scope: Scope, expression: Expression, position: int, keep: Collection[str]) -> Expression:
+    """`expression` with every local variable replaced by what it holds at `position`; names in `keep` stay."""
+    return _Inlining(scope, position, keep).of(expression, 0)
+
+
+def formula_of(
+    expression: Expression | None, roles: Mapping[str, str], constants: Constants, top: bool = True
+) -> str | None:
+    """`expression` as a formula of the lab's sizes, None where something in it is not known or it names no size.
+
+    roles: the size that each variable or constant stands for.
+    """
+    if expression is None:
+        return None
+    text = _text(expression, roles, constants, 0)
+    return text if text is not None and len(text) < 300 and (not top or _names_size(expression, roles)) else None
+
+
+def _is_closed(body: str) -> bool:
+    """Whether a macro's body means the same in any expression: one token, or in parentheses."""
+    body = body.strip()
+    return body.isalnum() or (body.startswith("(") and body.endswith(")") and body.find(")") == len(body) - 1)
+
+
+class _Inlining:
+    def __init__(self, scope: Scope, position: int, keep: Collection[str]) -> None:
+        self.scope = scope
+        self.position = position
+        self.keep = keep
+        self.nodes = 0
+
+    def of(self, expression: Expression, depth: int) -> Expression:
+        self.nodes += 1
+        if depth > MAX_STEPS or self.nodes > MAX_NODES:
+            return expression
+        match expression:
+            case Name(name):
+                if name in self.keep:
+                    return expression
+                value = self.scope.value(expression, self.position)
+                found = self.scope.definition(name, self.position)
+                if found is not None and found != expression:
+                    return self.of(found, depth + 1)
+                return Number(value) if value is not None and name not in self.scope.constants.values else expression
+            case Binary(operator, left, right):
+                return Binary(operator, self.of(left, depth + 1), self.of(right, depth + 1))
+            case Unary(operator, operand):
+                return Unary(operator, self.of(operand, depth + 1))
+            case Cast(type_text, operand):
+                return Cast(type_text, self.of(operand, depth + 1))
+            case Conditional(condition, then, otherwise):
+                return Conditional(
+                    self.of(condition, depth + 1), self.of(then, depth + 1), self.of(otherwise, depth + 1)
+                )
+            case Call(function, arguments):
+                return Call(function, tuple(self.of(argument, depth + 1) for argument in arguments))
+        return expression
+
+
+def _names_size(expression: Expression, roles: Mapping[str, str]) -> bool:
+    match expression:
+        case Name(name):
+            return name in roles
+        case Binary(_, left, right):
+            return _names_size(left, roles) or _names_size(right, roles)
+        case Unary(_, operand) | Cast(_, operand):
+            return _names_size(operand, roles)
+        case Conditional(condition, then, otherwise):
+            return any(_names_size(e, roles) for e in (condition, then, otherwise))
+        case Call(_, arguments):
+            return any(_names_size(argument, roles) for argument in arguments)
+    return False
+
+
+def _text(expression: Expression, roles: Mapping[str, str], constants: Constants, depth: int) -> str | None:
+    if depth > MAX_STEPS:
+        return None
+    match expression:
+        case Number(number):
+            return str(number)
+        case Name(name):
+            if name in roles:
+                return roles[name]
+            value = constants.integer(expression)
+            # A constant may itself be made of one that stands for a size.
+            definition = constants.values.get(name)
+            if definition is not None and _names_size(definition, roles):
+                return _text(definition, roles, constants, depth + 1)
+            return None if value is None else str(value)
+        case Cast(_, operand):
+            return _text(operand, roles, constants, depth + 1)
+        case SizeOf(text):
+            dtype = constants.dtype(text)
+            return "8" if text.endswith("*") else str(SIZES_OF_TYPES[dtype]) if dtype else None
+        case Binary(operator, left, right) if operator in _OPERATORS:
+            parts = [_text(left, roles, constants, depth + 1), _text(right, roles, constants, depth + 1)]
+            return None if None in parts else f"({parts[0]} {_OPERATORS[operator]} {parts[1]})"
+        case Conditional(Binary(operator, left, right), then, otherwise) if operator in {"<", "<=", ">", ">="}:
+            # `n < 1024 ? n : 1024` and its kin are a minimum or a maximum.
+            if {left, right} != {then, otherwise}:
+                return None
+            smaller = (then == left) == (operator in {"<", "<="})
+            parts = [_text(left, roles, constants, depth + 1), _text(right, roles, constants, depth + 1)]
+            return None if None in parts else f"{'min' if smaller else 'max'}({parts[0]}, {parts[1]})"
+        case Call(function, arguments) if function in _FUNCTIONS:
+            texts = [_text(argument, roles, constants, depth + 1) for argument in arguments]
+            return None if None in texts else f"{_FUNCTIONS[function]}({', '.join(str(t) for t in texts)})"
+    return None
