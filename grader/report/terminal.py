@@ -74,7 +74,8 @@ def _cell(cell: View | None) -> Text:
     if cell is None:
         return Text("")
     text = Text(f"{cell['symbol']} {cell['word']}", style=STYLES.get(cell["key"], "dim"))
-    if cell["points"]:
+    # That it earned nothing goes without saying; the row would only grow.
+    if cell["points"] and cell["key"] != "blocked":
         text.append(f"  {cell['points']}", style="not bold default")
     return text
 

@@ -111,34 +111,46 @@ def faults(job: ReportJob, numbers: Numbers) -> list[View]:
     result = job.result
     columns = {c["name"]: c for c in variant_columns(job)}
     lines = {s.file: s.text.split("\n") for s in result.sources}
-    merged: dict[tuple[object, ...], View] = {}
+    entries: list[View] = []
     for check in result.checks:
         if check.status not in FAULT_STATUSES:
             continue
-        variant = result.variants.get(check.variant, Variant())
-        key = (check.check, check.status, variant.file, check.line, check.message, check.hint)
-        entry = merged.setdefault(
-            key,
-            {
+        file = result.variants.get(check.variant, Variant()).file
+        place = (file, check.line)
+        entry = next((e for e in entries if _same_fault(e, check, place)), None)
+        if entry is None:
+            entry = {
+                "key": (check.check, check.status, check.message),
+                "places": [],
                 "variants": [],
                 "check": check_title(check.check),
                 "status": check_status(check.status)._asdict(),
-                "where": where(variant.file, check.line),
-                "line": check.line,
-                "code": code_at(lines, variant.file, check.line),
                 "message": check.message,
                 "hint": check.hint,
                 "weight": 0.0,
-            },
-        )
+            }
+            entries.append(entry)
+        if place not in entry["places"]:
+            entry["places"].append(place)
+        # Where the words differ at all, the shorter hint is the one that holds for all of them.
+        entry["hint"] = min(entry["hint"], check.hint, key=len)
         if check.variant in columns:
             entry["variants"].append(columns[check.variant])
         entry["weight"] += lost_points(check) + blocked_points(result.checks, check)
     # The grader's own failures come last: the student can do nothing about them.
-    entries = sorted(merged.values(), key=lambda e: (e["status"]["key"] == "error", -e["weight"]))
+    entries.sort(key=lambda e: (e["status"]["key"] == "error", -e["weight"]))
     for entry in entries:
         entry["lost"] = numbers.points(entry["weight"]) if entry["weight"] > 0.005 else ""
+        entry["where"] = ", ".join(filter(None, (where(*place) for place in entry["places"])))
+        file, entry["line"] = entry["places"][0] if len(entry["places"]) == 1 else (None, None)
+        entry["code"] = code_at(lines, file, entry["line"])
     return entries
+
+
+def _same_fault(entry: View, check: Check, place: tuple[str | None, int | None]) -> bool:
+    """Whether a check repeats `entry`: in the same words, of the same place or with the same advice."""
+    same_words = entry["key"] == (check.check, check.status, check.message)
+    return same_words and (place in entry["places"] or entry["hint"] == check.hint)
 
 
 def lost_points(check: Check) -> float:

@@ -133,3 +133,19 @@ def test_a_fault_is_charged_with_what_it_kept_from_being_checked() -> None:
     result = msgspec.structs.replace(sample_results.failed(), checks=checks)
     (fault,) = view.summary(job(result))["faults"]
     assert (fault["message"], fault["lost"]) == ("empty body", "20")
+
+
+def test_one_fault_at_several_places_names_them_all() -> None:
+    changed = msgspec.structs.replace(sample_results.failed().variants["padded"], file="other.cu")
+    variants = {**sample_results.failed().variants, "padded": changed}
+    checks = [
+        check("launch", v, message="16384 threads", hint="Take fewer.", line=n)
+        for v, n in (("naive", None), ("shared", 7), ("padded", 9))
+    ]
+    result = msgspec.structs.replace(sample_results.failed(), checks=checks, variants=variants)
+    (fault,) = view.summary(job(result))["faults"]
+    assert fault["where"] == "transpose.cu:7, other.cu:9"
+    assert (fault["code"], fault["lost"]) == ("", "30")
+    # In other words it is another fault.
+    checks[2] = check("launch", "padded", message="4096 threads", hint="Take fewer.", line=9)
+    assert len(view.summary(job(msgspec.structs.replace(result, checks=checks)))["faults"]) == 2
