@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +36,7 @@ from grader.backends.gpu_messages import (
     WarmUp,
 )
 from grader.backends.gpu_process import Gone, GpuProcess
+from grader.backends.gpu_region import Region, nbytes_of
 from grader.errors import InternalError
 from grader.i18n import _
 from grader.ptx.records import Hazard
@@ -50,7 +49,6 @@ PREPARE_LIMIT_S = 30.0
 ROUND_LIMIT_S = 20.0
 WARM_UP_LIMIT_S = 30.0
 
-_PAGE = 4096
 _Reply = TypeVar("_Reply")
 
 FAULTS = {
@@ -101,10 +99,12 @@ class GpuSession:
         self._process = process
         self._code = {HELPERS_MODULE: helpers, **modules}
         self._loaded: set[str] = set()
+        self._region = Region()
 
     def close(self) -> None:
         """End the process."""
         self._process.close()
+        self._region.close()
 
     def add(self, module: str, cubin: bytes) -> None:
         """Machine code to be launched from under that name."""
@@ -124,17 +124,16 @@ class GpuSession:
         failed = self._load(module)
         if failed is not None:
             return failed, None
-        region = _Region()
-        message = Run(_launch(module, request, region.place(request)))
+        self._region.clear()
+        message = Run(_launch(module, request, self._region.place(request)))
         try:
-            with region.filled() as descriptor:
-                reply = self._process.ask(message, RUN_LIMIT_S, [descriptor])
-                if isinstance(reply, Ran):
-                    return self._outcome(request, reply, region), reply.facts
+            reply = self._process.ask(message, RUN_LIMIT_S, [self._region.fill()])
         except Gone as gone:
             if gone.reason == "time":
                 return LaunchOutcome("fault", reason="time"), None
             return LaunchOutcome("unsupported", reason=_("the GPU process ended without an answer")), None
+        if isinstance(reply, Ran):
+            return self._outcome(request, reply), reply.facts
         if isinstance(reply, Failed):
             return _failed(reply), None
         raise InternalError(f"the GPU process answered {type(reply).__name__}")
@@ -171,15 +170,14 @@ class GpuSession:
         """
         for kernel in kernels:
             self._load_or_raise(kernel.module, kernel.name)
-        region = _Region()
-        places = {key: (region.add(pool), pool.size) for key, pool in pools.items()}
+        self._region.clear()
+        places = {key: (self._region.add(pool), pool.size) for key, pool in pools.items()}
         subjects = [
             Subject(k.name, _launch(k.module, k.request, dict.fromkeys(_names(k.request), 0)), k.checked_by)
             for k in kernels
         ]
         order = Prepare(subjects, places, l2, sample_us, max_batch, *tolerance)
-        with region.filled() as descriptor:
-            return self._ask(order, PREPARE_LIMIT_S, Prepared, [descriptor])
+        return self._ask(order, PREPARE_LIMIT_S, Prepared, [self._region.fill()])
 
     def round(self, names: Sequence[str], key: int) -> RoundDone:
         """Time each of `names`, prepared before, once and in this order, on data made from `key`.
@@ -198,10 +196,9 @@ class GpuSession:
         GpuFault : the kernel failed.
         """
         self._load_or_raise(module)
-        region = _Region()
-        order = HostCopies(_launch(module, request, region.place(request)), list(modes), repeats)
-        with region.filled() as descriptor:
-            return self._ask(order, PREPARE_LIMIT_S, HostCopiesDone, [descriptor])
+        self._region.clear()
+        order = HostCopies(_launch(module, request, self._region.place(request)), list(modes), repeats)
+        return self._ask(order, PREPARE_LIMIT_S, HostCopiesDone, [self._region.fill()])
 
     def _ask(self, request: Message, limit_s: float, kind: type[_Reply], descriptors: Sequence[int] = ()) -> _Reply:
         try:
@@ -240,13 +237,13 @@ class GpuSession:
         if failed is not None:
             raise GpuFault(failed.reason, subject, is_submissions=failed.status != "unsupported")
 
-    def _outcome(self, request: LaunchRequest, reply: Ran, region: _Region) -> LaunchOutcome:
+    def _outcome(self, request: LaunchRequest, reply: Ran) -> LaunchOutcome:
         wanted = [
             a for a in request.arguments if isinstance(a, BufferArgument) and (a.is_output or a.name in reply.changed)
         ]
         return LaunchOutcome(
             "ok",
-            outputs={a.name: region.array(a) for a in wanted},
+            outputs={a.name: self._region.array(a) for a in wanted},
             elapsed_us=reply.elapsed_us,
             printf=reply.printf,
             hazards=tuple(_beside(name) for name in reply.guards),
@@ -268,69 +265,10 @@ class GpuBackend:
         return self._session.run(self._module, request)
 
 
-class _Region:
-    """The memory file of one request: inputs laid out in it, results read from it."""
-
-    def __init__(self) -> None:
-        self._size = 0
-        self._inputs: list[tuple[int, npt.NDArray[np.generic]]] = []
-        self._offsets: dict[str, int] = {}
-        self._view: mmap.mmap | None = None
-
-    def add(self, array: npt.NDArray[np.generic]) -> int:
-        """Room for an array's bytes; their offset."""
-        offset = self._reserve(array.nbytes)
-        self._inputs.append((offset, array))
-        return offset
-
-    def place(self, request: LaunchRequest) -> dict[str, int]:
-        """Room for the arrays of a launch; their offsets by name."""
-        for argument in request.arguments:
-            if isinstance(argument, BufferArgument):
-                if argument.initial is None:
-                    self._offsets[argument.name] = self._reserve(_nbytes(argument))
-                else:
-                    self._offsets[argument.name] = self.add(argument.initial)
-        return self._offsets
-
-    def filled(self) -> _Region:
-        """For `with`: the file's descriptor, inputs in place."""
-        return self
-
-    def __enter__(self) -> int:
-        self._descriptor = os.memfd_create("grader", os.MFD_CLOEXEC)
-        os.ftruncate(self._descriptor, max(self._size, _PAGE))
-        self._view = mmap.mmap(self._descriptor, max(self._size, _PAGE))
-        for offset, array in self._inputs:
-            target: npt.NDArray[np.uint8] = np.frombuffer(self._view, np.uint8, array.nbytes, offset)
-            target[:] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-        return self._descriptor
-
-    def __exit__(self, *_exception: object) -> None:
-        # The mapping lives as long as arrays refer to it.
-        os.close(self._descriptor)
-
-    def array(self, argument: BufferArgument) -> npt.NDArray[np.generic]:
-        """What lies in an array's place now."""
-        assert self._view is not None
-        flat = np.frombuffer(self._view, argument.dtype, _nbytes(argument) // np.dtype(argument.dtype).itemsize,
-                             self._offsets[argument.name])  # fmt: skip
-        return flat.reshape(argument.shape)
-
-    def _reserve(self, nbytes: int) -> int:
-        offset = self._size
-        self._size += -(-max(nbytes, 1) // _PAGE) * _PAGE
-        return offset
-
-
 def _beside(array: str) -> Hazard:
     """A write outside an array, of which the guard zones tell no more than that it was."""
     nobody = (0, 0, 0)
     return Hazard("out_of_bounds", "beside", 0, "global", "store", array, 0, 0, 0, nobody, nobody)
-
-
-def _nbytes(argument: BufferArgument) -> int:
-    return int(np.prod(argument.shape, dtype=np.int64)) * np.dtype(argument.dtype).itemsize
 
 
 def _names(request: LaunchRequest) -> list[str]:
@@ -344,7 +282,7 @@ def _launch(module: str, request: LaunchRequest, offsets: Mapping[str, int]) -> 
             arguments.append(Scalar(np.dtype(argument.dtype).type(argument.value).tobytes()))
             continue
         dtype = np.dtype(argument.dtype)
-        count = _nbytes(argument) // dtype.itemsize
+        count = nbytes_of(argument) // dtype.itemsize
         offset = offsets[argument.name]
         arguments.append(Array(argument.name, dtype.name, dtype.itemsize, count, argument.is_output, offset))
     return Launch(module, request.entry, request.grid, request.block, request.shared_bytes, arguments)

@@ -23,7 +23,8 @@ _START = (
     "import sys, json; sys.path[:] = json.loads(sys.argv.pop(1)); "
     "from grader.backends.gpu_worker import main; main(sys.argv[1:])"
 )
-_PASSED_ON = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "LD_LIBRARY_PATH", "PATH", "HOME")
+_PASSED_ON = ("CUDA_", "LD_", "NV_", "NVIDIA_", "NSIGHT", "PATH", "HOME", "TMPDIR")
+"""Beginnings of the names of the variables that the process keeps: what finds the driver, and what profilers set."""
 
 
 class Gone(Exception):
@@ -49,7 +50,7 @@ class GpuProcess:
     def __init__(self) -> None:
         ours, theirs = socket.socketpair()
         paths = json.dumps([str(Path(path).absolute()) for path in sys.path])
-        environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+        environment = {name: value for name, value in os.environ.items() if name.startswith(_PASSED_ON)}
         # Code is loaded when a module is, not when its first launch is timed.
         environment["CUDA_MODULE_LOADING"] = "EAGER"
         with theirs:

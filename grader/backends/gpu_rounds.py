@@ -1,9 +1,9 @@
 """Timed launches in the GPU process: kernels side by side, on data that no launch has seen before.
 
-A sample is one CUDA graph: an event, `batch` launches one after another, an event.  Every launch of it has arrays of
-its own, filled afresh before the sample and checked after it, so that neither an answer kept from an earlier launch
-nor work skipped in a later one stays unnoticed.  What is expected does not exist while the student's kernel runs: the
-checking kernel makes it afterwards from the same inputs, and it is wiped before the next sample.
+Every launch of a sample has arrays of its own, filled afresh before it and checked after it, so that neither an answer
+kept from an earlier launch nor work skipped in a later one stays unnoticed.  What is expected does not exist while the
+student's kernel runs: the checking kernel makes it afterwards from the same inputs, and it is wiped before the next
+sample.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from typing import Any
 from grader.backends import driver
 from grader.backends.device_memory import GUARD_BYTE, SENTINEL_BYTE, aligned
 from grader.backends.driver import DriverError
-from grader.backends.gpu_launch import Device, LaunchFailed, Modules, packed, ready_for_launch
+from grader.backends.gpu_clock import clock_reasons, sm_mhz
+from grader.backends.gpu_graphs import Graph, Graphs
+from grader.backends.gpu_launch import Device, LaunchFailed, Modules, ready_for_launch
 from grader.backends.gpu_messages import Array, KernelFacts, Launch, Prepare, Prepared, Problem, RoundDone, Subject
 
 GUARD_GAP_BYTES = 4096
@@ -26,7 +28,6 @@ GUARD_GAP_BYTES = 4096
 MEMORY_SHARE = 0.35
 """Of the free device memory, for the arrays of a sample; as much again is taken for what is expected."""
 
-EMPTY_BATCH = 100
 _WARM_LAUNCHES = 3
 _INPUTS, _GUARDS, _WRONG, _UNWRITTEN = range(4)
 
@@ -74,10 +75,8 @@ class _Ready:
     layout: Layout
     facts: KernelFacts
     batch: int = 1
-    graph: Any = None
-    begin: Any = None
-    end: Any = None
-    check: Any = None
+    sample: Graph | None = None
+    check: Graph | None = None
 
 
 class Rounds:
@@ -100,9 +99,10 @@ class Rounds:
             facts = ready_for_launch(device, function, subject.launch)
             self._ready[subject.name] = _Ready(subject, function, layout_of(subject.launch), facts)
         self._pools = {key: (self._upload(key, region), count - 1) for key, (_at, count) in order.pools.items()}
-        self._flush_bytes = 2 * driver.attribute(device.handle, "L2_CACHE_SIZE") if order.l2 == "cold" else 0
-        self._flush = self._allocate(max(16, self._flush_bytes))
+        flush_bytes = 2 * driver.attribute(device.handle, "L2_CACHE_SIZE") if order.l2 == "cold" else 0
+        self._graphs = Graphs(device, self._allocate(max(16, flush_bytes)), flush_bytes)
         self._max_mhz = driver.attribute(device.handle, "CLOCK_RATE") / 1000
+        self._nothing_us = self._graphs.nothing_us()
         # One set of arrays is enough for the estimates.
         self._arena = self._expected = 0
         self._make_room()
@@ -140,7 +140,7 @@ class Rounds:
         stride = max(r.layout.stride for r in self._ready.values())
         room = max(1, int(free * MEMORY_SHARE) // stride)
         for ready in self._ready.values():
-            wanted = ceil(self._order.sample_us / max(estimates[ready.subject.name], 0.5))
+            wanted = ceil(self._order.sample_us / max(estimates[ready.subject.name], 1.0))
             ready.batch = max(1, min(wanted, self._order.max_batch, room))
         self._make_room()
         for ready in self._ready.values():
@@ -150,7 +150,7 @@ class Rounds:
         return Prepared(
             batch={name: r.batch for name, r in self._ready.items()},
             estimate_us=estimates,
-            empty_us=self._empty_us(),
+            empty_us=self._graphs.empty_us() - self._nothing_us,
             facts={name: r.facts for name, r in self._ready.items()},
             problems=problems,
         )
@@ -169,14 +169,12 @@ class Rounds:
             else:
                 pool, mask = self._pools[f"{array.name}:{array.dtype}"]
                 helpers.fill(base, layout.stride, sets, array.count, array.width, pool, mask, _mixed(key, index))
-        if self._flush_bytes:
-            helpers.read_all(self._flush, self._flush_bytes, self._flush)
+        assert ready.sample is not None
         try:
-            driver.call("cuGraphLaunch", ready.graph, self._device.stream)
-            driver.call("cuStreamSynchronize", self._device.stream)
+            ready.sample.run()
         except DriverError as error:
             raise LaunchFailed(error, "kernel", ready.subject.name) from error
-        elapsed_us = 1000 * float(driver.call("cuEventElapsedTime", ready.begin, ready.end)) / sets
+        elapsed_us = max(ready.sample.elapsed_us() - self._nothing_us, 0.0)
         return elapsed_us, self._check(ready, key) if ready.check is not None else []
 
     def _check(self, ready: _Ready, key: int) -> list[Problem]:
@@ -200,7 +198,8 @@ class Rounds:
                     _mixed(key, index),
                     counters.at(_INPUTS),
                 )
-        driver.call("cuGraphLaunch", ready.check, self._device.stream)
+        assert ready.check is not None
+        ready.check.start()
         total = 0
         for array in layout.arrays:
             if array.is_output:
@@ -236,10 +235,9 @@ class Rounds:
     def _build(self, ready: _Ready) -> None:
         """The graphs of a subject for its batch."""
         self._drop_graphs(ready)
-        ready.begin, ready.end = driver.call("cuEventCreate", 0), driver.call("cuEventCreate", 0)
         launches = [(ready.function, ready.subject.launch, self._at(ready.layout, s)) for s in range(ready.batch)]
         try:
-            ready.graph = self._graph(launches, (ready.begin, ready.end))
+            ready.sample = self._graphs.timed(launches)
         except DriverError as error:
             raise LaunchFailed(error, "launch", ready.subject.name) from error
         checker = self._ready.get(ready.subject.checked_by)
@@ -248,7 +246,7 @@ class Rounds:
                 (checker.function, checker.subject.launch, self._at(ready.layout, s, expected=True))
                 for s in range(ready.batch)
             ]
-            ready.check = self._graph(checks, None)
+            ready.check = self._graphs.plain(checks)
 
     def _at(self, layout: Layout, index: int, expected: bool = False) -> dict[str, int]:
         """Addresses of the arrays of one launch of a sample; with `expected`, outputs go where they are compared."""
@@ -259,54 +257,11 @@ class Rounds:
             for a in layout.arrays
         }
 
-    def _graph(self, launches: list[tuple[Any, Launch, dict[str, int]]], events: tuple[Any, Any] | None) -> Any:
-        """An executable graph of the launches one after another, between two events."""
-        from cuda.bindings.driver import CUevent_record_flags, CUstreamCaptureMode
-
-        stream = self._device.stream
-        external = int(CUevent_record_flags.CU_EVENT_RECORD_EXTERNAL)
-        driver.call("cuStreamBeginCapture", stream, CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED)
-        try:
-            if events is not None:
-                driver.call("cuEventRecordWithFlags", events[0], stream, external)
-            for function, launch, addresses in launches:
-                arguments = packed(launch, addresses)
-                driver.launch(function, launch.grid, launch.block, launch.shared_bytes, stream, arguments)
-            if events is not None:
-                driver.call("cuEventRecordWithFlags", events[1], stream, external)
-        except DriverError:
-            with suppress(DriverError):
-                driver.call("cuStreamEndCapture", stream)
-            raise
-        graph = driver.call("cuStreamEndCapture", stream)
-        executable = driver.call("cuGraphInstantiate", graph, 0)
-        driver.call("cuGraphDestroy", graph)
-        driver.call("cuGraphUpload", executable, stream)
-        return executable
-
     def _drop_graphs(self, ready: _Ready) -> None:
-        for graph in (ready.graph, ready.check):
+        for graph in (ready.sample, ready.check):
             if graph is not None:
-                with suppress(DriverError):
-                    driver.call("cuGraphExecDestroy", graph)
-        for event in (ready.begin, ready.end):
-            if event is not None:
-                with suppress(DriverError):
-                    driver.call("cuEventDestroy", event)
-        ready.graph = ready.check = ready.begin = ready.end = None
-
-    def _empty_us(self) -> float:
-        """Time of a kernel that does nothing, launched as the subjects are: what no kernel can be faster than."""
-        launch = Launch("", "", (1, 1, 1), (32, 1, 1), 0, [])
-        begin, end = driver.call("cuEventCreate", 0), driver.call("cuEventCreate", 0)
-        graph = self._graph([(self._device.helpers.functions["empty"], launch, {})] * EMPTY_BATCH, (begin, end))
-        times = []
-        for _repeat in range(5):
-            driver.call("cuGraphLaunch", graph, self._device.stream)
-            driver.call("cuStreamSynchronize", self._device.stream)
-            times.append(1000 * float(driver.call("cuEventElapsedTime", begin, end)) / EMPTY_BATCH)
-        driver.call("cuGraphExecDestroy", graph)
-        return sorted(times)[2]
+                graph.close()
+        ready.sample = ready.check = None
 
     def _clock(self) -> float:
         return sm_mhz(self._device, self._max_mhz)
@@ -342,46 +297,6 @@ class Rounds:
         address = int(driver.call("cuMemAlloc", nbytes))
         self._owned.append(address)
         return address
-
-
-def sm_mhz(device: Device, max_mhz: float) -> float:
-    """The SM clock now: cycles that one thread counts over the nanoseconds that pass, about 20 µs."""
-    counters = device.counters
-    device.helpers.clock_probe(counters.at(0), int(20 * max_mhz))
-    cycles, nanoseconds, *_rest = counters.read()
-    return 1000 * cycles / nanoseconds if nanoseconds else 0.0
-
-
-def clock_reasons(device: Device) -> int:
-    """NVML's bit mask of why the clocks are not at their highest; 0 where NVML does not tell."""
-    try:
-        from cuda.bindings import nvml
-
-        handle = _nvml_handle(device)
-        return int(nvml.device_get_current_clocks_event_reasons(handle)) if handle else 0
-    except Exception:
-        # NVML is a witness only: the bindings raise a class per error, and older ones lack the module.
-        return 0
-
-
-_nvml: dict[str, Any] = {}
-
-
-def _nvml_handle(device: Device) -> Any:
-    if "handle" not in _nvml:
-        from cuda.bindings import nvml
-
-        _nvml["handle"] = None
-        nvml.init_v2()
-        uuid = driver.call("cuDeviceGetUuid", device.handle)
-        _nvml["handle"] = nvml.device_get_handle_by_uuid(f"GPU-{uuid_text(uuid.bytes)}")
-    return _nvml["handle"]
-
-
-def uuid_text(raw: bytes) -> str:
-    """A device's 16 bytes in the usual form."""
-    digits = bytes(raw[:16]).hex()
-    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 
 def _mixed(key: int, index: int) -> int:

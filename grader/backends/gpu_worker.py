@@ -18,10 +18,10 @@ from typing import Any
 from grader.backends import driver, gpu_host_memory, gpu_launch, gpu_messages
 from grader.backends.device_memory import HELPERS, HELPERS_MODULE, Counters, Helpers
 from grader.backends.driver import DriverError
+from grader.backends.gpu_clock import clock_reasons, sm_mhz, uuid_text
 from grader.backends.gpu_launch import Device, LaunchFailed, Modules
 from grader.backends.gpu_messages import (
     Failed,
-    HostCopies,
     HostCopiesDone,
     Load,
     Loaded,
@@ -36,7 +36,7 @@ from grader.backends.gpu_messages import (
     Warm,
     WarmUp,
 )
-from grader.backends.gpu_rounds import Rounds, clock_reasons, sm_mhz, uuid_text
+from grader.backends.gpu_rounds import Rounds
 
 PRINTF_FIFO_BYTES = 64 * 1024
 HEAP_BYTES = 1 << 20
@@ -114,6 +114,7 @@ class _Worker:
         self._ready = ready
         self._modules = Modules()
         self._rounds: Rounds | None = None
+        self._mapping = _Mapping()
         stream = driver.call("cuStreamCreate", 1)
         helpers = Helpers({}, stream, ready.multiprocessors)
         self._device = Device(handle, stream, helpers, Counters(COUNTERS, stream), printed)
@@ -136,18 +137,15 @@ class _Worker:
                 return self._load(request)
             if isinstance(request, WarmUp):
                 return self._warm_up(request.busy_ms)
-            with _mapped(descriptors) as region:
-                if isinstance(request, Run):
-                    return gpu_launch.run(self._device, self._modules, request.launch, region)
-                if isinstance(request, Prepare):
-                    self._close_rounds()
-                    self._rounds = Rounds(self._device, self._modules, request, region)
-                    return self._rounds.prepared
-                if isinstance(request, HostCopies):
-                    self._close_rounds()
-                    rows = gpu_host_memory.measure(self._device, self._modules, request, region)
-                    return HostCopiesDone(rows=rows)
-            raise AssertionError(request)
+            self._mapping.use(descriptors)
+            if isinstance(request, Run):
+                return gpu_launch.run(self._device, self._modules, request.launch, self._mapping.view)
+            self._close_rounds()
+            if isinstance(request, Prepare):
+                self._rounds = Rounds(self._device, self._modules, request, self._mapping.view)
+                return self._rounds.prepared
+            rows = gpu_host_memory.measure(self._device, self._modules, request, self._mapping.view)
+            return HostCopiesDone(rows=rows)
         except LaunchFailed as failure:
             error = failure.error
             return Failed(error.code, error.name, failure.during, error.sticky, failure.subject)
@@ -175,21 +173,20 @@ class _Worker:
         return Warm(copy_gb_s, gflop_s, sm_mhz(self._device, self._ready.max_sm_mhz))
 
 
-@contextlib.contextmanager
-def _mapped(descriptors: list[int]) -> Any:
-    """The memory file that came with a request."""
-    if not descriptors:
-        yield bytearray()
-        return
-    try:
-        size = os.fstat(descriptors[0]).st_size
-        region = mmap.mmap(descriptors[0], size)
-        yield region
-        # ctypes views of it die with the frames that made them; an early close would complain.
-        with contextlib.suppress(BufferError):
-            region.close()
-    finally:
+class _Mapping:
+    """The memory file that came with the last request; mapped once, as pages cost more than what is in them."""
+
+    def __init__(self) -> None:
+        self._identity: tuple[int, int] | None = None
+        self.view: mmap.mmap | bytearray = bytearray()
+
+    def use(self, descriptors: list[int]) -> None:
+        """Map the file that came, where it is another one than before."""
         for descriptor in descriptors:
+            status = os.fstat(descriptor)
+            if self._identity != (status.st_ino, status.st_size):
+                self.view = mmap.mmap(descriptor, status.st_size)
+                self._identity = status.st_ino, status.st_size
             os.close(descriptor)
 
 

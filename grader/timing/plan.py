@@ -10,10 +10,10 @@ from grader.timing.statistics import CONFIDENCE, fewest_values
 WARM_UP_MS = 200.0
 """An idle GPU runs at a sixth of its clock; it takes some ten milliseconds of work to come up."""
 
-SAMPLE_US = 300.0
-"""Launches are repeated until a sample lasts this long: an event's clock ticks every half microsecond."""
+SAMPLE_US = 50.0
+"""Launches are repeated until they last this long together: an event's clock may tick but every half microsecond."""
 
-MAX_BATCH = 300
+MAX_BATCH = 16
 LAUNCH_BOUND_FACTOR = 5.0
 """Below this many times an empty kernel's time, what is measured is mostly the launch."""
 
