@@ -64,7 +64,8 @@ class Evidence:
     timing: one record a size; empty when the backend has no clock.
     diagnoses: why the output is wrong, by what it is wrong at: "correct" or "ragged".
     unmeasured: why the backend cannot measure something, by what ("time": text for people).
-    source: the student's text by file name.
+    source: what was compiled, by file name.
+    wired_sizes: the only sizes that the kernel works at, when they are constants of its file; else None.
     """
 
     lab: Lab
@@ -79,6 +80,7 @@ class Evidence:
     diagnoses: Mapping[str, Diagnosis] = field(default_factory=dict)
     unmeasured: Mapping[str, str] = field(default_factory=dict)
     source: Mapping[str, str] = field(default_factory=dict)
+    wired_sizes: Sizes | None = None
 
     @property
     def bound(self) -> VariantBinding:

@@ -10,7 +10,7 @@ from grader.i18n import _, ngettext
 from grader.ptx.records import Hazard as RawHazard
 from grader.result import Case, Hazard, Launch, Variant
 from grader.submission.records import Candidate, Missing, VariantBinding
-from grader.wording import changed_text, difference_text, hazard_text
+from grader.wording import changed_text, difference_text, hazard_text, sizes_text
 
 
 def variant_record(evidence: Evidence) -> Variant:
@@ -109,8 +109,17 @@ def _hazard(hazard: RawHazard) -> Hazard:
 
 
 def _remarks(evidence: Evidence) -> list[str]:
+    remarks = []
+    if evidence.wired_sizes is not None:
+        remarks.append(
+            _("The kernel works at {sizes} only: the size is a constant of the program. Make it a parameter.").format(
+                sizes=sizes_text(evidence.wired_sizes)
+            )
+        )
     counts: dict[tuple[str, int], int] = {}
     for run in evidence.runs:
         for kind, line, count in run.outcome.remarks:
             counts[kind, line] = max(counts.get((kind, line), 0), count)
-    return [remark_text(kind, line, count) for (kind, line), count in sorted(counts.items(), key=lambda i: i[0][1])]
+    return remarks + [
+        remark_text(kind, line, count) for (kind, line), count in sorted(counts.items(), key=lambda i: i[0][1])
+    ]

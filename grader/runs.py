@@ -10,7 +10,8 @@ import numpy as np
 
 from grader.backends.base import Backend, LaunchOutcome
 from grader.backends.emulator import open_emulator
-from grader.cases import dtypes_of, planned, probe_sizes, request, tile_of_output
+from grader.cases import dtypes_of, request, tile_of_output
+from grader.choosing import choose
 from grader.compare import Difference, compare
 from grader.counting import counters_of
 from grader.evidence import Evidence, Run
@@ -44,9 +45,14 @@ class Runner:
         """`evidence` with the reading that was graded, its runs and its counters; `entry` is the kernel's symbol."""
         binding = evidence.bound
         backend = self._backend(binding.kernel.file)
-        candidate = self._choose(backend, binding, entry)
+
+        def trial(candidate: Candidate, sizes: Sizes) -> Run:
+            return self._run(backend, binding, candidate, entry, "correct", sizes, observe=False)
+
+        choice = choose(self._lab, self._cases, binding, evidence.source, trial)
+        candidate = choice.candidate
         runs: list[Run] = []
-        for kind, sizes in planned(self._lab, self._cases, binding, candidate):
+        for kind, sizes in choice.cases:
             run = self._run(backend, binding, candidate, entry, kind, sizes)
             runs.append(run)
             # A launch that was stopped after seconds, or that is impossible, is so at every size.
@@ -55,7 +61,12 @@ class Runner:
         observed = next((r for r in runs if r.kind == "observe" and r.outcome.counters is not None), None)
         diagnoses = explain(self._lab, self._oracle, backend, binding, candidate, entry, runs)
         evidence = replace(
-            evidence, candidate=candidate, runs=tuple(runs), unmeasured=self.unmeasured, diagnoses=diagnoses
+            evidence,
+            candidate=candidate,
+            runs=tuple(runs),
+            unmeasured=self.unmeasured,
+            diagnoses=diagnoses,
+            wired_sizes=choice.wired,
         )
         if observed is None or observed.outcome.counters is None:
             return evidence
@@ -69,18 +80,6 @@ class Runner:
         if file not in self._backends:
             self._backends[file] = open_emulator(self._ptx[file])
         return self._backends[file]
-
-    def _choose(self, backend: Backend, binding: VariantBinding, entry: str) -> Candidate:
-        """The likeliest reading whose result is right on the probe's sizes; the likeliest of all when none is."""
-        if len(binding.candidates) > 1:
-            for candidate in binding.candidates:
-                sizes = probe_sizes(self._lab, self._cases, candidate)
-                run = self._run(backend, binding, candidate, entry, "correct", sizes, observe=False)
-                if run.difference is not None and run.difference.mismatches == 0:
-                    return candidate
-                if run.outcome.reason in ("time", "instructions", "endless", "deadlock"):
-                    break
-        return binding.candidates[0]
 
     def _run(
         self,
