@@ -147,7 +147,10 @@ def _opposite(a: Array, b: Array, c: Array) -> Array:
 
 def _repair(result: Array, lanes: Array, operands: tuple[Array, ...], rounding: str) -> None:
     a, b, c = (operand[lanes] for operand in operands)
-    plain = np.where(np.isinf(c) & np.isfinite(a) & np.isfinite(b), c, a * b + c)
+    product = a * b
+    # An infinite addend must not meet a product that overflows, nor a zero one a product that underflows to zero.
+    plain = np.where(np.isinf(c) & np.isfinite(a) & np.isfinite(b), c, product + c)
+    plain = np.where((c == 0) & (a != 0) & (b != 0), product, plain)
     exact = (a == 0) | (b == 0) | ~np.isfinite(a) | ~np.isfinite(b) | ~np.isfinite(c)
     if rounding == "rn":
         exact |= c == 0

@@ -100,6 +100,8 @@ def test_float64_beyond_the_error_free_range() -> None:
                 )
                 rows.append(tuple(encode(x, "f64") for x in three))
     infinity = 0x7FF << 52
+    # A product beyond the range meets infinity, one below it a zero of the other sign.
     rows.append((0x7FEFFFFFFFFFFFFF, 0x41F0000000000001, infinity | 1 << 63))
+    rows += [(0xBE70000000000000, 2, 0), (0x36A0000000000000, 0x8010000000000001, 0), (2, 2, 1 << 63)]
     for mode in MODES:
         _check(_case("f64", mode), rows)
