@@ -6,7 +6,7 @@ Pure functions of one small launch that went wrong; they know no lab.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import msgspec
@@ -15,6 +15,8 @@ import numpy as np
 from grader.backends.base import Trace
 from grader.compare import Array, Index, Mask, compare, is_sentinel, wrong_elements
 from grader.dependence import boxes
+from grader.diagnosis_text import Circumstances, sentences
+from grader.i18n import _
 from grader.lab import Sizes, Tolerance
 from grader.patterns import Found, Outcome, value_pattern
 from grader.ptx.records import Read, Write
@@ -38,6 +40,7 @@ class WrongCase:
     dims: of other arrays that the history may name (shared ones), by name.
     needs: which input elements an output element depends on, where that can be found out.
     axes: how many axes the blocks and threads are numbered along.
+    outside_lines: lines at which threads read outside an array (they get 0).
     """
 
     sizes: Sizes
@@ -51,6 +54,7 @@ class WrongCase:
     dims: Mapping[str, Sequence[int]] = field(default_factory=dict)
     needs: Needs | None = None
     axes: int = 3
+    outside_lines: tuple[int, ...] = ()
 
 
 def diagnose(case: WrongCase) -> Diagnosis:
@@ -58,18 +62,22 @@ def diagnose(case: WrongCase) -> Diagnosis:
 
     Raises ValueError when nothing is wrong.
     """
-    from grader.diagnosis_text import sentences
-
     difference = compare(case.output, case.got, case.expected, case.tolerance, case.inputs, case.tile)
     if difference.first is None:
         raise ValueError(f"{case.output}: nothing is wrong")
     wrong = wrong_elements(case.got, case.expected, case.tolerance)
-    unwritten = wrong & is_sentinel(case.got)
+    trace = case.trace if case.trace is not None and case.trace.complete else None
+    filling = wrong & is_sentinel(case.got)
+    unwritten = filling
+    if trace is not None:
+        written = trace.written(case.output, case.got.nbytes).reshape(*case.got.shape, -1).any(axis=-1)
+        unwritten = filling & ~written
     outcome = Outcome(
         case.got,
         case.expected,
         wrong,
         unwritten,
+        filling,
         case.inputs,
         case.tile,
         lambda a, b: ~wrong_elements(np.ascontiguousarray(a), np.ascontiguousarray(b), case.tolerance),
@@ -80,20 +88,31 @@ def diagnose(case: WrongCase) -> Diagnosis:
         shape=list(case.got.shape),
         total=difference.total,
         wrong=difference.mismatches,
-        unwritten=difference.unwritten,
+        unwritten=int(np.count_nonzero(unwritten)),
         first=list(difference.first),
         expected=_number(difference.expected),
         got=_number(difference.got),
         tile=list(case.tile),
         expected_at=_element(difference.belongs_at),
         got_at=_element(difference.found_at),
-        values=_pattern(value_pattern(outcome)),
+        values=_pattern(_values(case, outcome)),
         region=_pattern(region_pattern(wrong, case.tile)),
         picture=_picture(wrong, unwritten) if wrong.size <= MAX_PICTURE else [],
     )
-    if case.trace is not None and case.trace.complete:
-        diagnosis = _traced(case, case.trace, diagnosis)
-    return msgspec.structs.replace(diagnosis, sentences=sentences(diagnosis, case.axes))
+    if trace is not None:
+        diagnosis = _traced(case, trace, diagnosis)
+    around = Circumstances(case.axes, case.outside_lines)
+    if filling[difference.first] and diagnosis.writer is not None:
+        around = replace(around, got=_("the content of memory that nobody had written"))
+    elif diagnosis.got is None:
+        around = replace(around, got=str(difference.got))
+    return msgspec.structs.replace(diagnosis, sentences=sentences(diagnosis, around))
+
+
+def _values(case: WrongCase, outcome: Outcome) -> Found | None:
+    found = value_pattern(outcome)
+    # Zeros that the emulator hands out for reads outside an array are nobody's rule.
+    return None if found is not None and found.id == "zero" and case.outside_lines else found
 
 
 def _traced(case: WrongCase, trace: Trace, diagnosis: Diagnosis) -> Diagnosis:
@@ -111,7 +130,8 @@ def _traced(case: WrongCase, trace: Trace, diagnosis: Diagnosis) -> Diagnosis:
     right = int.from_bytes(case.expected[first].tobytes(), "little")
     overwritten = [w for w in writes[:-1] if w.bits == right]
     places = [(name, index) for name, mask in read.items() for index in np.argwhere(mask).tolist()]
-    known: dict[str, object] = {}
+    # A value that stands in an input by chance has not come from there.
+    known: dict[str, object] = {"got_at": None}
     if len(places) == 1 and case.inputs[places[0][0]][tuple(places[0][1])].tobytes() == case.got[first].tobytes():
         known["got_at"] = Element(array=places[0][0], index=places[0][1])
     needed = case.needs(first) if case.needs is not None else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from grader.i18n import _, ngettext
 from grader.pattern_text import region_text, values_text
@@ -12,19 +13,40 @@ from grader.wording import index_text, value_text
 SHOWN_RANGES = 3
 
 
-def sentences(diagnosis: Diagnosis, axes: int = 3) -> list[str]:
-    """The explanation, most telling sentence first.  `axes`: how many numbers name a thread."""
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What a diagnosis does not hold but its words need.
+
+    axes: how many numbers name a thread.  outside_lines: lines at which threads read outside an array.
+    got: the wrong value in words, where it is no finite number.
+    """
+
+    axes: int = 3
+    outside_lines: tuple[int, ...] = ()
+    got: str = ""
+
+
+def sentences(diagnosis: Diagnosis, around: Circumstances) -> list[str]:
+    """The explanation, most telling sentence first."""
     if diagnosis.values is not None and diagnosis.values.id == "untouched":
         return [_("The kernel wrote nothing into {name}.").format(name=diagnosis.output)]
     count = ngettext("{n} of {total} elements is wrong.", "{n} of {total} elements are wrong.", diagnosis.wrong).format(
         n=diagnosis.wrong, total=diagnosis.total
     )
     everything = _("Every element is wrong.")
-    rows = [everything if diagnosis.wrong == diagnosis.total else count, *_first(diagnosis, axes)]
+    rows = [everything if diagnosis.wrong == diagnosis.total else count, *_first(diagnosis, around)]
     if diagnosis.region is not None and diagnosis.region.id != "all":
         rows.append(region_text(diagnosis.region, len(diagnosis.shape)))
     if diagnosis.values is not None:
         rows.append(values_text(diagnosis.values, len(diagnosis.shape)))
+        if diagnosis.unwritten and diagnosis.values.id != "unwritten":
+            rows.append(
+                ngettext(
+                    "{n} of the wrong elements was written by no thread.",
+                    "{n} of the wrong elements were written by no thread.",
+                    diagnosis.unwritten,
+                ).format(n=diagnosis.unwritten)
+            )
     return rows
 
 
@@ -45,17 +67,16 @@ def thread_name(thread: Sequence[int], block: Sequence[int], axes: int = 3) -> s
 # -- the first wrong element -----------------------------------------------------------
 
 
-def _first(diagnosis: Diagnosis, axes: int) -> list[str]:
+def _first(diagnosis: Diagnosis, around: Circumstances) -> list[str]:
     where = element_text(diagnosis.output, diagnosis.first)
-    expected = _value(diagnosis.expected, diagnosis.expected_at)
+    expected = _value(value_text(diagnosis.expected), diagnosis.expected_at)
+    got = _value(around.got or value_text(diagnosis.got), diagnosis.got_at)
     writer = diagnosis.writer
     if writer is None:
         if diagnosis.traced or "".join(diagnosis.picture).lstrip(".").startswith("o"):
             return [_("{where} should be {expected}, but no thread wrote it.").format(where=where, expected=expected)]
-        got = _value(diagnosis.got, diagnosis.got_at)
         return [_("{where} should be {expected}, got {got}.").format(where=where, expected=expected, got=got)]
-    who = thread_name(writer.thread, writer.block, axes)
-    got = _value(diagnosis.got, diagnosis.got_at)
+    who = thread_name(writer.thread, writer.block, around.axes)
     words = {"where": where, "expected": expected, "got": got, "who": who, "line": writer.line}
     if writer.op == "atomic":
         text = _("{where} should be {expected}, but it is {got} after {who} was the last to add to it at line {line}.")
@@ -65,7 +86,7 @@ def _first(diagnosis: Diagnosis, axes: int) -> list[str]:
     if diagnosis.overwritten is not None:
         rows.append(
             _("The right value was there: {who} had written it at line {line}, and it was overwritten.").format(
-                who=thread_name(diagnosis.overwritten.thread, diagnosis.overwritten.block, axes),
+                who=thread_name(diagnosis.overwritten.thread, diagnosis.overwritten.block, around.axes),
                 line=diagnosis.overwritten.line,
             )
         )
@@ -77,31 +98,37 @@ def _first(diagnosis: Diagnosis, axes: int) -> list[str]:
                 diagnosis.writers,
             ).format(n=diagnosis.writers)
         )
-    return rows + _origin(diagnosis, writer, axes)
+    return rows + _origin(diagnosis, writer, around)
 
 
-def _value(value: float | int | None, place: Element | None) -> str:
-    text = _("no number") if value is None else value_text(value)
+def _value(text: str, place: Element | None) -> str:
     return f"{element_text(place.array, place.index)} = {text}" if place is not None else text
 
 
-def _origin(diagnosis: Diagnosis, writer: ElementWriter, axes: int) -> list[str]:
+def _origin(diagnosis: Diagnosis, writer: ElementWriter, around: Circumstances) -> list[str]:
     """What the writer had made the value from."""
     empty = next((read for read in diagnosis.reads if read.origin == "nothing"), None)
     if empty is not None:
-        return [_empty_read(diagnosis, empty, axes)]
+        return [_empty_read(diagnosis, empty, around.axes)]
     moved = diagnosis.got_at is not None and len(diagnosis.reads) == 1
-    rows = _by_way_of(diagnosis.reads[0], writer, axes) if moved else []
+    rows = _by_way_of(diagnosis.reads[0], writer, around.axes) if moved else []
     if moved:
         return rows
     if diagnosis.read:
         rows.append(_("The value was made from {elements}.").format(elements=ranges_text(diagnosis.read)))
+        through = _through(diagnosis.reads)
+        if through:
+            rows.append(_("They came by way of {arrays}.").format(arrays=through))
     elif diagnosis.reads:
         rows.append(
             _("The value was made from {elements} alone, from no element of an input.").format(
                 elements=_list_text(dict.fromkeys(element_text(r.array, r.index) for r in diagnosis.reads))
             )
         )
+    elif around.outside_lines and diagnosis.got == 0:
+        line = around.outside_lines[0]
+        rows.append(_("What it read for it, at line {line}, lies outside the array.").format(line=line))
+        return rows
     else:
         rows.append(_("The thread had read no element to make it."))
     if diagnosis.missing:
@@ -130,6 +157,12 @@ def _by_way_of(read: ElementRead, writer: ElementWriter, axes: int) -> list[str]
         text = _("It came from {place} (line {line}), where {other} had put {source} at line {put_line}.")
         words["other"] = thread_name(read.put_by.thread, read.put_by.block, axes)
     return [text.format(**words)]
+
+
+def _through(reads: Sequence[ElementRead]) -> str:
+    """The shared arrays that elements came through, and where they were filled: "p (line 8), q (line 9)"."""
+    places = {(r.array, r.put_by.line): None for r in reads if r.space == "shared" and r.put_by is not None}
+    return _list_text([_("{array} (filled at line {line})").format(array=a, line=n) for a, n in sorted(places)])
 
 
 def _empty_read(diagnosis: Diagnosis, read: ElementRead, axes: int) -> str:

@@ -76,7 +76,7 @@ def small_sizes(lab: Lab, candidate: Candidate, failed: list[Sizes], exact: bool
     tiles: dict[str, int] = {}
     for covered, tile in zip(candidate.launch.covers, candidate.launch.tile, strict=False):
         # A grid that covers a product of sizes has no tile of its own along each.
-        tiles |= {name: lab.launch.block[0] if "*" in covered else tile for name in covered.split("*")}
+        tiles |= dict.fromkeys(covered.split("*"), candidate.launch.block[0] if "*" in covered else tile)
     choices = [
         _exact(t) if exact else [n for n in (3, 5, t - 1, t + 1, 2 * t + 1) if n > 1 and n % t] for t in tiles.values()
     ]
@@ -146,6 +146,7 @@ def _attempt(
             {a.name: [d for d in a.dims if d is not None] for a in binding.kernel.shared_arrays if all(a.dims)},
             needs,
             max(numbered, default=0) + 1,
+            tuple(h.line for h in outcome.hazards if h.kind == "out_of_bounds" and h.op == "load"),
         )
         return diagnose(case)
     return None

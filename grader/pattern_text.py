@@ -24,6 +24,8 @@ def _rule(pattern: WrongPattern, axes: int) -> str:
     match pattern.id:
         case "unwritten":
             return _("nothing was written")
+        case "filling":
+            return _("the value came out that memory has which nobody wrote")
         case "nan":
             return _("NaN came out")
         case "infinite":
@@ -160,6 +162,20 @@ def _measured_region(pattern: WrongPattern, axes: int) -> str:
     data = pattern.data
     n, width = int(data.get("n", 0)), int(data.get("width", 0))
     match pattern.id:
+        case "first_rows_of_tiles":
+            return ngettext("the first {n} row of every tile", "the first {n} rows of every tile", n).format(n=n)
+        case "last_rows_of_tiles":
+            return ngettext("the last {n} row of every tile", "the last {n} rows of every tile", n).format(n=n)
+        case "first_columns_of_tiles":
+            return ngettext("the first {n} column of every tile", "the first {n} columns of every tile", n).format(n=n)
+        case "last_columns_of_tiles":
+            return ngettext("the last {n} column of every tile", "the last {n} columns of every tile", n).format(n=n)
+        case "first_elements_of_tiles":
+            return ngettext("the first {n} element of every tile", "the first {n} elements of every tile", n).format(
+                n=n
+            )
+        case "last_elements_of_tiles":
+            return ngettext("the last {n} element of every tile", "the last {n} elements of every tile", n).format(n=n)
         case "one_block":
             numbers = [int(data[f"block_{axis}"]) for axis in reversed(range(axes))]
             block = str(numbers[0]) if axes == 1 else f"({', '.join(map(str, numbers))})"

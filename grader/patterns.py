@@ -41,7 +41,8 @@ class Found:
 class Outcome:
     """An output as it came and as it should be.
 
-    wrong, unwritten: masks of elements; every unwritten one is wrong.  inputs: what the kernel was given.
+    wrong, unwritten: masks of elements; every unwritten one is wrong.  filling: wrong elements with the value that
+    memory has which nobody wrote, written there or not.  inputs: what the kernel was given.
     tile: elements that one block covers along each axis, () when unknown.
     same: compares two arrays elementwise, within the lab's tolerance.
     """
@@ -50,6 +51,7 @@ class Outcome:
     expected: Array
     wrong: Mask
     unwritten: Mask
+    filling: Mask
     inputs: Mapping[str, Array]
     tile: tuple[int, ...]
     same: Same
@@ -58,7 +60,10 @@ class Outcome:
 def value_pattern(outcome: Outcome) -> Found | None:
     """The rule of the wrong values: the first exact one, else the one that most elements follow, else None.
 
-    untouched: nothing was written at all.  unwritten: nobody wrote them.
+    A rule of values is judged by the elements that were written; `holds` counts those alone.
+
+    untouched: nothing was written at all.  unwritten: nobody wrote them.  filling: each was made from memory that
+    nobody had written.
     nan, infinite, zero, constant (`value`): they are that.
     copy: each is the element of `array` that stands at the same place in memory.
     transposed_tiles, swapped_tiles: each belongs at the place mirrored within its tile; in the tile mirrored at the
@@ -72,12 +77,13 @@ def value_pattern(outcome: Outcome) -> Found | None:
     if outcome.unwritten.all():
         return Found("untouched", outcome.wrong.size, outcome.wrong.size)
     wrong = int(np.count_nonzero(outcome.wrong))
+    written = wrong - int(np.count_nonzero(outcome.unwritten))
     best: Found | None = None
     for name, data, holds in _rules(outcome):
         count = int(np.count_nonzero(holds & outcome.wrong))
-        if count == wrong:
-            return Found(name, wrong, wrong, data)
-        if count >= MOST * wrong and (best is None or count > best.holds):
+        if count in (wrong, written) and count:
+            return Found(name, count, wrong, data)
+        if count >= MOST * written and (best is None or count > best.holds):
             best = Found(name, count, wrong, data)
     return best
 
@@ -86,7 +92,8 @@ Rule = tuple[str, dict[str, Detail], Mask]
 
 
 def _rules(outcome: Outcome) -> Iterator[Rule]:
-    yield "unwritten", {}, outcome.unwritten
+    if np.array_equal(outcome.unwritten, outcome.wrong):
+        yield "unwritten", {}, outcome.unwritten
     # What nobody wrote follows no rule of values.
     written = ~outcome.unwritten
     for name, data, holds in _plain(outcome):
@@ -100,6 +107,7 @@ def _rules(outcome: Outcome) -> Iterator[Rule]:
 
 def _plain(outcome: Outcome) -> Iterator[Rule]:
     got = outcome.got
+    yield "filling", {}, outcome.filling
     if got.dtype.kind == "f":
         yield "nan", {}, np.isnan(got.astype(np.float64))
         yield "infinite", {}, np.isinf(got.astype(np.float64))
@@ -192,7 +200,7 @@ def _pitches(outcome: Outcome) -> Iterator[Rule]:
                 inside = index < array.size
                 taken = array.reshape(-1)[np.where(inside, index, 0)]
                 data: dict[str, Detail] = {"pitch": pitch, "right": array.shape[1], "array": name}
-                yield "input_pitch", data, outcome.same(got, taken) & inside
+                yield "input_pitch", data, _or_outside(outcome.same(got, taken), inside)
 
 
 def _alike(outcome: Outcome) -> Iterator[Rule]:

@@ -151,6 +151,15 @@ def _within_tiles(wrong: Mask, tile: tuple[int, ...]) -> Iterator[Region]:
             name = {0: "first", t - 1: "last"}.get(place)
             within = _axis(wrong, axis) % t == place
             yield (f"{name}_{names[axis]}_of_tiles" if name else f"{names[axis]}_of_tiles"), {"index": place}, within
+    for axis, t in enumerate(tile):
+        if wrong.shape[axis] <= t:
+            continue
+        places = np.nonzero(wrong)[axis] % t
+        low, high = int(places.min()), int(places.max())
+        if 0 < t // 2 <= low:
+            yield f"last_{names[axis]}s_of_tiles", {"n": t - low}, _axis(wrong, axis) % t >= low
+        elif 0 <= high < t // 2:
+            yield f"first_{names[axis]}s_of_tiles", {"n": high + 1}, _axis(wrong, axis) % t <= high
     depth = _depth([np.arange(n) % t for n, t in zip(wrong.shape, tile, strict=True)], list(tile))
     width = int(depth[wrong].max()) + 1
     if width <= int(depth.max()):

@@ -56,6 +56,10 @@ class Trace(Protocol):
         """Every write to those bytes of a buffer, in order."""
         ...
 
+    def written(self, array: str, size_bytes: int) -> npt.NDArray[np.bool_]:
+        """(size_bytes,) which bytes of a buffer any thread wrote."""
+        ...
+
     def reads(self, write: Write) -> list[Read]:
         """What the thread had read to make the value it wrote, in the order of reading."""
         ...

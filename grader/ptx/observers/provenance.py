@@ -16,7 +16,7 @@ from grader.ptx.machine import Chunk
 from grader.ptx.memory import MemoryArray
 from grader.ptx.nodes import Function, Instruction, Module, Vector
 from grader.ptx.records import LaunchReport, Read, Write
-from grader.ptx.values import UNSIGNED, Lanes, as_array
+from grader.ptx.values import UNSIGNED, Array, Lanes, as_array
 
 KEPT_LANES = 6_000_000
 """Accesses (of single threads) that are kept; a launch with more leaves no history."""
@@ -90,6 +90,17 @@ class Provenance:
                 hits = self._index(key).find(0, offset_bytes, width_bytes)
                 found += [self._write(*hit, offset_bytes) for hit in hits]
         return sorted(found, key=lambda write: write.event)
+
+    def written(self, array: str, size_bytes: int) -> Array:
+        """(size_bytes,) bool: which bytes of a global array any thread wrote."""
+        mask = np.zeros(size_bytes, np.bool_)
+        for numbers in self._stores.values():
+            memory = self._events[numbers[0]].place.array
+            if memory.name == array and memory.space == "global":
+                for number in numbers:
+                    event = self._events[number]
+                    mask[(event.place.offsets()[:, None] + np.arange(event.width)).ravel()] = True
+        return mask
 
     def reads(self, write: Write) -> list[Read]:
         """What the thread had read to make the value it wrote, in the order of reading.
