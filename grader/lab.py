@@ -173,6 +173,24 @@ class Tolerance:
 
 
 @dataclass(frozen=True, slots=True)
+class TimingRule:
+    """What is timed on a GPU.
+
+    sizes: smallest first; the largest that is not launch-bound is the one that is marked.
+    l2: "cold": the L2 cache is evicted before each launch; "warm": it is not.
+    flops: operations at a size, a formula; "": the lab is about bytes, and bandwidth is shown.
+    traffic: bytes that have to be moved at a size, a formula; "": every array once.
+    host_memory: kinds of host memory to compare ("pageable", "pinned", "write_combined", "mapped"); (): none.
+    """
+
+    sizes: tuple[Sizes, ...]
+    l2: str = "cold"
+    flops: str = ""
+    traffic: str = ""
+    host_memory: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Lab:
     """A whole assignment."""
 
@@ -196,6 +214,8 @@ class Lab:
     """Kernels near what a device can do, the one for most sizes last: what the best student's is measured by."""
     selftest: Path | None = None
     """Folder of known-good and known-bad kernels with the verdict that each must get."""
+    timing: TimingRule | None = None
+    """None: nothing is timed."""
 
     def parameter(self, name: str) -> Parameter:
         """The parameter of that name.  KeyError when there is none."""

@@ -11,7 +11,18 @@ import msgspec
 
 from grader import formula
 from grader.checks import CHECKS, IMPLIED
-from grader.lab import Cases, CheckSpec, Lab, LaunchRule, Parameter, ReferenceKernel, Sizes, Tolerance, Variant
+from grader.lab import (
+    Cases,
+    CheckSpec,
+    Lab,
+    LaunchRule,
+    Parameter,
+    ReferenceKernel,
+    Sizes,
+    TimingRule,
+    Tolerance,
+    Variant,
+)
 from grader.yaml_file import KeyPath, YamlFile, choose, read
 
 FULL_MARKS = 100.0
@@ -79,6 +90,14 @@ class _Tolerance(_Part, frozen=True):
     relative: float = 0.0
 
 
+class _Timing(_Part, frozen=True):
+    sizes: list[dict[str, int]]
+    l2: Literal["cold", "warm"] = "cold"
+    flops: str = ""
+    traffic: str = ""
+    host_memory: list[Literal["pageable", "pinned", "write_combined", "mapped"]] = []
+
+
 class _Lab(_Part, frozen=True):
     title: _Text
     aim: _Text
@@ -92,6 +111,7 @@ class _Lab(_Part, frozen=True):
     seed: int = 1
     best: list[Any] = []
     selftest: str = ""
+    timing: _Timing | None = None
 
 
 def load(folder: Path) -> Lab:
@@ -138,6 +158,7 @@ def load(folder: Path) -> Lab:
             for i, data in enumerate(top.best)
         ),
         selftest=_folder(file, (folder / top.selftest).resolve(), ("selftest",)) if top.selftest else None,
+        timing=_timing(file, top.timing, sizes) if top.timing else None,
     )
 
 
@@ -274,23 +295,37 @@ def _cases(file: YamlFile, backend: str, data: object, sizes: list[str]) -> Case
     keys: KeyPath = ("sizes", backend)
     part = file.decode(_Sizes, keys, data)
 
-    def case(at: KeyPath, values: Mapping[str, int]) -> Sizes:
-        _known(file, at, values, sizes)
-        for name in sizes:
-            if name not in values:
-                raise file.error(f"missing size `{name}`", at)
-            if values[name] < 1:
-                raise file.error(f"a size must be at least 1 (got {values[name]})", (*at, name))
-        return dict(values)
-
     def cases(key: str, rows: list[dict[str, int]]) -> tuple[Sizes, ...]:
-        return tuple(case((*keys, key, i), row) for i, row in enumerate(rows))
+        return tuple(_case(file, (*keys, key, i), row, sizes) for i, row in enumerate(rows))
 
     return Cases(
         correct=cases("correct", part.correct),
         ragged=cases("ragged", part.ragged),
-        observe=case((*keys, "observe"), part.observe),
-        probe=case((*keys, "probe"), part.probe),
+        observe=_case(file, (*keys, "observe"), part.observe, sizes),
+        probe=_case(file, (*keys, "probe"), part.probe, sizes),
+    )
+
+
+def _case(file: YamlFile, at: KeyPath, values: Mapping[str, int], sizes: list[str]) -> Sizes:
+    """One value for each of the lab's sizes."""
+    _known(file, at, values, sizes)
+    for name in sizes:
+        if name not in values:
+            raise file.error(f"missing size `{name}`", at)
+        if values[name] < 1:
+            raise file.error(f"a size must be at least 1 (got {values[name]})", (*at, name))
+    return dict(values)
+
+
+def _timing(file: YamlFile, part: _Timing, sizes: list[str]) -> TimingRule:
+    if not part.sizes:
+        raise file.error("at least one size must be timed", ("timing", "sizes"))
+    return TimingRule(
+        sizes=tuple(_case(file, ("timing", "sizes", i), row, sizes) for i, row in enumerate(part.sizes)),
+        l2=part.l2,
+        flops=_formula(file, ("timing", "flops"), part.flops, sizes),
+        traffic=_formula(file, ("timing", "traffic"), part.traffic, sizes),
+        host_memory=tuple(part.host_memory),
     )
 
 
