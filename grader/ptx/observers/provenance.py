@@ -206,27 +206,20 @@ class Provenance:
         position = _position(event.place.lanes, lane)
         assert position is not None
         offset = int(event.place.offsets()[position]) + element * each
-        put, later = self._put(event, number, lane, offset, each)
-        origin = "written" if put else "input" if _was_initialised(array, offset, later) else "nothing"
+        row = lane // event.chunk.layout.padded if array.rows == "block" else 0
+        hits = self._index(id(array)).find(row, offset, each) if id(array) in self._stores else []
+        # Atomics of one instruction are carried out in the order of lanes.
+        before = [hit for hit in hits if hit < (number, position)]
+        after = [hit for hit in hits if hit[0] > number]
+        put = self._write(*before[-1], offset) if before else None
+        origin = "written" if put else "input" if _was_initialised(array, offset, bool(hits)) else "nothing"
         block, thread = event.chunk.coordinates(lane)
         reads: list[Read] = []
         if put is not None and depth < MAX_DEPTH:
             reads = self._reads(put, depth + 1)
         line = event.instruction.location.line
-        later = later if origin == "nothing" else None
+        later = self._write(*after[0], offset) if after and origin == "nothing" else None
         return Read(array.name, array.space, offset, each, line, block, thread, origin, put, tuple(reads), later)
-
-    def _put(self, event: Access, number: int, lane: int, offset: int, width: int) -> tuple[Write | None, Write | None]:
-        """The last write before a load to the bytes it reads, and the first one after it."""
-        array = event.place.array
-        if id(array) not in self._stores:
-            return None, None
-        row = lane // event.chunk.layout.padded if array.rows == "block" else 0
-        hits = self._index(id(array)).find(row, offset, width)
-        before = [hit for hit in hits if hit[0] < number]
-        after = [hit for hit in hits if hit[0] > number]
-        put = self._write(*before[-1], offset) if before else None
-        return put, self._write(*after[0], offset) if after else None
 
 
 class StoreIndex:
@@ -282,9 +275,9 @@ def _position(lanes: Lanes, lane: int) -> int | None:
     return position if position < lanes.n and lanes.ids[position] == lane else None
 
 
-def _was_initialised(array: MemoryArray, offset: int, later: Write | None) -> bool:
-    """Whether a byte held something before the launch, given that nobody wrote it before it was read.
+def _was_initialised(array: MemoryArray, offset: int, written: bool) -> bool:
+    """Whether a byte held something before the launch, given that nobody had written it when it was read.
 
-    The flags are those of the end of the launch: one that is set although nobody wrote later was set by the host.
+    The flags are those of the end of the launch: one that is set although no thread ever wrote was set by the host.
     """
-    return array.valid is None or (array.rows == "" and later is None and bool(array.valid[array.storage + offset]))
+    return array.valid is None or (array.rows == "" and not written and bool(array.valid[array.storage + offset]))
