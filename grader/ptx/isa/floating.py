@@ -10,8 +10,8 @@ NaN results are what an H200 returns: 0x7fffffff for float32; a NaN operand made
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from math import isqrt
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,6 +28,9 @@ from grader.ptx.isa.rounding import (
     tiny_after_rounding,
 )
 from grader.ptx.isa.semantics import Semantics
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 Compute = Callable[..., Array]
 
@@ -181,6 +184,8 @@ def _one_by_one(nearest: Compute, exact: Callable[..., Fraction], rounding: str)
         result = propagate_nan(nearest(*operands), *reversed(operands))
         if rounding == "rn":
             return result
+        from fractions import Fraction
+
         columns = np.broadcast_arrays(result, *operands)
         result = np.array(columns[0])
         finite = np.logical_and.reduce([np.isfinite(x) & (x != 0) for x in columns[1:]]) & ~np.isnan(result)
@@ -193,6 +198,8 @@ def _one_by_one(nearest: Compute, exact: Callable[..., Fraction], rounding: str)
 
 def _root_bounds(value: Fraction) -> Fraction:
     """A rational on the same side of every float64 and half-way point as the square root (equal if rational)."""
+    from fractions import Fraction
+
     scale = 2 ** (4 * 64 + 2 * max(0, value.denominator.bit_length() - value.numerator.bit_length()))
     scale = 2 ** (2 * (scale.bit_length() // 2))
     units = value * scale * scale

@@ -5,12 +5,15 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from grader.ptx.isa.modifiers import Array
 from grader.ptx.isa.rounding import canonical_nan, float64_to_float32, propagate_nan, step_directed, to_odd, two_sum
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 _TIE = np.int64(np.iinfo(np.int64).min)
 _SMALLEST_NORMAL = np.uint32(0x01000000)
@@ -146,6 +149,9 @@ def _opposite(a: Array, b: Array, c: Array) -> Array:
 
 
 def _repair(result: Array, lanes: Array, operands: tuple[Array, ...], rounding: str) -> None:
+    # Here and below: rarely needed, and a millisecond to import.
+    from fractions import Fraction
+
     a, b, c = (operand[lanes] for operand in operands)
     product = a * b
     # An infinite addend must not meet a product that overflows, nor a zero one a product that underflows to zero.
@@ -165,6 +171,8 @@ def _repair(result: Array, lanes: Array, operands: tuple[Array, ...], rounding: 
 
 def round_fraction(exact: Fraction, rounding: str) -> float:
     """An exact value rounded to float64; for the few lanes where no vectorised way is exact."""
+    from fractions import Fraction
+
     if exact == 0:
         return 0.0
     magnitude = abs(exact)
