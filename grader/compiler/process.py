@@ -25,6 +25,7 @@ from grader.compiler.headers import (
     header_folder,
     needs_bundled,
 )
+from grader.compiler.resources import VERBOSE, Resources, resources_of
 from grader.errors import InternalError
 from grader.i18n import _
 
@@ -60,6 +61,7 @@ class CompileResult:
       (wall clock or processor time), "crashed" (the compiler ran out of memory or fell over), "forbidden_include".
     log: the compiler's own words about the student's file, at most 32 KiB; untrusted text.
     isolation: "landlock", or "include_filter" where the kernel lacks Landlock.
+    resources: what each kernel takes, by symbol; compiled to machine code only.
     """
 
     ok: bool
@@ -72,6 +74,7 @@ class CompileResult:
     reason: str = ""
     missing: tuple[str, ...] = ()
     isolation: str = ""
+    resources: Mapping[str, Resources] = field(default_factory=dict)
 
 
 class CompilerProcess:
@@ -200,6 +203,7 @@ class CompilerProcess:
             reason="missing_entry" if missing else "",
             missing=missing,
             isolation=self._isolation,
+            resources=resources_of(log_bytes.decode("utf-8", errors="replace")),
         )
 
     @property
@@ -282,6 +286,8 @@ class CompilerProcess:
         """The process's answer, or the reason why there is none; the process is gone then."""
         assert self._process is not None and self._process.stdin is not None and self._process.stdout is not None
         options = [f"--gpu-architecture={architecture}", *OPTIONS]
+        if architecture.startswith("sm_"):
+            options.append(VERBOSE)
         if self._headers:
             options += [f"-I{self._headers}", f"-I{self._headers}/cccl"]
         headers = {PRELUDE_NAME: PRELUDE, **in_memory}
