@@ -43,7 +43,7 @@ def find_launches(parsed: ParsedFile, kernel_names: Collection[str] = ()) -> tup
     parsed = replace(parsed, constants=named_constants(parsed.constants))
     scopes = _Scopes(parsed, kernel_names)
     found: dict[LaunchSite, None] = {}
-    for function, call in _calls(parsed):
+    for function, call in scopes.calls:
         for launch in _launch_parts(parsed, call):
             for scope in scopes.of(function):
                 for kernel, template_arguments in scopes.kernels(launch.callee, scope, call.start_byte):
@@ -98,6 +98,14 @@ class _Scopes:
     def __init__(self, parsed: ParsedFile, kernel_names: Collection[str]) -> None:
         self.parsed = parsed
         self.plain: dict[int, Scope] = {}
+        self.calls = list(_calls(parsed))
+        self.callers: dict[str, list[tuple[Node, Node]]] = {}
+        for caller, call in self.calls:
+            called = call.child_by_field_name("function")
+            if called is not None:
+                self.callers.setdefault(parsed.text(called).partition("<")[0], []).append((caller, call))
+        self.by_function: dict[int, list[Scope]] = {}
+        self.pointers: dict[str, str] = {}
         self.kernel_names = {*kernel_names, *(kernel.name for kernel in parsed.kernels)}
 
     def scope(self, function: Node) -> Scope:
@@ -107,6 +115,11 @@ class _Scopes:
 
     def of(self, function: Node) -> list[Scope]:
         """The function's scope for each of its callers (at most `MAX_CALLERS`), or the plain one where none is seen."""
+        if function.id not in self.by_function:
+            self.by_function[function.id] = self.called_scopes(function)
+        return self.by_function[function.id]
+
+    def called_scopes(self, function: Node) -> list[Scope]:
         plain = self.scope(function)
         declarator = function_declarator(function.child_by_field_name("declarator"))
         listed = declarator.child_by_field_name("parameters") if declarator is not None else None
@@ -115,12 +128,9 @@ class _Scopes:
         if not any(names) or own == "main":
             return [plain]
         found = []
-        for caller, call in _calls(self.parsed):
-            called = call.child_by_field_name("function")
+        for caller, call in self.callers.get(own, ())[:MAX_CALLERS]:
             arguments = call.child_by_field_name("arguments")
-            if called is None or arguments is None or caller.id == function.id:
-                continue
-            if self.parsed.text(called).partition("<")[0] != own:
+            if arguments is None or caller.id == function.id:
                 continue
             texts = [self.parsed.text(n) for n in arguments.named_children if n.type != "comment"]
             scope = self.scope(caller)
@@ -130,28 +140,32 @@ class _Scopes:
                 if name and expression is not None:
                     handed[name] = (expression, scope, call.start_byte)
             found.append(Scope(plain.constants, plain.definitions, handed))
-        return found[:MAX_CALLERS] or [plain]
+        return found or [plain]
 
     def kernels(self, callee: str, scope: Scope, position: int) -> list[tuple[str, tuple[str, ...]]]:
         """The kernels that `callee` may be at `position`, with template arguments: itself, or what a pointer holds."""
         name, arguments = _split_template(callee)
         if name in self.kernel_names:
             return [(name, arguments)]
-        text = ""
         if name in scope.arguments:
             expression = scope.arguments[name][0]
             text = expression.name if isinstance(expression, Name) else ""
-        # A pointer's definition may be no expression that is read elsewhere (`&kernel`, `kernel<16>`, a list of them).
         else:
-            pattern = re.compile(rf"\b{re.escape(name)}\b[^;=]*=\s*([^;]*);")
-            matches = [m for m in pattern.finditer(self.parsed.source.text) if len(m.group(1)) < 400]
-            text = matches[-1].group(1) if matches else ""
+            if name not in self.pointers:
+                self.pointers[name] = self.pointer(name)
+            text = self.pointers[name]
         found = []
         for match in re.finditer(r"[^\W\d]\w*(?:\s*<[\w\s,]*>)?", text):
             inner, template_arguments = _split_template(match.group())
             if inner in self.kernel_names:
                 found.append((inner, template_arguments))
         return found
+
+    def pointer(self, name: str) -> str:
+        """What the variable `name` is last given anywhere: `&kernel`, `kernel<16>`, a list of them; "" for nothing."""
+        pattern = re.compile(rf"\b{re.escape(name)}\b[^;=\n]{{0,200}}=\s*([^;]{{0,400}});")
+        matches = pattern.findall(self.parsed.source.text)
+        return str(matches[-1]) if matches else ""
 
 
 def _split_template(callee: str) -> tuple[str, tuple[str, ...]]:

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from grader.errors import UsageError
+from grader.i18n import _
 from grader.submission.constants import Constants, Macro
 from grader.submission.expressions import Number
 from grader.submission.records import Kernel, SourceText
@@ -15,10 +17,12 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 TYPE_NODES = frozenset(["struct_specifier", "class_specifier", "union_specifier", "enum_specifier"])
-CONDITIONALS = frozenset(["preproc_if", "preproc_ifdef", "preproc_elif", "preproc_elifdef", "preproc_else"])
 _DECLARATORS = frozenset(
     ["pointer_declarator", "reference_declarator", "array_declarator", "init_declarator", "parenthesized_declarator"]
 )
+MAX_KERNELS = 256
+# Branches and namespaces in each other; no program of a course has more than a handful.
+MAX_NESTING = 100
 # What NVRTC defines itself.
 _PREDEFINED = {"__CUDACC__": "1", "__CUDACC_RTC__": "1", "__CUDA_ARCH__": "750", "__cplusplus": "201703"}
 
@@ -81,7 +85,12 @@ class ParsedFile:
 
 
 def parse(source: SourceText) -> ParsedFile:
-    """Read `source`.  Never fails: what the grammar cannot make sense of is left for the compiler to judge."""
+    """Read `source`: what the grammar cannot make sense of is left for the compiler to judge.
+
+    Raises
+    ------
+    UsageError : more than `MAX_KERNELS` kernels.
+    """
     from tree_sitter import Language, Parser
     from tree_sitter_cuda import language
 
@@ -97,7 +106,11 @@ def parse(source: SourceText) -> ParsedFile:
 
     from grader.submission.kernels import kernel_of
 
-    kernels = tuple(kernel_of(parsed, item) for item in functions.values() if item.is_kernel)
+    found = [item for item in functions.values() if item.is_kernel]
+    if len(found) > MAX_KERNELS:
+        message = _("{path}: {count} kernels; at most {limit} are allowed")
+        raise UsageError(message.format(path=source.path, count=len(found), limit=MAX_KERNELS))
+    kernels = tuple(kernel_of(parsed, item) for item in found)
     return ParsedFile(source, data, root, parsed.items, walk.constants, kernels, functions)
 
 
@@ -149,12 +162,20 @@ def _text(node: Node) -> str:
     return (node.text or b"").decode("utf-8", errors="replace")
 
 
+def _either(first: bool | None, second: bool | None) -> bool | None:
+    """Logical or where None is "not known"."""
+    if first or second:
+        return True
+    return None if first is None or second is None else False
+
+
 class _Walk:
     """Goes through everything at file level, into namespaces, `extern "C"` and the preprocessor's branches."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
         self.items: list[Item] = []
+        self.depth = 0
         self.constants = Constants(macros={name: Macro(body) for name, body in _PREDEFINED.items()})
 
     def container(self, node: Node, active: bool, namespace: str) -> None:
@@ -162,9 +183,17 @@ class _Walk:
             self.child(child, active, namespace)
 
     def child(self, node: Node, active: bool, namespace: str) -> None:
+        self.depth += 1
+        if self.depth > MAX_NESTING:
+            self.add("other", (), node, node, active, namespace)
+        else:
+            self.readable_child(node, active, namespace)
+        self.depth -= 1
+
+    def readable_child(self, node: Node, active: bool, namespace: str) -> None:
         kind = node.type
         if kind in {"preproc_if", "preproc_ifdef"}:
-            self.conditional(node, active, namespace, taken=False)
+            self.conditional(node, active, namespace)
         elif kind == "linkage_specification":
             body = node.child_by_field_name("body")
             if body is not None and body.type == "declaration_list":
@@ -188,18 +217,22 @@ class _Walk:
         elif node.is_named:
             self.declaration(node, node, active, namespace, ())
 
-    def conditional(self, node: Node, active: bool, namespace: str, taken: bool | None) -> None:
-        """A branch and those after it; `taken`: whether an earlier branch was, None when that is not known."""
+    def conditional(self, node: Node, active: bool, namespace: str) -> None:
+        """An `#if` with its branches."""
+        branch: Node | None = node
+        taken: bool | None = False
+        while branch is not None:
+            branch, taken = self.branch(branch, active, namespace, taken)
+
+    def branch(self, node: Node, active: bool, namespace: str, taken: bool | None) -> tuple[Node | None, bool | None]:
+        """One branch; `taken`: whether an earlier one was, None when that is not known.  The next, and that again."""
         holds = self.condition(node)
         here = active and taken is not True and holds is not False
         parts = {node.child_by_field_name(name) for name in ("name", "condition", "alternative")}
         for child in node.children:
             if child not in parts:
                 self.child(child, here, namespace)
-        alternative = node.child_by_field_name("alternative")
-        if alternative is not None:
-            after = True if taken or holds else None if taken is None or holds is None else False
-            self.conditional(alternative, active, namespace, after)
+        return node.child_by_field_name("alternative"), _either(taken, holds)
 
     def condition(self, node: Node) -> bool | None:
         """Whether a branch's condition holds, None when that is not known."""

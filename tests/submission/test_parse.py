@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
+from grader.errors import UsageError
+from grader.submission.launches import find_launches
 from grader.submission.parse import parse
 from grader.submission.records import Kernel, KernelParameter, SharedArray
 from grader.submission.source import decode
@@ -176,3 +180,31 @@ def test_namespaces_and_linkage_blocks() -> None:
     found = parsed('namespace a { namespace b { __global__ void k(int *p) {} } } extern "C" { __global__ void m() {} }')
     assert [k.name for k in found.kernels] == ["k", "m"]
     assert found.functions["k"].namespace == "a::b::"
+
+
+def test_a_program_of_hundreds_of_kernels_is_refused() -> None:
+    one = "__global__ void k{0}(float *a) {{ a[0] = 1; }}\n"
+    assert len(parsed("".join(one.format(i) for i in range(256))).kernels) == 256
+    with pytest.raises(UsageError, match=r"main\.cu: 257 kernels; at most 256"):
+        parsed("".join(one.format(i) for i in range(257)))
+
+
+@pytest.mark.parametrize("text", ["#if 1\n" * 3000 + "#endif\n" * 3000, "namespace a {" * 3000, "(" * 50_000])
+def test_nesting_without_end_is_left_to_the_compiler(text: str) -> None:
+    assert [k.name for k in parsed("__global__ void k(int *a) { a[0] = 1; }\n" + text).kernels] == ["k"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "int main() {" + "unknown<<<n / 16, 16>>>(a, b);\n" * 1000 + "}",
+        "".join(f"void w{i}(int n) {{ w{i + 1}(n); k<<<n / 16, 16>>>(a); }}\n" for i in range(500)),
+        "int main() { int t = 3;" + "t = t + 1; t = 5;\n" * 2000 + "k<<<n / t, t>>>(a); }",
+    ],
+)
+def test_long_programs_are_read_in_time_that_grows_with_their_length(text: str) -> None:
+    program = parsed("__global__ void k(int *a) { a[0] = 1; }\n" + text)
+    started = time.process_time()
+    find_launches(program)
+    # A second is a hundred times what it takes; what grows with the square of the length takes far longer.
+    assert time.process_time() - started < 1.0
