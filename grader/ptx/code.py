@@ -14,7 +14,7 @@ from grader.ptx.cfg import ControlFlowGraph
 from grader.ptx.errors import UnsupportedInstruction
 from grader.ptx.isa.registry import lookup
 from grader.ptx.nodes import Immediate, Instruction, Negated, Operand, Register, Special, Symbol, Vector
-from grader.ptx.values import BOOL, Shifted, Value, Vec, as_array, from_array
+from grader.ptx.values import BOOL, UNSIGNED, Shifted, Value, Vec, as_array, from_array
 
 if TYPE_CHECKING:
     from grader.ptx.groups import Group
@@ -235,16 +235,16 @@ def _arithmetic(code: Code, instruction: Instruction) -> Step:
     sources = tuple(rest)
     semantics = lookup(instruction.opcode, instruction.modifiers, len(destinations))
     inputs = semantics.inputs
-    plain = len(inputs) - semantics.reads_carry
-    if len(sources) != plain:
-        raise UnsupportedInstruction(instruction.text, reason=f"{len(sources)} operands, {plain} expected")
+    if len(sources) != len(inputs):
+        raise UnsupportedInstruction(instruction.text, reason=f"{len(sources)} operands, {len(inputs)} expected")
     getters = [
         getter(code, operand, 0 if dtype == BOOL else dtype.itemsize)
-        for operand, dtype in zip(sources, inputs[:plain], strict=True)
+        for operand, dtype in zip(sources, inputs, strict=True)
     ]
     if semantics.reads_carry:
         carry = code.carry
         getters.append(lambda group: group.registers[carry] or 0)
+        inputs = (*inputs, UNSIGNED[1])
     targets = [(d.index, code.register_bytes[d.index]) if isinstance(d, Register) else None for d in destinations]
     if semantics.writes_carry:
         targets.append((code.carry, 1))
