@@ -132,12 +132,7 @@ def grade_command() -> click.Command:
             show_default=True,
             help=_("Folder for results and reports."),
         ),
-        click.Option(
-            ["--lang"],
-            type=click.Choice(i18n.languages()),
-            default=i18n.language(),
-            help=_("Language of messages and reports (default: the locale's)."),
-        ),
+        lang_option(),
         click.Option(["--no-pdf"], is_flag=True, help=_("Write the HTML report only.")),
         click.Option(
             ["--jobs"],
@@ -163,11 +158,33 @@ def grade_command() -> click.Command:
         help=_(
             "Grade CUDA lab submissions.  PATH is a student's folder, one .cu file, or a folder of students' folders."
         ),
-        epilog=_(
-            "Other commands:  grade labs (the labs there are),  grade doctor (what this machine can do).  "
-            "Exit code: 0 every check passed, 1 some failed, 2 wrong command line, lab or layout, 3 the grader failed."
-        ),
+        epilog=_epilog(),
         context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+
+def _epilog() -> str:
+    """The other commands and the exit codes; \\b keeps click from filling the lines."""
+    commands = [("grade labs", _("the labs there are")), ("grade doctor", _("what this machine can do"))]
+    codes = [
+        ("0", _("every check passed")),
+        ("1", _("some check failed")),
+        ("2", _("wrong command line, lab or layout of a submission")),
+        ("3", _("the grader itself failed")),
+    ]
+    blocks = ((_("Other commands:"), commands), (_("Exit codes:"), codes))
+    return "\n\n".join(
+        "\n".join(["\b", title, *(f"  {name:<14} {text}" for name, text in rows)]) for title, rows in blocks
+    )
+
+
+def lang_option() -> click.Option:
+    """`--lang`, of every command."""
+    return click.Option(
+        ["--lang"],
+        type=click.Choice(i18n.languages()),
+        default=i18n.language(),
+        help=_("Language of messages and reports (default: the locale's)."),
     )
 
 
@@ -220,21 +237,22 @@ def _grade(
 
 def labs_command() -> click.Command:
     """`grade labs`: a table of the labs there are."""
-    return click.Command("labs", params=[labs_option()], callback=_labs, help=_("List the labs there are."))
+    return click.Command(
+        "labs", params=[labs_option(), lang_option()], callback=_labs, help=_("List the labs there are.")
+    )
 
 
-def _labs(labs_folders: tuple[Path, ...]) -> int:
+def _labs(labs_folders: tuple[Path, ...], lang: str) -> int:
     from grader import labs
     from grader.report import terminal
     from grader.report.job import in_language
     from grader.report.numbers import Numbers
 
-    language = i18n.language()
-    numbers = Numbers(language)
+    numbers = Numbers(lang)
     rows = [
         (
             lab.id,
-            in_language(lab.title, language),
+            in_language(lab.title, lang),
             ", ".join(variant.name for variant in lab.variants),
             numbers.points(sum(check.points for variant in lab.variants for check in variant.checks)),
         )
@@ -246,10 +264,11 @@ def _labs(labs_folders: tuple[Path, ...]) -> int:
 
 def doctor_command() -> click.Command:
     """`grade doctor`: what this machine can do, and what to install for the rest."""
-    return click.Command("doctor", callback=_doctor, help=_("Show what this machine can do, and what to install."))
+    text = _("Show what this machine can do, and what to install.")
+    return click.Command("doctor", params=[lang_option()], callback=_doctor, help=text)
 
 
-def _doctor() -> int:
+def _doctor(lang: str) -> int:
     """Exit code 0 unless something that grading itself needs is missing."""
     from grader import doctor
     from grader.report import terminal

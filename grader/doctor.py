@@ -114,8 +114,8 @@ def _cyrillic_font() -> Finding:
         families = _output([tool, ":lang=ru", "family"]).splitlines()
         if not families:
             return Finding(name, purpose, "missing", _("none"), advice)
-        best = next((f for f in families if "DejaVu Sans" in f), families[0])
-        return Finding(name, purpose, "ok", best.split(",")[0])
+        names = sorted({family.split(",")[0] for family in families})
+        return Finding(name, purpose, "ok", "DejaVu Sans" if "DejaVu Sans" in names else names[0])
     font = next(Path("/usr/share/fonts").glob("**/DejaVuSans.ttf"), None)
     if font is None:
         return Finding(name, purpose, "missing", _("none found in /usr/share/fonts"), advice)

@@ -161,6 +161,12 @@ def test_labs_are_listed(here: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert row[-4:] == ["naive,", "shared,", "padded", "100"]
 
 
+def test_other_commands_speak_the_language_too(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _err = run(capsys, "doctor", "--lang", "ru")
+    assert code == 0
+    assert "Что установить" in out
+
+
 def test_the_doctor_reports(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _err = run(capsys, "doctor")
     assert code == 0
