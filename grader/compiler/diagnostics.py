@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from grader.i18n import _
+
 MAX_LOG_CHARACTERS = 32 * 1024
 MAX_MESSAGE_CHARACTERS = 500
 MAX_DIAGNOSTICS = 100
@@ -14,18 +16,47 @@ _HEAD = re.compile(
     r"^(?P<file>[^\n]*?)\((?P<line>\d{1,9})\): (?P<severity>catastrophic error|error|warning|remark)"
     r"(?: #[\w-]+)?: (?P<message>.*)$"
 )
+_NOT_IN_STD = re.compile(r'namespace "std" has no member "(?P<name>\w+)"')
+_DEVICE_FUNCTIONS = frozenset(
+    ["abs", "ceil", "cos", "exp", "fabs", "floor", "fmax", "fmin", "log", "max", "min", "pow", "round", "sin", "sqrt"]
+)
+_HOST_ONLY = re.compile(
+    r'identifier "(?P<name>cuda[A-Z]\w*|cout|cin|cerr|endl|exit|rand|srand|fprintf|scanf|calloc|vector|string)"'
+    r" is undefined"
+)
 # Whether a file is forbidden, no plain file or not there must not be told apart.
 _NOT_OPENED = re.compile(r"(cannot open source file \"[^\"\n]*\"): [^\n]*")
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One message: `line` is 1-based in `file`, `severity` "error", "warning" or "remark"."""
+    """One message: `line` is 1-based in `file`, `severity` "error", "warning" or "remark".
+
+    hint: what to do about it, where that is known; "" elsewhere.
+    """
 
     file: str
     line: int
     severity: str
     message: str
+    hint: str = ""
+
+
+def hint_for(message: str) -> str:
+    """What to do about a message that means something else than it says to a beginner; "" for any other."""
+    of_std = _NOT_IN_STD.search(message)
+    if of_std and of_std["name"] in _DEVICE_FUNCTIONS:
+        return _("Device code has {name} of its own: write it without std::.").format(name=of_std["name"])
+    if of_std:
+        return _("The C++ standard library is for host code: a kernel cannot use std::{name}.").format(
+            name=of_std["name"]
+        )
+    of_host = _HOST_ONLY.search(message)
+    if of_host:
+        return _("{name} is for host code: a kernel cannot use it.").format(name=of_host["name"])
+    if "device-side kernel launch" in message:
+        return _("A kernel is launched from host code here, not from another kernel.")
+    return ""
 
 
 def diagnostics_of(log: str, sources: Mapping[str, str]) -> tuple[tuple[Diagnostic, ...], str]:
@@ -61,7 +92,7 @@ def diagnostics_of(log: str, sources: Mapping[str, str]) -> tuple[tuple[Diagnost
         text = " ".join(message)[:MAX_MESSAGE_CHARACTERS]
         severity = "error" if head["severity"].endswith("error") else head["severity"]
         shown += [rows[index - len(body) - 1], *body, ""]
-        diagnostic = Diagnostic(file, line, severity, text)
+        diagnostic = Diagnostic(file, line, severity, text, hint_for(text))
         if diagnostic not in found and len(found) < MAX_DIAGNOSTICS:
             found.append(diagnostic)
     return tuple(found), "\n".join(shown)[:MAX_LOG_CHARACTERS]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -54,6 +55,24 @@ __nv_name_map(4): error: identifier "zz" is undefined
 def test_the_same_message_counts_once() -> None:
     log = "lab.cu(1): error: wrong\n\n" * 5
     assert diagnostics_of(log, SOURCE)[0] == (Diagnostic("lab.cu", 1, "error", "wrong"),)
+
+
+@pytest.mark.parametrize(
+    ("message", "hint"),
+    [
+        ('namespace "std" has no member "min"', "Device code has min of its own: write it without std::."),
+        ('namespace "std" has no member "sort"', "a kernel cannot use std::sort."),
+        ('identifier "cudaMalloc" is undefined', "cudaMalloc is for host code"),
+        ('identifier "cout" is undefined', "cout is for host code"),
+        ("device-side kernel launch could not be processed", "launched from host code"),
+        ('identifier "x" is undefined', ""),
+    ],
+)
+def test_hints(message: str, hint: str) -> None:
+    (found,), _shown = diagnostics_of(f"lab.cu(1): error: {message}\n", SOURCE)
+    assert found.message == message
+    assert hint in found.hint
+    assert bool(hint) == bool(found.hint)
 
 
 @given(st.text(alphabet="lab.cu(12): error warning#\n ^D-", max_size=300))
