@@ -22,6 +22,9 @@ ENOUGH = 3
 MOST = 0.75
 """A rule that holds for a smaller part of the wrong elements is not worth telling."""
 
+SOME = 0.25
+"""Nor is one that says nothing of most wrong elements."""
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -60,7 +63,8 @@ class Outcome:
 def value_pattern(outcome: Outcome) -> Found | None:
     """The rule of the wrong values: the first exact one, else the one that most elements follow, else None.
 
-    A rule of values is judged by the elements that were written; `holds` counts those alone.
+    A rule is judged by the elements that can follow it: not those that nobody wrote, nor those for which it leads
+    outside an array.  `holds` counts only those that do follow it.
 
     untouched: nothing was written at all.  unwritten: nobody wrote them.  filling: each was made from memory that
     nobody had written.
@@ -77,32 +81,44 @@ def value_pattern(outcome: Outcome) -> Found | None:
     if outcome.unwritten.all():
         return Found("untouched", outcome.wrong.size, outcome.wrong.size)
     wrong = int(np.count_nonzero(outcome.wrong))
-    written = wrong - int(np.count_nonzero(outcome.unwritten))
     best: Found | None = None
-    for name, data, holds in _rules(outcome):
+    for name, data, holds, able in _rules(outcome):
         count = int(np.count_nonzero(holds & outcome.wrong))
-        if count in (wrong, written) and count:
+        judged = int(np.count_nonzero(able & outcome.wrong))
+        if count < SOME * wrong:
+            continue
+        if count == judged:
             return Found(name, count, wrong, data)
-        if count >= MOST * written and (best is None or count > best.holds):
+        if count >= MOST * judged and (best is None or count > best.holds):
             best = Found(name, count, wrong, data)
     return best
 
 
 Rule = tuple[str, dict[str, Detail], Mask]
+"""Name, numbers, and for which elements it holds."""
+Bounded = tuple[str, dict[str, Detail], Mask, Mask]
+"""A rule, and which elements can follow it."""
 
 
-def _rules(outcome: Outcome) -> Iterator[Rule]:
+def _rules(outcome: Outcome) -> Iterator[Bounded]:
     if np.array_equal(outcome.unwritten, outcome.wrong):
-        yield "unwritten", {}, outcome.unwritten
+        yield "unwritten", {}, outcome.unwritten, outcome.wrong
     # What nobody wrote follows no rule of values.
     written = ~outcome.unwritten
     for name, data, holds in _plain(outcome):
-        yield name, data, holds & written
+        yield name, data, holds & written, written
     if np.count_nonzero(outcome.wrong & written) < ENOUGH:
         return
-    for rules in (_copies, _mirrored, _shifted, _pitches, _alike, _arithmetic):
+    for rules in (_copies, _mirrored):
         for name, data, holds in rules(outcome):
-            yield name, data, holds & written
+            yield name, data, holds & written, written
+    for bounded in (_shifted, _pitches):
+        for name, data, holds, inside in bounded(outcome):
+            if np.count_nonzero(holds & written & outcome.wrong) >= ENOUGH:
+                yield name, data, holds & written, inside & written
+    for rules in (_alike, _arithmetic):
+        for name, data, holds in rules(outcome):
+            yield name, data, holds & written, written
 
 
 def _plain(outcome: Outcome) -> Iterator[Rule]:
@@ -149,7 +165,7 @@ def _belongs(outcome: Outcome, rows: Array, cols: Array) -> Mask:
     return outcome.same(outcome.got, taken) & inside
 
 
-def _shifted(outcome: Outcome) -> Iterator[Rule]:
+def _shifted(outcome: Outcome) -> Iterator[Bounded]:
     got, expected = outcome.got, outcome.expected
     for axis in range(got.ndim):
         distances = {1, 2}
@@ -163,16 +179,10 @@ def _shifted(outcome: Outcome) -> Iterator[Rule]:
                 inside = np.ones(got.shape, np.bool_)
                 edge = slice(-by, None) if by > 0 else slice(0, -by)
                 inside[(slice(None),) * axis + (edge,)] = False
-                # What would come from outside is no counterexample: it cannot be right either way.
-                yield "shifted", {"axis": axis, "by": by}, _or_outside(outcome.same(got, taken), inside)
+                yield "shifted", {"axis": axis, "by": by}, outcome.same(got, taken) & inside, inside
 
 
-def _or_outside(same: Mask, inside: Mask) -> Mask:
-    """`same`, and where the rule leaves the array if it holds everywhere within."""
-    return same | ~inside if same[inside].any() else same & inside
-
-
-def _pitches(outcome: Outcome) -> Iterator[Rule]:
+def _pitches(outcome: Outcome) -> Iterator[Bounded]:
     """Linear indices made with another row length than the array has."""
     got, expected = outcome.got, outcome.expected
     if got.ndim != 2:
@@ -189,7 +199,8 @@ def _pitches(outcome: Outcome) -> Iterator[Rule]:
             inside = (row >= 0) & (row < rows) & (col < cols)
             taken = expected[np.where(inside, row, 0), np.where(inside, col, 0)]
             holds |= outcome.same(got.reshape(-1), taken) & inside
-        yield "output_pitch", {"pitch": pitch, "right": cols}, holds.reshape(got.shape)
+        everywhere = np.ones(got.shape, np.bool_)
+        yield "output_pitch", {"pitch": pitch, "right": cols}, holds.reshape(got.shape), everywhere
     row_of, col_of = (np.asarray(i) for i in np.indices(got.shape))
     for name, array in outcome.inputs.items():
         if array.ndim != 2 or array.dtype != got.dtype:
@@ -200,7 +211,7 @@ def _pitches(outcome: Outcome) -> Iterator[Rule]:
                 inside = index < array.size
                 taken = array.reshape(-1)[np.where(inside, index, 0)]
                 data: dict[str, Detail] = {"pitch": pitch, "right": array.shape[1], "array": name}
-                yield "input_pitch", data, _or_outside(outcome.same(got, taken), inside)
+                yield "input_pitch", data, outcome.same(got, taken) & inside, inside
 
 
 def _alike(outcome: Outcome) -> Iterator[Rule]:
