@@ -191,7 +191,8 @@ def _trap(code: Code, block: CodeBlock, instruction: Instruction, successors: tu
 
 
 def _call(code: Code, block: CodeBlock, instruction: Instruction, successors: tuple[int, ...]) -> Finish:
-    returns, target, arguments = instruction.operands
+    # A call through a pointer also names the function's prototype.
+    returns, target, arguments, *_ = instruction.operands
     assert isinstance(returns, Vector) and isinstance(arguments, Vector)
     given = [(o.name if isinstance(o, Symbol) else "") for o in arguments.elements]
     wanted = [(o.name if isinstance(o, Symbol) else "") for o in returns.elements]

@@ -43,10 +43,14 @@ def _vprintf(group: Group, instruction: Instruction, arguments: list[int], retur
     chunk = group.chunk
     formats = _argument(group, arguments[0], U64)
     buffers = _argument(group, arguments[1], U64)
+    # "returns the number of arguments parsed" (CUDA C++ programming guide, formatted output).
+    templates = {int(f): _text(chunk, int(f)) for f in np.unique(formats)}
+    distinct, which = np.unique(formats, return_inverse=True)
+    counts = np.array([_arguments(templates[int(f)]) for f in distinct], np.int32)[which]
     for position in range(group.lanes.n):
         if chunk.tally.printf_left <= 0:
             break
-        template = _text(chunk, int(formats[position]))
+        template = templates[int(formats[position])]
         text = _format(chunk, template, int(buffers[position]), int(group.lanes.ids[position]))
         chunk.tally.printf.append(text[: chunk.tally.printf_left])
         chunk.tally.printf_left -= len(text)
@@ -54,7 +58,12 @@ def _vprintf(group: Group, instruction: Instruction, arguments: list[int], retur
         array = chunk.local.find(address)
         if array is not None:
             rows = array.row_starts(group.lanes, 4)
-            array.view(np.dtype(np.int32))[(0 if rows is None else rows) + array.storage // 4] = 1
+            array.view(np.dtype(np.int32))[(0 if rows is None else rows) + array.storage // 4] = counts
+
+
+def _arguments(template: str) -> int:
+    """How many arguments a format takes."""
+    return sum((match[5] != "%") + (match[2] == "*") + (match[3] == "*") for match in _CONVERSION.finditer(template))
 
 
 def _format(chunk: Chunk, template: str, buffer: int, lane: int) -> str:
