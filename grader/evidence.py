@@ -12,7 +12,7 @@ from grader.backends.base import LaunchOutcome
 from grader.compare import Difference
 from grader.lab import Lab, Sizes, Variant
 from grader.ptx.records import Hazard
-from grader.result import CaseKind, Counters, Diagnosis, Timing
+from grader.result import BackendName, CaseKind, Counters, Diagnosis, HostMemory, Resources, Timing, Witness
 from grader.submission.records import Candidate, Missing, VariantBinding
 
 
@@ -44,6 +44,7 @@ class Run:
     """One launch at one size, and how its output compares with the oracle's (None: there was no output).
 
     changed_inputs: names of inputs that the kernel wrote to.
+    backend: what ran it.
     """
 
     kind: CaseKind
@@ -51,6 +52,7 @@ class Run:
     outcome: LaunchOutcome
     difference: Difference | None
     changed_inputs: tuple[str, ...] = ()
+    backend: BackendName = "emulator"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,7 @@ class Evidence:
     diagnoses: why the output is wrong, by what it is wrong at: "correct" or "ragged".
     unmeasured: why the backend cannot measure something, by what ("time": text for people).
     source: what was compiled, by file name.
+    resources, host_memory, witnesses: as in the result; empty without a GPU.
     wired_sizes: the only sizes that the kernel works at, when they are constants of its file; else None.
     """
 
@@ -81,6 +84,9 @@ class Evidence:
     unmeasured: Mapping[str, str] = field(default_factory=dict)
     source: Mapping[str, str] = field(default_factory=dict)
     wired_sizes: Sizes | None = None
+    resources: Resources | None = None
+    host_memory: tuple[HostMemory, ...] = ()
+    witnesses: tuple[Witness, ...] = ()
 
     @property
     def bound(self) -> VariantBinding:

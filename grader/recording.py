@@ -29,6 +29,9 @@ def variant_record(evidence: Evidence) -> Variant:
         hazards=_hazards(evidence),
         remarks=_remarks(evidence),
         timing=list(evidence.timing),
+        resources=evidence.resources,
+        host_memory=list(evidence.host_memory),
+        witnesses=list(evidence.witnesses),
     )
 
 
@@ -67,12 +70,23 @@ def _launch(binding: VariantBinding, candidate: Candidate) -> Launch:
 def _case(run: Run) -> Case:
     difference = run.difference
     if run.outcome.status == "unsupported":
-        return Case(size=dict(run.sizes), status="error", kind=run.kind, message=run.outcome.reason)
+        return Case(
+            backend=run.backend, size=dict(run.sizes), status="error", kind=run.kind, message=run.outcome.reason
+        )
     if difference is None:
-        return Case(size=dict(run.sizes), status="fail", kind=run.kind, message=fault_text(run.outcome))
+        return Case(
+            backend=run.backend, size=dict(run.sizes), status="fail", kind=run.kind, message=fault_text(run.outcome)
+        )
     if run.changed_inputs:
-        return Case(size=dict(run.sizes), status="fail", kind=run.kind, message=changed_text(run.changed_inputs[0]))
+        return Case(
+            backend=run.backend,
+            size=dict(run.sizes),
+            status="fail",
+            kind=run.kind,
+            message=changed_text(run.changed_inputs[0]),
+        )
     return Case(
+        backend=run.backend,
         size=dict(run.sizes),
         status="fail" if difference.mismatches else "pass",
         kind=run.kind,

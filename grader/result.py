@@ -19,6 +19,7 @@ SCHEMA_VERSION: Literal[1] = 1
 CheckStatus = Literal["pass", "fail", "borderline", "skip", "error"]
 SkipReason = Literal["", "not_measured", "prerequisite", "not_applicable"]
 ResultStatus = Literal["passed", "failed", "error"]
+BackendName = Literal["emulator", "gpu"]
 CaseKind = Literal["correct", "ragged", "observe"]
 HazardKind = Literal["race", "out_of_bounds", "uninitialized", "barrier_divergence", "warp_sync"]
 
@@ -48,7 +49,10 @@ class Score(Record, frozen=True):
 class Environment(Record, frozen=True):
     """What the result was made with: enough to make it again.
 
-    device: the GPU's name, null without one.  architecture: what the code was compiled for.
+    backend: "gpu" when results come from a GPU as well as from the emulator, whose counters stand in either case.
+    device, driver: the GPU's, null without one.  copy_gb_s, fp32_gflop_s: the most that it was seen to do,
+    in 10⁹ bytes read and written a second and 10⁹ float32 operations a second; null when nothing was timed.
+    architecture: what the code was compiled for.
     command: the command line that repeats this grading, "" when graded through the Python interface.
     """
 
@@ -56,6 +60,9 @@ class Environment(Record, frozen=True):
     grader: str
     seed: int
     device: str | None = None
+    driver: str | None = None
+    copy_gb_s: float | None = None
+    fp32_gflop_s: float | None = None
     nvrtc: str | None = None
     architecture: str = ""
     python: str = ""
@@ -92,11 +99,13 @@ class Case(Record, frozen=True):
     """One run of a kernel at one size; numbers are null where the run gave no output.
 
     first_wrong: index of the first wrong element of the output, slowest axis first.
+    backend: what ran it.
     """
 
     size: dict[str, int]
     status: Literal["pass", "fail", "error"]
     kind: CaseKind = "correct"
+    backend: BackendName = "emulator"
     max_abs_error: float | None = None
     mismatches: int | None = None
     first_wrong: list[int] | None = None
@@ -174,16 +183,98 @@ class Hazard(Record, frozen=True):
     other_block: tuple[int, int, int] | None = None
 
 
+class Ratio(Record, frozen=True):
+    """How many times as fast as something else, with its interval."""
+
+    value: float
+    low: float
+    high: float
+
+
 class Timing(Record, frozen=True):
-    """Time of a kernel at one size: median with its confidence interval, µs; speedup is a ratio of medians."""
+    """Time of a kernel at one size: median with its 99 % confidence interval, µs.
+
+    speedup: over what the lab's check measures it by.  Ratios are medians of ratios taken within a round, in which
+    all kernels ran next to one another.
+    over_baseline: over the student's own kernel of the lab's first variant; over_reference: over the reference kernel
+    of the same variant; over_cpu: over the lab's NumPy oracle, which kept `cpu_threads` threads busy.
+    gb_per_s: bytes that have to be moved over the time; gflop_per_s: likewise operations (one of the two is null);
+    pct_of_device: that over the most the device was seen to do.
+    launch_bound: hardly longer than the launch of an empty kernel takes: shown, not marked.
+    rounds: those that count; dropped: others, in which the device ran below its usual clock.  batch: launches in one.
+    undecided: the interval straddles what is asked for, after all the rounds that were allowed.
+    """
 
     size: dict[str, int]
     median_us: float | None = None
     ci_low_us: float | None = None
     ci_high_us: float | None = None
+    quartile_low_us: float | None = None
+    quartile_high_us: float | None = None
     speedup: float | None = None
     speedup_low: float | None = None
     speedup_high: float | None = None
+    reference_us: float | None = None
+    over_baseline: Ratio | None = None
+    over_reference: Ratio | None = None
+    over_cpu: float | None = None
+    cpu_us: float | None = None
+    cpu_threads: int | None = None
+    gb_per_s: float | None = None
+    gflop_per_s: float | None = None
+    pct_of_device: float | None = None
+    launch_bound: bool = False
+    rounds: int = 0
+    dropped: int = 0
+    batch: int = 1
+    undecided: bool = False
+
+
+class Resources(Record, frozen=True):
+    """What a kernel takes on the GPU it was compiled for, by compiler and driver.
+
+    shared_bytes: of a block, static and dynamic.  local_bytes: of a thread, its stack and spills included.
+    blocks_per_sm: blocks that fit on a multiprocessor; occupancy_pct: their warps, of those it can hold.
+    """
+
+    architecture: str
+    registers: int
+    shared_bytes: int
+    local_bytes: int = 0
+    spill_store_bytes: int = 0
+    spill_load_bytes: int = 0
+    blocks_per_sm: int | None = None
+    occupancy_pct: float | None = None
+
+
+class HostMemory(Record, frozen=True):
+    """A launch with its copies, for one kind of host memory; medians, µs.
+
+    cpu_read_us: the CPU reading up to 1 MiB of the output's buffer.
+    """
+
+    mode: Literal["pageable", "pinned", "write_combined", "mapped"]
+    size: dict[str, int]
+    copy_in_us: float
+    kernel_us: float
+    copy_out_us: float
+    total_us: float
+    cpu_read_us: float
+
+
+class Witness(Record, frozen=True):
+    """What another tool says of the kernel; never part of a mark.
+
+    tool: "ncu" or "compute-sanitizer".  name: the metric or the kind of finding; value: null for a finding.
+    emulator: the emulator's figure for the same thing, null where it has none.
+    """
+
+    tool: str
+    name: str
+    value: float | None = None
+    emulator: float | None = None
+    text: str = ""
+    line: int | None = None
 
 
 class Variant(Record, frozen=True):
@@ -199,6 +290,9 @@ class Variant(Record, frozen=True):
     hazards: list[Hazard] = []
     remarks: list[str] = []
     timing: list[Timing] = []
+    resources: Resources | None = None
+    host_memory: list[HostMemory] = []
+    witnesses: list[Witness] = []
 
 
 class Element(Record, frozen=True):
