@@ -266,6 +266,9 @@ class CompilerProcess:
         if answer[0] != b"ready":
             self.close()
             reason = answer[1].decode(errors="replace").partition("\n")[0][:300]
+            if answer[0] == b"no-headers":
+                message = _("NVRTC's headers cannot be unpacked ({reason}); set XDG_CACHE_HOME to a folder to write to")
+                raise InternalError(message.format(reason=reason))
             message = _(
                 "CUDA's compiler NVRTC cannot be used ({reason}); install it with: pip install nvidia-cuda-nvrtc"
             )

@@ -11,6 +11,10 @@ import sys
 from pathlib import Path
 
 
+class CannotUnpack(Exception):
+    """The folder for NVRTC's headers cannot be written."""
+
+
 def main(arguments: list[str]) -> None:
     """Serve compile requests on standard input and output.
 
@@ -28,6 +32,9 @@ def main(arguments: list[str]) -> None:
 
     try:
         ready = _prepare(arguments[0], "install" in arguments[1:], "without-landlock" not in arguments[1:])
+    except CannotUnpack as error:
+        protocol.send(results, [b"no-headers", str(error).encode()])
+        return
     except Exception as error:
         protocol.send(results, [b"failed", f"{type(error).__name__}: {error}".encode()])
         return
@@ -48,7 +55,10 @@ def _prepare(header_folder: str, install: bool, use_landlock: bool) -> list[byte
     version = ".".join(map(str, nvrtc.version()))
     headers = Path(header_folder) / version
     if install and not headers.is_dir():
-        _install(headers)
+        try:
+            _install(headers)
+        except OSError as error:
+            raise CannotUnpack(f"{error.filename}: {error.strerror}") from error
     readable = [nvrtc.library_folder()]
     has_headers = headers.is_dir()
     if has_headers:

@@ -299,3 +299,12 @@ def test_a_missing_library_is_said_with_what_to_install(tmp_path: Path, monkeypa
         pytest.raises(InternalError, match=r"no libnvrtc.*pip install nvidia-cuda-nvrtc"),
     ):
         compiled(compiler, KERNEL, "k")
+
+
+def test_a_cache_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    with CompilerProcess(headers=blocked / "nvrtc") as compiler:
+        assert compiled(compiler, KERNEL, "k").ok
+        with pytest.raises(InternalError, match=rf"{blocked}.*XDG_CACHE_HOME"):
+            compiled(compiler, "#include <cuda_fp16.h>\n" + KERNEL, "k")
