@@ -6,7 +6,7 @@ from grader.i18n import _
 from grader.report.job import ReportJob
 from grader.report.labels import check_status, check_title, result_status
 from grader.report.numbers import Numbers
-from grader.report.view import FAULT_STATUSES, View, blocked_points, lost_points, variant_columns
+from grader.report.view import FAULT_STATUSES, View, blocked_points, lost_points, shortened, variant_columns
 from grader.report.visible import visible
 from grader.result import Check
 
@@ -53,5 +53,4 @@ def _worst_fault(checks: list[Check]) -> str:
     if not faults:
         return ""
     worst = max(faults, key=lambda c: (c.status == "fail", lost_points(c) + blocked_points(checks, c)))
-    message = worst.message.split("\n", 1)[0]
-    return f"{check_title(worst.check)}: {message if len(message) <= 100 else message[:99] + '…'}"
+    return f"{check_title(worst.check)}: {shortened(worst.message)}"

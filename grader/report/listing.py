@@ -8,7 +8,7 @@ from grader.i18n import _
 from grader.report.job import ReportJob
 from grader.report.labels import check_status, check_title
 from grader.report.numbers import Numbers
-from grader.report.view import FAULT_STATUSES, View, variant_columns
+from grader.report.view import FAULT_STATUSES, View, shortened, variant_columns
 from grader.report.visible import visible
 from grader.result import LineCounters, Result, Source, Variant
 
@@ -105,13 +105,16 @@ def _variant_notes(result: Result, name: str, variant: Variant, numbers: Numbers
     for check in result.checks:
         if check.variant == name and check.line and check.status in FAULT_STATUSES:
             symbol = check_status(check.status).symbol
-            text = f"{symbol} {check_title(check.check)}: {check.message}"
+            text = f"{symbol} {check_title(check.check)}: {shortened(check.message)}"
             notes.append((check.line, Note("fault", "bad", text)))
             said.add(check.message)
+    seen = set()
     for hazard in variant.hazards:
-        # A hazard that a check has already put beside its line is not told twice.
-        if hazard.line and not any(hazard.message in message for message in said):
-            notes.append((hazard.line, Note("hazard", "bad", hazard.message)))
+        # A hazard that a check has already put beside its line is not told twice, nor are its like in that line.
+        told = (hazard.line, hazard.kind) in seen or any(hazard.message in message for message in said)
+        if hazard.line and not told:
+            notes.append((hazard.line, Note("hazard", "bad", shortened(hazard.message))))
+        seen.add((hazard.line, hazard.kind))
     if variant.counters is not None:
         for counter in variant.counters.by_line:
             if counter.line and counter.requests and counter.space in ("shared", "global"):

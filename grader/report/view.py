@@ -233,14 +233,21 @@ def launch_text(launch: Launch) -> str:
 
 
 def case_view(case: Case, numbers: Numbers) -> View:
-    """One run: its size, whether it was right, and how wrong it was."""
+    """One run: its size, whether it was right, and in a few words how wrong; the whole story stands with the fault."""
     status = check_status(case.status)
-    detail = case.message
-    if not detail and case.mismatches:
+    if case.mismatches:
         detail = _("wrong elements: {count}").format(count=numbers.count(case.mismatches))
-    elif not detail and case.max_abs_error:
+    elif case.max_abs_error:
         detail = _("largest error {error}").format(error=numbers.error(case.max_abs_error))
+    else:
+        detail = shortened(case.message)
     return {**status._asdict(), "size": size_text(case.size), "kind": case.kind, "detail": detail}
+
+
+def shortened(text: str, limit: int = 110) -> str:
+    """The first sentence of a message, at most `limit` characters of it."""
+    sentence = text.split("\n", 1)[0].split(". ", 1)[0]
+    return sentence if len(sentence) <= limit else sentence[: limit - 1].rstrip() + "…"
 
 
 def size_text(size: dict[str, int]) -> str:

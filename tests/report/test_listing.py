@@ -62,3 +62,14 @@ def test_a_long_file_is_cut_to_what_is_noted() -> None:
 def test_a_very_long_line_is_cut() -> None:
     (line,) = listing.highlight("x" * 100_000)
     assert sum(len(text) for _css, text in line) <= listing.MAX_LINE_CHARACTERS + 2
+
+
+def test_hazards_of_one_kind_in_one_line_are_told_once() -> None:
+    result = sample_results.failed()
+    race = result.variants["shared"].hazards[0]
+    hazards = [msgspec.structs.replace(race, message=f"race {n}", kind=kind) for n, kind in enumerate(("race",) * 3)]
+    hazards.append(msgspec.structs.replace(race, message="beyond", kind="out_of_bounds"))
+    shared = msgspec.structs.replace(result.variants["shared"], hazards=hazards)
+    changed = msgspec.structs.replace(result, variants={"shared": shared}, checks=[])
+    notes = listing.notes_by_line(job(changed), "transpose.cu")
+    assert [n["text"] for g in notes[12] for n in g["notes"] if n["kind"] == "hazard"] == ["race 0", "beyond"]

@@ -6,7 +6,7 @@ import msgspec
 
 from grader.report import view
 from grader.report.numbers import Numbers
-from grader.result import Check, Timing
+from grader.result import Case, Check, Timing
 from tests import sample_results
 from tests.report.jobs import job
 
@@ -149,3 +149,17 @@ def test_one_fault_at_several_places_names_them_all() -> None:
     # In other words it is another fault.
     checks[2] = check("launch", "padded", message="4096 threads", hint="Take fewer.", line=9)
     assert len(view.summary(job(msgspec.structs.replace(result, checks=checks)))["faults"]) == 2
+
+
+def test_a_message_is_shortened_to_its_first_sentence() -> None:
+    assert view.shortened("One thing. Another thing.") == "One thing"
+    assert view.shortened("One line\nanother") == "One line"
+    assert view.shortened("x" * 200) == "x" * 109 + "…"
+    assert view.shortened("") == ""
+
+
+def test_a_case_says_how_wrong_it_is_in_a_few_words() -> None:
+    wrong = Case(size={"n": 9}, status="fail", mismatches=12345, max_abs_error=3.0, message="A story. Of many words.")
+    assert view.case_view(wrong, Numbers("en"))["detail"] == "wrong elements: 12,345"
+    stopped = Case(size={"n": 9}, status="fail", message="A story. Of many words.")
+    assert view.case_view(stopped, Numbers("en"))["detail"] == "A story"
