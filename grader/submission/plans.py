@@ -70,7 +70,7 @@ def candidates(
         site = _usable(sites)
         plan_of = _Planner(kernel, shape, site, roles, settings, variant, lab, named)
         # A launch that no device can run still tells what its grid runs over.
-        for covers in _covers(site or next(iter(sites), None), roles, rule):
+        for covers in _covers(shape, site or next(iter(sites), None), roles, rule):
             free = {p.name for p in lab.parameters if p.kind == "size" and p.from_grid}
             exact = not sizes & set(covers) and set(covers) <= free
             plan = plan_of.plan(covers, exact)
@@ -193,6 +193,8 @@ def _block(
         return (x, y, z), "submission"
     if site is not None and site.block is not None:
         return site.block, "submission"
+    if len(rule.covers) > 1 and shape.is_flat:
+        return (shape.width() or 256, 1, 1), "inferred"
     if len(rule.covers) > 1:
         side = shape.side()
         if side is not None and side > 1:
@@ -235,9 +237,16 @@ def _tile(
     return tuple(tile)
 
 
-def _covers(site: LaunchSite | None, roles: tuple[str, ...], rule: LaunchRule) -> list[tuple[str, ...]]:
-    """The size that each grid axis runs over: the one whose argument the grid divides; without a clue, either order."""
+def _covers(
+    shape: KernelShape, site: LaunchSite | None, roles: tuple[str, ...], rule: LaunchRule
+) -> list[tuple[str, ...]]:
+    """The size that each grid axis runs over: the one whose argument the grid divides; without a clue, either order.
+
+    A kernel that numbers all elements along one axis runs over the product, "rows*cols".
+    """
     usual = rule.covers
+    if len(usual) > 1 and shape.is_flat and (site is None or len(site.tile) <= 1):
+        return [("*".join(usual),)]
     if len(set(usual)) != 2 or not set(usual) <= set(roles):
         return [usual]
     if site is not None and len(site.arguments) == len(roles):

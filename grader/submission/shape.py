@@ -59,6 +59,13 @@ class KernelShape:
         )
         return value if value is not None and 0 < value <= 1 << 20 else None
 
+    @property
+    def is_flat(self) -> bool:
+        """Whether the kernel numbers its threads along one axis: `blockIdx.x * blockDim.x + threadIdx.x`, no y."""
+        return self.covered(0, (1, 1, 1)) is not None and not re.search(
+            r"\b(?:blockIdx|threadIdx)\s*\.\s*[yz]\b", self.text
+        )
+
     def rows_at_a_time(self, side: int) -> int | None:
         """Rows that a block of fewer rows than its tile steps by: `for (j = 0; j < TILE; j += ROWS)`."""
         for text in self._strides:

@@ -243,6 +243,32 @@ __global__ void shared(const float *in, float *out, int n) {
 
 
 @pytest.mark.parametrize(
+    ("main", "block", "origin"),
+    [
+        ("naive<<<(n * n + 127) / 128, 128>>>(p, q, n);", (128, 1, 1), "submission"),
+        ("int t = atoi(s); naive<<<n * n / t, t>>>(p, q, n);", (256, 1, 1), "inferred"),
+        ("", (256, 1, 1), "inferred"),
+    ],
+)
+def test_a_kernel_that_numbers_all_elements_runs_over_the_product(
+    main: str, block: tuple[int, int, int], origin: str
+) -> None:
+    text = (
+        "__global__ void naive(const float *a, float *b, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x;"
+        " if (i < n * n) b[i % n * n + i / n] = a[i]; }"
+    )
+    (candidate,) = binding(bound(f"{text} int main() {{ {main} }}"), "naive").candidates
+    plan = candidate.launch
+    assert (plan.block, plan.tile, plan.covers, plan.origin) == (block, block[:1], ("cols*rows",), origin)
+
+
+def test_a_row_for_each_block_is_no_product() -> None:
+    text = "__global__ void naive(const float *a, float *b) { b[blockIdx.x * 64 + threadIdx.x] = a[threadIdx.x]; }"
+    (candidate,) = binding(bound(text + " int main() { naive<<<dim3(n, 1), 64>>>(p, q); }"), "naive").candidates
+    assert candidate.launch.covers == ("cols", "rows")
+
+
+@pytest.mark.parametrize(
     ("launch", "name", "shared_bytes"),
     [
         ("", "tile", 32 * 32 * 8),
