@@ -15,11 +15,11 @@ import numpy as np
 from grader.backends.base import Trace
 from grader.compare import Array, Index, Mask, compare, is_sentinel, wrong_elements
 from grader.dependence import boxes
-from grader.diagnosis_text import Circumstances, sentences
+from grader.diagnosis_text import Circumstances, race_text, sentences
 from grader.i18n import _
 from grader.lab import Sizes, Tolerance
 from grader.patterns import Found, Outcome, value_pattern
-from grader.ptx.records import Read, Write
+from grader.ptx.records import Hazard, Read, Write
 from grader.regions import region_pattern
 from grader.result import Diagnosis, Element, ElementRange, ElementRead, ElementWriter, WrongPattern
 
@@ -40,7 +40,7 @@ class WrongCase:
     dims: of other arrays that the history may name (shared ones), by name.
     needs: which input elements an output element depends on, where that can be found out.
     axes: how many axes the blocks and threads are numbered along.
-    outside_lines: lines at which threads read outside an array (they get 0).
+    hazards: what else went wrong in the launch.
     """
 
     sizes: Sizes
@@ -54,7 +54,12 @@ class WrongCase:
     dims: Mapping[str, Sequence[int]] = field(default_factory=dict)
     needs: Needs | None = None
     axes: int = 3
-    outside_lines: tuple[int, ...] = ()
+    hazards: tuple[Hazard, ...] = ()
+
+    @property
+    def outside_lines(self) -> tuple[int, ...]:
+        """Lines at which threads read outside an array (the emulator gives them 0)."""
+        return tuple(h.line for h in self.hazards if h.kind == "out_of_bounds" and h.op == "load")
 
 
 def diagnose(case: WrongCase) -> Diagnosis:
@@ -101,7 +106,8 @@ def diagnose(case: WrongCase) -> Diagnosis:
     )
     if trace is not None:
         diagnosis = _traced(case, trace, diagnosis)
-    around = Circumstances(case.axes, case.outside_lines)
+    race = next((h for h in case.hazards if h.kind == "race" and h.detail != "write_write_same_value"), None)
+    around = Circumstances(case.axes, case.outside_lines, race=race_text(race) if race else "")
     if filling[difference.first] and diagnosis.writer is not None:
         around = replace(around, got=_("the content of memory that nobody had written"))
     elif diagnosis.got is None:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from grader.i18n import _, ngettext
 from grader.pattern_text import region_text, values_text
+from grader.ptx.records import Hazard
 from grader.result import Diagnosis, Element, ElementRange, ElementRead, ElementWriter
-from grader.wording import index_text, value_text
+from grader.wording import hazard_text, index_text, value_text
 
 SHOWN_RANGES = 3
 
@@ -18,12 +19,13 @@ class Circumstances:
     """What a diagnosis does not hold but its words need.
 
     axes: how many numbers name a thread.  outside_lines: lines at which threads read outside an array.
-    got: the wrong value in words, where it is no finite number.
+    got: the wrong value in words, where it is no finite number.  race: a data race of the launch in words.
     """
 
     axes: int = 3
     outside_lines: tuple[int, ...] = ()
     got: str = ""
+    race: str = ""
 
 
 def sentences(diagnosis: Diagnosis, around: Circumstances) -> list[str]:
@@ -47,6 +49,9 @@ def sentences(diagnosis: Diagnosis, around: Circumstances) -> list[str]:
                     diagnosis.unwritten,
                 ).format(n=diagnosis.unwritten)
             )
+    # That several threads write one element is told already.
+    if around.race and diagnosis.writers < 2:
+        rows.append(around.race)
     return rows
 
 
@@ -62,6 +67,11 @@ def thread_name(thread: Sequence[int], block: Sequence[int], axes: int = 3) -> s
         return str(index[0]) if axes == 1 else f"({', '.join(str(i) for i in index[:axes])})"
 
     return _("thread {thread} of block {block}").format(thread=numbers(thread), block=numbers(block))
+
+
+def race_text(hazard: Hazard) -> str:
+    """A data race that may be the cause."""
+    return _("A data race at line {line}: {fault}").format(line=hazard.line, fault=hazard_text(hazard))
 
 
 # -- the first wrong element -----------------------------------------------------------

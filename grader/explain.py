@@ -120,7 +120,7 @@ def _attempt(
         return None
     if max(array.size for array in expected.values()) > MAX_TRACED:
         return None
-    launch = request(lab, binding, candidate, entry, sizes, inputs, expected, False)
+    launch = request(lab, binding, candidate, entry, sizes, inputs, expected, observe=True)
     outcome = backend.run(replace(launch, trace=True))
     if outcome.status != "ok":
         return None
@@ -146,7 +146,7 @@ def _attempt(
             {a.name: [d for d in a.dims if d is not None] for a in binding.kernel.shared_arrays if all(a.dims)},
             needs,
             max(numbered, default=0) + 1,
-            tuple(h.line for h in outcome.hazards if h.kind == "out_of_bounds" and h.op == "load"),
+            outcome.hazards,
         )
         return diagnose(case)
     return None
