@@ -28,10 +28,11 @@ ALLOWED: dict[str, set[str]] = {
     "compiler": BASE,
     "report": BASE | {"labs"},
     "compare": {"lab"},
+    "timing": {"errors", "i18n", "lab", "result", "files"},
     "backends": BASE | {"ptx", "compare"},
     "evidence": BASE | {"backends", "compare", "submission", "ptx"},
     "wording": BASE | {"compare", "ptx"},
-    "checks": BASE | {"evidence", "wording", "backends", "submission", "ptx"},
+    "checks": BASE | {"evidence", "wording", "backends", "submission", "ptx", "timing"},
 }
 # Of the emulator only its plain records may be known outside `backends`.
 PTX_RECORDS_ONLY = {"evidence", "wording", "checks", "counting", "recording"}

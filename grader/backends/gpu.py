@@ -204,7 +204,7 @@ class GpuSession:
         try:
             reply = self._process.ask(request, limit_s, descriptors)
         except Gone as gone:
-            raise GpuFault(gone.reason, is_submissions=gone.reason == "time") from gone
+            raise GpuFault(gone.reason, self._region.note(), is_submissions=gone.reason == "time") from gone
         if isinstance(reply, Failed):
             raise GpuFault(
                 FAULTS.get(reply.code, reply.name), reply.subject, is_submissions=reply.during in ("kernel", "launch")

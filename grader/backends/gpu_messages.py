@@ -15,6 +15,9 @@ from typing import Any
 import msgspec
 
 MAX_MESSAGE_BYTES = 64 << 20
+NOTE_BYTES = 256
+"""At the memory file's start: the name of the kernel at work, so that it is known which one did not end."""
+
 _LENGTH = struct.Struct("<I")
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.backends.base import BufferArgument, LaunchRequest
+from grader.backends.gpu_messages import NOTE_BYTES
 
 _PAGE = 4096
 
@@ -20,7 +21,7 @@ class Region:
     """
 
     def __init__(self) -> None:
-        self._used = 0
+        self._used = _PAGE
         self._offsets: dict[str, int] = {}
         self._inputs: list[tuple[int, npt.NDArray[np.generic]]] = []
         self._descriptor = -1
@@ -28,7 +29,7 @@ class Region:
 
     def clear(self) -> None:
         """Begin to lay out another request."""
-        self._used = 0
+        self._used = _PAGE
         self._offsets = {}
         self._inputs = []
 
@@ -61,6 +62,7 @@ class Region:
             self._descriptor = os.memfd_create("grader", os.MFD_CLOEXEC)
             os.ftruncate(self._descriptor, max(self._used, _PAGE))
             self._view = mmap.mmap(self._descriptor, max(self._used, _PAGE))
+        self._view[:NOTE_BYTES] = bytes(NOTE_BYTES)
         for offset, array in self._inputs:
             target: npt.NDArray[np.uint8] = np.frombuffer(self._view, np.uint8, array.nbytes, offset)
             target[:] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
@@ -73,6 +75,10 @@ class Region:
         count = nbytes_of(argument) // dtype.itemsize
         flat = np.frombuffer(self._view, dtype, count, self._offsets[argument.name])
         return flat.reshape(argument.shape).copy()
+
+    def note(self) -> str:
+        """The kernel that was at work when the other process last said so; "" for none."""
+        return bytes(self._view[:NOTE_BYTES]).rstrip(b"\0").decode(errors="replace") if self._view else ""
 
     def _reserve(self, nbytes: int) -> int:
         offset = self._used
