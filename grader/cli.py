@@ -18,7 +18,7 @@ from pathlib import Path
 import click
 
 from grader import __version__, i18n
-from grader.errors import GraderError, InternalError, UsageError
+from grader.errors import GraderError, InternalError, LabError, UsageError
 from grader.i18n import _
 
 INTERRUPTED = 130
@@ -249,17 +249,20 @@ def _labs(labs_folders: tuple[Path, ...], lang: str) -> int:
     from grader.report.numbers import Numbers
 
     numbers = Numbers(lang)
-    rows = [
-        (
-            lab.id,
-            in_language(lab.title, lang),
-            ", ".join(variant.name for variant in lab.variants),
-            numbers.points(sum(check.points for variant in lab.variants for check in variant.checks)),
-        )
-        for lab in labs.all_labs(labs_folders)
-    ]
+    rows, broken = [], []
+    for name in sorted(labs.folders(labs_folders)):
+        try:
+            lab = labs.find(name, labs_folders)
+        except LabError as error:
+            broken.append(error)
+            continue
+        points = sum(check.points for variant in lab.variants for check in variant.checks)
+        names = ", ".join(variant.name for variant in lab.variants)
+        rows.append((name, in_language(lab.title, lang), names, numbers.points(points)))
     terminal.show_table(terminal.console(), [_("Lab"), _("Title"), _("Variants"), _("Points")], rows)
-    return 0
+    for refused in broken:
+        _complain(str(refused), refused.exit_code)
+    return 2 if broken else 0
 
 
 def doctor_command() -> click.Command:

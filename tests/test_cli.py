@@ -161,6 +161,17 @@ def test_labs_are_listed(here: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert row[-4:] == ["naive,", "shared,", "padded", "100"]
 
 
+def test_a_broken_lab_does_not_hide_the_others(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "labs" / "half").mkdir(parents=True)
+    (here / "labs" / "half" / "lab.yaml").write_text("titel: {en: x}\n")
+    code, out, err = run(capsys, "labs", "--labs", "labs")
+    assert code == 2
+    assert "transpose" in out
+    (line,) = [line for line in err.splitlines() if "half" in line]
+    assert line.startswith("grade: labs/half/lab.yaml:1: ")
+    assert "titel" in line
+
+
 def test_other_commands_speak_the_language_too(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _err = run(capsys, "doctor", "--lang", "ru")
     assert code == 0
