@@ -3,15 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import lcm, prod
 
 import numpy as np
 
+from grader import formula
 from grader.backends.base import BufferArgument, LaunchRequest, ScalarArgument
 from grader.lab import Cases, Lab, Sizes
 from grader.oracle import Array
 from grader.result import CaseKind
 from grader.submission.records import Candidate, KernelParameter, LaunchPlan, VariantBinding
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramRequest(LaunchRequest):
+    """A launch of a kernel of `file`.
+
+    expression, constants: where sizes are fixed when the program is compiled, what it has to be compiled for;
+    "" and () for the program as handed in.
+    """
+
+    file: str = ""
+    expression: str = ""
+    constants: tuple[tuple[str, int], ...] = ()
+
+    def of_entry(self, entry: str) -> ProgramRequest:
+        """The same launch of a kernel of another symbol."""
+        return replace(self, entry=entry)
 
 
 def planned(lab: Lab, cases: Cases, binding: VariantBinding, candidate: Candidate) -> list[tuple[CaseKind, Sizes]]:
@@ -28,6 +47,7 @@ def planned(lab: Lab, cases: Cases, binding: VariantBinding, candidate: Candidat
                 runs.append((kind, rounded(lab, sizes, candidate)))
     if binding.takes_sizes:
         runs += [("ragged", dict(sizes)) for sizes in cases.ragged if fits(lab, sizes, candidate)]
+    runs = [(kind, _with_fixed(lab, sizes, candidate)) for kind, sizes in runs]
     observed = [sizes for kind, sizes in runs if kind == "observe"]
     unique: list[tuple[CaseKind, Sizes]] = []
     for kind, sizes in runs:
@@ -38,8 +58,12 @@ def planned(lab: Lab, cases: Cases, binding: VariantBinding, candidate: Candidat
 
 def fits(lab: Lab, sizes: Sizes, candidate: Candidate) -> bool:
     """Whether the kernel can be asked for these sizes: equal ones where it does not take them all."""
-    takes_all = all(name in candidate.roles for name in lab.equal_sizes)
-    return (takes_all and not candidate.square_only) or len({sizes[name] for name in lab.equal_sizes}) <= 1
+    return not _is_for_squares(lab, candidate) or len({sizes[name] for name in lab.equal_sizes}) <= 1
+
+
+def _is_for_squares(lab: Lab, candidate: Candidate) -> bool:
+    known = {*candidate.roles, *dict(candidate.constants), *(role for _text, role in candidate.template)}
+    return candidate.square_only or not known.issuperset(lab.equal_sizes)
 
 
 def probe_sizes(lab: Lab, cases: Cases, candidate: Candidate) -> Sizes:
@@ -47,12 +71,22 @@ def probe_sizes(lab: Lab, cases: Cases, candidate: Candidate) -> Sizes:
     sizes = dict(cases.probe)
     if not fits(lab, sizes, candidate):
         sizes |= dict.fromkeys(lab.equal_sizes, max(sizes[name] for name in lab.equal_sizes))
-    return rounded(lab, sizes, candidate)
+    return _with_fixed(lab, rounded(lab, sizes, candidate), candidate)
+
+
+def _with_fixed(lab: Lab, sizes: Sizes, candidate: Candidate) -> Sizes:
+    """`sizes` with those that the program has fixed for good; sizes that have to be equal to one of them are."""
+    fixed = dict(candidate.fixed)
+    bound = [fixed[name] for name in lab.equal_sizes if name in fixed]
+    equal = dict.fromkeys(lab.equal_sizes, bound[0]) if bound and _is_for_squares(lab, candidate) else {}
+    return {**sizes, **equal, **fixed}
 
 
 def rounded(lab: Lab, sizes: Sizes, candidate: Candidate) -> Sizes:
     """`sizes`, each that the grid covers raised to a multiple of its tile; equal sizes stay equal."""
-    steps = dict(zip(candidate.launch.covers, candidate.launch.tile, strict=False))
+    steps: dict[str, int] = {}
+    for name, tile in zip(candidate.launch.covers, candidate.launch.tile, strict=False):
+        steps[name] = lcm(steps.get(name, 1), tile)
     common = lcm(*(steps.get(name, 1) for name in lab.equal_sizes)) if lab.equal_sizes else 1
     if len({sizes[name] for name in lab.equal_sizes}) == 1:
         steps |= dict.fromkeys(lab.equal_sizes, common)
@@ -82,6 +116,9 @@ def tile_of_output(lab: Lab, name: str, plan: LaunchPlan) -> tuple[int, ...]:
     """Elements that one block covers along each axis of an output, () where that is unknown."""
     steps = dict(zip(plan.covers, plan.tile, strict=False))
     axes = lab.parameter(name).shape
+    if axes == plan.covers[::-1]:
+        # Also where the axes are of one size, and a block of one width and another height.
+        return plan.tile[::-1]
     return tuple(steps[str(axis)] for axis in axes) if all(axis in steps for axis in axes) else ()
 
 
@@ -108,14 +145,44 @@ def request(
             arguments.append(BufferArgument(role, array.shape, str(array.dtype), None, is_output=True))
         else:
             arguments.append(ScalarArgument(sizes[role], _scalar_type(lab, role, parameter)))
-    return LaunchRequest(
+    block = block_of(candidate.launch, sizes)
+    return ProgramRequest(
         entry=entry,
         grid=grid_of(candidate.launch, sizes),
-        block=candidate.launch.block,
-        shared_bytes=candidate.launch.shared_bytes,
+        block=block,
+        shared_bytes=_shared_bytes(candidate.launch, sizes, block),
         arguments=arguments,
         observe=observe,
+        file=binding.kernel.file,
+        expression=_expression(binding, candidate, sizes) if candidate.constants or candidate.template else "",
+        constants=tuple((name, sizes[role]) for role, name in candidate.constants),
     )
+
+
+def block_of(plan: LaunchPlan, sizes: Sizes) -> tuple[int, int, int]:
+    """Threads of a block along x, y, z: what the formulas give at these sizes, where there are any."""
+    try:
+        x, y, z = [*(formula.integer(text, sizes) for text in plan.block_formula), 1, 1, 1][:3]
+    except formula.FormulaError:
+        return plan.block
+    return (x, y, z) if plan.block_formula else plan.block
+
+
+def _shared_bytes(plan: LaunchPlan, sizes: Sizes, block: tuple[int, int, int]) -> int:
+    if not plan.shared_formula:
+        return plan.shared_bytes
+    try:
+        return formula.integer(plan.shared_formula, {**sizes, "threads": prod(block)})
+    except formula.FormulaError:
+        return plan.shared_bytes
+
+
+def _expression(binding: VariantBinding, candidate: Candidate, sizes: Sizes) -> str:
+    """What names the kernel to the compiler: a template's sizes take the place of its arguments."""
+    if not candidate.template:
+        return binding.expression
+    arguments = ", ".join(str(sizes[role]) if role else text for text, role in candidate.template)
+    return f"{binding.expression.partition('<')[0]}<{arguments}>"
 
 
 def _scalar_type(lab: Lab, role: str, parameter: KernelParameter) -> str:

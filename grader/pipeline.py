@@ -54,11 +54,16 @@ def grade(path: Path, lab: Lab, backend: str = "auto", command: str = "") -> Res
         submission = _read(path, lab)
         compiled = _compile(compiler, submission)
         nvrtc = compiler.nvrtc_version()
-    from grader.checks import judge
-    from grader.runs import Runner
+        from grader.runs import Runner
+        from grader.variations import Variations
 
-    runner = Runner(lab, {file: result.ptx for file, result in compiled.items()})
-    found = {variant.name: _evidence(lab, variant, submission, compiled, runner) for variant in lab.variants}
+        def compile_anew(file: str, expression: str, constants: Mapping[str, int]) -> CompileResult:
+            return compiler.compile(submission.program(file, constants), [expression], ARCHITECTURE)
+
+        runner = Runner(lab, Variations(compiled, compile_anew))
+        found = {variant.name: _evidence(lab, variant, submission, compiled, runner) for variant in lab.variants}
+    from grader.checks import judge
+
     checks = [check for evidence in found.values() for check in judge(evidence)]
     return Result(
         student=Student(id=submission.student, name=submission.name, group=submission.group),

@@ -9,7 +9,6 @@ from math import prod
 import numpy as np
 
 from grader.backends.base import Backend, LaunchOutcome
-from grader.backends.emulator import open_emulator
 from grader.cases import dtypes_of, request, tile_of_output
 from grader.choosing import choose
 from grader.compare import Difference, compare
@@ -24,17 +23,13 @@ from grader.submission.records import Candidate, VariantBinding
 
 
 class Runner:
-    """Runs the kernels of one submission on the emulator.
+    """Runs the kernels of one submission on `backend`."""
 
-    ptx: PTX text by the file it was compiled from.
-    """
-
-    def __init__(self, lab: Lab, ptx: Mapping[str, str]) -> None:
+    def __init__(self, lab: Lab, backend: Backend) -> None:
         self._lab = lab
         self._cases = lab.cases["emulator"]
         self._oracle = Oracle(lab)
-        self._ptx = ptx
-        self._backends: dict[str, Backend] = {}
+        self._backend = backend
 
     @property
     def unmeasured(self) -> dict[str, str]:
@@ -44,22 +39,21 @@ class Runner:
     def run(self, evidence: Evidence, entry: str) -> Evidence:
         """`evidence` with the reading that was graded, its runs and its counters; `entry` is the kernel's symbol."""
         binding = evidence.bound
-        backend = self._backend(binding.kernel.file)
 
         def trial(candidate: Candidate, sizes: Sizes) -> Run:
-            return self._run(backend, binding, candidate, entry, "correct", sizes, observe=False)
+            return self._run(binding, candidate, entry, "correct", sizes, observe=False)
 
         choice = choose(self._lab, self._cases, binding, evidence.source, trial)
         candidate = choice.candidate
         runs: list[Run] = []
         for kind, sizes in choice.cases:
-            run = self._run(backend, binding, candidate, entry, kind, sizes)
+            run = self._run(binding, candidate, entry, kind, sizes)
             runs.append(run)
             # A launch that was stopped after seconds, or that is impossible, is so at every size.
             if run.outcome.status != "ok":
                 break
         observed = next((r for r in runs if r.kind == "observe" and r.outcome.counters is not None), None)
-        diagnoses = explain(self._lab, self._oracle, backend, binding, candidate, entry, runs)
+        diagnoses = explain(self._lab, self._oracle, self._backend, binding, candidate, entry, runs)
         evidence = replace(
             evidence,
             candidate=candidate,
@@ -76,14 +70,8 @@ class Runner:
             array_bytes=self._array_bytes(binding, candidate, observed.sizes),
         )
 
-    def _backend(self, file: str) -> Backend:
-        if file not in self._backends:
-            self._backends[file] = open_emulator(self._ptx[file])
-        return self._backends[file]
-
     def _run(
         self,
-        backend: Backend,
         binding: VariantBinding,
         candidate: Candidate,
         entry: str,
@@ -93,20 +81,21 @@ class Runner:
     ) -> Run:
         inputs, expected = self._oracle.case(sizes, dtypes_of(self._lab, binding, candidate))
         launch = request(self._lab, binding, candidate, entry, sizes, inputs, expected, observe)
-        outcome = backend.run(launch)
+        outcome = self._backend.run(launch)
         if outcome.status != "ok":
             return Run(kind, sizes, outcome, None)
         return Run(
             kind,
             sizes,
             outcome,
-            self._difference(candidate, outcome, inputs, expected),
+            self._difference(candidate, sizes, outcome, inputs, expected),
             changed_inputs=tuple(name for name in inputs if name in outcome.outputs),
         )
 
     def _difference(
         self,
         candidate: Candidate,
+        sizes: Sizes,
         outcome: LaunchOutcome,
         inputs: Mapping[str, Array],
         expected: Mapping[str, Array],
@@ -117,7 +106,7 @@ class Runner:
                 name,
                 outcome.outputs[name],
                 expected[name],
-                self._lab.tolerance,
+                self._lab.tolerance.at(sizes, str(expected[name].dtype)),
                 inputs,
                 tile_of_output(self._lab, name, candidate.launch),
             )

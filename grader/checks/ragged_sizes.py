@@ -20,7 +20,7 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
     """
     if not evidence.bound.takes_sizes:
         return not_applicable(
-            _("The kernel takes no size, it derives it from the grid: only multiples of the tile are possible.")
+            _("The kernel is not handed the size, so only multiples of the tile can be asked of it.")
         )
     runs = evidence.runs_of("ragged")
     if not runs:
