@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
 
 from grader.errors import LabError
 from grader.lab import Lab
@@ -12,7 +15,7 @@ from grader.submission.bind import bind
 from grader.submission.folder import LabSettings, VariantSettings, find_sources
 from grader.submission.records import Missing, Submission, VariantBinding
 from grader.submission.source import decode
-from tests.submission.labs import FLIP, LINE, PRODUCT, bound, bound_file
+from tests.submission.labs import FLIP, LINE, PRODUCT, SOURCES, bound, bound_file
 
 PLAIN = "int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;"
 NAIVE = "b[x * 64 + y] = a[y * 64 + x];"
@@ -435,3 +438,20 @@ def test_what_a_submission_holds() -> None:
     assert [k.name for k in submission.kernels] == ["naive"]
     assert [(s.kernel, s.line) for s in submission.launches] == [("naive", 3)]
     assert submission.device_source["main.cu"].split("\n")[2].strip() == ""
+
+
+@hypothesis_settings(deadline=None)
+@given(st.data())
+def test_damaged_programs_are_bound_or_missing(data: st.DataObject) -> None:
+    names_of_files = ["samples_style.cu", "six_sizes.cu", "pasted_from_pdf.cu"]
+    text = (SOURCES / data.draw(st.sampled_from(names_of_files))).read_text(encoding="utf-8")
+    for _cut in range(2):
+        start = data.draw(st.integers(0, len(text) - 2))
+        end = data.draw(st.integers(start, min(len(text) - 1, start + 80)))
+        text = (
+            text[:start] + data.draw(st.sampled_from(["", "{", "}", "(", "<<<", "[", '"', "#else\n", "n"])) + text[end:]
+        )
+    for lab in (FLIP, PRODUCT):
+        submission = bound(text, lab)
+        assert set(submission.bindings) == {variant.name for variant in lab.variants}
+        assert submission.device_source["main.cu"].count("\n") == text.count("\n")
