@@ -6,8 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 from grader.submission.constants import Constants, Lookup
+from grader.submission.declarations import learn_constants
 from grader.submission.expressions import Expression
-from grader.submission.parse import Item, ParsedFile, declared_name, descendants, function_declarator, learn_constants
+from grader.submission.parse import Item, ParsedFile, declared_name, descendants, function_declarator
 from grader.submission.records import Kernel, KernelParameter, SharedArray
 
 if TYPE_CHECKING:

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 from grader.errors import UsageError
 from grader.i18n import _
 from grader.submission.constants import Constants, Macro
-from grader.submission.expressions import Number
+from grader.submission.declarations import TYPE_NODES, enumerators, learn_constants, node_text
 from grader.submission.records import Kernel, SourceText
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-TYPE_NODES = frozenset(["struct_specifier", "class_specifier", "union_specifier", "enum_specifier"])
 _DECLARATORS = frozenset(
     ["pointer_declarator", "reference_declarator", "array_declarator", "init_declarator", "parenthesized_declarator"]
 )
@@ -127,7 +126,7 @@ def declared_name(node: Node | None) -> str:
     """The name that a declarator declares, "" where it declares none."""
     while node is not None:
         if node.type in {"identifier", "field_identifier", "type_identifier", "operator_name", "destructor_name"}:
-            return _text(node)
+            return node_text(node)
         if node.type in {"qualified_identifier", "template_function"}:
             node = node.child_by_field_name("name")
             continue
@@ -154,12 +153,10 @@ def function_declarator(node: Node | None) -> Node | None:
 
 def qualifiers_of(node: Node) -> frozenset[str]:
     """`__global__`, `const`, `static`, … of a declaration."""
-    words = {_text(c) for c in node.children if c.type.startswith("__") or c.type.endswith(("qualifier", "specifier"))}
+    words = {
+        node_text(c) for c in node.children if c.type.startswith("__") or c.type.endswith(("qualifier", "specifier"))
+    }
     return frozenset(word for word in words if " " not in word and "{" not in word)
-
-
-def _text(node: Node) -> str:
-    return (node.text or b"").decode("utf-8", errors="replace")
 
 
 def _either(first: bool | None, second: bool | None) -> bool | None:
@@ -204,7 +201,7 @@ class _Walk:
             name = node.child_by_field_name("name")
             body = node.child_by_field_name("body")
             if body is not None:
-                inner = f"{namespace}{_text(name)}::" if name is not None else namespace
+                inner = f"{namespace}{node_text(name)}::" if name is not None else namespace
                 self.container(body, active, inner)
         elif kind == "template_declaration":
             self.template(node, active, namespace)
@@ -240,10 +237,10 @@ class _Walk:
             return True
         name = node.child_by_field_name("name")
         if name is not None:
-            defined = _text(name) in self.constants.macros
+            defined = node_text(name) in self.constants.macros
             return defined if node.children[0].type in {"#ifdef", "#elifdef"} else not defined
         condition = node.child_by_field_name("condition")
-        text = _text(condition) if condition is not None else ""
+        text = node_text(condition) if condition is not None else ""
         text = re.sub(
             r"defined\s*\(?\s*(\w+)\s*\)?", lambda m: "1" if m.group(1) in self.constants.macros else "0", text
         )
@@ -283,8 +280,8 @@ class _Walk:
             if kind == "alias_declaration":
                 own = node.child_by_field_name("name")
             if own is not None:
-                names.append(_text(own))
-            names += [_text(e.child_by_field_name("name") or e) for e in _enumerators(type_node)]
+                names.append(node_text(own))
+            names += [node_text(e.child_by_field_name("name") or e) for e in enumerators(type_node)]
             if kind != "declaration":
                 return "type", tuple(names)
             is_prototype = bool(declarators) and all(function_declarator(d) is not None for d in declarators)
@@ -298,7 +295,7 @@ class _Walk:
             "template_instantiation": "instantiation",
         }
         name = node.child_by_field_name("name")
-        return simple.get(kind, "other"), (_text(name),) if kind.startswith("preproc_") and name is not None else ()
+        return simple.get(kind, "other"), (node_text(name),) if kind.startswith("preproc_") and name is not None else ()
 
     def add(
         self,
@@ -336,48 +333,11 @@ class _Walk:
             name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
             parameters = node.child_by_field_name("parameters")
             if name is not None:
-                names = tuple(_text(p) for p in parameters.named_children) if parameters is not None else None
-                body = re.sub(r"\\\n", " ", _text(value)) if value is not None else ""
-                self.constants.macros[_text(name)] = Macro(body, names, node.start_point.row + 1)
+                names = tuple(node_text(p) for p in parameters.named_children) if parameters is not None else None
+                body = re.sub(r"\\\n", " ", node_text(value)) if value is not None else ""
+                self.constants.macros[node_text(name)] = Macro(body, names, node.start_point.row + 1)
         elif kind in {"variable", "type"}:
             learn_constants(self.constants, node)
-
-
-def learn_constants(constants: Constants, node: Node) -> None:
-    """Add the values, enumerators and type names that a declaration gives."""
-    type_node = node if node.type in TYPE_NODES else node.child_by_field_name("type")
-    following: int | None = 0
-    for enumerator in _enumerators(type_node):
-        name, value = enumerator.child_by_field_name("name"), enumerator.child_by_field_name("value")
-        if value is not None:
-            following = constants.integer(_text(value))
-        if name is not None and following is not None:
-            constants.values[_text(name)] = Number(following)
-        following = None if following is None else following + 1
-    if node.type == "type_definition" and type_node is not None:
-        for declarator in node.children_by_field_name("declarator"):
-            if declarator.type == "type_identifier":
-                constants.types[_text(declarator)] = _text(type_node)
-    elif node.type == "alias_declaration":
-        name = node.child_by_field_name("name")
-        if name is not None and type_node is not None:
-            constants.types[_text(name)] = _text(type_node)
-    elif node.type == "declaration":
-        for declarator in node.children_by_field_name("declarator"):
-            value = declarator.child_by_field_name("value") if declarator.type == "init_declarator" else None
-            inner = declarator.child_by_field_name("declarator")
-            if value is not None and inner is not None and inner.type == "identifier":
-                text = _text(value)
-                expression = constants.parse(
-                    text[1:-1] if value.type in {"argument_list", "initializer_list"} else text
-                )
-                if expression is not None:
-                    constants.values[_text(inner)] = expression
-
-
-def _enumerators(node: Node | None) -> list[Node]:
-    body = node.child_by_field_name("body") if node is not None and node.type == "enum_specifier" else None
-    return [c for c in body.named_children if c.type == "enumerator"] if body is not None else []
 
 
 def _template_name(node: Node) -> str:
@@ -385,10 +345,10 @@ def _template_name(node: Node) -> str:
     if name:
         return name
     inner = [c for c in node.named_children if c.type in {"type_identifier", "identifier"}]
-    return _text(inner[-1]) if inner else ""
+    return node_text(inner[-1]) if inner else ""
 
 
 def _is_object(node: Node) -> bool:
     """`dim3 block(a, b);` reads like a prototype; a type known to be an object's says it is none."""
     type_node = node.child_by_field_name("type")
-    return type_node is not None and _text(type_node) in {"dim3", "cudaEvent_t", "cudaError_t"}
+    return type_node is not None and node_text(type_node) in {"dim3", "cudaEvent_t", "cudaError_t"}
