@@ -325,17 +325,21 @@ class Fault:
         self.offsets = offsets
 
 
+def _signed_64(number: int) -> int:
+    return ((number + (1 << 63)) & ((1 << 64) - 1)) - (1 << 63)
+
+
 def scatter(
     space: Space, address: Value, offset: int, width: int, lanes: Lanes
 ) -> tuple[list[tuple[Array, Place]], list[Fault]]:
     """What `locate` refused, taken apart: (positions, place) of the lanes that are all right, and the faults."""
     if isinstance(address, (Vec, Shifted)):
         vec, shift = split_shift(address)
-        full = as_int64(vec) + (shift + offset)
+        full = as_int64(vec) + _signed_64(shift + offset)
         if vec.bits == 32:
             full &= (1 << 32) - 1
     else:
-        full = np.full(lanes.n, address + offset, np.int64)
+        full = np.full(lanes.n, _signed_64(address + offset), np.int64)
     spacing = GLOBAL_SPACING if isinstance(space, Device) else WINDOW_SPACING
     slots = full >> spacing
     places: list[tuple[Array, Place]] = []

@@ -1,0 +1,258 @@
+"""Bounds to the byte, alignment, uninitialised reads; each at its line, with a thread that did it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from grader.ptx import Device
+from tests.ptx.running import Bytes, run
+
+GLOBAL = """
+extern "C" __global__ void k(float* a, float* out, int offset) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float x = a[i + offset];
+    out[i] = x;
+}
+"""
+DYNAMIC = """
+extern "C" __global__ void k(float* out, int offset) {
+    extern __shared__ float s[];
+    s[threadIdx.x] = threadIdx.x;
+    __syncthreads();
+    out[threadIdx.x] = s[threadIdx.x + offset];
+}
+"""
+STATIC = """
+extern "C" __global__ void k(float* out, int offset) {
+    __shared__ float before[64], s[64], after[64];
+    before[threadIdx.x] = s[threadIdx.x] = after[threadIdx.x] = out[threadIdx.x];
+    __syncthreads();
+    out[threadIdx.x] = s[threadIdx.x + offset] + before[63 - threadIdx.x] + after[63 - threadIdx.x];
+}
+"""
+LOCAL = """
+extern "C" __global__ void k(float* out, int offset) {
+    float mine[64];
+    for (int k = 0; k < 64; ++k) mine[k] = k * 0.5f;
+    mine[threadIdx.x] = 5.0f;
+    out[threadIdx.x] = mine[(int)threadIdx.x + offset];
+}
+"""
+CONSTANT = """
+__constant__ float c[64];
+__device__ float d[64];
+extern "C" __global__ void k(float* out, int offset) {
+    out[threadIdx.x] = c[(int)threadIdx.x + offset];
+    d[(int)threadIdx.x + offset] = 1.0f;
+}
+"""
+
+
+def test_global_reads_one_before_and_one_after() -> None:
+    for offset, detail, thread, at in ((1, "after", (31, 0, 0), 256), (-1, "before", (0, 0, 0), -4)):
+        result = run(GLOBAL, 2, 32, np.ones(64, np.float32), np.zeros(64, np.float32), offset)
+        (hazard,) = result.hazards
+        assert (hazard.kind, hazard.detail, hazard.line, hazard.space, hazard.op) == (
+            "out_of_bounds",
+            detail,
+            4,
+            "global",
+            "load",
+        )
+        assert (hazard.block, hazard.thread) == ((1 if offset > 0 else 0, 0, 0), thread)
+        assert (hazard.array, hazard.offset_bytes, hazard.width_bytes, hazard.array_bytes) == ("arg0", at, 4, 256)
+        assert hazard.count == 1
+        # The thread at fault reads 0, the others what is there.
+        assert result[1].sum() == 63
+
+
+def test_in_bounds_to_the_last_byte_is_no_fault() -> None:
+    assert run(GLOBAL, 2, 32, np.ones(65, np.float32), np.zeros(64, np.float32), 1).hazards == []
+
+
+def test_several_lanes_at_fault_are_counted_and_the_first_is_named() -> None:
+    (hazard,) = run(GLOBAL, 2, 32, np.ones(50, np.float32), np.zeros(64, np.float32), 0).hazards
+    assert (hazard.count, hazard.block, hazard.thread, hazard.offset_bytes) == (14, (1, 0, 0), (18, 0, 0), 200)
+
+
+def test_stores_out_of_bounds_leave_the_neighbours_alone() -> None:
+    source = 'extern "C" __global__ void k(int* a, int n) { a[(int)threadIdx.x - n] = 7; }'
+    for n, detail, count in ((1, "before", 1), (-1, "after", 1), (-40, "after", 32), (1 << 28, "before", 32)):
+        result = run(source, 1, 32, np.zeros(32, np.int32), n)
+        (hazard,) = result.hazards
+        assert (hazard.kind, hazard.detail, hazard.op, hazard.count) == ("out_of_bounds", detail, "store", count)
+        assert (result[0] == 7).sum() == 32 - count
+
+
+@pytest.mark.parametrize(
+    ("source", "space", "array", "line", "shared_bytes"),
+    [
+        (DYNAMIC, "shared", "s", 6, 256),
+        (STATIC, "shared", "s", 6, 0),
+        (LOCAL, "local", "__local_depot0", 6, 0),
+        (CONSTANT, "const", "c", 5, 0),
+    ],
+)
+def test_other_spaces_one_before_and_one_after(
+    source: str, space: str, array: str, line: int, shared_bytes: int
+) -> None:
+    for offset, detail, thread, at in ((1, "after", 63, 256), (-1, "before", 0, -4)):
+        result = run(source, 1, 64, np.zeros(64, np.float32), offset, shared_bytes=shared_bytes)
+        hazard = next(h for h in result.hazards if h.space == space)
+        assert (hazard.kind, hazard.detail, hazard.line) == ("out_of_bounds", detail, line)
+        assert (hazard.array, hazard.offset_bytes, hazard.array_bytes) == (array, at, 256)
+        assert (hazard.thread, hazard.count) == ((thread, 0, 0), 1)
+    assert run(source, 1, 64, np.zeros(64, np.float32), 0, shared_bytes=shared_bytes).hazards == []
+
+
+def test_device_variables_have_bounds_of_their_own() -> None:
+    result = run(CONSTANT, 1, 64, np.zeros(64, np.float32), -1)
+    assert [(h.array, h.op, h.line) for h in result.hazards] == [("c", "load", 5), ("d", "store", 6)]
+
+
+def test_vector_accesses_that_straddle_the_end() -> None:
+    source = 'extern "C" __global__ void k(float4* a, float4* b) { b[threadIdx.x] = a[threadIdx.x]; }'
+    (hazard,) = run(source, 1, 4, np.ones(15, np.float32), np.zeros(16, np.float32)).hazards
+    assert (hazard.detail, hazard.width_bytes, hazard.offset_bytes, hazard.thread) == ("after", 16, 48, (3, 0, 0))
+
+
+def test_misaligned_accesses() -> None:
+    source = 'extern "C" __global__ void k(char* a, float* b) { b[threadIdx.x] = *(float*)(a + 4 * threadIdx.x + 2); }'
+    (hazard,) = run(source, 1, 32, np.zeros(256, np.int8), np.zeros(32, np.float32)).hazards
+    assert (hazard.kind, hazard.detail, hazard.offset_bytes, hazard.count) == ("out_of_bounds", "misaligned", 2, 32)
+    source = source.replace("float*", "float2*")
+    (hazard,) = run(source, 1, 32, np.zeros(256, np.int8), np.zeros(64, np.float32)).hazards
+    assert (hazard.detail, hazard.width_bytes) == ("misaligned", 8)
+
+
+def test_null_and_wild_pointers() -> None:
+    source = 'extern "C" __global__ void k(float* a, long long p) { a[threadIdx.x] = *(float*)p; }'
+    for pointer in (0, 4, 0x7FFF_FFFF_0000, -8):
+        (hazard,) = run(source, 1, 32, np.zeros(32, np.float32), np.int64(pointer)).hazards
+        assert (hazard.kind, hazard.detail, hazard.array, hazard.count) == ("out_of_bounds", "unmapped", "", 32)
+
+
+def test_writing_to_constant_memory_is_refused() -> None:
+    source = """
+__constant__ int c[4] = {1, 2, 3, 4};
+extern "C" __global__ void k(int* out, int n) {
+    int* p = n > 5 ? out : (int*)c;
+    p[threadIdx.x] = 9;
+    out[threadIdx.x] = c[threadIdx.x];
+}
+"""
+    result = run(source, 1, 4, np.zeros(4, np.int32), 1)
+    assert result.kinds() == [("out_of_bounds", "read_only", 5)]
+    assert result[0].tolist() == [1, 2, 3, 4]
+
+
+def test_one_access_that_goes_to_several_arrays_and_beyond() -> None:
+    source = """
+struct Table { float* rows[4]; };
+extern "C" __global__ void k(Table t, float* out) {
+    out[threadIdx.x] = t.rows[threadIdx.x & 3][threadIdx.x >> 2];
+}
+"""
+    device = Device()
+    rows = [device.buffer(f"row{k}", np.full(8, k, np.float32)) for k in range(3)]
+    out = device.buffer("out", np.zeros(32, np.float32))
+    from grader.ptx import launch
+    from tests.ptx.running import compiled
+
+    pointers = np.array([*(row.address for row in rows), 0], np.uint64).tobytes()
+    report = launch(compiled(source), "k", (1,), (32,), [pointers, out], device=device)
+    np.testing.assert_array_equal(out.read(np.float32), np.arange(32) % 4 % 3)
+    (hazard,) = report.hazards
+    assert (hazard.detail, hazard.count, hazard.thread) == ("unmapped", 8, (3, 0, 0))
+
+
+# -- memory that nothing wrote -----------------------------------------------------------------------------------------
+
+
+def test_reading_an_output_that_nobody_wrote() -> None:
+    source = 'extern "C" __global__ void k(float* out) { out[threadIdx.x] += 1.0f; }'
+    result = run(source, 1, 32, Bytes(128))
+    assert result.kinds() == [("uninitialized", "", 1)]
+    assert result.hazards[0].count == 32
+    assert run(source, 1, 32, np.zeros(32, np.float32)).hazards == []
+
+
+def test_shared_memory_that_only_some_threads_filled() -> None:
+    source = """
+extern "C" __global__ void k(const float* a, float* out, int n) {
+    __shared__ float s[64];
+    if (threadIdx.x < n) s[threadIdx.x] = a[threadIdx.x];
+    __syncthreads();
+    out[threadIdx.x] = s[63 - threadIdx.x];
+}
+"""
+    a, out = np.ones(64, np.float32), np.zeros(64, np.float32)
+    (hazard,) = run(source, 2, 64, a, out, 60, observe=False).hazards
+    assert (hazard.kind, hazard.line, hazard.space, hazard.array) == ("uninitialized", 6, "shared", "s")
+    assert (hazard.thread, hazard.offset_bytes, hazard.count) == ((0, 0, 0), 252, 8)
+    assert run(source, 2, 64, a, out, 64, observe=False).hazards == []
+
+
+def test_an_atomic_on_memory_that_nobody_wrote() -> None:
+    source = 'extern "C" __global__ void k(int* bins) { atomicAdd(&bins[threadIdx.x & 7], 1); }'
+    (hazard,) = run(source, 1, 32, Bytes(32)).hazards
+    assert (hazard.kind, hazard.op, hazard.count) == ("uninitialized", "atomic", 32)
+
+
+def test_a_word_of_which_one_byte_was_written_counts_as_unwritten_as_a_whole() -> None:
+    source = """
+extern "C" __global__ void k(unsigned char* bytes, int* out) {
+    if (threadIdx.x < 16) bytes[threadIdx.x] = 1;
+    __syncthreads();
+    if (threadIdx.x < 6) out[threadIdx.x] = ((int*)bytes)[threadIdx.x];
+}
+"""
+    (hazard,) = run(source, 1, 32, Bytes(24), np.zeros(6, np.int32)).hazards
+    assert (hazard.kind, hazard.line, hazard.thread, hazard.count) == ("uninitialized", 5, (4, 0, 0), 2)
+
+
+def test_what_one_block_wrote_does_not_make_anothers_shared_memory_valid() -> None:
+    source = """
+extern "C" __global__ void k(float* out) {
+    __shared__ float s[32];
+    if (blockIdx.x == 0) s[threadIdx.x] = 1.0f;
+    out[blockIdx.x * 32 + threadIdx.x] = s[threadIdx.x];
+}
+"""
+    (hazard,) = run(source, 3, 32, np.zeros(96, np.float32)).hazards
+    assert (hazard.kind, hazard.block, hazard.count) == ("uninitialized", (1, 0, 0), 64)
+
+
+def test_what_a_kernel_wrote_is_known_afterwards() -> None:
+    source = 'extern "C" __global__ void k(int* a, int n) { if (threadIdx.x < n) a[2 * threadIdx.x] = 1; }'
+    buffer = run(source, 1, 32, Bytes(256), 30).buffers[0]
+    written = buffer.written().view(np.uint8).reshape(-1, 4)
+    assert written.sum() == 30 * 4
+    assert written[0:60:2].all()
+    assert (buffer.read(np.uint8)[4:8] == 0xA5).all()
+
+
+# -- buffers -----------------------------------------------------------------------------------------------------------
+
+
+def test_buffers_are_copied_in_and_out() -> None:
+    device = Device()
+    source = np.arange(6, dtype=np.float64).reshape(2, 3)
+    buffer = device.buffer("b", source)
+    source[:] = 0
+    out = buffer.read(np.float64, (2, 3))
+    assert out.tolist() == [[0, 1, 2], [3, 4, 5]]
+    out[:] = -1
+    assert buffer.read(np.float64).sum() == 15
+    buffer.write(np.array([9.0]))
+    assert buffer.read(np.float64).tolist() == [9, 1, 2, 3, 4, 5]
+    with pytest.raises(ValueError, match="56 bytes do not fit in buffer 'b' of 48 bytes"):
+        buffer.write(np.zeros(7))
+
+
+def test_buffers_lie_far_apart_and_aligned() -> None:
+    device = Device()
+    addresses = [device.buffer(f"b{k}", 1000).address for k in range(5)]
+    assert all(address % 256 == 0 for address in addresses)
+    assert min(np.diff(addresses)) >= 1 << 36
