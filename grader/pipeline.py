@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +27,7 @@ from grader.submission.records import Missing, SourceText, Submission, VariantBi
 
 if TYPE_CHECKING:
     from grader.compiler.process import CompileResult, CompilerProcess
+    from grader.gpu_grading import Gpu
     from grader.runs import Runner
 
 BACKENDS = ("auto", "gpu", "emulator")
@@ -33,13 +35,22 @@ ARCHITECTURE = "compute_75"
 """The oldest target that NVRTC still compiles for; what the emulator runs."""
 
 
-def grade(path: Path, lab: Lab, backend: str = "auto", command: str = "") -> Result:
+def grade(
+    path: Path,
+    lab: Lab,
+    backend: str = "auto",
+    command: str = "",
+    remeasure: bool = False,
+    witnesses: Sequence[str] = (),
+) -> Result:
     """Grade the work at `path` (a student's folder or one `.cu` file).
 
     Parameters
     ----------
     backend : "auto", "gpu" or "emulator".
     command : the command line that repeats this grading, kept in the result.
+    remeasure : time anew what was timed before.
+    witnesses : other tools to be asked on a GPU, "ncu" and "compute-sanitizer"; no mark depends on them.
 
     Raises
     ------
@@ -49,8 +60,10 @@ def grade(path: Path, lab: Lab, backend: str = "auto", command: str = "") -> Res
     _check_backend(backend)
     from grader.compiler.process import CompilerProcess
 
-    # Its process warms up while this one imports the parser and reads the submission.
-    with CompilerProcess() as compiler:
+    # The processes warm up while this one imports the parser and reads the submission.
+    with ExitStack() as stack:
+        gpu = _start_gpu(stack, backend)
+        compiler = stack.enter_context(CompilerProcess())
         submission = _read(path, lab)
         compiled = _compile(compiler, submission)
         nvrtc = compiler.nvrtc_version()
@@ -62,6 +75,11 @@ def grade(path: Path, lab: Lab, backend: str = "auto", command: str = "") -> Res
 
         runner = Runner(lab, Variations(compiled, compile_anew))
         found = {variant.name: _evidence(lab, variant, submission, compiled, runner) for variant in lab.variants}
+        environment = _environment(lab, nvrtc, command)
+        gpu = _opened(gpu, backend)
+        if gpu is not None:
+            found = gpu.grade(lab, submission, found, compiler, remeasure, witnesses)
+            environment = gpu.environment(environment)
     from grader.checks import judge
 
     checks = [check for evidence in found.values() for check in judge(evidence)]
@@ -70,7 +88,7 @@ def grade(path: Path, lab: Lab, backend: str = "auto", command: str = "") -> Res
         lab=lab.id,
         status=status_of(checks),
         score=score_of(checks),
-        environment=_environment(lab, nvrtc, command),
+        environment=environment,
         variants={name: variant_record(evidence) for name, evidence in found.items()},
         checks=checks,
         sources=[_source(source, submission) for source in submission.sources],
@@ -85,8 +103,36 @@ def _check_backend(backend: str) -> None:
                 backend=repr(backend), allowed=", ".join(BACKENDS)
             )
         )
-    if backend == "gpu":
-        raise UsageError(_("--backend gpu: this version grades on the emulator only; use auto or emulator"))
+
+
+def _start_gpu(stack: ExitStack, backend: str) -> Gpu | None:
+    """The GPU, on its way to being open; None where none is asked for or none can be there.
+
+    Raises
+    ------
+    UsageError : one was asked for by name.
+    """
+    if backend == "emulator":
+        return None
+    from grader.backends.gpu_process import has_driver
+
+    if not has_driver():
+        if backend == "gpu":
+            raise UsageError(_("--backend gpu: there is no NVIDIA driver on this machine; see grade doctor"))
+        return None
+    from grader.gpu_grading import Gpu
+
+    return stack.enter_context(Gpu())
+
+
+def _opened(gpu: Gpu | None, backend: str) -> Gpu | None:
+    """`gpu` if it has a device after all."""
+    if gpu is None:
+        return None
+    reason = gpu.refusal()
+    if reason and backend == "gpu":
+        raise UsageError(_("--backend gpu: {reason}; see grade doctor").format(reason=reason))
+    return None if reason else gpu
 
 
 def _read(path: Path, lab: Lab) -> Submission:

@@ -23,12 +23,12 @@ from grader.submission.records import Candidate, VariantBinding
 
 
 class Runner:
-    """Runs the kernels of one submission on `backend`."""
+    """Runs the kernels of one submission on `backend`; oracle: one that knows the lab's cases already, to share it."""
 
-    def __init__(self, lab: Lab, backend: Backend) -> None:
+    def __init__(self, lab: Lab, backend: Backend, oracle: Oracle | None = None) -> None:
         self._lab = lab
         self._cases = lab.cases["emulator"]
-        self._oracle = Oracle(lab)
+        self._oracle = oracle or Oracle(lab)
         self._backend = backend
 
     @property
@@ -41,13 +41,13 @@ class Runner:
         binding = evidence.bound
 
         def trial(candidate: Candidate, sizes: Sizes) -> Run:
-            return self._run(binding, candidate, entry, "correct", sizes, observe=False)
+            return self.run_once(binding, candidate, entry, "correct", sizes, observe=False)
 
         choice = choose(self._lab, self._cases, binding, evidence.source, trial)
         candidate = choice.candidate
         runs: list[Run] = []
         for kind, sizes in choice.cases:
-            run = self._run(binding, candidate, entry, kind, sizes)
+            run = self.run_once(binding, candidate, entry, kind, sizes)
             runs.append(run)
             # A launch that was stopped after seconds, or that is impossible, is so at every size.
             if run.outcome.status != "ok":
@@ -70,7 +70,7 @@ class Runner:
             array_bytes=self._array_bytes(binding, candidate, observed.sizes),
         )
 
-    def _run(
+    def run_once(
         self,
         binding: VariantBinding,
         candidate: Candidate,
@@ -79,6 +79,7 @@ class Runner:
         sizes: Sizes,
         observe: bool = True,
     ) -> Run:
+        """One launch at one size, compared with the oracle."""
         inputs, expected = self._oracle.case(sizes, dtypes_of(self._lab, binding, candidate))
         launch = request(self._lab, binding, candidate, entry, sizes, inputs, expected, observe)
         outcome = self._backend.run(launch)

@@ -108,6 +108,9 @@ def array_text(hazard: Hazard) -> str:
 
 def _out_of_bounds(hazard: Hazard, who: str) -> str:
     words = {"who": who, "array": array_text(hazard), "size": hazard.array_bytes}
+    if hazard.detail == "beside":
+        # Seen on a GPU by guard zones, which do not tell who it was.
+        return _("The kernel writes outside {array}: on the GPU bytes beside it have changed.").format(**words)
     if hazard.detail == "misaligned":
         return _("{who} uses an address in {array} that is no multiple of {width} bytes.").format(
             **words, width=hazard.width_bytes

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from grader.backends.base import LaunchOutcome
+from grader.checks import device_faults
 from grader.checks.base import Verdict, errored, failed, not_measured
 from grader.checks.cures import cure
 from grader.evidence import Run
@@ -65,7 +66,8 @@ def fault(run: Run) -> Verdict:
         "endless": _("Look at the loop's condition: does every thread change what it tests?"),
         "instructions": _("Look at the loop's condition: does every thread change what it tests?"),
     }
-    hint = hints.get(outcome.reason, _("Call cudaGetLastError() after every launch to see such errors yourself."))
+    hint = hints.get(outcome.reason) or device_faults.hint(outcome.reason)
+    hint = hint or _("Call cudaGetLastError() after every launch to see such errors yourself.")
     return failed(at, hint, outcome.line, data={"sizes": dict(run.sizes), "reason": outcome.reason})
 
 
@@ -83,6 +85,9 @@ def fault_text(outcome: LaunchOutcome) -> str:
             return _("the kernel does not end in reasonable time; it was stopped at line {line}.").format(line=line)
         case "trap":
             return _("the kernel stopped itself (trap or failed assertion) at line {line}.").format(line=line)
+    told = device_faults.text(outcome.reason)
+    if told:
+        return told
     if outcome.status == "impossible":
         return _("the launch is impossible: {reason}").format(reason=outcome.reason)
     return _("the kernel failed: {reason}").format(reason=outcome.reason)
