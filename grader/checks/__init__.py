@@ -51,9 +51,8 @@ IMPLIED = ("present", "compiles", "launch", "correct")
 def judge(evidence: Evidence) -> list[Check]:
     """The verdicts of all checks of a variant, in the lab file's order.
 
-    Rules (docs/result.md): a check that needs a failed one is skipped and its points are lost; one that needs a
-    check which could not be judged is skipped and its points stay pending; a check that does not apply is no part
-    of what is possible.
+    Rules (docs/result.md): a check that needs one which failed or could not be judged is skipped and its points
+    stay pending, neither given nor lost; a check that does not apply is no part of what is possible.
     """
     done: dict[str, Check] = {}
     for spec in evidence.variant.checks:
@@ -82,7 +81,7 @@ def _blocked(needs: tuple[str, ...], done: dict[str, Check]) -> Verdict | None:
 
 
 def _check(variant: str, spec: CheckSpec, verdict: Verdict) -> Check:
-    waits = verdict.status == "error" or verdict.skip_reason == "not_measured"
+    waits = verdict.status == "error" or verdict.skip_reason in ("not_measured", "prerequisite")
     return Check(
         id=f"{variant}.{spec.check}",
         variant=variant,

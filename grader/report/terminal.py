@@ -108,6 +108,8 @@ def _show_faults(out: Console, view: View) -> None:
         title.append(f" · {names}" if names else "", style="not bold default")
         if fault["lost"]:
             title.append(f"  −{fault['lost']}", style="not bold default")
+        if fault["held"]:
+            title.append("  " + _("{points} more wait for it").format(points=fault["held"]), style="not bold dim")
         out.print(title)
         if fault["where"]:
             place = Text(fault["where"], style="cyan")

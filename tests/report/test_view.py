@@ -123,16 +123,19 @@ def test_points_of_no_check_are_no_division_by_zero() -> None:
     assert view.totals([], Numbers("en"))["earned_pct"] == 0.0
 
 
-def test_a_fault_is_charged_with_what_it_kept_from_being_checked() -> None:
+def test_a_fault_names_the_points_that_wait_for_it() -> None:
+    def waits(name: str, variant: str, root: str) -> Check:
+        return check(name, variant, status="skip", skip_reason="prerequisite", pending=10.0, data={"blocked_by": root})
+
     checks = [
         check("present", "naive", possible=0.0, message="empty body"),
-        check("correct", "naive", status="skip", skip_reason="prerequisite", data={"blocked_by": "present"}),
-        check("races", "naive", status="skip", skip_reason="prerequisite", data={"blocked_by": "present"}),
-        check("races", "shared", status="skip", skip_reason="prerequisite", data={"blocked_by": "launch"}),
+        waits("correct", "naive", "present"),
+        waits("races", "naive", "present"),
+        waits("races", "shared", "launch"),
     ]
     result = msgspec.structs.replace(sample_results.failed(), checks=checks)
     (fault,) = view.summary(job(result))["faults"]
-    assert (fault["message"], fault["lost"]) == ("empty body", "20")
+    assert (fault["message"], fault["lost"], fault["held"]) == ("empty body", "", "20")
 
 
 def test_one_fault_at_several_places_names_them_all() -> None:
