@@ -24,7 +24,8 @@ from grader.regions import region_pattern
 from grader.result import Diagnosis, Element, ElementRange, ElementRead, ElementWriter, WrongPattern
 
 MAX_READS = 64
-MAX_RANGES = 8
+MAX_RANGES = 64
+MAX_SOURCES = 8
 MAX_PICTURE = 128 * 128
 """Elements of an output that is still shown as a picture."""
 
@@ -98,6 +99,7 @@ def diagnose(case: WrongCase) -> Diagnosis:
         expected=_number(difference.expected),
         got=_number(difference.got),
         tile=list(case.tile),
+        inputs={name: list(array.shape) for name, array in case.inputs.items()},
         expected_at=_element(difference.belongs_at),
         got_at=_element(difference.found_at),
         values=_pattern(_values(case, outcome)),
@@ -199,7 +201,7 @@ def _read(case: WrongCase, read: Read) -> ElementRead:
         thread=read.thread,
         origin=origin,
         put_by=_writer(put) if put else None,
-        put_from=[Element(array=r.array, index=_index(case, r)) for r in read.reads[:MAX_RANGES]],
+        put_from=[Element(array=r.array, index=_index(case, r)) for r in read.reads[:MAX_SOURCES]],
     )
 
 

@@ -352,13 +352,14 @@ class Diagnosis(Record, frozen=True):
     """Why an output is wrong, told of its first wrong element at the smallest size that goes wrong.
 
     shape, tile: of the output, slowest axis first (tile: elements that a block covers; [] when unknown).
+    inputs: shapes of the inputs by name.
     total, wrong, unwritten: counts of elements; unwritten ones still hold what was there before the launch.
     first: index of the first wrong element; expected, got: its values, null where they are no finite number.
     expected_at, got_at: where these values stand in an input, null when nowhere or in several places.
     writer: who wrote it last, null when nobody did or it is not known (`traced` tells which).  writers: how many
     threads wrote it.  overwritten: who had written the right value there before, else null.
     reads: what the writer had read to make it (at most 64).  read: the input elements that it came to be made from
-    (at most 8 ranges, like the next two).  missing, surplus: those that it should have been made from as well, or
+    (at most 64 ranges, like the next two).  missing, surplus: those that it should have been made from as well, or
     should not have been; found out from the oracle where `compared`.
     values: the rule of the wrong values.  region: where they lie.
     sentences: all of this in words.  picture: a string for each row along the last axis, a character for each
@@ -375,6 +376,7 @@ class Diagnosis(Record, frozen=True):
     expected: float | int | None
     got: float | int | None
     tile: list[int] = []
+    inputs: dict[str, list[int]] = {}
     expected_at: Element | None = None
     got_at: Element | None = None
     traced: bool = False

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from grader.report.bank_map import draw_bank_map
 from grader.report.charts import BankMap, BarChart
+from grader.report.wrong_map import WrongMap, draw_wrong_map
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,14 +47,19 @@ def load() -> None:
     import matplotlib.figure  # noqa: F401
 
 
-def draw(chart: BarChart | BankMap, image_format: Format) -> bytes:
+def draw(chart: BarChart | BankMap | WrongMap, image_format: Format) -> bytes:
     """The chart as an image file's bytes."""
     import matplotlib
 
     with matplotlib.rc_context(_STYLE), warnings.catch_warnings():  # type: ignore[arg-type]
         # A name in a script that the font lacks is drawn as boxes; nobody needs to be told on standard error.
         warnings.simplefilter("ignore")
-        figure = draw_bank_map(chart) if isinstance(chart, BankMap) else _draw_bars(chart)
+        if isinstance(chart, BankMap):
+            figure = draw_bank_map(chart)
+        elif isinstance(chart, WrongMap):
+            figure = draw_wrong_map(chart)
+        else:
+            figure = _draw_bars(chart)
         return _encode(figure, image_format)
 
 

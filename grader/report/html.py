@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Mapping
 from functools import cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from grader.i18n import _, ngettext
@@ -14,10 +16,12 @@ from grader.report.figures import Format, draw
 from grader.report.job import ReportJob
 from grader.report.listing import listings
 from grader.report.view import View, counter_table, kernel_rows, reproduce, summary, timing_rows
+from grader.report.wrong_map import WrongMap, wrong_maps
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+NO_PICTURES: Mapping[str, View] = MappingProxyType({})
 MEDIA_TYPES: dict[Format, str] = {"svg": "image/svg+xml", "png": "image/png"}
 
 
@@ -62,15 +66,20 @@ def figures(job: ReportJob, image_format: Format) -> list[View]:
     return drawn
 
 
-def _image(chart: BarChart | BankMap, image_format: Format) -> View:
+def wrong_pictures(job: ReportJob, image_format: Format) -> dict[str, View]:
+    """An image of the wrong output for each check that explains one, by the check's id."""
+    return {chart.check: _image(chart, image_format) for chart in wrong_maps(job)}
+
+
+def _image(chart: BarChart | BankMap | WrongMap, image_format: Format) -> View:
     data = base64.b64encode(draw(chart, image_format)).decode("ascii")
     return {"src": f"data:{MEDIA_TYPES[image_format]};base64,{data}", "alt": chart.description}
 
 
-def render(page: View, drawn: list[View]) -> str:
-    """The page as HTML text."""
+def render(page: View, drawn: list[View], pictures: Mapping[str, View] = NO_PICTURES) -> str:
+    """The page as HTML text; `drawn` from `figures`, `pictures` from `wrong_pictures`."""
     template = _environment().get_template("report.html.j2")
-    return template.render(**page, figures=drawn)
+    return template.render(**page, figures=drawn, pictures=pictures)
 
 
 def markdown(text: str) -> str:

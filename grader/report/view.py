@@ -106,7 +106,8 @@ def cell(check: Check, numbers: Numbers) -> View:
 def faults(job: ReportJob, numbers: Numbers) -> list[View]:
     """What to mend, dearest first; one and the same fault of several variants is one entry naming all of them.
 
-    A fault is charged with the points of the checks that could not be made because of it.
+    Dearest: by the points it costs and those that wait for it, the points of checks that could not be made because of
+    it.
     """
     result = job.result
     columns = {c["name"]: c for c in variant_columns(job)}
@@ -123,11 +124,13 @@ def faults(job: ReportJob, numbers: Numbers) -> list[View]:
                 "key": (check.check, check.status, check.message),
                 "places": [],
                 "variants": [],
+                "id": check.id,
                 "check": check_title(check.check),
                 "status": check_status(check.status)._asdict(),
                 "message": check.message,
                 "hint": check.hint,
                 "weight": 0.0,
+                "waiting": 0.0,
             }
             entries.append(entry)
         if place not in entry["places"]:
@@ -136,11 +139,13 @@ def faults(job: ReportJob, numbers: Numbers) -> list[View]:
         entry["hint"] = min(entry["hint"], check.hint, key=len)
         if check.variant in columns:
             entry["variants"].append(columns[check.variant])
-        entry["weight"] += lost_points(check) + blocked_points(result.checks, check)
+        entry["weight"] += lost_points(check)
+        entry["waiting"] += blocked_points(result.checks, check)
     # The grader's own failures come last: the student can do nothing about them.
-    entries.sort(key=lambda e: (e["status"]["key"] == "error", -e["weight"]))
+    entries.sort(key=lambda e: (e["status"]["key"] == "error", -e["weight"] - e["waiting"]))
     for entry in entries:
         entry["lost"] = numbers.points(entry["weight"]) if entry["weight"] > 0.005 else ""
+        entry["held"] = numbers.points(entry["waiting"]) if entry["waiting"] > 0.005 else ""
         entry["where"] = ", ".join(filter(None, (where(*place) for place in entry["places"])))
         file, entry["line"] = entry["places"][0] if len(entry["places"]) == 1 else (None, None)
         entry["code"] = code_at(lines, file, entry["line"])
@@ -159,9 +164,9 @@ def lost_points(check: Check) -> float:
 
 
 def blocked_points(checks: list[Check], root: Check) -> float:
-    """Points of the same variant's checks that were skipped because `root` failed."""
+    """Points of the same variant's checks that wait because `root` failed."""
     return sum(
-        lost_points(check)
+        check.pending
         for check in checks
         if check.variant == root.variant
         and check.skip_reason == "prerequisite"

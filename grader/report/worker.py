@@ -103,7 +103,9 @@ def _render(job: ReportJob) -> Iterator[tuple[Event, str]]:
     i18n.use(job.language)
     folder = Path(job.directory)
     page = html.document(job)
-    write_atomically(folder / HTML_NAME, html.render(page, html.figures(job, "svg")).encode())
+    write_atomically(
+        folder / HTML_NAME, html.render(page, html.figures(job, "svg"), html.wrong_pictures(job, "svg")).encode()
+    )
     yield "html", str(folder / HTML_NAME)
     # A report of an earlier run must not pass for this one's.
     (folder / PDF_NAME).unlink(missing_ok=True)
@@ -113,7 +115,9 @@ def _render(job: ReportJob) -> Iterator[tuple[Event, str]]:
         except pdf.PdfUnavailable as error:
             yield "no_pdf", str(error)
             return
-        write_atomically(folder / PDF_NAME, pdf.render(html.render(page, html.figures(job, "png"))))
+        write_atomically(
+            folder / PDF_NAME, pdf.render(html.render(page, html.figures(job, "png"), html.wrong_pictures(job, "png")))
+        )
         yield "pdf", str(folder / PDF_NAME)
 
 
