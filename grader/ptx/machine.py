@@ -176,25 +176,26 @@ class Chunk:
         if all(group.from_back_edge for group in groups):
             # These lanes are one iteration ahead: whoever is still inside the loop goes first.
             for key in order[1:]:
-                if key[0] == best[0] and key[1] in loop.body and key[1] != best[1]:
-                    return key
-        if loop.spins:
+                if key[0] == best[0] and key[1] in loop.body:
+                    best, loop = key, code.loop_at_header.get(key[1])
+                    break
+        if loop is not None and loop.spins:
             turns = self._spins[best] = self._spins.get(best, 0) + 1
             if turns % SPIN_PATIENCE == 0:
-                return self._instead(order, turns // SPIN_PATIENCE)
+                return self._instead(best, turns // SPIN_PATIENCE)
         return best
 
-    def _instead(self, order: list[tuple[Any, ...]], round_: int) -> tuple[Any, ...]:
-        """Who goes while `order[0]` waits in a loop: blocks complete at a barrier are let go, then the others in turn.
+    def _instead(self, waiting: tuple[Any, ...], round_: int) -> tuple[Any, ...]:
+        """Who goes while `waiting` spins: blocks complete at a barrier are let go, then the others have their turns.
 
         Lanes in front of a warp-wide instruction wait for those that spin, unless they have done so for long.
         """
-        if self.barriers.parked and self.barriers.release_complete():
-            order = sorted(self.pending, key=lambda key: (-len(key[0]), key[1]))
-        others = order[1:]
+        if self.barriers.parked:
+            self.barriers.release_complete()
+        others = sorted((key for key in self.pending if key != waiting), key=lambda key: (-len(key[0]), key[1]))
         if round_ % WARP_PATIENCE:
             others = [key for key in others if not self._is_collective(key)]
-        return others[round_ % len(others)] if others else order[0]
+        return others[round_ % len(others)] if others else waiting
 
     def _is_collective(self, key: tuple[Any, ...]) -> bool:
         return self.pending[key][0].frames[-1].code.blocks[key[1]].collective
