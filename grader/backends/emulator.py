@@ -10,6 +10,7 @@ from grader.compare import sentinel
 from grader.i18n import _
 from grader.ptx import Buffer, Device, DeviceTrap, Limits, launch, parse
 from grader.ptx.errors import LaunchError, LimitExceeded, PtxError, PtxSyntaxError, UnsupportedInstruction
+from grader.ptx.launch import MAX_STATIC_SHARED
 from grader.ptx.nodes import Module
 from grader.ptx.observers.provenance import Provenance
 
@@ -19,6 +20,10 @@ ARCHITECTURE = "compute_75"
 INSTRUCTIONS_PER_LAUNCH = 500_000_000
 """Thread-instructions: several times what a sensible kernel needs at a lab's sizes.  Reached within seconds, and the
 same on every machine, so that a slow one blames nobody."""
+
+MAX_OPT_IN_SHARED_BYTES = 227 * 1024
+"""What a block can have at most on any GPU so far (compute capability 9.0), after opting in, of which only dynamic
+arrays can make use: a static one above 48 KiB does not pass the assembler."""
 
 SECONDS_PER_LAUNCH = 8.0
 """For launches that use up time without instructions."""
@@ -67,6 +72,7 @@ class EmulatorBackend:
                 arguments,
                 device=device,
                 shared_bytes=request.shared_bytes,
+                max_shared_bytes=MAX_OPT_IN_SHARED_BYTES if request.shared_bytes else MAX_STATIC_SHARED,
                 observe=request.observe,
                 observers=[history] if history else [],
                 limits=Limits(instructions=instructions, seconds=SECONDS_PER_LAUNCH),

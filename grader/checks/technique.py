@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from grader import formula
 from grader.checks.base import CheckKind, Settings, Verdict, failed, not_measured, passed
 from grader.evidence import Evidence
 from grader.i18n import _
@@ -14,12 +15,16 @@ class TechniqueSettings(Settings, frozen=True):
     """Settings.
 
     shared_memory: "none": the kernel must not use it; "staged": the data must go through it (at least every
-    element of one input is stored there, and at least as many bytes are loaded from it as the outputs have).
-    max_reads: how often each input element may be read from global memory on average; null: any number.
+    element of one input is stored there, and at least as many bytes are loaded from it as the outputs have); "any":
+    either will do.
+    max_reads: how often each input element may be read from global memory on average, a number or a formula of the
+    sizes; null: any number.
+    unrolled: steps that an inner loop must do at a time, by hand or by pragma; 1: none need be.
     """
 
-    shared_memory: Literal["none", "staged"]
-    max_reads: float | None = None
+    shared_memory: Literal["none", "staged", "any"]
+    max_reads: float | str | None = None
+    unrolled: int = 1
 
 
 def judge(evidence: Evidence, settings: TechniqueSettings) -> Verdict:
@@ -30,6 +35,17 @@ def judge(evidence: Evidence, settings: TechniqueSettings) -> Verdict:
     stored = moved_bytes(counters, "shared", "store")
     loaded = moved_bytes(counters, "shared", "load")
     kernel_line = evidence.bound.kernel.line
+    if evidence.bound.kernel.unroll < settings.unrolled:
+        return failed(
+            _("No inner loop of the kernel is unrolled: each does one step at a time."),
+            _(
+                "Write {n} or more steps into the body of the inner loop and raise its counter by as many, or put "
+                "“#pragma unroll {n}” right before it."
+            ).format(n=max(settings.unrolled, 4)),
+            kernel_line,
+        )
+    if settings.shared_memory == "any":
+        return passed(_("The inner loop is unrolled."))
     if settings.shared_memory == "none":
         if counters.shared_requests:
             line = next(c.line for c in counters.by_line if c.space == "shared")
@@ -62,11 +78,12 @@ def judge(evidence: Evidence, settings: TechniqueSettings) -> Verdict:
             data=data,
         )
     reads = moved_bytes(counters, "global", "load") / sum(inputs)
-    if settings.max_reads is not None and reads > settings.max_reads:
+    allowed = formula.evaluate(str(settings.max_reads), counters.size) if settings.max_reads is not None else None
+    if allowed is not None and reads > allowed:
         line = next(c.line for c in counters.by_line if c.space == "global" and c.op == "load")
         return failed(
             _("Every input element is read from global memory {reads:.2g} times, {allowed:g} would do.").format(
-                reads=reads, allowed=settings.max_reads
+                reads=reads, allowed=allowed
             ),
             _("Read an element from global memory once, into the tile; after the barrier take it from there."),
             line,

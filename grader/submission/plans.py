@@ -124,16 +124,18 @@ class _Planner:
         block, origin, formulas = self.block(rule)
         site = self.site
         tile = _tile(self.shape, site if origin == "submission" else None, self.settings, block, len(covers), rule)
+        shared_formula = self.shared_formula(rule)
+        shared = _shared_bytes(self.kernel, site, self.settings, tile, block, self.variant)
         return LaunchPlan(
             block=block,
             tile=tile,
             covers=covers,
             exact=exact,
             origin=origin,
-            shared_bytes=_shared_bytes(self.kernel, site, self.settings, tile, block, self.variant),
+            shared_bytes=_at_observed(shared_formula, block, self.lab, shared),
             line=site.line if site is not None and origin == "submission" else 0,
             block_formula=formulas,
-            shared_formula=self.shared_formula(rule),
+            shared_formula=shared_formula,
         )
 
     def block(self, rule: LaunchRule) -> tuple[Block, str, tuple[str, ...]]:
@@ -206,6 +208,16 @@ def _block(
         if width is not None:
             return (width, 1, 1), "inferred"
     return _rule_block(rule, lab), "lab"
+
+
+def _at_observed(shared_formula: str, block: Block, lab: Lab, otherwise: int) -> int:
+    """Dynamic shared memory at the observed sizes, where it depends on them."""
+    sizes = next((cases.observe for cases in lab.cases.values()), {})
+    try:
+        threads = block[0] * block[1] * block[2]
+        return formula.integer(shared_formula, {**sizes, "threads": threads}) if shared_formula else otherwise
+    except formula.FormulaError:
+        return otherwise
 
 
 def _rule_block(rule: LaunchRule, lab: Lab) -> Block:
