@@ -19,6 +19,7 @@ from grader.references import placeholder, shape_at
 from grader.result import Resources
 from grader.runs import Runner
 from grader.speed import Candidate as TimedCandidate
+from grader.wording import sizes_text
 
 Compile = Callable[[str, str, Mapping[str, int]], CompileResult]
 """Compiles a file for the device: file, name expression, values of its constants."""
@@ -106,6 +107,14 @@ class GpuRunner:
             runs.append(replace(run, outcome=replace(outcome, hazards=hazards), backend="gpu"))
             if run.outcome.status != "ok":
                 break
+        wrong = next((run for run in runs if run.outcome.status == "ok" and not _is_right(run)), None)
+        untimed = ""
+        if wrong is not None and evidence.hazards("race", "barrier_divergence"):
+            # The emulator runs threads in one order and found the race; here it shows.  It is paid for once.
+            untimed = _("At {sizes} the result comes out wrong on the GPU: the race is not a matter of theory.").format(
+                sizes=sizes_text(wrong.sizes)
+            )
+            runs = [run for run in runs if run.outcome.status != "ok" or _is_right(run)]
         emulated = evidence.runs
         unmeasured = {name: text for name, text in evidence.unmeasured.items() if name != "time"}
         unsupported = next((run.outcome.reason for run in emulated if run.outcome.status == "unsupported"), None)
@@ -119,6 +128,7 @@ class GpuRunner:
             runs=(*emulated, *runs),
             unmeasured=unmeasured,
             resources=self._resources(evidence),
+            untimed=untimed,
         )
 
     def timed(self, evidence: Evidence) -> list[TimedCandidate]:
@@ -128,6 +138,7 @@ class GpuRunner:
         if (
             rule is None
             or candidate is None
+            or evidence.untimed
             or not gpu_runs
             or any(not _is_right(run) for run in evidence.runs_of("correct", "observe"))
         ):

@@ -130,6 +130,8 @@ def _remarks(evidence: Evidence) -> list[str]:
                 sizes=sizes_text(evidence.wired_sizes)
             )
         )
+    if evidence.untimed:
+        remarks.append(evidence.untimed)
     counts: dict[tuple[str, int], int] = {}
     for run in evidence.runs:
         for kind, line, count in run.outcome.remarks:

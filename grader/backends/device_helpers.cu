@@ -113,14 +113,15 @@ __device__ __forceinline__ double half_value(unsigned short bits)
 
 template <typename T>
 __device__ void compare_as(const u8 *got, const u8 *want, u64 count, T sentinel, unsigned kind, double absolute,
-                           double relative, u64 *wrong, u64 *unwritten)
+                           double relative, u64 *wrong, u64 *unwritten, u64 *empty_handed)
 {
-    u64 bad = 0, untouched = 0;
+    u64 bad = 0, untouched = 0, zero = 0;
     EACH(i, count)
     {
         const T a = ((const T *)got)[i], b = ((const T *)want)[i];
         if (a == b)
             continue;
+        zero += a == 0;
         bool right = false;
         if (kind == 1)
             right = close(half_value((unsigned short)a), half_value((unsigned short)b), absolute, relative);
@@ -137,22 +138,25 @@ __device__ void compare_as(const u8 *got, const u8 *want, u64 count, T sentinel,
         atomicAdd(wrong, bad);
     if (untouched)
         atomicAdd(unwritten, untouched);
+    if (zero)
+        atomicAdd(empty_handed, zero);
 }
 
-// Counts wrong elements, and those of them that still hold the sentinel.  kind: 0 compares bits, 1 float16, 2 float32,
+// Counts wrong elements, those of them that still hold the sentinel, and zeros where something else is wanted, be they
+// within the tolerance or not.  kind: 0 compares bits, 1 float16, 2 float32,
 // 3 float64 within |got - want| <= absolute + relative * |want|.
 extern "C" __global__ void compare(const u8 *got, u64 got_stride, const u8 *want, u64 want_stride, u64 count, unsigned width,
                                    unsigned kind, double absolute, double relative, unsigned sentinel, u64 *wrong,
-                                   u64 *unwritten)
+                                   u64 *unwritten, u64 *empty_handed)
 {
     got += blockIdx.y * got_stride;
     want += blockIdx.y * want_stride;
     const u64 all = sentinel * 0x0101010101010101ull;
     switch (width) {
-    case 1: compare_as<u8>(got, want, count, (u8)all, kind, absolute, relative, wrong, unwritten); break;
-    case 2: compare_as<unsigned short>(got, want, count, (unsigned short)all, kind, absolute, relative, wrong, unwritten); break;
-    case 4: compare_as<unsigned>(got, want, count, (unsigned)all, kind, absolute, relative, wrong, unwritten); break;
-    case 8: compare_as<u64>(got, want, count, all, kind, absolute, relative, wrong, unwritten); break;
+    case 1: compare_as<u8>(got, want, count, (u8)all, kind, absolute, relative, wrong, unwritten, empty_handed); break;
+    case 2: compare_as<unsigned short>(got, want, count, (unsigned short)all, kind, absolute, relative, wrong, unwritten, empty_handed); break;
+    case 4: compare_as<unsigned>(got, want, count, (unsigned)all, kind, absolute, relative, wrong, unwritten, empty_handed); break;
+    case 8: compare_as<u64>(got, want, count, all, kind, absolute, relative, wrong, unwritten, empty_handed); break;
     }
 }
 

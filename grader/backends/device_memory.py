@@ -81,12 +81,16 @@ class Helpers:
         tolerance: tuple[float, float],
         wrong: int,
         unwritten: int,
+        zeros: int,
     ) -> None:
-        """Count the elements that are not as wanted; both arrays have the same stride.  Tolerance (0, 0): bits."""
+        """Count the elements that are not as wanted; both arrays have the same stride.  Tolerance (0, 0): bits.
+
+        wrong, unwritten, zeros: addresses of counters; the last counts zeros where another value is wanted.
+        """
         absolute, relative = tolerance
         kind = _FLOAT_KINDS.get(dtype, 0) if absolute or relative else 0
         arguments: list[bytes | int] = [got, u64(stride), want, u64(stride), u64(count), u32(width), u32(kind)]
-        arguments += [f64(absolute), f64(relative), u32(SENTINEL_BYTE), wrong, unwritten]
+        arguments += [f64(absolute), f64(relative), u32(SENTINEL_BYTE), wrong, unwritten, zeros]
         self._launch("compare", count, sets, arguments)
 
     def read_all(self, base: int, nbytes: int, nowhere: int) -> None:

@@ -39,7 +39,7 @@ MEMORY_SHARE = 0.35
 """Of the free device memory, for the arrays of a sample; as much again is taken for what is expected."""
 
 _WARM_LAUNCHES = 3
-_INPUTS, _GUARDS, _WRONG, _UNWRITTEN = range(4)
+_INPUTS, _GUARDS, _WRONG, _UNWRITTEN, _ZEROS = range(5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +232,7 @@ class Rounds:
                     (self._order.absolute, self._order.relative),
                     counters.at(_WRONG),
                     counters.at(_UNWRITTEN),
+                    counters.at(_ZEROS),
                 )
                 helpers.set_bytes(self._expected + offset, layout.stride, sets, array.nbytes, SENTINEL_BYTE)
                 total += array.count * sets
@@ -244,6 +245,9 @@ class Rounds:
         elif found[_WRONG]:
             kind = "unwritten" if found[_UNWRITTEN] == found[_WRONG] else "wrong"
             problems.append(Problem(name, kind, found[_WRONG], total))
+        elif 2 * found[_ZEROS] > total:
+            # Within a tolerance that is wide for these values, yet no answer.
+            problems.append(Problem(name, "wrong", found[_ZEROS], total))
         if found[_GUARDS]:
             problems.append(Problem(name, "guard", found[_GUARDS], total))
             self._filled = None

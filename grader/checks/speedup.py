@@ -29,6 +29,8 @@ def judge(evidence: Evidence, settings: SpeedupSettings) -> Verdict:
     Points follow the median along the ramp, whatever the verdict; an interval that holds the threshold after all the
     rounds that were allowed is borderline.
     """
+    if evidence.untimed:
+        return failed(evidence.untimed, _("What is wrong is not timed. Make the result right first."))
     row = marked(evidence.timing)
     if row is None or row.speedup is None:
         return not_measured(_unmeasured(evidence))
