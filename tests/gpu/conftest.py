@@ -1,0 +1,65 @@
+"""Tests that need an NVIDIA GPU; machines without one skip them with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from grader.backends.gpu import HELPER_NAMES, HELPERS_FILE, GpuSession
+from grader.backends.gpu_messages import NoDevice
+from grader.backends.gpu_process import GpuProcess, has_driver
+from grader.compiler.process import CompileResult, CompilerProcess
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.gpu)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def device_is_there() -> None:
+    if not has_driver():
+        pytest.skip("no NVIDIA driver")
+
+
+@pytest.fixture(scope="session")
+def compiler() -> Iterator[CompilerProcess]:
+    with CompilerProcess() as process:
+        yield process
+
+
+@pytest.fixture
+def session(compiler: CompilerProcess) -> Iterator[GpuSession]:
+    process = GpuProcess()
+    ready = process.ready()
+    if isinstance(ready, NoDevice):
+        pytest.skip(ready.reason)
+    helpers = compiler.compile(
+        {HELPERS_FILE.name: HELPERS_FILE.read_text("utf-8")}, list(HELPER_NAMES), ready.architecture
+    )
+    assert helpers.ok, helpers.log
+    session = GpuSession(process, helpers.cubin, {})
+    yield session
+    session.close()
+
+
+class Loader:
+    """Compiles a CUDA source for the device and loads it."""
+
+    def __init__(self, compiler: CompilerProcess, session: GpuSession) -> None:
+        self._compiler = compiler
+        self._session = session
+
+    def __call__(self, source: str, *names: str, module: str = "test") -> CompileResult:
+        result = self._compiler.compile({"test.cu": source}, list(names), self._session.device.architecture)
+        assert result.ok, result.log
+        self._session.add(module, result.cubin)
+        return result
+
+
+@pytest.fixture
+def load(compiler: CompilerProcess, session: GpuSession) -> Loader:
+    return Loader(compiler, session)

@@ -1,0 +1,26 @@
+"""The sample submissions get the same verdicts with a GPU as without."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from grader import labs, pipeline
+
+SUBMISSIONS = Path(__file__).parents[2] / "submissions"
+LAB = labs.find("transpose")
+
+
+@pytest.fixture(autouse=True)
+def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_LAB_GRADER_STORE", str(tmp_path / "store"))
+
+
+@pytest.mark.parametrize("student", sorted(path.name for path in SUBMISSIONS.iterdir() if path.is_dir()))
+def test_verdicts_are_the_same(student: str) -> None:
+    emulated = pipeline.grade(SUBMISSIONS / student, LAB, backend="emulator")
+    graded = pipeline.grade(SUBMISSIONS / student, LAB, backend="gpu")
+    wanted = {c.id: (c.status, c.earned) for c in emulated.checks if c.check != "speedup"}
+    assert {c.id: (c.status, c.earned) for c in graded.checks if c.check != "speedup"} == wanted
+    assert graded.environment.backend == "gpu" and graded.environment.device
