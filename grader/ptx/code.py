@@ -192,6 +192,8 @@ def getter(code: Code, operand: Operand, size: int = 8) -> Getter:
         return lambda group: value
     if isinstance(operand, Special):
         name = operand.name
+        if not special.is_known(name):
+            raise UnsupportedInstruction(f"%{name}", reason=f"special register %{name}")
         return lambda group: special.read(group, name)
     if isinstance(operand, Symbol):
         return symbol_getter(code, operand.name, operand.offset)
@@ -227,6 +229,9 @@ def compile_step(code: Code, instruction: Instruction) -> Step | None:
         return _arithmetic(code, instruction)
     except UnsupportedInstruction as error:
         return refuse(instruction, error.reason)
+    except (AssertionError, IndexError, KeyError, ValueError):
+        # An instruction that exists, in a form that none of its implementations expects.
+        return refuse(instruction, "unknown form")
 
 
 def _arithmetic(code: Code, instruction: Instruction) -> Step:

@@ -32,8 +32,8 @@ def finisher(code: Code, block: CodeBlock, successors: tuple[int, ...]) -> Finis
         return None
     try:
         return maker(code, block, instruction, successors)
-    except UnsupportedInstruction as error:
-        step = refuse(instruction, error.reason)
+    except (UnsupportedInstruction, AssertionError, IndexError, KeyError, ValueError) as error:
+        step = refuse(instruction, getattr(error, "reason", "unknown form"))
 
         def fail(group: Group) -> bool:
             step(group)

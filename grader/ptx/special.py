@@ -17,10 +17,23 @@ _AXES = {"x": 0, "y": 1, "z": 2}
 _UNIFORM = {"smid": 0, "nsmid": 1, "gridid": 0, "warpsize": 32}
 
 
+_CLOCKS = ("clock", "clock64", "clock_hi", "globaltimer", "globaltimer_lo", "globaltimer_hi")
+_KNOWN = frozenset(
+    [*_UNIFORM, *_CLOCKS, "laneid", "warpid", "nwarpid", "dynamic_smem_size", "total_smem_size"]
+    + [f"{name}.{axis}" for name in ("tid", "ntid", "ctaid", "nctaid") for axis in _AXES]
+    + [f"lanemask_{relation}" for relation in ("eq", "lt", "le", "gt", "ge")]
+)
+
+
+def is_known(name: str) -> bool:
+    """Whether `%name` is emulated."""
+    return name in _KNOWN
+
+
 def read(group: Group, name: str) -> Value:
-    """The value of `%name` for the group's lanes; raises KeyError for a register that is not emulated."""
+    """The value of `%name` for the group's lanes."""
     chunk = group.chunk
-    if name in ("clock", "clock64", "globaltimer", "clock_hi", "globaltimer_lo", "globaltimer_hi"):
+    if name in _CLOCKS:
         # Counts instructions issued by the chunk: it grows from one reading to the next, and no more is promised.
         chunk.clock += CYCLES
         if name.endswith("_hi"):

@@ -1,0 +1,88 @@
+"""What lies outside ends in an error that names the instruction and the student's line."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from grader.ptx import UnsupportedInstruction, launch, parse
+from tests.ptx.nvrtc import compile_ptx, header_options
+from tests.ptx.running import run
+
+KERNEL = 'extern "C" __global__ void k(float* out, int n) {\n'
+OUTSIDE = {
+    "tensor_core": (
+        "#include <mma.h>\nusing namespace nvcuda;\n"
+        'extern "C" __global__ void k(half* a, float* out) {\n'
+        "    wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> x;\n"
+        "    wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::col_major> y;\n"
+        "    wmma::fragment<wmma::accumulator, 16, 16, 16, float> z;\n"
+        "    wmma::fill_fragment(z, 0.0f);\n"
+        "    wmma::load_matrix_sync(x, a, 16);\n"
+        "    wmma::load_matrix_sync(y, a, 16);\n"
+        "    wmma::mma_sync(z, x, y, z);\n"
+        "    wmma::store_matrix_sync(out, z, 16, wmma::mem_row_major);\n}",
+        "wmma.load",
+        8,
+    ),
+    "texture": (
+        'extern "C" __global__ void k(float* out, unsigned long long texture) {\n'
+        "    float r, g, b, a;\n"
+        '    asm volatile("tex.1d.v4.f32.s32 {%0,%1,%2,%3}, [%4, {%5}];"\n'
+        '        : "=f"(r), "=f"(g), "=f"(b), "=f"(a) : "l"(texture), "r"((int)threadIdx.x));\n'
+        "    out[threadIdx.x] = r;\n}",
+        "tex.1d",
+        3,
+    ),
+    "device_heap": (
+        KERNEL + "    int* p = (int*)malloc(64);\n    if (p) p[threadIdx.x & 15] = n;\n    out[0] = p[3];\n}",
+        "malloc",
+        2,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_the_instruction_and_the_line_are_named(name: str) -> None:
+    source, instruction, line = OUTSIDE[name]
+    with pytest.raises(UnsupportedInstruction) as caught:
+        arguments = [np.zeros(512, np.float16) if "half" in source else np.zeros(64, np.float32)]
+        arguments.append(np.zeros(256, np.float32) if "half" in source else np.int64(0) if "texture" in source else 1)
+        run(source, 1, 32, *arguments, options=header_options() if "#include" in source else ())
+    assert instruction in caught.value.text
+    assert caught.value.line == line
+    assert f"line {line}" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("arch", "body", "instruction", "line"),
+    [
+        ("compute_90", '    asm volatile("barrier.cluster.arrive;\\n\\tbarrier.cluster.wait;");\n', "barrier.cluster", 2),
+        ("compute_80", '    unsigned x; asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];" : "=r"(x) : "r"(n));\n'
+                       "    out[0] = x;\n", "ldmatrix", 2),
+        ("compute_90", '    unsigned r; asm volatile("mapa.u32 %0, %1, 0;" : "=r"(r) : "r"(n));\n    out[0] = r;\n', "mapa", 2),
+        ("compute_75", '    unsigned r; asm volatile("mov.u32 %0, %%envreg3;" : "=r"(r));\n    out[0] = r;\n', "envreg3", 2),
+    ],
+)  # fmt: skip
+def test_newer_and_rarer_instructions(arch: str, body: str, instruction: str, line: int) -> None:
+    module = parse(compile_ptx(KERNEL + body + "}", arch))
+    from grader.ptx import Device
+
+    device = Device()
+    with pytest.raises(UnsupportedInstruction) as caught:
+        launch(module, "k", (1,), (32,), [device.buffer("out", np.zeros(8, np.float32)), np.int32(1)])
+    assert instruction in str(caught.value)
+    assert caught.value.line == line
+
+
+def test_what_is_never_reached_does_no_harm() -> None:
+    source = (
+        KERNEL
+        + '    if (n > 5) asm volatile("tex.1d.v4.f32.s32 {%0,%0,%0,%0}, [%1, {%2}];" :: "f"(1.0f), "l"(out), "r"(n));\n    out[threadIdx.x] = 2.0f;\n}'
+    )
+    source = source.replace(
+        'tex.1d.v4.f32.s32 {%0,%0,%0,%0}, [%1, {%2}];" :: "f"(1.0f), "l"(out), "r"(n)', 'brkpt;" ::'
+    )
+    assert run(source, 1, 8, np.zeros(8, np.float32), 1)[0].tolist() == [2.0] * 8
+    with pytest.raises(UnsupportedInstruction, match="brkpt"):
+        run(source, 1, 8, np.zeros(8, np.float32), 9)
