@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
-from grader import formula
 from grader.checks import CHECKS, IMPLIED
 from grader.lab import (
     Cases,
@@ -23,21 +22,26 @@ from grader.lab import (
     Tolerance,
     Variant,
 )
+from grader.lab_parts import (
+    LANGUAGES,
+    TextPart,
+    case_of,
+    check_known,
+    check_patterns,
+    folder_at,
+    formula_text,
+    plain_text,
+    sibling,
+)
 from grader.yaml_file import KeyPath, YamlFile, choose, read
 
 FULL_MARKS = 100.0
-LANGUAGES = ("en", "ru")
 DTYPES = ("float32", "float64", "float16", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 BACKENDS = ("emulator", "gpu")
 
 
 class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Base of the file's parts."""
-
-
-class _Text(_Part, frozen=True):
-    en: str
-    ru: str
 
 
 class _Parameter(_Part, frozen=True):
@@ -68,7 +72,7 @@ class _Reference(_Part, frozen=True):
 
 
 class _Variant(_Part, frozen=True):
-    title: _Text
+    title: TextPart
     names: list[str]
     reference: _Reference
     checks: dict[str, Any]
@@ -99,8 +103,8 @@ class _Timing(_Part, frozen=True):
 
 
 class _Lab(_Part, frozen=True):
-    title: _Text
-    aim: _Text
+    title: TextPart
+    aim: TextPart
     reference: str
     parameters: dict[str, Any]
     launch: _Launch
@@ -126,38 +130,40 @@ def load(folder: Path) -> Lab:
     parameters = tuple(_parameter(file, name, data) for name, data in top.parameters.items())
     sizes = [p.name for p in parameters if p.kind == "size"]
     for parameter in parameters:
-        _known(file, ("parameters", parameter.name, "shape"), (s for s in parameter.shape if isinstance(s, str)), sizes)
+        check_known(
+            file, ("parameters", parameter.name, "shape"), (s for s in parameter.shape if isinstance(s, str)), sizes
+        )
     for kind in ("input", "output"):
         if not any(p.kind == kind for p in parameters):
             raise file.error(f"no parameter of kind {kind}", ("parameters",))
     launch = _launch(file, ("launch",), top.launch, sizes)
-    _known(file, ("equal_sizes",), top.equal_sizes, sizes)
+    check_known(file, ("equal_sizes",), top.equal_sizes, sizes)
     references = (folder / top.reference).resolve()
     variants = tuple(_variant(file, name, data, parameters, references) for name, data in top.variants.items())
     _check_points(file, variants)
-    _known(file, ("sizes",), top.sizes, BACKENDS)
+    check_known(file, ("sizes",), top.sizes, BACKENDS)
     for backend in BACKENDS:
         if backend not in top.sizes:
             raise file.error(f"missing key `{backend}`", ("sizes",))
     return Lab(
         id=folder.name,
         path=file.path,
-        title=_text(top.title),
-        aim=_text(top.aim),
-        task={language: _sibling(file, folder / f"task.{language}.md").read_text("utf-8") for language in LANGUAGES},
+        title=plain_text(top.title),
+        aim=plain_text(top.aim),
+        task={language: sibling(file, folder / f"task.{language}.md").read_text("utf-8") for language in LANGUAGES},
         parameters=parameters,
         launch=launch,
         variants=variants,
         cases={backend: _cases(file, backend, data, sizes) for backend, data in top.sizes.items()},
         tolerance=_tolerance(file, top.tolerance, sizes),
-        oracle=_sibling(file, references / "oracle.py", ("reference",)),
+        oracle=sibling(file, references / "oracle.py", ("reference",)),
         seed=top.seed,
         equal_sizes=tuple(top.equal_sizes),
         best=tuple(
             _reference(file, ("best", i), file.decode(_Reference, ("best", i), data), parameters, references)
             for i, data in enumerate(top.best)
         ),
-        selftest=_folder(file, (folder / top.selftest).resolve(), ("selftest",)) if top.selftest else None,
+        selftest=folder_at(file, (folder / top.selftest).resolve(), ("selftest",)) if top.selftest else None,
         timing=_timing(file, top.timing, sizes) if top.timing else None,
     )
 
@@ -180,13 +186,13 @@ def _parameter(file: YamlFile, name: str, data: object) -> Parameter:
         for key in ("from_grid", "usual"):
             if getattr(part, key) is not None:
                 raise file.error("only a size has this key", (*keys, key))
-    _patterns(file, (*keys, "names"), part.names)
+    check_patterns(file, (*keys, "names"), part.names)
     from_grid = True if part.from_grid is None else part.from_grid
     return Parameter(name, part.kind, dtype, tuple(part.shape), tuple(part.names), from_grid, part.usual)
 
 
 def _launch(file: YamlFile, keys: KeyPath, part: _Launch, sizes: list[str]) -> LaunchRule:
-    _known(file, (*keys, "covers"), part.covers, sizes)
+    check_known(file, (*keys, "covers"), part.covers, sizes)
     at = (*keys, "block")
     numbers = [n for n in part.block if isinstance(n, int)]
     x, y, z = [*part.block, 1, 1][:3]
@@ -196,24 +202,11 @@ def _launch(file: YamlFile, keys: KeyPath, part: _Launch, sizes: list[str]) -> L
         raise file.error(f"a block is one to three numbers or formulas, x first (got {part.block})", at)
     for index, text in enumerate(part.block):
         if isinstance(text, str):
-            _formula(file, (*at, index), text, sizes)
+            formula_text(file, (*at, index), text, sizes)
     if part.tile and len(part.tile) != len(part.covers):
         raise file.error(f"a tile has a number for each of `covers` (got {part.tile})", (*keys, "tile"))
-    shared = _formula(file, (*keys, "shared_bytes"), part.shared_bytes, [*sizes, "threads"])
+    shared = formula_text(file, (*keys, "shared_bytes"), part.shared_bytes, [*sizes, "threads"])
     return LaunchRule((x, y, z), tuple(part.covers), tuple(part.tile), shared)
-
-
-def _formula(file: YamlFile, keys: KeyPath, text: str | int, names: list[str]) -> str:
-    """`text`, if it is a formula of these names; a number is one too."""
-    if text == "":
-        return ""
-    try:
-        used = formula.names_of(str(text))
-    except formula.FormulaError as error:
-        raise file.error(str(error), keys) from error
-    for name in sorted(used - set(names)):
-        raise file.error(f"unknown name {name!r} in the formula; {choose(name, names)}", keys)
-    return str(text)
 
 
 def _variant(file: YamlFile, name: str, data: object, parameters: tuple[Parameter, ...], references: Path) -> Variant:
@@ -222,10 +215,10 @@ def _variant(file: YamlFile, name: str, data: object, parameters: tuple[Paramete
         raise file.error("a variant's name is lower-case letters, digits and _", keys)
     part = file.decode(_Variant, keys, data)
     sizes = [p.name for p in parameters if p.kind == "size"]
-    _patterns(file, (*keys, "names"), part.names)
+    check_patterns(file, (*keys, "names"), part.names)
     return Variant(
         name=name,
-        title=_text(part.title),
+        title=plain_text(part.title),
         names=tuple(part.names),
         shared_memory=part.shared_memory,
         reference=_reference(file, (*keys, "reference"), part.reference, parameters, references),
@@ -240,10 +233,10 @@ def _reference(
     file: YamlFile, keys: KeyPath, part: _Reference, parameters: tuple[Parameter, ...], references: Path
 ) -> ReferenceKernel:
     sizes = [p.name for p in parameters if p.kind == "size"]
-    _known(file, (*keys, "arguments"), part.arguments, [p.name for p in parameters])
-    _known(file, (*keys, "template"), part.template, sizes)
-    _known(file, (*keys, "multiples"), part.multiples, sizes)
-    path = _sibling(file, references / part.file, (*keys, "file"))
+    check_known(file, (*keys, "arguments"), part.arguments, [p.name for p in parameters])
+    check_known(file, (*keys, "template"), part.template, sizes)
+    check_known(file, (*keys, "multiples"), part.multiples, sizes)
+    path = sibling(file, references / part.file, (*keys, "file"))
     if not re.search(rf"\b{re.escape(part.kernel)}\s*\(", path.read_text("utf-8")):
         raise file.error(f"{part.file} has no kernel {part.kernel!r}", (*keys, "kernel"))
     if not 1 <= len(part.tile) <= 3 or min(part.tile) < 1:
@@ -257,7 +250,7 @@ def _reference(
         arguments=tuple(part.arguments),
         block=_block(file, (*keys, "block"), part.block),
         tile=tuple(part.tile),
-        shared_bytes=_formula(file, (*keys, "shared_bytes"), part.shared_bytes, [*sizes, "threads"]),
+        shared_bytes=formula_text(file, (*keys, "shared_bytes"), part.shared_bytes, [*sizes, "threads"]),
         template=tuple(part.template),
         multiples=dict(part.multiples),
     )
@@ -296,35 +289,24 @@ def _cases(file: YamlFile, backend: str, data: object, sizes: list[str]) -> Case
     part = file.decode(_Sizes, keys, data)
 
     def cases(key: str, rows: list[dict[str, int]]) -> tuple[Sizes, ...]:
-        return tuple(_case(file, (*keys, key, i), row, sizes) for i, row in enumerate(rows))
+        return tuple(case_of(file, (*keys, key, i), row, sizes) for i, row in enumerate(rows))
 
     return Cases(
         correct=cases("correct", part.correct),
         ragged=cases("ragged", part.ragged),
-        observe=_case(file, (*keys, "observe"), part.observe, sizes),
-        probe=_case(file, (*keys, "probe"), part.probe, sizes),
+        observe=case_of(file, (*keys, "observe"), part.observe, sizes),
+        probe=case_of(file, (*keys, "probe"), part.probe, sizes),
     )
-
-
-def _case(file: YamlFile, at: KeyPath, values: Mapping[str, int], sizes: list[str]) -> Sizes:
-    """One value for each of the lab's sizes."""
-    _known(file, at, values, sizes)
-    for name in sizes:
-        if name not in values:
-            raise file.error(f"missing size `{name}`", at)
-        if values[name] < 1:
-            raise file.error(f"a size must be at least 1 (got {values[name]})", (*at, name))
-    return dict(values)
 
 
 def _timing(file: YamlFile, part: _Timing, sizes: list[str]) -> TimingRule:
     if not part.sizes:
         raise file.error("at least one size must be timed", ("timing", "sizes"))
     return TimingRule(
-        sizes=tuple(_case(file, ("timing", "sizes", i), row, sizes) for i, row in enumerate(part.sizes)),
+        sizes=tuple(case_of(file, ("timing", "sizes", i), row, sizes) for i, row in enumerate(part.sizes)),
         l2=part.l2,
-        flops=_formula(file, ("timing", "flops"), part.flops, sizes),
-        traffic=_formula(file, ("timing", "traffic"), part.traffic, sizes),
+        flops=formula_text(file, ("timing", "flops"), part.flops, sizes),
+        traffic=formula_text(file, ("timing", "traffic"), part.traffic, sizes),
         host_memory=tuple(part.host_memory),
     )
 
@@ -332,7 +314,7 @@ def _timing(file: YamlFile, part: _Timing, sizes: list[str]) -> TimingRule:
 def _tolerance(file: YamlFile, part: _Tolerance, sizes: list[str]) -> Tolerance:
     growth = ""
     if isinstance(part.absolute, str):
-        growth = _formula(file, ("tolerance", "absolute"), part.absolute, [*sizes, "u"])
+        growth = formula_text(file, ("tolerance", "absolute"), part.absolute, [*sizes, "u"])
     absolute = part.absolute if isinstance(part.absolute, float | int) else 0.0
     for name, value in (("absolute", absolute), ("relative", part.relative)):
         if not 0 <= value < 1e6:
@@ -347,35 +329,3 @@ def _block(file: YamlFile, keys: KeyPath, values: list[int]) -> tuple[int, int, 
     if x * y * z > 1024:
         raise file.error(f"a block has at most 1024 threads (got {x * y * z})", keys)
     return x, y, z
-
-
-def _known(file: YamlFile, keys: KeyPath, names: Iterable[str], allowed: Iterable[str]) -> None:
-    allowed = list(allowed)
-    for i, name in enumerate(names):
-        if name not in allowed:
-            inner = (*keys, name) if (*keys, name) in file.lines else (*keys, i)
-            raise file.error(f"unknown name {name!r}; {choose(name, allowed)}", inner)
-
-
-def _patterns(file: YamlFile, keys: KeyPath, patterns: list[str]) -> None:
-    for i, pattern in enumerate(patterns):
-        try:
-            re.compile(pattern)
-        except re.error as error:
-            raise file.error(f"not a regular expression: {error} in {pattern!r}", (*keys, i)) from error
-
-
-def _sibling(file: YamlFile, path: Path, keys: KeyPath = ()) -> Path:
-    if not path.is_file():
-        raise file.error(f"there is no file {path}", keys)
-    return path
-
-
-def _folder(file: YamlFile, path: Path, keys: KeyPath) -> Path:
-    if not path.is_dir():
-        raise file.error(f"there is no folder {path}", keys)
-    return path
-
-
-def _text(part: _Text) -> dict[str, str]:
-    return {language: getattr(part, language) for language in LANGUAGES}
