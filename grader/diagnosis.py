@@ -134,7 +134,7 @@ def _traced(case: WrongCase, trace: Trace, diagnosis: Diagnosis) -> Diagnosis:
     last = writes[-1]
     # What several threads add up is made from what each of them had read.
     chain = [r for w in (writes if last.op == "atomic" else [last]) for r in trace.reads(w)]
-    read = _inputs_read(case, chain)
+    read, uses = _inputs_read(case, chain)
     right = int.from_bytes(case.expected[first].tobytes(), "little")
     overwritten = [w for w in writes[:-1] if w.bits == right]
     places = [(name, index) for name, mask in read.items() for index in np.argwhere(mask).tolist()]
@@ -158,12 +158,14 @@ def _traced(case: WrongCase, trace: Trace, diagnosis: Diagnosis) -> Diagnosis:
         overwritten=_writer(overwritten[-1]) if overwritten else None,
         reads=[_read(case, r) for r in chain[:MAX_READS]],
         read=_ranges(read),
+        uses=uses,
         **known,
     )
 
 
-def _inputs_read(case: WrongCase, reads: Sequence[Read]) -> dict[str, Mask]:
-    """The input elements that some reads lead back to."""
+def _inputs_read(case: WrongCase, reads: Sequence[Read]) -> tuple[dict[str, Mask], int]:
+    """The input elements that some reads lead back to, and how many readings of them."""
+    uses = 0
     masks = {name: np.zeros(array.shape, np.bool_) for name, array in case.inputs.items()}
     pending = list(reads)
     while pending:
@@ -172,7 +174,8 @@ def _inputs_read(case: WrongCase, reads: Sequence[Read]) -> dict[str, Mask]:
         array = case.inputs.get(read.array) if read.space == "global" else None
         if array is not None and read.origin == "input":
             masks[read.array].reshape(-1)[read.offset_bytes // array.dtype.itemsize] = True
-    return masks
+            uses += 1
+    return masks, uses
 
 
 def _index(case: WrongCase, access: Read | Write) -> list[int]:

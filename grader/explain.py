@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from grader.backends.base import Backend
-from grader.cases import dtypes_of, fits, grid_of, request, rounded, tile_of_output
+from grader.cases import dtypes_of, fits, request, rounded, tile_of_output
 from grader.compare import Index, Mask, wrong_elements
 from grader.dependence import dependence
 from grader.diagnosis import WrongCase, diagnose
@@ -70,9 +70,11 @@ def small_sizes(lab: Lab, candidate: Candidate, failed: list[Sizes], exact: bool
     """Sizes to look for a fault at, smallest first, the smallest that is known to fail last.
 
     Exact ones are a few tiles along each axis that the grid covers; others lie below and above the tile.  Sizes that
-    the grid does not cover stay as they are.
+    the grid does not cover stay as they are, and all do where another size means another compilation.
     """
     known = min(failed, key=_elements)
+    if candidate.constants or candidate.template:
+        return [known]
     tiles: dict[str, int] = {}
     for covered, tile in zip(candidate.launch.covers, candidate.launch.tile, strict=False):
         # A grid that covers a product of sizes has no tile of its own along each.
@@ -83,7 +85,7 @@ def small_sizes(lab: Lab, candidate: Candidate, failed: list[Sizes], exact: bool
     grown: list[Sizes] = []
     for values in product(*choices):
         sizes: Sizes = {**known, **dict(zip(tiles, values, strict=True))}
-        if not fits(lab, sizes, candidate):
+        if not fits(lab, sizes, candidate) or any(sizes[name] != value for name, value in candidate.fixed):
             continue
         if exact:
             sizes = rounded(lab, sizes, candidate)
@@ -120,8 +122,8 @@ def _attempt(
         return None
     if max(array.size for array in expected.values()) > MAX_TRACED:
         return None
-    launch = request(lab, binding, candidate, entry, sizes, inputs, expected, observe=True)
-    outcome = backend.run(replace(launch, trace=True))
+    launch = replace(request(lab, binding, candidate, entry, sizes, inputs, expected, observe=True), trace=True)
+    outcome = backend.run(launch)
     if outcome.status != "ok":
         return None
     for name, right in expected.items():
@@ -129,8 +131,7 @@ def _attempt(
         tolerance = lab.tolerance.at(sizes, str(right.dtype))
         if got is None or not wrong_elements(got, right, tolerance).any():
             continue
-        grid = grid_of(candidate.launch, sizes)
-        numbered = [axis for axis in range(3) if grid[axis] > 1 or candidate.launch.block[axis] > 1]
+        numbered = [axis for axis in range(3) if launch.grid[axis] > 1 or launch.block[axis] > 1]
 
         def needs(index: Index, output: str = name) -> Mapping[str, Mask] | None:
             return _needs(oracle, sizes, dtypes, output, index)

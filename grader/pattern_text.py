@@ -180,6 +180,10 @@ def _measured_region(pattern: WrongPattern, axes: int) -> str:
             numbers = [int(data[f"block_{axis}"]) for axis in reversed(range(axes))]
             block = str(numbers[0]) if axes == 1 else f"({', '.join(map(str, numbers))})"
             return _("the part of block {block}").format(block=block)
+        case "first_rows" if axes > 2:
+            return ngettext("the first {n} matrix", "the first {n} matrices", n).format(n=n)
+        case "last_rows" if axes > 2:
+            return ngettext("the last {n} matrix", "the last {n} matrices", n).format(n=n)
         case "first_rows":
             return ngettext("the first {n} row", "the first {n} rows", n).format(n=n)
         case "last_rows":
@@ -218,4 +222,4 @@ def _box(pattern: WrongPattern, axes: int) -> str:
     ranges = [f"{pattern.data[f'low_{axis}']}…{pattern.data[f'high_{axis}']}" for axis in range(axes)]
     if axes == 2:
         return _("rows {rows}, columns {columns}").format(rows=ranges[0], columns=ranges[1])
-    return _("elements {elements}").format(elements="".join(f"[{r}]" for r in ranges))
+    return _("elements {elements}").format(elements=ranges[0] if axes == 1 else "".join(f"[{r}]" for r in ranges))

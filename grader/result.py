@@ -359,7 +359,7 @@ class Diagnosis(Record, frozen=True):
     writer: who wrote it last, null when nobody did or it is not known (`traced` tells which).  writers: how many
     threads wrote it.  overwritten: who had written the right value there before, else null.
     reads: what the writer had read to make it (at most 64).  read: the input elements that it came to be made from
-    (at most 64 ranges, like the next two).  missing, surplus: those that it should have been made from as well, or
+    (at most 64 ranges, like the next two), uses: how many readings of them it was made from.  missing, surplus: those that it should have been made from as well, or
     should not have been; found out from the oracle where `compared`.
     values: the rule of the wrong values.  region: where they lie.
     sentences: all of this in words.  picture: a string for each row along the last axis, a character for each
@@ -385,6 +385,7 @@ class Diagnosis(Record, frozen=True):
     overwritten: ElementWriter | None = None
     reads: list[ElementRead] = []
     read: list[ElementRange] = []
+    uses: int = 0
     compared: bool = False
     missing: list[ElementRange] = []
     surplus: list[ElementRange] = []

@@ -346,7 +346,7 @@ WRONG_KERNELS: list[tuple[str, str, Task, list[str], str]] = [
             "Missing from it: b[1…15][0].",
             "Not wanted in it: b[0][1…15].",
         ],
-        "",
+        "Row and column of b are exchanged where it is read: compare its index with the formula.",
     ),
     (
         "sum that starts with one",
@@ -370,7 +370,7 @@ WRONG_KERNELS: list[tuple[str, str, Task, list[str], str]] = [
             "They came by way of p (filled at line 6), q (filled at line 7).",
             "Missing from it: b[8…15][0].",
         ],
-        "The loop leaves terms out: look at where it starts, where it ends, and its step.",
+        "Some elements are used again and again in place of others: an index does not follow the loop.",
     ),
     (
         "sum in place of mean",

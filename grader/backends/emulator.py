@@ -28,7 +28,7 @@ arrays can make use: a static one above 48 KiB does not pass the assembler."""
 SECONDS_PER_LAUNCH = 8.0
 """For launches that use up time without instructions."""
 
-INSTRUCTIONS_PER_TRACE = 5_000_000
+INSTRUCTIONS_PER_TRACE = 20_000_000
 """Traced launches are small, and there are several."""
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from grader.i18n import _
-from grader.result import Diagnosis
+from grader.result import Diagnosis, ElementRange
 
 
 def cure(diagnosis: Diagnosis) -> str:
@@ -18,6 +20,14 @@ def cure(diagnosis: Diagnosis) -> str:
         or _of_reads(diagnosis)
         or (cure_of(region.id) if region is not None else "")
     )
+
+
+def _exchanged(one: ElementRange, other: ElementRange) -> bool:
+    return one.array == other.array and len(one.ranges) > 1 and one.ranges == other.ranges[::-1]
+
+
+def _count(elements: ElementRange) -> int:
+    return prod(high - low + 1 for low, high in elements.ranges)
 
 
 def cure_of(pattern: str) -> str:
@@ -71,7 +81,17 @@ def _of_reads(diagnosis: Diagnosis) -> str:
         )
     if diagnosis.overwritten is not None:
         return _("Two threads write to one element: the index of the output must be another one for each thread.")
+    exchanged = next(
+        (m.array for m in diagnosis.missing for s in diagnosis.surplus if _exchanged(m, s)),
+        None,
+    )
+    if exchanged is not None:
+        return _(
+            "Row and column of {array} are exchanged where it is read: compare its index with the formula."
+        ).format(array=exchanged)
     if diagnosis.missing and not diagnosis.surplus and diagnosis.read:
+        if diagnosis.uses > sum(_count(r) for r in diagnosis.read):
+            return _("Some elements are used again and again in place of others: an index does not follow the loop.")
         return _("The loop leaves terms out: look at where it starts, where it ends, and its step.")
     if diagnosis.surplus and not diagnosis.missing:
         return _("The loop takes in too much: look at where it starts and where it ends.")
