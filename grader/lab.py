@@ -191,6 +191,44 @@ class TimingRule:
 
 
 @dataclass(frozen=True, slots=True)
+class Knob:
+    """What a sweep changes from point to point, and the values that it takes.
+
+    name: a letter for formulas.  values: by backend, ascending.
+    What follows from a value v: `sizes` become what their formulas give; `block` is the block's shape, as formulas;
+    constants of a program whose names match one of `constants` (regular expressions, full match, case ignored), or
+    template parameters of such names, get the value v; `unroll`: the innermost loops are unrolled v times.
+    """
+
+    name: str
+    label: Text
+    values: Mapping[str, tuple[int, ...]]
+    sizes: Mapping[str, str] = field(default_factory=dict)
+    block: tuple[str, ...] = ()
+    constants: tuple[str, ...] = ()
+    unroll: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """A series of runs that a graph is drawn of: along `x`, a line for each variant and value of `lines`.
+
+    base: sizes that no knob changes, by backend.
+    metrics: what is shown, by backend; one graph each.
+    host_memory: kinds of host memory, a line each, in place of `lines`.
+    """
+
+    id: str
+    title: Text
+    variants: tuple[str, ...]
+    x: Knob
+    base: Mapping[str, Sizes]
+    metrics: Mapping[str, tuple[str, ...]]
+    lines: Knob | None = None
+    host_memory: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Lab:
     """A whole assignment."""
 
@@ -216,6 +254,7 @@ class Lab:
     """Folder of known-good and known-bad kernels with the verdict that each must get."""
     timing: TimingRule | None = None
     """None: nothing is timed."""
+    sweeps: tuple[Sweep, ...] = ()
 
     def parameter(self, name: str) -> Parameter:
         """The parameter of that name.  KeyError when there is none."""

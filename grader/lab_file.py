@@ -33,6 +33,7 @@ from grader.lab_parts import (
     plain_text,
     sibling,
 )
+from grader.lab_sweeps import sweeps_of
 from grader.yaml_file import KeyPath, YamlFile, choose, read
 
 FULL_MARKS = 100.0
@@ -116,6 +117,7 @@ class _Lab(_Part, frozen=True):
     best: list[Any] = []
     selftest: str = ""
     timing: _Timing | None = None
+    sweeps: dict[str, Any] = {}
 
 
 def load(folder: Path) -> Lab:
@@ -145,6 +147,7 @@ def load(folder: Path) -> Lab:
     for backend in BACKENDS:
         if backend not in top.sizes:
             raise file.error(f"missing key `{backend}`", ("sizes",))
+    cases = {backend: _cases(file, backend, data, sizes) for backend, data in top.sizes.items()}
     return Lab(
         id=folder.name,
         path=file.path,
@@ -154,7 +157,7 @@ def load(folder: Path) -> Lab:
         parameters=parameters,
         launch=launch,
         variants=variants,
-        cases={backend: _cases(file, backend, data, sizes) for backend, data in top.sizes.items()},
+        cases=cases,
         tolerance=_tolerance(file, top.tolerance, sizes),
         oracle=sibling(file, references / "oracle.py", ("reference",)),
         seed=top.seed,
@@ -165,6 +168,7 @@ def load(folder: Path) -> Lab:
         ),
         selftest=folder_at(file, (folder / top.selftest).resolve(), ("selftest",)) if top.selftest else None,
         timing=_timing(file, top.timing, sizes) if top.timing else None,
+        sweeps=sweeps_of(file, top.sweeps, [v.name for v in variants], sizes, cases, bool(top.timing)),
     )
 
 

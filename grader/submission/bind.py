@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -57,8 +57,13 @@ class _Entry:
         return KernelShape(self.parsed, self.kernel, self.template_values)
 
 
-def bind(found: FoundSubmission, sources: Sequence[SourceText], lab: Lab) -> Submission:
-    """The submission in `sources`, read and bound to `lab`.
+def bind(
+    found: FoundSubmission,
+    sources: Sequence[SourceText],
+    lab: Lab,
+    read_header: Callable[[Path], SourceText] = decode,
+) -> Submission:
+    """The submission in `sources`, read and bound to `lab`; local headers are read with `read_header`.
 
     Raises
     ------
@@ -71,7 +76,7 @@ def bind(found: FoundSubmission, sources: Sequence[SourceText], lab: Lab) -> Sub
 
     def read(path: Path) -> ParsedFile:
         if path not in headers:
-            headers[path] = parse(decode(path))
+            headers[path] = parse(read_header(path))
         return headers[path]
 
     codes = [device_code(parsed, found.folder, read) for parsed in main_files]
