@@ -67,8 +67,8 @@ def figures(job: ReportJob, image_format: Format) -> list[View]:
 
 
 def wrong_pictures(job: ReportJob, image_format: Format) -> dict[str, View]:
-    """An image of the wrong output for each check that explains one, by the check's id."""
-    return {chart.check: _image(chart, image_format) for chart in wrong_maps(job)}
+    """An image of the wrong output for each check that explains one, by the check's id; wide ones need a whole line."""
+    return {chart.check: {**_image(chart, image_format), "wide": len(chart.panels) > 2} for chart in wrong_maps(job)}
 
 
 def _image(chart: BarChart | BankMap | WrongMap, image_format: Format) -> View:

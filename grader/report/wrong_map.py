@@ -20,7 +20,10 @@ MAX_CELLS = 128 * 128
 MAX_INPUTS = 2
 PANEL_INCHES = 2.7
 WRAP = 32
-"""Elements in a row of the picture of a one-dimensional array whose tile is not known."""
+"""Elements in a row of the picture of a one-dimensional array, at most."""
+TALL = 64
+SHOWN_ROWS = 32
+"""Of a picture with more than `TALL` rows, and more than twice as many as columns, so many rows are shown."""
 
 RIGHT, WRONG, MISSING, USED, OUTSIDE = ".", "x", "o", "#", " "
 # Told apart by lightness and by symbol or hatching, so that a grey print loses nothing.
@@ -39,7 +42,8 @@ class Panel:
     """One array as cells: "." as it should be, "x" wrong, "o" missing, "#" used, " " no element.
 
     tile: rows and columns of a tile, 0 where unknown.  framed: the element that the words are about.
-    row_step: by how many elements of a one-dimensional array its rows differ, 0 for a matrix.
+    row_step: what the number of a row grows by: elements of a one-dimensional array, else 1.  first_row: the number
+    of rows above that are not shown.
     """
 
     title: str
@@ -47,7 +51,8 @@ class Panel:
     tile: tuple[int, int]
     legend: tuple[tuple[str, str], ...]
     framed: tuple[int, int] | None = None
-    row_step: int = 0
+    row_step: int = 1
+    first_row: int = 0
     named: tuple[tuple[str, tuple[int, int]], ...] = ()
     """Texts that point at cells."""
 
@@ -75,10 +80,9 @@ def _map(check: str, diagnosis: Diagnosis) -> WrongMap:
     legend = [(WRONG, _("wrong"))] if WRONG in cells else []
     legend += [(MISSING, _("written by no thread"))] if MISSING in cells else []
     first = int_index(diagnosis.first, diagnosis.shape)
-    panels = [_panel(diagnosis.output, cells, diagnosis.shape, diagnosis.tile, legend, first)]
-    if panels[0].framed is not None:
-        name = diagnosis.output + "".join(f"[{i}]" for i in diagnosis.first)
-        panels[0] = replace(panels[0], named=((name, panels[0].framed),))
+    name = diagnosis.output + "".join(f"[{i}]" for i in diagnosis.first)
+    panel = _panel(diagnosis.output, cells, diagnosis.shape, diagnosis.tile, legend, first, [(name, first)])
+    panels = [replace(panel, framed=panel.named[0][1])]
     if diagnosis.compared:
         named = [r.array for r in (*diagnosis.missing, *diagnosis.surplus, *diagnosis.read)]
         for name in list(dict.fromkeys(named))[:MAX_INPUTS]:
@@ -93,12 +97,11 @@ def _input_panel(diagnosis: Diagnosis, name: str, shape: list[int]) -> Panel:
     for symbol, ranges in ((USED, diagnosis.read), (WRONG, diagnosis.surplus), (MISSING, diagnosis.missing)):
         for index in _elements([r for r in ranges if r.array == name], shape):
             cells[index] = symbol
-    width = shape[-1] if len(shape) > 1 else min(WRAP, shape[0])
     marked = [i for i, cell in enumerate(cells) if cell != RIGHT]
     words = {USED: _("used"), WRONG: _("used"), MISSING: _("needed")}
-    named = tuple((words[cells[i]], divmod(i, width)) for i in marked) if len(marked) <= FEW else ()
+    named = [(words[cells[i]], i) for i in marked] if len(marked) <= FEW else []
     legend = [(USED, _("used, rightly")), (WRONG, _("used, wrongly")), (MISSING, _("needed, not used"))]
-    return _panel(name, "".join(cells), shape, [], [entry for entry in legend if entry[0] in cells], None, named)
+    return _panel(name, "".join(cells), shape, [], [entry for entry in legend if entry[0] in cells], marked[0], named)
 
 
 def _elements(ranges: Sequence[ElementRange], shape: Sequence[int]) -> list[int]:
@@ -126,22 +129,33 @@ def _panel(
     shape: Sequence[int],
     tile: Sequence[int],
     legend: Sequence[tuple[str, str]],
-    first: int | None,
-    named: tuple[tuple[str, tuple[int, int]], ...] = (),
+    focus: int,
+    named: Sequence[tuple[str, int]],
 ) -> Panel:
-    size = "\u00a0×\u00a0".join(str(n) for n in shape)
+    """`focus`: the element that must be in sight; `named`: texts for elements, by place in memory."""
+    title = f"{name}, " + "\u00a0×\u00a0".join(str(n) for n in shape)
+    grid, row_step = (0, 0), 1
     if len(shape) == 1:
-        width = min(tile[0] if tile else WRAP, len(cells))
-        rows = tuple(cells[i : i + width].ljust(width, OUTSIDE) for i in range(0, len(cells), width))
-        grid = (1, width) if tile else (0, 0)
-        row_step = width
+        width = row_step = min(WRAP, tile[0] if tile else WRAP, len(cells))
+        if tile and tile[0] % width == 0:
+            grid = (tile[0] // width, width)
+    elif len(shape) == 2:
+        width = shape[1]
+        if len(tile) == 2:
+            grid = (tile[0], tile[1])
     else:
-        width = shape[-1]
-        rows = tuple(cells[i : i + width] for i in range(0, len(cells), width))
-        grid = (tile[0], tile[1]) if len(tile) == len(shape) == 2 else (0, 0)
-        row_step = 0
-    framed = divmod(first, width) if first is not None else None
-    return Panel(f"{name}, {size}", rows, grid, tuple(legend), framed, row_step, named)
+        # A batch: a row for each of its matrices.
+        width = prod(shape[1:])
+        grid = (1, shape[-1])
+    rows = [cells[i : i + width].ljust(width, OUTSIDE) for i in range(0, len(cells), width)]
+    first_row = 0
+    if len(rows) > TALL and len(rows) > 2 * width:
+        first_row = max(0, min(focus // width - SHOWN_ROWS // 4, len(rows) - SHOWN_ROWS))
+        rows = rows[first_row : first_row + SHOWN_ROWS]
+        title = _("{title}, a part").format(title=title)
+    places = [(text, (place // width - first_row, place % width)) for text, place in named]
+    inside = tuple((text, place) for text, place in places if 0 <= place[0] < len(rows))
+    return Panel(title, tuple(rows), grid, tuple(legend), None, row_step, first_row, inside)
 
 
 def draw_wrong_map(chart: WrongMap) -> Figure:
@@ -151,8 +165,10 @@ def draw_wrong_map(chart: WrongMap) -> Figure:
     widths = [len(panel.cells[0]) for panel in chart.panels]
     heights = [len(panel.cells) for panel in chart.panels]
     tall = max(height / max(width, 1) for width, height in zip(widths, heights, strict=True))
+    entries = max(len(panel.legend) for panel in chart.panels)
     figure = Figure(
-        figsize=(PANEL_INCHES * len(chart.panels), min(4.6, max(1.6, 2.3 * tall + 0.95))), layout="constrained"
+        figsize=(PANEL_INCHES * len(chart.panels), min(4.6, 2.3 * max(tall, 0.25) + 0.75 + 0.16 * entries)),
+        layout="constrained",
     )
     for number, panel in enumerate(chart.panels):
         _draw(figure.add_subplot(1, len(chart.panels), number + 1), panel)
@@ -195,8 +211,8 @@ def _draw(axes: Axes, panel: Panel) -> None:
         )
     axes.set_title(panel.title, fontsize=8.5, loc="left")
     axes.set_xticks(_ticks(width, panel.tile[1]))
-    rows = _ticks(height, panel.tile[0])
-    axes.set_yticks(rows, [str(row * panel.row_step) for row in rows] if panel.row_step else None)
+    rows = _ticks(height, panel.tile[0], 9 if 2 * height > width else 3)
+    axes.set_yticks(rows, [str((row + panel.first_row) * panel.row_step) for row in rows])
     axes.tick_params(labelsize=7, length=2, labeltop=False)
     axes.spines[:].set_visible(False)
     _draw_legend(axes, panel)
@@ -221,11 +237,12 @@ def _draw_legend(axes: Axes, panel: Panel) -> None:
         axes.legend(
             handles=handles,
             loc="upper left",
-            bbox_to_anchor=(0, -0.08),
+            bbox_to_anchor=(0, 0),
             fontsize=7.5,
             frameon=False,
             borderpad=0,
-            borderaxespad=0.8,
+            # Below the tick labels, whatever the height of the axes.
+            borderaxespad=2.4,
             handlelength=1.2,
             handleheight=1.0,
             labelspacing=0.3,
@@ -288,9 +305,9 @@ def _draw_grid(axes: Axes, panel: Panel) -> None:
             axes.axvline(min(column, width) - 0.5, color=INK, linewidth=0.8)
 
 
-def _ticks(length: int, tile: int) -> list[int]:
-    """Where tiles begin, else a few round numbers; never more than nine."""
+def _ticks(length: int, tile: int, most: int = 9) -> list[int]:
+    """Where tiles begin, else a few round numbers; never more than `most`."""
     step = tile or 1
-    while -(-length // step) > 9:
+    while -(-length // step) > most:
         step *= 2
     return list(range(0, length, step))

@@ -72,6 +72,7 @@ def test_the_output_is_shown_as_it_is_recorded_and_the_input_beside_it() -> None
         (2, 2),
         (("x", "wrong"), ("o", "written by no thread")),
         (0, 2),
+        1,
         0,
         (("out[0][2]", (0, 2)),),
     )
@@ -81,6 +82,7 @@ def test_the_output_is_shown_as_it_is_recorded_and_the_input_beside_it() -> None
         (0, 0),
         (("x", "used, wrongly"), ("o", "needed, not used")),
         None,
+        1,
         0,
         (("used", (0, 2)), ("needed", (2, 0))),
     )
@@ -110,12 +112,29 @@ def test_a_line_is_wrapped_at_its_tile() -> None:
     assert panel.named == (("out[5]", (1, 1)),)
 
 
-def test_a_batch_is_one_matrix_below_the_other() -> None:
+def test_a_long_line_is_wrapped_within_its_tiles() -> None:
+    picture = ["." * 100 + "x" + "." * 155]
+    (panel,) = only_map(diagnosis(shape=[256], tile=[64], first=[100], picture=picture, compared=False)).panels
+    assert (len(panel.cells), panel.tile, panel.row_step, panel.framed) == (8, (2, 32), 32, (3, 4))
+
+
+def test_a_batch_has_a_row_for_each_matrix() -> None:
     chart = only_map(
         diagnosis(shape=[2, 2, 3], tile=[], first=[1, 0, 2], picture=["...", "...", "..x", "..."], compared=False)
     )
     (panel,) = chart.panels
-    assert (panel.cells, panel.tile, panel.framed) == (("...", "...", "..x", "..."), (0, 0), (2, 2))
+    assert (panel.cells, panel.tile, panel.framed) == (("......", "..x..."), (1, 3), (1, 2))
+
+
+def test_of_a_tall_picture_the_part_around_the_first_wrong_element_is_shown() -> None:
+    rows = ["...."] * 256
+    rows[100] = ".x.."
+    (panel,) = only_map(diagnosis(shape=[256, 4], tile=[], first=[100, 1], picture=rows, compared=False)).panels
+    assert (len(panel.cells), panel.first_row, panel.framed) == (32, 92, (8, 1))
+    assert panel.title == "out, 256\u00a0×\u00a04, a part"
+    rows[255] = "...x"
+    (panel,) = only_map(diagnosis(shape=[256, 4], tile=[], first=[255, 3], picture=rows, compared=False)).panels
+    assert (panel.first_row, panel.framed, panel.cells[-1]) == (224, (31, 3), "...x")
 
 
 def test_inputs_are_left_out_where_nothing_is_known_of_them() -> None:
