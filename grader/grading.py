@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grader import labs
+from grader import labs, workers
 from grader.errors import UsageError
 from grader.files import write_atomically
 from grader.i18n import _
@@ -22,7 +22,7 @@ from grader.report.visible import visible
 from grader.report.worker import Reply
 from grader.result import Result, encode, exit_code
 from grader.submission.folder import find_students
-from grader.workers import Failed, Graded, GradeTask, Outcome, Refused, grade_all, grade_here
+from grader.workers import Failed, Graded, GradeTask, Outcome, Refused
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -62,7 +62,10 @@ def grade(order: Order) -> int:
         tasks = [_task(order, path) for path in students]
         if len(tasks) == 1 and len(order.paths) == 1 and students[0] == order.paths[0]:
             return _grade_single(order, lab, tasks[0], renderer)
-        return _grade_group(order, lab, tasks, renderer)
+        jobs = workers.job_count(len(tasks), order.jobs)
+        # A report takes longer than a grading.
+        renderer.grow(jobs)
+        return _grade_group(order, lab, tasks, jobs, renderer)
 
 
 def _check_out(out: Path) -> None:
@@ -102,7 +105,7 @@ def _command(order: Order, path: Path) -> str:
 def _grade_single(order: Order, lab: Lab, task: GradeTask, renderer: Renderer) -> int:
     from grader.report import terminal
 
-    result = grade_here(task, lab)
+    result = workers.grade_here(task, lab)
     job = _write_result(order, lab, result)
     renderer.submit(job)
     out = terminal.console()
@@ -118,7 +121,7 @@ def _grade_single(order: Order, lab: Lab, task: GradeTask, renderer: Renderer) -
     return 3 if announced.failed else code
 
 
-def _grade_group(order: Order, lab: Lab, tasks: list[GradeTask], renderer: Renderer) -> int:
+def _grade_group(order: Order, lab: Lab, tasks: list[GradeTask], jobs: int, renderer: Renderer) -> int:
     from grader.report import terminal
 
     out = terminal.console()
@@ -126,7 +129,7 @@ def _grade_group(order: Order, lab: Lab, tasks: list[GradeTask], renderer: Rende
     announced = _Announcer(order.out)
     try:
         with _account(out, len(tasks)) as account:
-            for task, outcome in grade_all(tasks, order.jobs):
+            for task, outcome in workers.grade_all(tasks, jobs):
                 account.graded(group.take(task, outcome))
                 if not isinstance(outcome, Graded):
                     account.rendered()

@@ -73,17 +73,21 @@ def grade_here(task: GradeTask, lab: Lab | None = None) -> Result:
     return pipeline.grade(Path(task.path), lab, backend=task.backend, command=task.command)
 
 
-def grade_all(tasks: Sequence[GradeTask], jobs: int | None = None) -> Iterator[tuple[GradeTask, Outcome]]:
-    """Outcomes as they come, of `jobs` (default: one per core) gradings at a time.
+def job_count(tasks: int, asked: int | None = None) -> int:
+    """How many of `tasks` to work on at the same time: as many as asked for, else one per core."""
+    return max(1, min(asked or len(os.sched_getaffinity(0)), tasks))
+
+
+def grade_all(tasks: Sequence[GradeTask], jobs: int) -> Iterator[tuple[GradeTask, Outcome]]:
+    """Outcomes as they come, of `jobs` gradings at a time.
 
     Closing the iterator, or an exception in its consumer, ends the processes.
     """
-    count = max(1, min(jobs or len(os.sched_getaffinity(0)), len(tasks)))
     waiting: queue.SimpleQueue[GradeTask] = queue.SimpleQueue()
     for task in tasks:
         waiting.put(task)
     outcomes: queue.SimpleQueue[tuple[GradeTask, Outcome]] = queue.SimpleQueue()
-    workers = [_Worker(waiting, outcomes) for _index in range(count)]
+    workers = [_Worker(waiting, outcomes) for _index in range(jobs)]
     try:
         for _task in tasks:
             yield outcomes.get()
@@ -141,7 +145,10 @@ class _Worker:
             deadline.cancel()
         if not line:
             return Failed(details=f"{task.path}: the grading process ended with status {process.wait()}")
-        outcome: Outcome = msgspec.json.decode(line, type=Outcome)
+        try:
+            outcome: Outcome = msgspec.json.decode(line, type=Outcome)
+        except msgspec.MsgspecError:
+            return Failed(details=f"{task.path}: the grading process gave no outcome\n{traceback.format_exc()}")
         return outcome
 
 

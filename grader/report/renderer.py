@@ -1,4 +1,4 @@
-"""The parent's end of `grader.report.worker`: starts it, sends jobs, collects what became of them."""
+"""The parent's end of `grader.report.worker`: starts rendering processes, sends jobs, collects what became of them."""
 
 from __future__ import annotations
 
@@ -19,50 +19,50 @@ DEADLINE_S = 120.0
 
 
 class Renderer:
-    """Renders reports beside other work.  Use as a context manager: leaving it ends the process."""
+    """Renders reports beside other work, in one process or more.  A context manager: leaving it ends the processes."""
 
     def __init__(self, pdf: bool = True) -> None:
-        command = [sys.executable, "-m", "grader.report.worker", *([] if pdf else ["--no-pdf"])]
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        )
+        self._options = [] if pdf else ["--no-pdf"]
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self._jobs: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._replies: queue.SimpleQueue[Reply | None] = queue.SimpleQueue()
         self._pending = 0
-        threading.Thread(target=self._collect, daemon=True).start()
+        self.grow(1)
 
     def __enter__(self) -> Renderer:
         return self
 
     def __exit__(self, *_exception: object) -> None:
-        self._process.kill()
-        self._process.wait()
+        for process in self._processes:
+            process.kill()
+        for process in self._processes:
+            # Ends the thread that waits for its replies, or for a job to give to it.
+            self._jobs.put(None)
+            process.wait()
 
-    @property
-    def pending(self) -> int:
-        """Jobs whose `done` has not been read yet."""
-        return self._pending
+    def grow(self, count: int) -> None:
+        """Have at least `count` processes; each takes a core and some 200 MB."""
+        while len(self._processes) < count:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "grader.report.worker", *self._options],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+            self._processes.append(process)
+            threading.Thread(target=self._serve, args=(process,), daemon=True).start()
 
     def submit(self, job: ReportJob) -> None:
-        """Have a report rendered.
-
-        Raises
-        ------
-        InternalError : the renderer is gone.
-        """
-        assert self._process.stdin is not None
+        """Have a report rendered, by whichever process is free first."""
         self._pending += 1
-        try:
-            self._process.stdin.write(msgspec.json.encode(job) + b"\n")
-            self._process.stdin.flush()
-        except BrokenPipeError as error:
-            raise InternalError("the report renderer ended before its work was done") from error
+        self._jobs.put(msgspec.json.encode(job))
 
     def replies(self, wait: bool = True) -> Iterator[Reply]:
         """Replies as they come, until all jobs are done; without `wait` those that are there already.
 
         Raises
         ------
-        InternalError : the renderer ended or hangs.
+        InternalError : a process ended with work undone, or hangs.
         """
         while self._pending:
             try:
@@ -77,8 +77,24 @@ class Renderer:
                 self._pending -= 1
             yield reply
 
-    def _collect(self) -> None:
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            self._replies.put(msgspec.json.decode(line, type=Reply))
+    def _serve(self, process: subprocess.Popen[bytes]) -> None:
+        """Give one job after another to a process and pass on its replies."""
+        assert process.stdin is not None and process.stdout is not None
+        while (job := self._jobs.get()) is not None:
+            try:
+                process.stdin.write(job + b"\n")
+                process.stdin.flush()
+            except OSError:
+                break
+            for line in process.stdout:
+                try:
+                    reply = msgspec.json.decode(line, type=Reply)
+                except msgspec.MsgspecError:
+                    process.kill()
+                    continue
+                self._replies.put(reply)
+                if reply.event == "done":
+                    break
+            else:
+                break
         self._replies.put(None)
