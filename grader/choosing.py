@@ -66,11 +66,12 @@ def readings(lab: Lab, cases: Cases, binding: VariantBinding) -> list[Candidate]
     column.  The smallest launch comes first then: a guard would hide that another one has threads in excess.
     """
     found = list(binding.candidates)
+    rule = next((lab.launch_of(variant) for variant in lab.variants if variant.name == binding.variant), lab.launch)
     for candidate in binding.candidates:
         plan = candidate.launch
-        if plan.block[1:] == (1, 1) and len(lab.launch.covers) > 1:
-            flat = replace(plan, covers=("*".join(lab.launch.covers),), tile=plan.block[:1])
-            lines = [replace(plan, covers=(name,), tile=(1,)) for name in reversed(lab.launch.covers)]
+        if plan.block[1:] == (1, 1) and len(rule.covers) > 1:
+            flat = replace(plan, covers=("*".join(rule.covers),), tile=plan.block[:1])
+            lines = [replace(plan, covers=(name,), tile=(1,)) for name in reversed(rule.covers)]
             found += [replace(candidate, launch=launch) for launch in (flat, *lines)]
     if len(found) > len(binding.candidates):
         found.sort(key=lambda candidate: _threads(lab, cases, candidate))
@@ -110,4 +111,5 @@ def _likeliest(lab: Lab, cases: Cases, binding: VariantBinding, trial: Trial) ->
                 return candidate
             if run.outcome.reason in HOPELESS:
                 break
-    return candidates[0]
+    # The other grids are tried on suspicion: nothing speaks for them once they are wrong too.
+    return binding.candidates[0]

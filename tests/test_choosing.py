@@ -98,3 +98,16 @@ def test_the_first_reading_that_works_is_taken_and_the_likeliest_when_none_does(
     chosen = choose(LAB, CASES, both, {}, lambda given, _sizes: tried.append(given) or hopeless)  # type: ignore[func-returns-value]
     assert chosen.candidate is wrong
     assert tried == [wrong, right, wrong]
+
+
+def test_a_wrong_kernel_is_graded_on_its_own_grid_not_on_one_that_was_tried_on_suspicion() -> None:
+    from dataclasses import replace
+
+    given = candidate("rows", "cols")
+    line = replace(given, launch=replace(given.launch, block=(64, 1, 1), tile=(64,), covers=("cols",)))
+    assert readings(LAB, CASES, binding(line))[0] != line
+
+    def trial(_candidate: Candidate, sizes: Sizes) -> Run:
+        return Run("correct", sizes, LaunchOutcome("ok"), Difference(4, 1))
+
+    assert choose(LAB, CASES, binding(line), {}, trial).candidate == line
