@@ -104,7 +104,7 @@ def test_a_wrong_kernel_is_graded_on_its_own_grid_not_on_one_that_was_tried_on_s
     from dataclasses import replace
 
     given = candidate("rows", "cols")
-    line = replace(given, launch=replace(given.launch, block=(64, 1, 1), tile=(64,), covers=("cols",)))
+    line = replace(given, launch=replace(given.launch, block=(64, 1, 1), tile=(1,), covers=("cols",)))
     assert readings(LAB, CASES, binding(line))[0] != line
 
     def trial(_candidate: Candidate, sizes: Sizes) -> Run:
