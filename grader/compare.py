@@ -196,26 +196,33 @@ def _pattern(
 
 
 def _block_pattern(got: Array, expected: Array, wrong: Mask, tile: tuple[int, ...]) -> str:
-    blocks = np.stack(np.meshgrid(*(np.arange(n) // t for n, t in zip(wrong.shape, tile, strict=True)), indexing="ij"))
     whole = all(n % t == 0 for n, t in zip(wrong.shape, tile, strict=True))
     if got.ndim == 2 and whole and tile[0] == tile[1]:
         rows, cols = got.shape[0] // tile[0], got.shape[1] // tile[1]
         by_tile = _bits(got).reshape(rows, tile[0], cols, tile[1])
         if np.array_equal(by_tile.swapaxes(1, 3), _bits(expected).reshape(by_tile.shape)):
             return "transposed_tiles"
+    # One value a block from here on: the output may have millions of elements.
+    some_wrong, all_wrong = _by_block(np.logical_or, wrong, tile), _by_block(np.logical_and, wrong, tile)
+    index = np.indices(some_wrong.shape)
     if got.ndim == 2 and len({n // t for n, t in zip(wrong.shape, tile, strict=True)}) == 1:
-        off_diagonal = blocks[0] != blocks[1]
-        blocks_wrong = np.unique(blocks[:, wrong], axis=1)
-        blocks_off = np.unique(blocks[:, off_diagonal], axis=1)
-        if blocks_off.size and np.array_equal(blocks_wrong, blocks_off):
+        off_diagonal = index[0] != index[1]
+        if off_diagonal.any() and np.array_equal(some_wrong, off_diagonal):
             return "off_diagonal_blocks"
-    in_first = np.logical_and.reduce(blocks == 0)
-    if not in_first.all() and not wrong[in_first].any() and wrong[~in_first].all():
+    first = np.logical_and.reduce(index == 0)
+    if not first.all() and not some_wrong[first].any() and all_wrong[~first].all():
         return "first_block_right"
     if not whole:
         last = np.logical_or.reduce(
-            [blocks[axis] == n // t for axis, (n, t) in enumerate(zip(wrong.shape, tile, strict=True)) if n % t]
+            [index[axis] == n // t for axis, (n, t) in enumerate(zip(wrong.shape, tile, strict=True)) if n % t]
         )
-        if not wrong[~last].any():
+        if not some_wrong[~last].any():
             return "last_tiles"
     return ""
+
+
+def _by_block(operation: np.ufunc, mask: Mask, tile: tuple[int, ...]) -> Mask:
+    """`operation` over the elements of each block: an element a block."""
+    for axis, (extent, step) in enumerate(zip(mask.shape, tile, strict=True)):
+        mask = operation.reduceat(mask, np.arange(0, extent, step), axis=axis)
+    return mask

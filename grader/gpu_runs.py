@@ -107,14 +107,14 @@ class GpuRunner:
             runs.append(replace(run, outcome=replace(outcome, hazards=hazards), backend="gpu"))
             if run.outcome.status != "ok":
                 break
-        wrong = next((run for run in runs if run.outcome.status == "ok" and not _is_right(run)), None)
+        failed = next((run for run in runs if not _is_right(run)), None)
         untimed = ""
-        if wrong is not None and evidence.hazards("race", "barrier_divergence"):
-            # The emulator runs threads in one order and found the race; here it shows.  It is paid for once.
-            untimed = _("At {sizes} the result comes out wrong on the GPU: the race is not a matter of theory.").format(
-                sizes=sizes_text(wrong.sizes)
-            )
-            runs = [run for run in runs if run.outcome.status != "ok" or _is_right(run)]
+        if failed is not None and evidence.hazards("race", "barrier_divergence", "out_of_bounds", "uninitialized"):
+            # The emulator goes on after such a fault, and its result may be right; here it shows.  It is paid for once.
+            untimed = _(
+                "At {sizes} the kernel fails on the GPU: what was found in it is not a matter of theory."
+            ).format(sizes=sizes_text(failed.sizes))
+            runs = [run for run in runs if _is_right(run)]
         emulated = evidence.runs
         unmeasured = {name: text for name, text in evidence.unmeasured.items() if name != "time"}
         unsupported = next((run.outcome.reason for run in emulated if run.outcome.status == "unsupported"), None)
