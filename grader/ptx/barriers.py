@@ -77,8 +77,8 @@ class Barriers:
             other_thread=chunk.coordinates(opponent),
         )
 
-    def release(self) -> None:
-        """Let go who may go, nobody else being able to run.  Raises LimitExceeded when nobody may: a deadlock."""
+    def release(self) -> bool:
+        """Let go who may go, nobody else being able to run; False when nobody may."""
         chunk = self.chunk
         if len(self.parked) == 1 and not self.parked[0].arrive_only and not self.parked[0].expected:
             only = self.parked[0]
@@ -89,10 +89,14 @@ class Barriers:
                 self.parked = []
                 self._resume(only, only.group)
                 self._announce(None)
-                return
-        if not self.release_complete():
-            first = min(self.parked, key=lambda parked: parked.block.last.location.line)
-            line = first.block.last.location.line
+                return True
+        return bool(self.parked) and self.release_complete()
+
+    def check_nobody_waits(self) -> None:
+        """Raises LimitExceeded when threads still wait, nobody being able to release them: a deadlock."""
+        waiting = [parked for parked in self.parked if not parked.arrive_only]
+        if waiting:
+            line = min(parked.block.last.location.line for parked in waiting)
             raise LimitExceeded(
                 "deadlock", line, "every remaining thread waits at a barrier that can never be complete"
             )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from grader.ptx import affine, special
 from grader.ptx.cfg import ControlFlowGraph
+from grader.ptx.convergence import COLLECTIVE
 from grader.ptx.errors import UnsupportedInstruction
 from grader.ptx.isa.registry import lookup
 from grader.ptx.nodes import Immediate, Instruction, Negated, Operand, Register, Special, Symbol, Vector
@@ -47,7 +48,9 @@ class CodeBlock:
         "index",
         "instructions",
         "last",
+        "leaves",
         "line",
+        "member_mask",
         "next",
         "next_is_back_edge",
         "size",
@@ -68,14 +71,10 @@ class CodeBlock:
             self.first = instructions[0]
             self.last = instructions[-1]
         self.does_something = any(i.opcode not in _IDLE for i in instructions)
-        self.collective = any(_waits_for_warp(i) for i in instructions)
-
-
-def _waits_for_warp(instruction: Instruction) -> bool:
-    """Whether an instruction names lanes of the warp that have to come along."""
-    if instruction.opcode in ("shfl", "vote", "match", "redux"):
-        return True
-    return instruction.opcode in ("bar", "barrier") and "warp" in instruction.modifiers
+        self.leaves = bool(instructions) and all(i.opcode in ("ret", "exit") for i in instructions)
+        self.collective = any(i.opcode in COLLECTIVE for i in instructions)
+        self.member_mask: Getter | None = None
+        """The mask of the first warp-wide instruction, where it is known before the block is executed."""
 
 
 class Code:
@@ -122,6 +121,24 @@ class Code:
                 if step is not None:
                     steps.append(step)
             code_block.steps = tuple(steps)
+            if code_block.collective:
+                code_block.member_mask = self._member_mask(code_block)
+
+    def _member_mask(self, block: CodeBlock) -> Getter | None:
+        """The mask of a block's first warp-wide instruction: a constant, or a register that is set before the block."""
+        moved: dict[Operand, Operand | None] = {}
+        for instruction in block.instructions:
+            if instruction.opcode in COLLECTIVE:
+                mask: Operand | None = instruction.operands[-1]
+                if mask in moved:
+                    mask = moved[mask]
+                return getter(self, mask, 4) if isinstance(mask, (Immediate, Register)) else None
+            if instruction.operands:
+                target, *rest = instruction.operands
+                constant = instruction.opcode == "mov" and isinstance(rest[0], Immediate)
+                for element in target.elements if isinstance(target, Vector) else (target,):
+                    moved[element] = rest[0] if constant else None
+        return None
 
     def loop_line(self, loop: LoopInfo) -> int:
         """The source line of a loop: that of the branch back, where it has one."""

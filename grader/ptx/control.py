@@ -14,7 +14,6 @@ from grader.ptx.groups import Frame
 from grader.ptx.nodes import Immediate, Instruction, Register, Symbol, Vector
 from grader.ptx.printf import BUILTINS
 from grader.ptx.values import BOOL, UNSIGNED, Vec, as_array, from_array
-from grader.ptx.warps import warp_sync
 
 if TYPE_CHECKING:
     from grader.ptx.groups import Group
@@ -125,10 +124,11 @@ def _barrier(code: Code, block: CodeBlock, instruction: Instruction, successors:
     modifiers = [m for m in instruction.modifiers if m not in ("cta", "aligned")]
     operands = list(instruction.operands)
     if modifiers[:1] == ["warp"]:
-        sync = warp_sync(code, instruction)
+        mask = getter(code, operands[0], 4)
 
         def in_warp(group: Group) -> bool:
-            sync(group)
+            if not group.chunk.convergence.sync(group, block, mask(group)):
+                return False
             group.from_back_edge = block.next_is_back_edge
             group.block = successors[0]
             return True

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from grader.ptx.barriers import Barriers
+from grader.ptx.convergence import Convergence
 from grader.ptx.endless import EndlessLoops
 from grader.ptx.errors import DeviceTrap, LimitExceeded
 from grader.ptx.groups import Group, merge_groups
@@ -27,11 +28,10 @@ from grader.ptx.values import Array, Lanes, Layout, Value
 
 if TYPE_CHECKING:
     from grader.ptx.access import Access
+    from grader.ptx.code import CodeBlock
 
 SPIN_PATIENCE = 4
 """Turns a spinning loop gets before somebody else who can run gets one."""
-WARP_PATIENCE = 16
-"""Rounds of turns after which even lanes in front of a warp-wide instruction get one."""
 MAX_UNIONS = 256
 """Unions of lane sets that are remembered."""
 
@@ -60,7 +60,7 @@ class Chunk:
         self.observers: list[Callable[[Access], None]] = []
         self.on_barrier: list[Callable[[Chunk, Array | None], None]] = []
         self.on_end: list[Callable[[Chunk], None]] = []
-        self.on_warp_sync: list[Callable[[Group], None]] = []
+        self.on_warp_sync: list[Callable[[Chunk, Lanes], None]] = []
         self.remarks: dict[tuple[str, int], int] = {}
         self.pending: dict[tuple[Any, ...], list[Group]] = {}
         self.barriers = Barriers(self)
@@ -69,6 +69,7 @@ class Chunk:
         """Grows whenever memory may have changed."""
         self.retired = np.zeros(layout.blocks * layout.padded, np.bool_)
         """(lanes,) which lanes have returned from the kernel."""
+        self.convergence = Convergence(self)
         self.alive = np.full(layout.blocks, layout.threads, np.int64)
         self.clock = 0
         self.specials: dict[str, Value] = {}
@@ -137,7 +138,13 @@ class Chunk:
     # -- scheduling --------------------------------------------------------------------
 
     def queue(self, group: Group) -> None:
-        """Let a group wait for its turn."""
+        """Let a group wait for its turn; one that has only to return does so at once."""
+        if len(group.frames) == 1:
+            block = group.frames[-1].code.blocks[group.block]
+            if block.leaves:
+                self._count(block, group.lanes)
+                self.retire(group.lanes)
+                return
         self.pending.setdefault((group.chain, group.block), []).append(group)
 
     def run(self, group: Group) -> None:
@@ -145,15 +152,17 @@ class Chunk:
         self.queue(group)
         while True:
             if not self.pending:
-                if not self.barriers.parked:
-                    for listener in self.on_end:
-                        listener(self)
-                    return
-                self.barriers.release()
-                continue
+                if self.convergence.resume() or self.barriers.release() or self.convergence.force():
+                    continue
+                self.barriers.check_nobody_waits()
+                for listener in self.on_end:
+                    listener(self)
+                return
             group = self._next()
             if self.barriers.parked:
                 self.barriers.note_bypass(group)
+            if self.convergence.waiting:
+                self.convergence.note_bypass(group)
             self._run_group(group)
 
     def _next(self) -> Group:
@@ -186,19 +195,11 @@ class Chunk:
         return best
 
     def _instead(self, waiting: tuple[Any, ...], round_: int) -> tuple[Any, ...]:
-        """Who goes while `waiting` spins: blocks complete at a barrier are let go, then the others have their turns.
-
-        Lanes in front of a warp-wide instruction wait for those that spin, unless they have done so for long.
-        """
+        """Who goes while `waiting` spins: blocks complete at a barrier are let go, then the others have their turns."""
         if self.barriers.parked:
             self.barriers.release_complete()
         others = sorted((key for key in self.pending if key != waiting), key=lambda key: (-len(key[0]), key[1]))
-        if round_ % WARP_PATIENCE:
-            others = [key for key in others if not self._is_collective(key)]
         return others[round_ % len(others)] if others else waiting
-
-    def _is_collective(self, key: tuple[Any, ...]) -> bool:
-        return self.pending[key][0].frames[-1].code.blocks[key[1]].collective
 
     def _run_group(self, group: Group) -> None:
         tally = self.tally
@@ -213,10 +214,9 @@ class Chunk:
                     self.endless.arrive(group, code, loop, loop.deciding)
                 else:
                     self.endless.enter(group)
-            tally.thread_instructions += block.size * lanes.n
-            tally.warp_instructions += block.size * lanes.n_warps
-            block.executions += lanes.n
-            self.clock += CYCLES * block.size
+            if block.collective and not lanes.whole_warps and self.convergence.hold(group, block):
+                return
+            self._count(block, lanes)
             tally.turns += 1
             if tally.thread_instructions > limits.instructions:
                 raise LimitExceeded(
@@ -231,6 +231,13 @@ class Chunk:
             if self.pending:
                 self.queue(group)
                 return
+
+    def _count(self, block: CodeBlock, lanes: Lanes) -> None:
+        tally = self.tally
+        tally.thread_instructions += block.size * lanes.n
+        tally.warp_instructions += block.size * lanes.n_warps
+        block.executions += lanes.n
+        self.clock += CYCLES * block.size
 
     def retire(self, lanes: Lanes) -> None:
         """The lanes have returned from the kernel."""

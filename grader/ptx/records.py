@@ -21,7 +21,8 @@ class Hazard:
       "race" (detail "write_write" | "write_write_same_value" | "read_write"; `within_warp` tells a missing
         __syncwarp() from a missing __syncthreads()),
       "barrier_divergence" (detail "different_barriers" | "bypassed": some threads wait, others went on),
-      "warp_sync" (detail "missing_lanes": a *_sync member mask names lanes that are not there).
+      "warp_sync" (detail "missing_lanes": a *_sync member mask names lanes that never come; "not_a_member": it leaves
+        the calling lane out; "inactive_source": a shuffle reads from a lane that does not take part).
     `array` is the buffer's or shared array's name; `offset_bytes` the access's byte offset in it, which may be
     negative or past `array_bytes`.  For races the `other_*` fields name the conflicting access.
     """

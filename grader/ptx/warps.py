@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grader.ptx.code import Code, Getter, Step, getter
+from grader.ptx.code import Code, Step, getter
+from grader.ptx.convergence import report_missing
 from grader.ptx.errors import UnsupportedInstruction
 from grader.ptx.nodes import Instruction, Operand, Register, Vector
 from grader.ptx.values import BOOL, UNSIGNED, Array, Lanes, Value, as_array, from_array
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from grader.ptx.groups import Group
 
 U32 = UNSIGNED[4]
+FULL = 0xFFFFFFFF
 
 
 def _table(value: Value, lanes: Lanes, dtype: np.dtype[Any]) -> Array:
@@ -26,34 +28,20 @@ def _table(value: Value, lanes: Lanes, dtype: np.dtype[Any]) -> Array:
 
 
 def _members(group: Group, instruction: Instruction, mask: Value) -> Array:
-    """(n_warps, 32) member masks; a mask that names lanes which are not there is a hazard."""
+    """(n_warps, 32) member masks; a mask that names lanes which are not there, or not the lane itself, is a hazard."""
     lanes = group.lanes
     table = _table(mask, lanes, U32)
-    active = lanes.active_table()
-    present = (active * (np.uint32(1) << np.arange(32, dtype=np.uint32))).sum(axis=1, dtype=np.uint32)
-    # Lanes that do not exist (a block of 48 threads ends in half a warp) or have returned are not waited for.
-    missing = active & ((table & ~present[:, None] & _running(group)[:, None]) != 0)
-    if missing.any():
-        row, lane = np.argwhere(missing)[0]
-        first = lanes.ids[np.searchsorted(lanes.warp_rows, row)] // 32 * 32 + lane
-        group.chunk.hazards.add(
-            group.chunk, "warp_sync", "missing_lanes", instruction, int(first), int(missing.sum()), op="sync"
-        )
+    if not lanes.whole_warps:
+        report_missing(group, instruction, group.chunk.convergence.missing(lanes, mask))
+    if mask != FULL:
+        own = np.uint32(1) << (lanes.ids & 31).astype(np.uint32)
+        outside = np.flatnonzero((as_array(mask, U32) & own) == 0)
+        if len(outside):
+            first = int(lanes.ids[outside[0]])
+            group.chunk.hazards.add(
+                group.chunk, "warp_sync", "not_a_member", instruction, first, len(outside), op="sync"
+            )
     return table
-
-
-def _running(group: Group) -> Array:
-    """(n_warps,) mask of the lanes of each warp that the block has threads for and that have not returned."""
-    lanes = group.lanes
-    layout = lanes.layout
-    first = np.searchsorted(lanes.warp_rows, np.arange(lanes.n_warps))
-    start = lanes.ids[first] % layout.padded // 32 * 32
-    count = np.minimum(layout.threads - start, 32).astype(np.uint64)
-    masks = ((np.uint64(1) << count) - np.uint64(1)).astype(np.uint32)
-    retired = group.chunk.retired.reshape(-1, 32)[lanes.ids[first] // 32]
-    if retired.any():
-        masks &= ~(retired * (np.uint32(1) << np.arange(32, dtype=np.uint32))).sum(axis=1, dtype=np.uint32)
-    return masks
 
 
 def _register(operand: Operand) -> int | None:
@@ -183,18 +171,6 @@ def _activemask(code: Code, instruction: Instruction) -> Step:
         masks = (active * (np.uint32(1) << np.arange(32, dtype=np.uint32))).sum(axis=1, dtype=np.uint32)
         table = np.broadcast_to(masks[:, None], active.shape)
         group.registers[index] = from_array(lanes.from_warps(table), lanes, 4)
-
-    return step
-
-
-def warp_sync(code: Code, instruction: Instruction) -> Step:
-    """`bar.warp.sync mask`, that is __syncwarp()."""
-    read: Getter = getter(code, instruction.operands[0], 4)
-
-    def step(group: Group) -> None:
-        _members(group, instruction, read(group))
-        for listener in group.chunk.on_warp_sync:
-            listener(group)
 
     return step
 

@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 
 from grader.ptx.access import Access
-from grader.ptx.groups import Group
 from grader.ptx.machine import Chunk
 from grader.ptx.memory import MemoryArray
 from grader.ptx.observers.shadow import Shadow, Stamp
 from grader.ptx.records import LaunchReport
-from grader.ptx.values import UNSIGNED, Array, Value, as_array
+from grader.ptx.values import UNSIGNED, Array, Lanes, Value, as_array
 
 INTERVAL_LANES = 4_000_000
 """Lane accesses kept before an interval is examined early."""
@@ -79,8 +78,8 @@ class Races:
             self._epochs = self._epochs + released.astype(np.int32)
             self._clean_start = False
 
-    def _warp_sync(self, group: Group) -> None:
-        warps = np.unique(group.lanes.ids >> 5)
+    def _warp_sync(self, chunk: Chunk, lanes: Lanes) -> None:
+        warps = np.unique(lanes.ids >> 5)
         self._segments = self._segments.copy()
         self._segments[warps] += 1
 
