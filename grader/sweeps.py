@@ -1,0 +1,239 @@
+"""Runs a lab's sweeps on the emulator: the work of each point is counted, its result compared with the oracle's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from grader.backends.base import Backend, LaunchOutcome, LaunchRequest
+from grader.backends.emulator import open_emulator
+from grader.cases import ProgramRequest
+from grader.evidence import Evidence, Run
+from grader.i18n import _
+from grader.lab import Lab, Sizes, Sweep
+from grader.oracle import Oracle
+from grader.references import shape_at
+from grader.result import Estimate, SweepPoint, SweepRecord
+from grader.runs import Runner
+from grader.submission.changes import Program
+from grader.submission.records import Submission, VariantBinding
+from grader.sweep_plan import Place, Ready, Subject, places, ready, reference_subject, replace_point, unfit
+
+if TYPE_CHECKING:
+    from grader.compiler.process import CompileResult
+
+SECTOR_BYTES = 32
+COPIES = ("pageable", "pinned", "write_combined")
+"""Kinds of host memory that a kernel's arrays are copied from and to; in the other it works on them where they are."""
+
+HOPELESS = ("time", "instructions", "endless", "deadlock")
+"""Ends of a launch after which the kernel's other points are not tried: each would take seconds."""
+
+CompileProgram = Callable[[Mapping[str, str], Sequence[str]], "CompileResult"]
+"""Compiles sources, the main file first, for some name expressions."""
+
+
+class Programs:
+    """Changed programs as one backend; each is compiled once, for all kernels that are swept."""
+
+    name = "emulator"
+    measures = frozenset({"results", "counters"})
+
+    def __init__(self, compile_program: CompileProgram) -> None:
+        self._compile = compile_program
+        self._built: dict[tuple[object, ...], tuple[Backend | None, Mapping[str, str], str]] = {}
+        self._current: tuple[Submission, Sequence[str]] | None = None
+
+    def use(self, submission: Submission, expressions: Sequence[str]) -> None:
+        """Say which program the next launches are of, and what else of it will be asked for."""
+        self._current = submission, expressions
+
+    def run(self, request: LaunchRequest) -> LaunchOutcome:
+        """Run one launch of the program in use; "impossible" where it does not compile."""
+        assert isinstance(request, ProgramRequest) and self._current is not None
+        submission, others = self._current
+        expression = request.expression or request.entry
+        sources = submission.program(request.file, dict(request.constants))
+        wanted = [expression] if request.expression else list(dict.fromkeys([expression, *others]))
+        key = (*sources.items(), *wanted)
+        if key not in self._built:
+            result = self._compile(sources, wanted)
+            error = next((d.message for d in result.diagnostics if d.severity == "error"), result.reason)
+            self._built[key] = (open_emulator(result.ptx) if result.ptx else None, result.entries, error)
+        backend, entries, error = self._built[key]
+        if backend is None or expression not in entries:
+            return LaunchOutcome("impossible", reason=_("it does not compile: {error}").format(error=error))
+        return backend.run(request.of_entry(entries[expression]))
+
+
+class EmulatorSweeps:
+    """Runs sweeps on the emulator.
+
+    oracle: the lab's.  compile_program: compiles a changed program for the emulator.
+    """
+
+    def __init__(self, lab: Lab, oracle: Oracle, compile_program: CompileProgram) -> None:
+        self._lab = lab
+        self._programs = Programs(compile_program)
+        self._runner = Runner(lab, self._programs, oracle)
+
+    def run(self, subjects: Sequence[Subject], left_out: Mapping[str, str]) -> list[SweepRecord]:
+        """All of the lab's sweeps for some kernels; `left_out`: variants that are not swept, and why."""
+        return [self._sweep(sweep, subjects, left_out) for sweep in self._lab.sweeps]
+
+    def _sweep(self, sweep: Sweep, subjects: Sequence[Subject], left_out: Mapping[str, str]) -> SweepRecord:
+        points: list[SweepPoint] = []
+        for subject in subjects:
+            if subject.variant not in sweep.variants:
+                continue
+            hopeless = ""
+            for place in places(sweep, "emulator"):
+                prepared = ready(self._lab, sweep, subject, place)
+                if hopeless:
+                    points += _for_each_mode(sweep, unfit(subject, place, "failed", hopeless))
+                elif isinstance(prepared, SweepPoint):
+                    points += _for_each_mode(sweep, prepared)
+                else:
+                    run = self._run(prepared, [s for s in subjects if s.of == subject.of])
+                    if run.outcome.reason in HOPELESS:
+                        hopeless = ended(run.outcome)
+                    points += self._points(sweep, prepared, run)
+        return record_of(sweep, "emulator", points, left_out)
+
+    def _run(self, prepared: Ready, subjects: Sequence[Subject]) -> Run:
+        bindings = [prepared.submission.bindings.get(s.variant) for s in subjects]
+        others = [
+            b.expression
+            for b in bindings
+            if isinstance(b, VariantBinding) and b.kernel.file == prepared.binding.kernel.file
+        ]
+        self._programs.use(prepared.submission, others)
+        binding = prepared.binding
+        return self._runner.run_once(
+            binding, prepared.candidate, binding.expression, "observe", prepared.place.sizes, observe=True
+        )
+
+    def _points(self, sweep: Sweep, prepared: Ready, run: Run) -> list[SweepPoint]:
+        point = replace_point(judged(prepared.subject, prepared.place, run), prepared.block)
+        if point.status != "ok":
+            return _for_each_mode(sweep, point)
+        work = self._work(prepared.place.sizes, run.outcome)
+        return [
+            _with(row, {metric: Estimate(value=round(_metric(metric, row, work), 6)) for metric in metrics})
+            for metrics in [sweep.metrics["emulator"]]
+            for row in _for_each_mode(sweep, point)
+        ]
+
+    def _work(self, sizes: Sizes, outcome: LaunchOutcome) -> dict[str, float]:
+        """Counted work for each element of the output."""
+        lab = self._lab
+        arrays = {p.name: p for p in lab.parameters if p.kind != "size"}
+        elements = sum(prod(shape_at(lab, name, sizes)) for name, p in arrays.items() if p.kind == "output")
+        copied = sum(prod(shape_at(lab, name, sizes)) * np.dtype(p.dtype).itemsize for name, p in arrays.items())
+        assert outcome.counters is not None
+        sectors = outcome.counters.total("sectors", "global")
+        totals = {
+            "sectors": sectors,
+            "wavefronts": outcome.counters.total("wavefronts", "shared"),
+            "instructions": outcome.thread_instructions or 0,
+            "copied": copied,
+            "mapped": sectors * SECTOR_BYTES,
+        }
+        return {name: total / elements for name, total in totals.items()}
+
+
+def record_of(sweep: Sweep, backend: str, points: Sequence[SweepPoint], left_out: Mapping[str, str]) -> SweepRecord:
+    """The record of a sweep that was run."""
+    return SweepRecord(
+        id=sweep.id,
+        backend=backend,  # type: ignore[arg-type]  # one of the two that sweeps are declared for
+        x=sweep.x.name,
+        lines="host_memory" if sweep.host_memory else sweep.lines.name if sweep.lines else "",
+        metrics=list(sweep.metrics[backend]),
+        points=list(points),
+        left_out={name: reason for name, reason in left_out.items() if name in sweep.variants},
+    )
+
+
+def judged(subject: Subject, place: Place, run: Run) -> SweepPoint:
+    """A point after its run, without values yet: "ok" only where the result was right."""
+    if run.outcome.status == "impossible":
+        return unfit(subject, place, "impossible", run.outcome.reason)
+    if run.outcome.status != "ok":
+        return unfit(subject, place, "failed", ended(run.outcome))
+    if any(hazard.kind == "out_of_bounds" for hazard in run.outcome.hazards):
+        return unfit(subject, place, "wrong", _("the kernel works outside its arrays there"))
+    if run.difference is None or run.difference.mismatches:
+        return unfit(subject, place, "wrong", _("the result is wrong there: the kernel is made for other values"))
+    return SweepPoint(variant=subject.variant, of=subject.of, x=place.x, line=place.line, size=dict(place.sizes))
+
+
+def ended(outcome: LaunchOutcome) -> str:
+    """How a launch ended that did not end well."""
+    texts = {
+        "time": _("the kernel takes too long"),
+        "instructions": _("the kernel takes too long"),
+        "endless": _("the kernel never ends"),
+        "deadlock": _("threads wait at a barrier for ever"),
+        "trap": _("the kernel stops with an error"),
+    }
+    return texts.get(outcome.reason, outcome.reason)
+
+
+def subjects_of(
+    lab: Lab, program: Program | None, found: Mapping[str, Evidence]
+) -> tuple[list[Subject], dict[str, str]]:
+    """The kernels that are swept: the student's that are right, then the lab's own; and why others are not.
+
+    program: the student's; None when there is nothing to be changed in it.
+    """
+    wanted = {name for sweep in lab.sweeps for name in sweep.variants}
+    subjects: list[Subject] = []
+    left_out: dict[str, str] = {}
+    for name, evidence in found.items():
+        if name not in wanted:
+            continue
+        reason = _unswept(evidence)
+        if reason or program is None or evidence.candidate is None:
+            left_out[name] = reason
+        else:
+            subjects.append(Subject(name, "submission", program, evidence.bound, evidence.candidate))
+    subjects += [reference_subject(lab, variant) for variant in lab.variants if variant.name in wanted]
+    return subjects, left_out
+
+
+def _unswept(evidence: Evidence) -> str:
+    """Why a kernel is not swept, "" when it is."""
+    if not isinstance(evidence.binding, VariantBinding):
+        return _("there is no kernel")
+    runs = evidence.runs_of("correct", "observe")
+    if not runs or evidence.candidate is None:
+        return _("it was not run")
+    right = all(r.difference is not None and not r.difference.mismatches for r in runs)
+    if not right or evidence.hazards("out_of_bounds"):
+        return _("its results are wrong")
+    if evidence.wired_sizes is not None:
+        return _("its sizes are written into it")
+    return ""
+
+
+def _metric(metric: str, point: SweepPoint, work: Mapping[str, float]) -> float:
+    if metric == "bus_bytes":
+        return work["copied"] if point.line in COPIES else work["mapped"]
+    return work[metric]
+
+
+def _for_each_mode(sweep: Sweep, point: SweepPoint) -> list[SweepPoint]:
+    """The point, once for each kind of host memory where the sweep compares them."""
+    from msgspec import structs
+
+    return [structs.replace(point, line=mode) for mode in sweep.host_memory] or [point]
+
+
+def _with(point: SweepPoint, values: dict[str, Estimate]) -> SweepPoint:
+    from msgspec import structs
+
+    return structs.replace(point, values=values)
