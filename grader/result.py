@@ -359,8 +359,9 @@ class Diagnosis(Record, frozen=True):
     writer: who wrote it last, null when nobody did or it is not known (`traced` tells which).  writers: how many
     threads wrote it.  overwritten: who had written the right value there before, else null.
     reads: what the writer had read to make it (at most 64).  read: the input elements that it came to be made from
-    (at most 64 ranges, like the next two), uses: how many readings of them it was made from.  missing, surplus: those that it should have been made from as well, or
-    should not have been; found out from the oracle where `compared`.
+    (at most 64 ranges, like the next two).  uses: how many readings of them it was made from.
+    missing, surplus: those that it should have been made from as well, or should not have been; found out from the
+    oracle where `compared`.
     values: the rule of the wrong values.  region: where they lie.
     sentences: all of this in words.  picture: a string for each row along the last axis, a character for each
     element: "." right, "x" wrong, "o" wrong because nobody wrote it; [] for large outputs.

@@ -19,9 +19,7 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
     the check does not apply and its points are no part of what is possible.
     """
     if not evidence.bound.takes_sizes:
-        return not_applicable(
-            _("The kernel is not handed the size, so only multiples of the tile can be asked of it.")
-        )
+        return not_applicable(_("The kernel is not handed the size, so only multiples of the tile can be asked of it."))
     runs = evidence.runs_of("ragged")
     if not runs:
         return not_applicable(_("The lab has no such sizes for this kernel."))
