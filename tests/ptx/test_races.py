@@ -10,7 +10,7 @@ from tests.ptx.running import Run, run
 
 HEAD = (
     'extern "C" __global__ void k(const float* in, float* out, int n) {\n'
-    '    __shared__ float s[256];\n    int t = threadIdx.x;\n'
+    "    __shared__ float s[256];\n    int t = threadIdx.x;\n"
 )
 
 
@@ -141,7 +141,7 @@ def test_only_one_block_races_and_it_is_named() -> None:
 
 PLAIN = (
     'extern "C" __global__ void k(const float* in, float* out, int n) {\n'
-    '    int t = threadIdx.x;\n    int i = blockIdx.x * blockDim.x + t;\n'
+    "    int t = threadIdx.x;\n    int i = blockIdx.x * blockDim.x + t;\n"
 )
 
 
@@ -214,7 +214,8 @@ extern "C" __global__ void k(float4* a, float* b) {
     report = launch(compiled(source), "k", (1,), (40,), [buffer, buffer], device=device, observe=True)
     assert {h.detail for h in report.hazards} == {"write_write"}
     assert {h.within_warp for h in report.hazards} == {False, True}
-    assert sum(h.count for h in report.hazards) == 32 or all(h.count <= 32 for h in report.hazards)
+    # Whichever branch runs second notices: 24 and 8 narrow stores, or the wide ones of 6 and of 2 lanes.
+    assert {h.within_warp: h.count for h in report.hazards} in ({True: 24, False: 8}, {True: 6, False: 2})
 
 
 # -- no false alarm ----
@@ -224,21 +225,18 @@ GOOD = {
     "barrier_between": "    s[t] = in[t];\n    __syncthreads();\n    out[t] = s[63 - t];",
     "two_buffers": (
         "    for (int k = 0; k < 8; ++k) {\n        s[(k & 1) * 64 + t] = in[t + k];\n"
-        "        __syncthreads();\n"
-    )
-    "        out[t] += s[(k & 1) * 64 + 63 - t];\n    }",
+        "        __syncthreads();\n        out[t] += s[(k & 1) * 64 + 63 - t];\n    }"
+    ),
     "reads_only": "    out[t] = in[0] + in[63 - t];",
     "atomics_only": "    atomicAdd(&out[t & 3], 1.0f);\n    atomicExch(&out[t & 3], 2.0f);",
     "atomics_then_barrier": (
-        "    s[t] = 0;\n    __syncthreads();\n    atomicAdd(&s[t & 7], 1.0f);\n"
-        "    __syncthreads();\n    out[t] = s[t];"
+        "    s[t] = 0;\n    __syncthreads();\n    atomicAdd(&s[t & 7], 1.0f);\n    __syncthreads();\n    out[t] = s[t];"
     ),
     "one_writer": "    if (t == 0) s[0] = in[0];\n    __syncthreads();\n    out[t] = s[0];",
     "warp_steps": (
         "    s[t] = in[t];\n    for (int d = 16; d > 0; d /= 2) {\n        __syncwarp();\n"
-        "        float x = s[t ^ d];\n"
-    )
-    "        __syncwarp();\n        s[t] += x;\n    }\n    out[t] = s[t];",
+        "        float x = s[t ^ d];\n        __syncwarp();\n        s[t] += x;\n    }\n    out[t] = s[t];"
+    ),
     "different_halves": "    if (t < 32) s[t] = 1;\n    else s[t + 32] = 2;\n    out[t] = s[t < 32 ? t : t + 32];",
     "barrier_counts": "    s[t] = in[t];\n    int c = __syncthreads_count(t > 3);\n    out[t] = s[63 - t] + c;",
     "shuffles_need_no_barrier": "    out[t] = __shfl_xor_sync(0xffffffffu, in[t], 1);",
@@ -246,7 +244,7 @@ GOOD = {
         "    if (t % 2) s[t] = 1;\n    else s[t] = 2;\n    __syncthreads();\n"
         "    if (t % 3) out[t] = s[t ^ 1];\n    else out[t] = s[63 - t];"
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", GOOD)

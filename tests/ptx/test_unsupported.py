@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from grader.ptx import UnsupportedInstruction, launch, parse
+from grader.ptx import Device, UnsupportedInstruction, launch, parse
 from tests.ptx.nvrtc import compile_ptx, header_options
 from tests.ptx.running import run
 
@@ -54,35 +54,27 @@ def test_the_instruction_and_the_line_are_named(name: str) -> None:
     assert f"line {line}" in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("arch", "body", "instruction", "line"),
-    [
-        ("compute_90", '    asm volatile("barrier.cluster.arrive;\\n\\tbarrier.cluster.wait;");\n', "barrier.cluster", 2),
-        ("compute_80", '    unsigned x; asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];" : "=r"(x) : "r"(n));\n'
-                       "    out[0] = x;\n", "ldmatrix", 2),
-        ("compute_90", '    unsigned r; asm volatile("mapa.u32 %0, %1, 0;" : "=r"(r) : "r"(n));\n    out[0] = r;\n', "mapa", 2),
-        ("compute_75", '    unsigned r; asm volatile("mov.u32 %0, %%envreg3;" : "=r"(r));\n    out[0] = r;\n', "envreg3", 2),
-    ],
-)  # fmt: skip
-def test_newer_and_rarer_instructions(arch: str, body: str, instruction: str, line: int) -> None:
-    module = parse(compile_ptx(KERNEL + body + "}", arch))
-    from grader.ptx import Device
+NEWER = [
+    ("compute_90", "", "barrier.cluster.arrive;", "", "barrier.cluster"),
+    ("compute_80", "unsigned x;", "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];", "out[0] = x;", "ldmatrix"),
+    ("compute_90", "unsigned x;", "mapa.u32 %0, %1, 0;", "out[0] = x;", "mapa"),
+    ("compute_75", "unsigned x;", "add.u32 %0, %1, %%envreg3;", "out[0] = x;", "envreg3"),
+]
 
+
+@pytest.mark.parametrize(("arch", "before", "code", "after", "instruction"), NEWER)
+def test_newer_and_rarer_instructions(arch: str, before: str, code: str, after: str, instruction: str) -> None:
+    operands = ' : "=r"(x) : "r"(n)' if before else ""
+    module = parse(compile_ptx(f'{KERNEL}    {before}\n    asm volatile("{code}"{operands});\n    {after}\n}}', arch))
     device = Device()
     with pytest.raises(UnsupportedInstruction) as caught:
         launch(module, "k", (1,), (32,), [device.buffer("out", np.zeros(8, np.float32)), np.int32(1)])
     assert instruction in str(caught.value)
-    assert caught.value.line == line
+    assert caught.value.line == 3
 
 
 def test_what_is_never_reached_does_no_harm() -> None:
-    source = (
-        KERNEL
-        + '    if (n > 5) asm volatile("tex.1d.v4.f32.s32 {%0,%0,%0,%0}, [%1, {%2}];" :: "f"(1.0f), "l"(out), "r"(n));\n    out[threadIdx.x] = 2.0f;\n}'
-    )
-    source = source.replace(
-        'tex.1d.v4.f32.s32 {%0,%0,%0,%0}, [%1, {%2}];" :: "f"(1.0f), "l"(out), "r"(n)', 'brkpt;" ::'
-    )
+    source = KERNEL + '    if (n > 5) asm volatile("brkpt;");\n    out[threadIdx.x] = 2.0f;\n}'
     assert run(source, 1, 8, np.zeros(8, np.float32), 1)[0].tolist() == [2.0] * 8
     with pytest.raises(UnsupportedInstruction, match="brkpt"):
         run(source, 1, 8, np.zeros(8, np.float32), 9)
