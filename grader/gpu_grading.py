@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -11,6 +13,7 @@ import msgspec
 import numpy as np
 
 from grader.backends.base import BufferArgument, LaunchOutcome, LaunchRequest
+from grader.backends.device_memory import HELPERS_MODULE
 from grader.backends.gpu import HELPER_NAMES, HELPERS_FILE, GpuFault, GpuSession
 from grader.backends.gpu_messages import NoDevice
 from grader.backends.gpu_process import GpuProcess
@@ -23,7 +26,7 @@ from grader.lab import Lab, Sizes
 from grader.lab_work import against, cpu_times_of, lab_files, work_at
 from grader.oracle import Array, Oracle
 from grader.references import CompiledReference, compile_references, reference_request
-from grader.result import Environment, HostMemory
+from grader.result import Environment, HostMemory, Witness
 from grader.speed import Candidate, SpeedOrder, measure_speed, with_data
 from grader.submission.records import Submission
 from grader.timing import lock
@@ -116,6 +119,9 @@ class Gpu:
         runner = GpuRunner(lab, session, programs, oracle)
         with lock.shared(session.device.uuid, LOCK_WAIT_S):
             graded = {name: runner.run(evidence) for name, evidence in found.items()}
+        if witnesses:
+            with lock.exclusive(session.device.uuid, LOCK_WAIT_S):
+                graded = {name: _witnessed(session, runner, e, witnesses) for name, e in graded.items()}
         try:
             return self._with_times(lab, submission, graded, runner, oracle, remeasure)
         except lock.Busy:
@@ -285,6 +291,33 @@ def _repeated(sizes: Sizes, reason: str, evidence: Evidence) -> Run:
     """A launch among the timed ones that failed or was wrong, at a kernel that was right when it ran alone."""
     outcome = LaunchOutcome("fault", reason=reason, line=evidence.bound.kernel.line)
     return Run("correct", sizes, outcome, None, backend="gpu")
+
+
+def _witnessed(session: GpuSession, runner: GpuRunner, evidence: Evidence, tools: Sequence[str]) -> Evidence:
+    """What other tools say of a variant's kernel at the size that the emulator's observers watched."""
+    launch = runner.observed_launch(evidence)
+    if launch is None:
+        return evidence
+    from grader.witnesses import ncu, sanitizer
+    from grader.witnesses.tool import ToolFailed
+
+    module = launch[0]
+    code = {name: session.code()[name] for name in (HELPERS_MODULE, module)}
+    found: list[Witness] = []
+    for tool in tools:
+        with TemporaryDirectory(prefix="grader-") as folder:
+            try:
+                if tool == "ncu":
+                    found += ncu.witnesses(ncu.measure(Path(folder), code, [launch])[0], evidence.counters)
+                else:
+                    found += sanitizer.check(Path(folder), code, [launch]) or [_clean(tool)]
+            except ToolFailed as failure:
+                found.append(Witness(tool=tool, name="failed", text=str(failure)[:300]))
+    return replace(evidence, witnesses=tuple(found))
+
+
+def _clean(tool: str) -> Witness:
+    return Witness(tool=tool, name="clean", text=_("nothing was found"))
 
 
 def _untimed(graded: Mapping[str, Evidence], reason: str) -> dict[str, Evidence]:

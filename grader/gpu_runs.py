@@ -163,12 +163,25 @@ class GpuRunner:
             loaded = self._programs.load(launch)
             if isinstance(loaded, str):
                 continue
-            plain = LaunchRequest(loaded.entry, launch.grid, launch.block, launch.shared_bytes, launch.arguments)
+            plain = _plain(launch, loaded.entry)
             found.setdefault(
                 tuple(sizes.values()),
                 TimedCandidate(evidence.variant.name, sizes, loaded.module, plain, comparable),
             )
         return list(found.values())
+
+    def observed_launch(self, evidence: Evidence) -> tuple[str, LaunchRequest] | None:
+        """The launch that the emulator's counters are of, with its module; None where there is none."""
+        candidate, counters = evidence.candidate, evidence.counters
+        if candidate is None or counters is None:
+            return None
+        binding = evidence.bound
+        inputs, outputs = self._oracle.case(counters.size, dtypes_of(self._lab, binding, candidate))
+        launch = request(
+            self._lab, binding, candidate, binding.expression, counters.size, inputs, outputs, observe=False
+        )
+        loaded = self._programs.load(launch)
+        return None if isinstance(loaded, str) else (loaded.module, _plain(launch, loaded.entry))
 
     def _resources(self, evidence: Evidence) -> Resources | None:
         """Of the kernel at the observed size."""
@@ -193,6 +206,11 @@ class GpuRunner:
             blocks_per_sm=facts.blocks_per_sm if facts else None,
             occupancy_pct=facts.occupancy_pct if facts else None,
         )
+
+
+def _plain(launch: LaunchRequest, entry: str) -> LaunchRequest:
+    """A launch of a loaded kernel, rid of what it was compiled for."""
+    return LaunchRequest(entry, launch.grid, launch.block, launch.shared_bytes, launch.arguments)
 
 
 def _is_right(run: Run) -> bool:

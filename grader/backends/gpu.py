@@ -111,6 +111,10 @@ class GpuSession:
         self._code[module] = cubin
         self._loaded.discard(module)
 
+    def code(self) -> dict[str, bytes]:
+        """All machine code that was added, by module, the grader's own included."""
+        return dict(self._code)
+
     def forget(self) -> None:
         """Load every module anew before it is next used, so that nothing kept in its variables is left."""
         self._loaded &= {HELPERS_MODULE}
@@ -125,7 +129,7 @@ class GpuSession:
         if failed is not None:
             return failed, None
         self._region.clear()
-        message = Run(_launch(module, request, self._region.place(request)))
+        message = Run(launch_message(module, request, self._region.place(request)))
         try:
             reply = self._process.ask(message, RUN_LIMIT_S, [self._region.fill()])
         except Gone as gone:
@@ -173,7 +177,7 @@ class GpuSession:
         self._region.clear()
         places = {key: (self._region.add(pool), pool.size) for key, pool in pools.items()}
         subjects = [
-            Subject(k.name, _launch(k.module, k.request, dict.fromkeys(_names(k.request), 0)), k.checked_by)
+            Subject(k.name, launch_message(k.module, k.request, dict.fromkeys(_names(k.request), 0)), k.checked_by)
             for k in kernels
         ]
         order = Prepare(subjects, places, l2, sample_us, max_batch, *tolerance)
@@ -197,7 +201,7 @@ class GpuSession:
         """
         self._load_or_raise(module)
         self._region.clear()
-        order = HostCopies(_launch(module, request, self._region.place(request)), list(modes), repeats)
+        order = HostCopies(launch_message(module, request, self._region.place(request)), list(modes), repeats)
         return self._ask(order, PREPARE_LIMIT_S, HostCopiesDone, [self._region.fill()])
 
     def _ask(self, request: Message, limit_s: float, kind: type[_Reply], descriptors: Sequence[int] = ()) -> _Reply:
@@ -275,7 +279,8 @@ def _names(request: LaunchRequest) -> list[str]:
     return [a.name for a in request.arguments if isinstance(a, BufferArgument)]
 
 
-def _launch(module: str, request: LaunchRequest, offsets: Mapping[str, int]) -> Launch:
+def launch_message(module: str, request: LaunchRequest, offsets: Mapping[str, int]) -> Launch:
+    """A launch as the GPU process is told of it; offsets: of its arrays in the memory file, by name."""
     arguments: list[Argument] = []
     for argument in request.arguments:
         if isinstance(argument, ScalarArgument):

@@ -68,6 +68,10 @@ class Region:
             target[:] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
         return self._descriptor
 
+    def content(self) -> bytes:
+        """All of the file's bytes, once it is filled."""
+        return bytes(self._view or b"")
+
     def array(self, argument: BufferArgument) -> npt.NDArray[np.generic]:
         """What lies in an array's place now."""
         assert self._view is not None

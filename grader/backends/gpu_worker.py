@@ -107,6 +107,24 @@ def _driver_version() -> str:
         return ""
 
 
+def _device(handle: Any, ready: Ready, printed: int) -> Device:
+    stream = driver.call("cuStreamCreate", 1)
+    return Device(handle, stream, Helpers({}, stream, ready.multiprocessors), Counters(COUNTERS, stream), printed)
+
+
+def _load_helpers(device: Device, modules: Modules, code: bytes) -> None:
+    modules.load(HELPERS_MODULE, code)
+    device.helpers.functions |= {name: modules.function(HELPERS_MODULE, name) for name in HELPERS}
+
+
+def open_device(modules: Modules, helpers: bytes) -> Device:
+    """The device opened in this very process, for tools that look into it."""
+    handle, ready = _open()
+    device = _device(handle, ready, os.memfd_create("printed", os.MFD_CLOEXEC))
+    _load_helpers(device, modules, helpers)
+    return device
+
+
 class _Worker:
     """Requests to replies."""
 
@@ -115,9 +133,7 @@ class _Worker:
         self._modules = Modules()
         self._rounds: Rounds | None = None
         self._mapping = _Mapping()
-        stream = driver.call("cuStreamCreate", 1)
-        helpers = Helpers({}, stream, ready.multiprocessors)
-        self._device = Device(handle, stream, helpers, Counters(COUNTERS, stream), printed)
+        self._device = _device(handle, ready, printed)
 
     def serve(self, channel: socket.socket) -> None:
         """Answer until the other side is gone, or a sticky error makes this process useless."""
@@ -155,9 +171,10 @@ class _Worker:
 
     def _load(self, request: Load) -> Loaded:
         self._close_rounds()
-        self._modules.load(request.module, request.cubin)
         if request.module == HELPERS_MODULE:
-            self._device.helpers.functions |= {name: self._modules.function(HELPERS_MODULE, name) for name in HELPERS}
+            _load_helpers(self._device, self._modules, request.cubin)
+        else:
+            self._modules.load(request.module, request.cubin)
         return Loaded()
 
     def _close_rounds(self) -> None:
