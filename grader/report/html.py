@@ -15,7 +15,8 @@ from grader.report.conclusions import conclusions
 from grader.report.figures import Format, draw
 from grader.report.job import ReportJob
 from grader.report.listing import listings
-from grader.report.view import View, counter_table, kernel_rows, reproduce, summary, timing_rows
+from grader.report.tables import counter_table, kernel_rows, reproduce, timing_rows
+from grader.report.view import View, summary
 from grader.report.wrong_map import WrongMap, wrong_maps
 
 if TYPE_CHECKING:

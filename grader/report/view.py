@@ -12,7 +12,7 @@ from grader.report.job import ReportJob
 from grader.report.labels import check_status, check_title, result_status, variant_colour
 from grader.report.numbers import Numbers
 from grader.report.visible import visible
-from grader.result import Case, Check, Launch, Result, Variant
+from grader.result import Check, Result, Variant
 
 View = dict[str, Any]
 
@@ -191,10 +191,13 @@ def code_at(lines: dict[str, list[str]], file: str | None, line: int | None) -> 
 
 
 def waiting(checks: list[Check], numbers: Numbers) -> list[View]:
-    """Why points are pending: each reason once, with the points that wait for it."""
+    """Why points were not measured: each reason once, with the points that wait for it.
+
+    What waits for a fault to be mended is told with that fault.
+    """
     reasons: dict[str, float] = {}
     for check in checks:
-        if check.pending and check.status == "skip":
+        if check.pending and check.status == "skip" and check.skip_reason != "prerequisite":
             reasons[check.message] = reasons.get(check.message, 0.0) + check.pending
     return [{"reason": reason, "points": numbers.points(points)} for reason, points in reasons.items()]
 
@@ -209,46 +212,6 @@ def remarks(result: Result, columns: list[View]) -> list[View]:
     return [{"text": text, "variants": found} for text, found in rows.items()]
 
 
-def kernel_rows(job: ReportJob) -> list[View]:
-    """A row per variant: kernel, where it stands, how it was launched, and its cases by size."""
-    rows = []
-    for column in variant_columns(job):
-        variant = job.result.variants.get(column["name"], Variant())
-        rows.append(
-            {
-                **column,
-                "kernel": variant.kernel or "",
-                "where": where(variant.file, variant.line),
-                "launch": launch_text(variant.launch) if variant.launch else "",
-                "cases": [case_view(case, Numbers(job.language)) for case in variant.cases],
-            }
-        )
-    return rows
-
-
-def launch_text(launch: Launch) -> str:
-    """The block, and who chose it."""
-    block = "\u00a0×\u00a0".join(str(n) for n in launch.block if n > 1) or "1"
-    origins = {
-        "submission": _("block {block}, as your host code launches it"),
-        "lab": _("block {block}, the lab's default"),
-        "inferred": _("block {block}, inferred from the kernel"),
-    }
-    return origins[launch.origin].format(block=block)
-
-
-def case_view(case: Case, numbers: Numbers) -> View:
-    """One run: its size, whether it was right, and in a few words how wrong; the whole story stands with the fault."""
-    status = check_status(case.status)
-    if case.mismatches:
-        detail = _("wrong elements: {count}").format(count=numbers.count(case.mismatches))
-    elif case.max_abs_error:
-        detail = _("largest error {error}").format(error=numbers.error(case.max_abs_error))
-    else:
-        detail = shortened(case.message)
-    return {**status._asdict(), "size": size_text(case.size), "kind": case.kind, "detail": detail}
-
-
 def shortened(text: str, limit: int = 110) -> str:
     """The first sentence of a message, at most `limit` characters of it."""
     sentence = text.split("\n", 1)[0].split(". ", 1)[0]
@@ -258,95 +221,3 @@ def shortened(text: str, limit: int = 110) -> str:
 def size_text(size: dict[str, int]) -> str:
     """Sizes in the lab's order: "256 × 128"."""
     return "\u00a0×\u00a0".join(str(value) for value in size.values())
-
-
-def counter_table(job: ReportJob) -> View | None:
-    """Memory counters, a row per counter and a column per variant that was counted; None when none was."""
-    numbers = Numbers(job.language)
-    columns = [c for c in variant_columns(job) if counted(job.result, c["name"]) is not None]
-    if not columns:
-        return None
-    found = [counters for c in columns if (counters := counted(job.result, c["name"])) is not None]
-
-    def against_ideal(value: float | None, ideal: float | None) -> str:
-        if value is None:
-            return "–"
-        return numbers.decimal(value) + ("" if ideal is None else f" ({numbers.decimal(ideal)})")
-
-    rows: list[tuple[str, list[str]]] = []
-    if any(c.shared_requests for c in found):
-        shared: list[tuple[str, list[int]]] = [
-            (_("shared memory: requests"), [c.shared_requests for c in found]),
-            (_("shared memory: wavefronts"), [c.shared_wavefronts for c in found]),
-            (_("of them more than needed"), [c.shared_excess for c in found]),
-            (_("worst bank conflict, ways"), [c.worst_conflict_ways for c in found]),
-        ]
-        for title, values in shared:
-            cells = [numbers.count(v) if c.shared_requests else "–" for v, c in zip(values, found, strict=True)]
-            rows.append((title, cells))
-        efficiencies = [c.shared_efficiency_pct for c in found]
-        rows.append((_("shared memory efficiency"), ["–" if e is None else numbers.percent(e) for e in efficiencies]))
-    loads = [(c.global_load_sectors_per_request, c.global_load_ideal_per_request) for c in found]
-    stores = [(c.global_store_sectors_per_request, c.global_store_ideal_per_request) for c in found]
-    rows += [
-        (_("sectors per global load (least possible)"), [against_ideal(*pair) for pair in loads]),
-        (_("sectors per global store (least possible)"), [against_ideal(*pair) for pair in stores]),
-    ]
-    sizes = {size_text(c.size): None for c in found}
-    sampled = [c for c in found if c.sampled_blocks < c.total_blocks]
-    return {
-        "variants": columns,
-        "rows": [{"title": title, "cells": cells} for title, cells in rows],
-        "size": ", ".join(sizes),
-        "sampled": _("counted in {sampled} of {total} blocks").format(
-            sampled=numbers.count(sampled[0].sampled_blocks), total=numbers.count(sampled[0].total_blocks)
-        )
-        if sampled
-        else "",
-    }
-
-
-def counted(result: Result, name: str) -> Any:
-    """The counters of a variant, None where it has none."""
-    variant = result.variants.get(name)
-    return variant.counters if variant else None
-
-
-def timing_rows(job: ReportJob) -> list[View]:
-    """A row per variant and size that was timed; [] when nothing was."""
-    numbers = Numbers(job.language)
-    rows = []
-    for column in variant_columns(job):
-        for timing in job.result.variants.get(column["name"], Variant()).timing:
-            if timing.median_us is None:
-                continue
-            low, high = timing.ci_low_us, timing.ci_high_us
-            interval = f"{numbers.microseconds(low)} … {numbers.microseconds(high)}" if low and high else ""
-            rows.append(
-                {
-                    **column,
-                    "size": size_text(timing.size),
-                    "median": numbers.microseconds(timing.median_us),
-                    "interval": interval,
-                    "speedup": "" if timing.speedup is None else f"{numbers.decimal(timing.speedup)}×",
-                }
-            )
-    return rows
-
-
-def reproduce(job: ReportJob) -> View:
-    """Everything that the result depends on, and the command that makes it again."""
-    environment = job.result.environment
-    backends = {"emulator": _("CPU emulator of PTX"), "gpu": _("GPU")}
-    rows = [
-        (_("run on"), backends.get(environment.backend, environment.backend)),
-        (_("device"), environment.device or ""),
-        (_("compiled for"), environment.architecture),
-        (_("seed of the input data"), str(environment.seed)),
-        ("NVRTC", environment.nvrtc or ""),
-        (_("grader"), environment.grader),
-        ("Python", environment.python),
-        ("NumPy", environment.numpy),
-        *((f"SHA-256 {source.file}", source.sha256) for source in job.result.sources),
-    ]
-    return {"command": environment.command, "rows": [{"title": t, "value": v} for t, v in rows if v]}
