@@ -89,6 +89,8 @@ def ready(lab: Lab, sweep: Sweep, subject: Subject, place: Place) -> Ready | Swe
     turned = [(knob, values[knob.name]) for knob in knobs(sweep)]
     change = Change(
         constants=tuple((knob.constants, value) for knob, value in turned if knob.constants),
+        width=subject.candidate.launch.block[0],
+        taken=frozenset(name for _role, name in subject.candidate.constants),
         unroll=next((value for knob, value in turned if knob.unroll), 0),
     )
     changed = subject.program.changed(subject.binding, change)
@@ -107,13 +109,13 @@ def ready(lab: Lab, sweep: Sweep, subject: Subject, place: Place) -> Ready | Swe
     wanted = _block(formulas, {**place.sizes, **values}) if formulas else None
     plan = relaunched(subject.candidate.launch, candidate.launch, wanted, edges)
     candidate = replace(candidate, launch=plan)
-    reason = _size_obstacle(lab, candidate, place.sizes)
-    if reason:
-        return unfit(subject, place, "fixed", reason)
     block = block_of(plan, place.sizes)
     reason = _launch_obstacle(lab, changed.binding, candidate, place.sizes, block)
     if reason:
         return replace_point(unfit(subject, place, "impossible", reason), block)
+    reason = _size_obstacle(lab, candidate, place.sizes)
+    if reason:
+        return unfit(subject, place, "fixed", reason)
     return Ready(subject, place, changed.submission, changed.binding, candidate, block)
 
 

@@ -57,7 +57,9 @@ class Programs:
         submission, others = self._current
         expression = request.expression or request.entry
         sources = submission.program(request.file, dict(request.constants))
-        wanted = [expression] if request.expression else list(dict.fromkeys([expression, *others]))
+        # A template's arguments are those of this kernel; other programs serve all their kernels.
+        is_template = request.expression not in ("", request.entry)
+        wanted = [expression] if is_template else sorted({expression, *others})
         key = (*sources.items(), *wanted)
         if key not in self._built:
             result = self._compile(sources, wanted)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import ceil, prod
 from pathlib import Path
 
 from grader.submission.compile_time import apply, constant_edits, mentioned
@@ -35,10 +36,14 @@ class Change:
     """A change of one kernel's program.
 
     constants: patterns of names, and the value that constants and template parameters of such names get.
+    width: where no constant has such a name, those of this value are meant (the width of the block); 0: none.
+    taken: constants that stand for something else.
     unroll: steps that the innermost loops go at a time; 0: as they are written.
     """
 
     constants: tuple[tuple[tuple[str, ...], int], ...] = ()
+    width: int = 0
+    taken: frozenset[str] = frozenset()
     unroll: int = 0
 
 
@@ -78,7 +83,7 @@ class Program:
         old: list[int | None] = []
         expression = binding.expression
         for patterns, value in change.constants:
-            names = _matching(self._constants(words, kernel), patterns)
+            names = _matching(self._constants(words - change.taken, kernel), patterns, change.width)
             for source in self.submission.sources:
                 file = self._parse(source)
                 edits.setdefault(source.path, []).extend((e, value) for e in constant_edits(file, names))
@@ -145,7 +150,7 @@ class Program:
         return self._parsed[source.path]
 
 
-def _matching(constants: Mapping[str, int], patterns: Sequence[str]) -> dict[str, int]:
+def _matching(constants: Mapping[str, int], patterns: Sequence[str], width: int) -> dict[str, int]:
     """The best-named constant, and others that match and have the same value (a tile's width and its height)."""
     ranked = sorted(
         (rank, name)
@@ -154,7 +159,7 @@ def _matching(constants: Mapping[str, int], patterns: Sequence[str]) -> dict[str
         if re.fullmatch(pattern, name, re.IGNORECASE)
     )
     if not ranked:
-        return {}
+        return {name: value for name, value in constants.items() if value == width}
     value = constants[ranked[0][1]]
     return {name: value for _rank, name in ranked if constants[name] == value}
 
@@ -210,4 +215,7 @@ def relaunched(
         block[axis] if before.tile[axis] == before.block[axis] and after.tile[axis] == before.tile[axis] else side
         for axis, side in enumerate(sides)
     )
-    return replace(after, block=block, tile=tile, block_formula=())
+    # Where host code says a number of bytes, it is for its own block; too much does less harm than too little.
+    more = max(1.0, prod(block) / prod(after.block))
+    shared_bytes = ceil(after.shared_bytes * more)
+    return replace(after, block=block, tile=tile, block_formula=(), shared_bytes=shared_bytes)
