@@ -89,7 +89,8 @@ def _measure(place: Place, op: str, width: int, space: str) -> tuple[Any, ...]:
         ways = np.ones_like(sectors)
     worst_words: tuple[int, ...] = ()
     if space == "shared":
-        worst = int(np.argmax(wavefronts))
+        # Of equally bad requests the first warp's: its words are the ones a reader can follow by hand.
+        worst = int(min(np.flatnonzero(wavefronts == wavefronts.max()), key=lambda row: rows[row]))
         words = np.where(mask[worst], (sample[worst] + place.array.storage) // metrics.BANK_BYTES, -1)
         worst_words = tuple(words.tolist())
 
