@@ -75,16 +75,17 @@ def _score(variant: Variant, known: Known, variants: Sequence[Variant], several_
     is_helper = _HELPER.search(kernel.name) is not None
     fits_memory = variant.shared_memory is None or kernel.uses_shared == variant.shared_memory
     fits_padding = variant.padded is None or known.is_padded == variant.padded
+    fits_loops = variant.unrolled is None or (kernel.unroll > 1) == variant.unrolled
     # Of two tiles the static one: how much memory a dynamic one gets may not be readable.
     dynamic = 1.0 if any(array.dynamic for array in kernel.shared_arrays) else 0.0
     named = _named(variant, kernel, several_files)
     if named is None:
-        if is_helper or kernel.is_empty or not (known.fits and fits_memory and fits_padding):
+        if is_helper or kernel.is_empty or not (known.fits and fits_memory and fits_padding and fits_loops):
             return None
         # What is named for another variant is this one only when that has a better one: two kernels called shared.
         elsewhere = any(_named(other, kernel, several_files) is not None for other in variants)
         return (UNNAMED / 2 if elsewhere else UNNAMED) - dynamic
-    score = named + (5 if fits_memory else -5) + (3 if fits_padding else -3) - dynamic
+    score = named + (5 if fits_memory else -5) + (3 if fits_padding else -3) + (4 if fits_loops else -4) - dynamic
     if is_helper:
         # Anything better is better: `copyShared` beside a tile without a telling name.
         score = UNNAMED - 5

@@ -122,6 +122,7 @@ class _Planner:
     def plan(self, covers: tuple[str, ...], exact: bool) -> LaunchPlan:
         rule = self.lab.launch_of(self.variant)
         block, origin, formulas = self.block(rule)
+        block = _block_at_observed(formulas, block, self.lab)
         site = self.site
         tile = _tile(self.shape, site if origin == "submission" else None, self.settings, block, len(covers), rule)
         shared_formula = self.shared_formula(rule)
@@ -208,6 +209,16 @@ def _block(
         if width is not None:
             return (width, 1, 1), "inferred"
     return _rule_block(rule, lab), "lab"
+
+
+def _block_at_observed(formulas: tuple[str, ...], otherwise: Block, lab: Lab) -> Block:
+    """The block at the observed sizes, where it depends on them."""
+    sizes = next((cases.observe for cases in lab.cases.values()), {})
+    try:
+        x, y, z = [*(formula.integer(text, sizes) for text in formulas), 1, 1, 1][:3]
+    except formula.FormulaError:
+        return otherwise
+    return (x, y, z) if formulas else otherwise
 
 
 def _at_observed(shared_formula: str, block: Block, lab: Lab, otherwise: int) -> int:

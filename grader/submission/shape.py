@@ -26,6 +26,10 @@ _PITCH = r"\(\s*[\w.]+\s*\+\s*(?:\d+|\w*pad\w*)\s*\)"
 _PADDED_PITCH = re.compile(rf"\*\s*{_PITCH}|{_PITCH}\s*\*", re.IGNORECASE)
 
 
+# `y` in `int y = blockIdx.y * TILE + threadIdx.y`.
+_ROW = re.compile(r"\b(\w+)\s*=[^=;,]*\bthreadIdx\s*\.\s*y\b")
+
+
 class KernelShape:
     """The clues in one kernel's body."""
 
@@ -35,12 +39,12 @@ class KernelShape:
         body = parsed.functions[kernel.name].node.child_by_field_name("body")
         self.values: Lookup = dict[str, Expression]().get
         self.text = ""
-        self._strides: list[str] = []
+        self._strides: list[tuple[str, str]] = []
         self._has_xor = False
         if body is not None:
             self.text = _without_comments(parsed, body)
             self.values = _with_templates(parsed, local_values(parsed, body), template_values)
-            self._strides = [_right_side(parsed, n) for n in descendants(body) if _is_step(parsed, n)]
+            self._strides = [_step(parsed, n) for n in descendants(body) if _is_step(parsed, n)]
             self._has_xor = any(
                 n.type == "binary_expression" and any(c.type == "^" for c in n.children) for n in descendants(body)
             )
@@ -68,9 +72,14 @@ class KernelShape:
 
     def rows_at_a_time(self, side: int) -> int | None:
         """Rows that a block of fewer rows than its tile steps by: `for (j = 0; j < TILE; j += ROWS)`."""
-        for text in self._strides:
+        rows = {"threadIdx.y", *_ROW.findall(self.text)}
+        for name, text in self._strides:
             step = self.constants.integer(text, self.values)
-            if step is not None and 1 < step < side and side % step == 0:
+            if step is None or not 1 < step < side or side % step:
+                continue
+            # `k + 1`, `k + u`: a sum that is unrolled by so many steps, not rows of a tile.
+            added = re.findall(rf"\b{re.escape(name)}\s*\+\s*([\w.]+)", self.text)
+            if all(word in rows for word in added):
                 return step
         return None
 
@@ -138,6 +147,7 @@ def _is_step(parsed: ParsedFile, node: Node) -> bool:
     return node.type == "assignment_expression" and operator is not None and parsed.text(operator) == "+="
 
 
-def _right_side(parsed: ParsedFile, node: Node) -> str:
-    right = node.child_by_field_name("right")
-    return parsed.text(right) if right is not None else ""
+def _step(parsed: ParsedFile, node: Node) -> tuple[str, str]:
+    """What is raised, and by how much."""
+    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    return parsed.text(left) if left is not None else "", parsed.text(right) if right is not None else ""
