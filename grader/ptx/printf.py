@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 U64 = np.dtype(np.uint64)
 _CONVERSION = re.compile(r"%([-+ #0]*)(\d+|\*)?(?:\.(\d+|\*))?(hh|h|ll|l|z|j|t)?([diouxXcsfFeEgGaAp%])")
 
+MAX_WIDTH = 500
+"""Largest field width and precision."""
+
 
 def _argument(group: Group, address: int, dtype: np.dtype[Any]) -> Array:
     """(n,) values of a `.param` variable, one a lane."""
@@ -90,12 +93,25 @@ def _format(chunk: Chunk, template: str, buffer: int, lane: int) -> str:
             return "%"
         width = str(fetch("i4")) if width == "*" else width or ""
         precision = str(fetch("i4")) if precision == "*" else precision
+        if width.startswith("-"):
+            flags, width = flags + "-", width[1:]
+        if precision is not None and precision.startswith("-"):
+            precision = None
+        # Nobody wants to see more, and Python would try to make a string of a thousand million blanks.
+        width = str(min(int(width), MAX_WIDTH)) if width else ""
+        precision = str(min(int(precision), MAX_WIDTH)) if precision else precision
         spec = f"%{flags}{width}" + (f".{precision}" if precision is not None else "")
         wide = length in ("l", "ll", "z", "j", "t")
+        # Arguments shorter than int are passed as int and cut when printed.
+        short = {"h": 16, "hh": 8}.get(length)
         if kind in "di":
-            return (spec + "d") % fetch("i8" if wide else "i4")
+            number = fetch("i8" if wide else "i4")
+            if short:
+                number = (number + (1 << short - 1)) % (1 << short) - (1 << short - 1)
+            return (spec + "d") % number
         if kind in "ouxX":
-            return (spec + {"u": "d"}.get(kind, kind)) % fetch("u8" if wide else "u4")
+            number = fetch("u8" if wide else "u4")
+            return (spec + {"u": "d"}.get(kind, kind)) % (number % (1 << short) if short else number)
         if kind == "c":
             return (spec + "c") % chr(fetch("i4") & 0xFF)
         if kind == "s":

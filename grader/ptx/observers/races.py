@@ -197,29 +197,30 @@ class Races:
         stamp = Stamp(thread, epoch, segment, len(shadow.events))
         shadow.events.append(event)
         found = False
-        bad = shadow.writer.unordered(units, stamp, padded)
-        if bad.any():
-            if event.op == "atomic":
-                atomics = np.array([known.op == "atomic" for known in shadow.events])
-                bad &= ~atomics[shadow.writer.event[units]]
+        overwritten = shadow.writer.unordered(units, stamp, padded)
+        if event.op == "atomic" and overwritten.any():
+            atomics = np.array([known.op == "atomic" for known in shadow.events])
+            overwritten &= ~atomics[shadow.writer.event[units]]
+        if overwritten.any():
             detail = "write_write" if event.op != "load" else "read_write"
-            found |= self._report(
-                shadow, event, bad, shadow.writer.thread[units], shadow.writer.event[units], detail, per_lane
-            )
+            who, what = shadow.writer.thread[units], shadow.writer.event[units]
+            found |= self._report(shadow, event, overwritten, who, what, detail, per_lane)
         if event.op == "load":
             shadow.read(units, stamp)
             return found
+        counted = np.zeros(len(units), np.bool_)
         for track in shadow.readers or ():
-            bad = track.unordered(units, stamp, padded)
+            bad = track.unordered(units, stamp, padded) & ~counted
             if bad.any():
+                counted |= bad
                 found |= self._report(
                     shadow, event, bad, track.thread[units], track.event[units], "read_write", per_lane
                 )
-                break
         shadow.writer.put(units, stamp)
         if event.op == "store":
+            # Lanes of this very access that write one place: the last one stays, the others lose.
             winner = shadow.writer.thread[units]
-            bad = winner != thread
+            bad = (winner != thread) & ~overwritten
             if bad.any():
                 found |= self._report(
                     shadow, event, bad, winner, np.full(len(units), stamp.event), "write_write", per_lane
