@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def run(arguments: list[str]) -> int:
     """Run the command line; returns the exit code, having printed one line on standard error if it is 2 or 3."""
     i18n.use(language_of(arguments, os.environ))
-    commands = {"labs": labs_command, "doctor": doctor_command}
+    commands = {"labs": labs_command, "doctor": doctor_command, "calibrate": calibrate_command}
     try:
         if arguments and arguments[0] in commands:
             return _invoke(commands[arguments[0]](), f"grade {arguments[0]}", arguments[1:])
@@ -141,6 +141,13 @@ def grade_command() -> click.Command:
             metavar="N",
             help=_("Submissions graded at the same time (default: one per core)."),
         ),
+        click.Option(
+            ["--remeasure"], is_flag=True, help=_("Time kernels on the GPU anew instead of taking stored times.")
+        ),
+        click.Option(
+            ["--profile"], is_flag=True, help=_("Show Nsight Compute's counters beside the emulator's (GPU only).")
+        ),
+        click.Option(["--sanitize"], is_flag=True, help=_("Ask compute-sanitizer as well (GPU only).")),
         labs_option(),
         click.Option(
             ["--version"],
@@ -165,7 +172,11 @@ def grade_command() -> click.Command:
 
 def _epilog() -> str:
     """The other commands and the exit codes; \\b keeps click from filling the lines."""
-    commands = [("grade labs", _("the labs there are")), ("grade doctor", _("what this machine can do"))]
+    commands = [
+        ("grade labs", _("the labs there are")),
+        ("grade doctor", _("what this machine can do")),
+        ("grade calibrate LAB", _("thresholds of speed that fit this GPU")),
+    ]
     codes = [
         ("0", _("every check passed")),
         ("1", _("some check failed")),
@@ -213,6 +224,9 @@ def _grade(
     lang: str,
     no_pdf: bool,
     jobs: int | None,
+    remeasure: bool,
+    profile: bool,
+    sanitize: bool,
     labs_folders: tuple[Path, ...],
 ) -> int:
     from grader.grading import Order, grade
@@ -226,6 +240,8 @@ def _grade(
         pdf=not no_pdf,
         jobs=jobs,
         labs_folders=labs_folders,
+        remeasure=remeasure,
+        witnesses=[tool for tool, asked in (("ncu", profile), ("compute-sanitizer", sanitize)) if asked],
     )
     try:
         return grade(order)
@@ -233,6 +249,27 @@ def _grade(
         raise
     except Exception as error:
         raise _internal(error, out) from error
+
+
+def calibrate_command() -> click.Command:
+    """`grade calibrate LAB`: thresholds for the lab's speed checks, from its reference kernels on this GPU."""
+    return click.Command(
+        "calibrate",
+        params=[click.Argument(["lab"]), labs_option(), lang_option()],
+        callback=_calibrate,
+        help=_("Time a lab's reference kernels on this GPU and propose what its speed checks should ask for."),
+    )
+
+
+def _calibrate(lab: str, labs_folders: tuple[Path, ...], lang: str) -> int:
+    from grader import labs
+    from grader.calibrate import calibrate, rows
+    from grader.report import terminal
+
+    found = calibrate(labs.find(lab, labs_folders))
+    columns = [_("Variant"), _("Against"), _("Measured"), _("Minimum"), _("Full"), _("In the lab file"), _("Verdict")]
+    terminal.show_table(terminal.console(), columns, rows(found))
+    return 0 if all(row.is_sound for row in found) else 1
 
 
 def labs_command() -> click.Command:

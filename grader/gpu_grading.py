@@ -41,7 +41,7 @@ LOCK_WAIT_S = 900.0
 
 
 class Gpu:
-    """A GPU process and a compiler for the lab's own kernels, both started at once.
+    """A GPU process and a `compiler` for the lab's own kernels, both started at once.
 
     with Gpu.start("auto") as gpu: …
     """
@@ -51,7 +51,7 @@ class Gpu:
 
         self._process = GpuProcess()
         # The lab's kernels are compiled in a process that never saw a student's file.
-        self._compiler: CompilerProcess = CompilerProcess()
+        self.compiler: CompilerProcess = CompilerProcess()
         self._session: GpuSession | None = None
         self.measurement: Measurement | None = None
 
@@ -64,7 +64,7 @@ class Gpu:
         if self._session is not None:
             self._session.close()
         self._process.close()
-        self._compiler.close()
+        self.compiler.close()
 
     def refusal(self) -> str:
         """Why there is no device after all, "" when there is one; waits until it is open."""
@@ -97,7 +97,7 @@ class Gpu:
             if isinstance(ready, NoDevice):
                 raise InternalError(ready.reason)
             sources = {HELPERS_FILE.name: HELPERS_FILE.read_text("utf-8")}
-            result = self._compiler.compile(sources, HELPER_NAMES, ready.architecture)
+            result = self.compiler.compile(sources, HELPER_NAMES, ready.architecture)
             if not result.ok:
                 raise InternalError(f"{HELPERS_FILE.name}: {result.reason} {result.log}")
             self._session = GpuSession(self._process, result.cubin, {})
@@ -158,7 +158,7 @@ class Gpu:
         sizes = [c.sizes for c in candidates]
         wanted = {v for name in graded for v in (name, against(lab, name)[0])}
         compiled = compile_references(
-            self._compiler,
+            self.compiler,
             lab,
             [v for v in lab.variants if v.name in wanted],
             sizes,
@@ -175,7 +175,7 @@ class Gpu:
             references={name: _launcher(lab, made) for name, made in compiled.items()},
             against={name: against(lab, name) for name in graded},
             pools=values,
-            nvrtc=self._compiler.nvrtc_version(),
+            nvrtc=self.compiler.nvrtc_version(),
             host_memory=_host_candidates(lab, candidates, values),
         )
         cpu_times = cpu_times_of(lab, oracle, sizes, store)
@@ -192,7 +192,7 @@ class Gpu:
             dict(submission.device_source),
             launches,
             lab_files(lab),
-            self._compiler.nvrtc_version(),
+            self.compiler.nvrtc_version(),
             f"{device.name} {device.architecture} {device.multiprocessors} {device.memory_bytes}",
             device.driver,
         )

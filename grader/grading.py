@@ -44,6 +44,8 @@ class Order:
     pdf: bool = True
     jobs: int | None = None
     labs_folders: Sequence[Path] = ()
+    remeasure: bool = False
+    witnesses: Sequence[str] = ()
 
 
 def grade(order: Order) -> int:
@@ -90,6 +92,8 @@ def _task(order: Order, path: Path) -> GradeTask:
         backend=order.backend,
         language=order.language,
         command=_command(order, path),
+        remeasure=order.remeasure,
+        witnesses=list(order.witnesses),
     )
 
 
@@ -105,13 +109,16 @@ def _command(order: Order, path: Path) -> str:
 def _grade_single(order: Order, lab: Lab, task: GradeTask, renderer: Renderer) -> int:
     from grader.report import terminal
 
-    result = workers.grade_here(task, lab)
-    job = _write_result(order, lab, result)
-    renderer.submit(job)
     out = terminal.console()
-    terminal.show_result(out, summary(job))
-    out.print()
-    out.file.flush()
+
+    def judged(result: Result) -> None:
+        # Nobody needs to wait for graphs to see the marks.
+        terminal.show_result(out, summary(_write_result(order, lab, result)))
+        out.print()
+        out.file.flush()
+
+    result = workers.grade_here(task, lab, judged)
+    renderer.submit(_write_result(order, lab, result))
     code = exit_code([result])
     announced = _Announcer(order.out)
     for reply in renderer.replies():

@@ -183,19 +183,27 @@ def _sample(
         for variant, (against, full) in order.against.items()
         if variant in largest and full is not None and {student(variant), reference(against)} <= set(names)
     ]
+    round_us = sum(prepared.estimate_us[name] * prepared.batch[name] for name in names)
+    found, sm_mhz = sample_rounds(bench, names, questions, plan.plan_for(2 * round_us))
+    wrong |= {f.name: Wrong(name=f.name, kind=f.kind, count=f.count, total=f.total) for f in found.faults}
+    return found, list(wrong.values()), sm_mhz
+
+
+def sample_rounds(
+    bench: Bench, names: Sequence[str], questions: Sequence[Question], rounds: plan.Plan
+) -> tuple[Samples, float]:
+    """Rounds of kernels that were prepared before; and the SM clock, MHz, median over the rounds."""
     clocks: list[float] = []
 
-    def measure(order_: list[str]) -> Sample:
-        done = bench.round(order_, secrets.randbits(63))
+    def measure(order: list[str]) -> Sample:
+        done = bench.round(order, secrets.randbits(63))
         clocks.append(done.sm_mhz)
         faults = tuple(Fault(p.subject, p.kind, p.count, p.total) for p in done.problems)
         throttled = clock.is_throttled(done.sm_mhz, done.reasons, bench.device.max_sm_mhz)
         return Sample(done.times_us, throttled, faults)
 
-    round_us = sum(prepared.estimate_us[name] * prepared.batch[name] for name in names)
-    found = sample(measure, names, questions, plan.plan_for(2 * round_us))
-    wrong |= {f.name: Wrong(name=f.name, kind=f.kind, count=f.count, total=f.total) for f in found.faults}
-    return found, list(wrong.values()), float(np.median(clocks)) if clocks else 0.0
+    found = sample(measure, names, questions, rounds)
+    return found, float(np.median(clocks)) if clocks else 0.0
 
 
 def _row(size: Sizes, prepared: Prepared, found: Samples, wrong: list[Wrong], sm_mhz: float) -> SizeTimes:

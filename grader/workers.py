@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -36,6 +36,8 @@ class GradeTask(Record, frozen=True):
     language: str
     labs_folders: list[str]
     command: str = ""
+    remeasure: bool = False
+    witnesses: list[str] = []
 
 
 class Graded(Record, frozen=True, tag="graded"):
@@ -59,8 +61,8 @@ class Failed(Record, frozen=True, tag="failed"):
 Outcome = Graded | Refused | Failed
 
 
-def grade_here(task: GradeTask, lab: Lab | None = None) -> Result:
-    """Grade in this process; `lab` saves reading it again.
+def grade_here(task: GradeTask, lab: Lab | None = None, judged: Callable[[Result], None] | None = None) -> Result:
+    """Grade in this process; `lab` saves reading it again, `judged` is called once all checks are judged.
 
     Raises
     ------
@@ -70,7 +72,14 @@ def grade_here(task: GradeTask, lab: Lab | None = None) -> Result:
 
     if lab is None:
         lab = labs.find(task.lab, [Path(folder) for folder in task.labs_folders])
-    return pipeline.grade(Path(task.path), lab, backend=task.backend, command=task.command)
+    return pipeline.grade(
+        Path(task.path),
+        lab,
+        backend=task.backend,
+        command=task.command,
+        remeasure=task.remeasure,
+        witnesses=task.witnesses,
+    )
 
 
 def job_count(tasks: int, asked: int | None = None) -> int:
