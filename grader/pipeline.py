@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import structs
 
 from grader import __version__
 from grader.errors import UsageError
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from grader.compiler.process import CompileResult, CompilerProcess
     from grader.gpu_grading import Gpu
     from grader.runs import Runner
+    from grader.submission.folder import FoundSubmission
 
 BACKENDS = ("auto", "gpu", "emulator")
 ARCHITECTURE = "compute_75"
@@ -42,6 +44,7 @@ def grade(
     command: str = "",
     remeasure: bool = False,
     witnesses: Sequence[str] = (),
+    judged: Callable[[Result], None] | None = None,
 ) -> Result:
     """Grade the work at `path` (a student's folder or one `.cu` file).
 
@@ -51,6 +54,7 @@ def grade(
     command : the command line that repeats this grading, kept in the result.
     remeasure : time anew what was timed before.
     witnesses : other tools to be asked on a GPU, "ncu" and "compute-sanitizer"; no mark depends on them.
+    judged : called with the result as soon as every check is judged; its sweeps, on which no mark depends, follow.
 
     Raises
     ------
@@ -64,22 +68,36 @@ def grade(
     with ExitStack() as stack:
         gpu = _start_gpu(stack, backend)
         compiler = stack.enter_context(CompilerProcess())
-        submission = _read(path, lab)
+        found_files, submission = _read(path, lab)
         compiled = _compile(compiler, submission)
         nvrtc = compiler.nvrtc_version()
+        from grader.oracle import Oracle
         from grader.runs import Runner
         from grader.variations import Variations
 
         def compile_anew(file: str, expression: str, constants: Mapping[str, int]) -> CompileResult:
             return compiler.compile(submission.program(file, constants), [expression], ARCHITECTURE)
 
-        runner = Runner(lab, Variations(compiled, compile_anew))
+        oracle = Oracle(lab)
+        runner = Runner(lab, Variations(compiled, compile_anew), oracle)
         found = {variant.name: _evidence(lab, variant, submission, compiled, runner) for variant in lab.variants}
         environment = _environment(lab, nvrtc, command)
         gpu = _opened(gpu, backend)
         if gpu is not None:
             found = gpu.grade(lab, submission, found, compiler, remeasure, witnesses)
             environment = gpu.environment(environment)
+        result = _result(lab, submission, found, environment)
+        if judged is not None:
+            judged(result)
+        if not lab.sweeps:
+            return result
+        from grader.sweeping import changeable, count_work
+
+        program = changeable(lab, found_files, submission)
+        return structs.replace(result, sweeps=count_work(lab, program, found, oracle, compiler, ARCHITECTURE))
+
+
+def _result(lab: Lab, submission: Submission, found: Mapping[str, Evidence], environment: Environment) -> Result:
     from grader.checks import judge
 
     checks = [check for evidence in found.values() for check in judge(evidence)]
@@ -135,13 +153,13 @@ def _opened(gpu: Gpu | None, backend: str) -> Gpu | None:
     return None if reason else gpu
 
 
-def _read(path: Path, lab: Lab) -> Submission:
+def _read(path: Path, lab: Lab) -> tuple[FoundSubmission, Submission]:
     from grader.submission.bind import bind
     from grader.submission.folder import find_sources
     from grader.submission.source import decode
 
     found = find_sources(path, lab.id)
-    return bind(found, [decode(file) for file in found.files], lab)
+    return found, bind(found, [decode(file) for file in found.files], lab)
 
 
 def _compile(compiler: CompilerProcess, submission: Submission) -> dict[str, CompileResult]:

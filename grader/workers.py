@@ -79,6 +79,7 @@ def grade_here(task: GradeTask, lab: Lab | None = None, judged: Callable[[Result
         command=task.command,
         remeasure=task.remeasure,
         witnesses=task.witnesses,
+        judged=judged,
     )
 
 
