@@ -130,20 +130,34 @@ def test_a_crash_is_one_students_row(here: Path, capsys: pytest.CaptureFixture[s
     shutil.copytree(ROOT / "reference" / "transpose", here / "oracle")
     lab = here / "labs" / "crash" / "lab.yaml"
     lab.write_text(lab.read_text().replace("../../reference/transpose", "../../oracle"))
-    # Stands for whatever can kill a grading process.
-    (here / "oracle" / "oracle.py").write_text(
-        "import os\n\n\ndef inputs(sizes, rng):\n    os._exit(7)\n\n\ndef expected(inputs, sizes):\n    return {}\n"
+    # Stands for whatever can kill a grading process: it ends the first that asks for inputs, and no other.
+    oracle = here / "oracle" / "oracle.py"
+    oracle.write_text(
+        oracle.read_text()
+        + """
+_inputs = inputs
+
+
+def inputs(sizes, rng):
+    import os
+    from pathlib import Path
+
+    marker = Path(__file__).with_name("crashed")
+    if not marker.exists():
+        marker.touch()
+        os._exit(7)
+    return _inputs(sizes, rng)
+"""
     )
-    for student in ("ivanov", "fedorov"):
-        shutil.copytree(SAMPLES / student, here / "group" / student)
+    for student in ("first", "second"):
+        shutil.copytree(SAMPLES / "ivanov", here / "group" / student)
         (here / "group" / student / "transpose.cu").rename(here / "group" / student / "crash.cu")
         (here / "group" / student / "submission.yaml").unlink()
-    code, out, _err = run(capsys, "group", "--lab", "crash", "--labs", "labs", "--no-pdf")
+    code, out, _err = run(capsys, "group", "--lab", "crash", "--labs", "labs", "--no-pdf", "--jobs", "1")
     assert code == 3
     rows = {line.split()[0]: line for line in out[out.index("Worst fault") :].splitlines() if line.strip()}
-    assert "the grader failed; details are in" in rows["ivanov"]
-    # It does not compile, so nothing of the lab is ever run.
-    assert "0 of 94" in rows["fedorov"]
+    assert "the grader failed; details are in" in rows["first"]
+    assert "95 of 100" in rows["second"]
     assert "status 7" in (here / "reports" / "grade-error.log").read_text()
 
 
