@@ -134,14 +134,14 @@ def apply(text: str, edits: Sequence[Edit], values: Mapping[str, int]) -> str:
 
 
 def _tile_sides(parsed: ParsedFile, item: Item) -> set[str]:
-    """Names in the extents of shared arrays of two or more dimensions: the sides of tiles."""
+    """Names in two or more extents of a shared array, `[T][T + 1]`: the sides of tiles."""
     found: set[str] = set()
     for node in descendants(item.node):
         if node.type == "declaration" and "__shared__" in parsed.text(node):
             for declarator in node.children_by_field_name("declarator"):
                 extents = re.findall(r"\[([^\]]*)\]", parsed.text(declarator))
-                if len(extents) > 1:
-                    found |= set(_WORD.findall(" ".join(extents)))
+                words = [set(_WORD.findall(extent)) for extent in extents]
+                found |= {word for here in words for word in here if sum(word in other for other in words) > 1}
     return found
 
 
