@@ -1,0 +1,75 @@
+"""One timing at a time on a GPU, across processes; a dead holder does not block."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from grader.timing import lock
+
+HOLD = """
+import sys, time
+from grader.timing import lock
+with getattr(lock, sys.argv[1])(sys.argv[2], 5):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+
+
+def holder(kind: str, uuid: str) -> subprocess.Popen[str]:
+    process = subprocess.Popen([sys.executable, "-c", HOLD, kind, uuid], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None and process.stdout.readline() == "held\n"
+    return process
+
+
+def test_a_timing_excludes_everybody_until_its_process_dies() -> None:
+    process = holder("exclusive", "GPU-1")
+    try:
+        with pytest.raises(lock.Busy), lock.exclusive("GPU-1", 0.2):
+            pass
+        with pytest.raises(lock.Busy), lock.shared("GPU-1", 0.0):
+            pass
+        with lock.exclusive("GPU-2", 0.0):
+            pass
+    finally:
+        process.kill()
+        process.communicate()
+    with lock.exclusive("GPU-1", 2.0):
+        pass
+
+
+def test_runs_go_on_side_by_side_but_a_timing_waits_for_them() -> None:
+    process = holder("shared", "GPU-1")
+    try:
+        with lock.shared("GPU-1", 0.0):
+            pass
+        began = time.monotonic()
+        with pytest.raises(lock.Busy), lock.exclusive("GPU-1", 0.2):
+            pass
+        assert time.monotonic() - began >= 0.2
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_a_strange_uuid_stays_in_the_folder(tmp_path: Path) -> None:
+    assert lock.lock_path("../../x y").parent == tmp_path
+    with lock.exclusive("../../x y", 0.0):
+        assert [p.name for p in tmp_path.iterdir()] == ["cuda-lab-grader-______x_y.lock"]
+
+
+def test_a_link_in_its_place_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "target").write_text("precious")
+    lock.lock_path("GPU-1").symlink_to(tmp_path / "target")
+    with pytest.raises(OSError), lock.exclusive("GPU-1", 0.0):
+        pass

@@ -1,0 +1,122 @@
+"""Rounds on a simulated device: order, stages, dropped rounds, wrong results, and marks that repeat."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.timing.plan import Plan, order, plan_for
+from grader.timing.sampling import Question, sample, speedup
+from grader.timing.verdict import decide, share
+from tests.timing.simulated import SimulatedDevice
+
+NAMES = ["student", "reference"]
+
+
+def ask(threshold: float) -> list[Question]:
+    return [Question("student", "reference", threshold)]
+
+
+def test_two_kernels_run_as_a_b_b_a() -> None:
+    device = SimulatedDevice({"student": 10.0, "reference": 20.0})
+    sample(device.measure, NAMES, [], Plan(stages=(4,)))
+    assert device.rounds == [NAMES, NAMES[::-1], NAMES, NAMES[::-1]]
+
+
+def test_a_steady_drift_favours_nobody() -> None:
+    """Each launch is 1 % slower than the one before: always in the same order, the second would look 1 % slower."""
+    device = SimulatedDevice({"student": 10.0, "reference": 10.0}, drift=0.01)
+    found = sample(device.measure, NAMES, [], Plan(stages=(30,)))
+    ratio = found.speedup("student", "reference")
+    assert ratio is not None and ratio.median == pytest.approx(1, abs=1e-9)
+
+
+def test_a_clear_case_takes_one_stage() -> None:
+    device = SimulatedDevice({"student": 10.0, "reference": 25.0}, jitter=0.01)
+    found = sample(device.measure, NAMES, ask(2.0), Plan())
+    assert found.rounds == 31 and not found.undecided
+    ratio = found.speedup("student", "reference")
+    assert ratio is not None and ratio.low < 2.5 < ratio.high and ratio.count == 31
+
+
+def test_a_straddled_threshold_takes_more_rounds_and_then_stays_open() -> None:
+    # 0.97 of the threshold is where the tolerance puts the edge.
+    device = SimulatedDevice({"student": 10.0, "reference": 19.4}, jitter=0.015)
+    found = sample(device.measure, NAMES, ask(2.0), Plan())
+    assert found.rounds == 121
+    assert [q.name for q in found.undecided] == ["student"]
+
+
+@pytest.mark.parametrize(("seed", "rounds"), [(3, 31), (1, 61), (5, 121)])
+def test_more_rounds_decide_what_a_few_do_not(seed: int, rounds: int) -> None:
+    device = SimulatedDevice({"student": 10.0, "reference": 19.55}, jitter=0.01, seed=seed)
+    found = sample(device.measure, NAMES, ask(2.0), Plan())
+    assert found.rounds == rounds and not found.undecided
+
+
+def test_later_stages_are_for_open_questions_only() -> None:
+    names = ["clear", "close", "reference"]
+    device = SimulatedDevice({"clear": 5.0, "close": 10.0, "reference": 19.4}, jitter=0.01)
+    questions = [Question("clear", "reference", 2.0), Question("close", "reference", 2.0)]
+    found = sample(device.measure, names, questions, Plan())
+    assert all(set(r) == {"close", "reference"} for r in device.rounds[31:])
+    assert sum(t is not None for t in found.times_us["clear"]) == 31
+    assert len(found.times_us["clear"]) == len(found.times_us["close"]) == 121
+
+
+def test_throttled_rounds_are_dropped_whole_and_made_good_for() -> None:
+    device = SimulatedDevice({"student": 10.0, "reference": 20.0}, throttled=lambda r: r in (3, 7, 8))
+    found = sample(device.measure, NAMES, [], Plan(stages=(31,)))
+    assert (found.rounds, found.dropped, found.valid) == (34, 3, True)
+    assert len(found.times_us["student"]) == len(found.times_us["reference"]) == 31
+
+
+def test_too_many_throttled_rounds_are_no_measurement() -> None:
+    device = SimulatedDevice({"student": 10.0, "reference": 20.0}, throttled=lambda r: r % 3 == 0)
+    found = sample(device.measure, NAMES, ask(3.0), Plan())
+    assert not found.valid
+    assert found.rounds <= 38, "it does not go on for ever"
+
+
+def test_a_wrong_result_ends_a_kernel_s_part() -> None:
+    device = SimulatedDevice({"student": 10.0, "reference": 20.0}, wrong_from={"student": 5})
+    found = sample(device.measure, NAMES, [], Plan(stages=(31,)))
+    assert [(f.name, f.kind, f.count, f.total) for f in found.faults] == [("student", "wrong", 3, 9)]
+    assert [t for t in found.times_us["student"] if t is not None] == [10.0] * 5
+    assert all(r == ["reference"] for r in device.rounds[6:])
+
+
+def test_the_ratio_is_of_the_same_round() -> None:
+    """Times double half way through for both: a ratio of medians taken apart would not be 2."""
+    times: list[float | None] = [1.0] * 6 + [2.0] * 5 + [None]
+    against: list[float | None] = [2.0] * 6 + [4.0] * 5 + [9.0]
+    ratio = speedup(times, against)
+    assert ratio is not None and (ratio.median, ratio.low, ratio.high, ratio.count) == pytest.approx((2, 2, 2, 11))
+    assert speedup([None], [1.0]) is None and speedup([], []) is None
+
+
+def test_marks_repeat_within_a_point_on_a_noisy_device() -> None:
+    """Slow drift, jitter of 1.5 %, 3 % outliers: 40 gradings of work that earns part of 20 points."""
+    marks, verdicts = [], set()
+    for seed in range(40):
+        device = SimulatedDevice(
+            {"student": 10.0, "reference": 17.0}, seed=seed, drift=1e-4, jitter=0.015, outliers=0.03
+        )
+        found = sample(device.measure, NAMES, ask(2.0), Plan())
+        ratio = found.speedup("student", "reference")
+        assert ratio is not None
+        marks.append(20 * share(ratio.median, 1.2, 2.0))
+        verdicts.add(decide(ratio.low, ratio.high, 2.0))
+    assert verdicts == {"missed"}
+    assert max(marks) - min(marks) < 1.0
+
+
+def test_orders_of_three() -> None:
+    assert [order("abc", i) for i in range(3)] == [list("abc"), list("cba"), list("abc")]
+
+
+@pytest.mark.parametrize(
+    ("round_us", "stages"),
+    [(100.0, (31, 61, 121)), (38_000.0, (31, 61, 121)), (60_000.0, (20, 39, 77)), (1e7, (9, 17, 33))],
+)
+def test_long_kernels_get_fewer_rounds_but_enough_for_an_interval(round_us: float, stages: tuple[int, ...]) -> None:
+    assert plan_for(round_us).stages == stages
