@@ -1,0 +1,113 @@
+"""The emulator and the device give the same bits: reference kernels, known-good kernels and the emulator's corpus."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from grader import labs, pipeline
+from grader.backends.base import BufferArgument, LaunchRequest, ScalarArgument
+from grader.backends.emulator import EmulatorBackend
+from grader.backends.gpu import GpuSession
+from grader.compiler.process import CompilerProcess
+from grader.lab import Lab, Sizes, Variant
+from grader.oracle import Oracle
+from grader.references import CompiledReference, reference_request
+from grader.speed import with_data
+from tests.gpu.conftest import Loader
+from tests.ptx.corpus.case import FOLDER
+from tests.ptx.corpus_cases import CASES, Case, Struct
+
+LABS = labs.all_labs()
+
+
+def reference_cases() -> Iterator[tuple[str, Lab, Variant, Sizes]]:
+    for lab in LABS:
+        cases = lab.cases["emulator"]
+        for variant in lab.variants:
+            for sizes in (*cases.correct, *cases.ragged):
+                if variant.reference.fits(sizes):
+                    yield f"{lab.id}-{variant.name}-{'x'.join(map(str, sizes.values()))}", lab, variant, sizes
+
+
+REFERENCES = list(reference_cases())
+
+
+@pytest.mark.parametrize(("lab", "variant", "sizes"), [r[1:] for r in REFERENCES], ids=[r[0] for r in REFERENCES])
+def test_reference_kernels(
+    session: GpuSession, compiler: CompilerProcess, lab: Lab, variant: Variant, sizes: Sizes
+) -> None:
+    kernel = variant.reference
+    expression = kernel.expression(sizes)
+    source = {kernel.file.name: kernel.file.read_text("utf-8")}
+    for_emulator = compiler.compile(source, [expression], "compute_75")
+    for_device = compiler.compile(source, [expression], session.device.architecture)
+    session.add("reference", for_device.cubin)
+    inputs, _expected = Oracle(lab).case(sizes, {p.name: p.dtype for p in lab.parameters if p.kind != "size"})
+    emulated = EmulatorBackend(for_emulator.ptx).run(
+        with_data(reference_request(lab, CompiledReference(variant, b"", for_emulator.entries), sizes), inputs)
+    )
+    measured = session.run(
+        "reference",
+        with_data(reference_request(lab, CompiledReference(variant, b"", for_device.entries), sizes), inputs),
+    )
+    assert emulated.status == measured.status == "ok"
+    assert emulated.outputs.keys() == measured.outputs.keys()
+    for name, array in emulated.outputs.items():
+        assert array.tobytes() == measured.outputs[name].tobytes(), name
+
+
+ON_DEVICE = [
+    case
+    for case in CASES
+    if case.on_device and not any(isinstance(a, Struct) for a in case.make_arguments(np.random.default_rng(0)))
+]
+
+
+@pytest.mark.parametrize("case", ON_DEVICE, ids=lambda case: case.name)
+def test_corpus(session: GpuSession, compiler: CompilerProcess, load: Loader, case: Case) -> None:
+    """Structs that hold pointers are left out: the device's addresses are not known here."""
+    source = (FOLDER / case.source).read_text(encoding="utf-8")
+    if "__int128" in source:
+        pytest.skip("the grader compiles without 128-bit integers")
+    for_emulator = compiler.compile({"corpus.cu": source}, [case.entry], "compute_75")
+    for_device = compiler.compile({"corpus.cu": source}, [case.entry], session.device.architecture)
+    if case.entry not in for_emulator.entries:
+        pytest.skip(f"the grader's own options do not compile it: {for_emulator.log[:100]}")
+    session.add("corpus", for_device.cubin)
+    arguments = case.make_arguments(np.random.default_rng(zlib.crc32(case.name.encode())))
+    x, y, z = [*case.grid, 1, 1][:3]
+    bx, by, bz = [*case.block, 1, 1][:3]
+    passed: list[BufferArgument | ScalarArgument] = [
+        BufferArgument(f"buffer{i}", a.shape, str(a.dtype), a, is_output=False)
+        if isinstance(a, np.ndarray)
+        else ScalarArgument(a.item(), str(a.dtype))  # type: ignore[union-attr]  # structs are left out
+        for i, a in enumerate(arguments)
+    ]
+    request = LaunchRequest(for_emulator.entries[case.entry], (x, y, z), (bx, by, bz), case.shared_bytes, passed)
+    emulated = EmulatorBackend(for_emulator.ptx).run(request)
+    measured = session.run("corpus", request)
+    assert (emulated.status, emulated.reason) == (measured.status, measured.reason) == ("ok", "")
+    assert emulated.outputs.keys() == measured.outputs.keys()
+    for name, array in emulated.outputs.items():
+        assert array.tobytes() == measured.outputs[name].tobytes(), name
+
+
+GOOD = sorted((Path(__file__).parents[1] / "kernels").glob("*/good/*.cu"))
+
+
+@pytest.mark.parametrize("path", GOOD, ids=lambda p: f"{p.parts[-3]}-{p.stem}")
+def test_known_good_kernels_pass_on_the_device(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_LAB_GRADER_STORE", str(tmp_path / "store"))
+    lab = labs.find(path.parts[-3])
+    result = pipeline.grade(path, lab, backend="gpu")
+    wrong = [
+        c.message for c in result.checks if c.check in ("correct", "ragged_sizes") and c.status in ("fail", "error")
+    ]
+    assert not wrong
+    ran = [case for v in result.variants.values() for case in v.cases if case.backend == "gpu"]
+    assert ran and all(case.status == "pass" for case in ran)
