@@ -1,4 +1,4 @@
-"""Copies the folders that hold data (labs, references, report templates) into the package when a wheel is built.
+"""Copies the folders that hold data (labs, references, report templates, kernels of the self-test) into the package when a wheel is built.
 
 In the checkout, and in an editable install of it, `grader.labs.data_root` finds them where they are.
 """
@@ -9,7 +9,7 @@ from shutil import copytree, ignore_patterns, rmtree
 from setuptools import setup
 from setuptools.command.build_py import build_py
 
-DATA_FOLDERS = ("assignments", "reference", "templates")
+DATA_FOLDERS = ("assignments", "reference", "templates", "tests/kernels")
 
 
 class BuildWithData(build_py):

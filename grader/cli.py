@@ -33,7 +33,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def run(arguments: list[str]) -> int:
     """Run the command line; returns the exit code, having printed one line on standard error if it is 2 or 3."""
     i18n.use(language_of(arguments, os.environ))
-    commands = {"labs": labs_command, "doctor": doctor_command, "calibrate": calibrate_command}
+    commands = {
+        "labs": labs_command,
+        "doctor": doctor_command,
+        "calibrate": calibrate_command,
+        "selftest": selftest_command,
+    }
     try:
         if arguments and arguments[0] in commands:
             return _invoke(commands[arguments[0]](), f"grade {arguments[0]}", arguments[1:])
@@ -270,6 +275,41 @@ def _calibrate(lab: str, labs_folders: tuple[Path, ...], lang: str) -> int:
     columns = [_("Variant"), _("Against"), _("Measured"), _("Minimum"), _("Full"), _("In the lab file"), _("Verdict")]
     terminal.show_table(terminal.console(), columns, rows(found))
     return 0 if all(row.is_sound for row in found) else 1
+
+
+def selftest_command() -> click.Command:
+    """`grade selftest [LAB]`: the labs' known-good and known-bad kernels, each with the verdict that it must get."""
+    return click.Command(
+        "selftest",
+        params=[
+            click.Argument(["lab"], required=False),
+            click.Option(
+                ["--backend"],
+                type=click.Choice(["auto", "gpu", "emulator"]),
+                default="auto",
+                show_default=True,
+                help=_("Where kernels run; auto takes a GPU when there is one."),
+            ),
+            click.Option(
+                ["--jobs"],
+                type=click.IntRange(min=1),
+                default=None,
+                metavar="N",
+                help=_("Submissions graded at the same time (default: one per core)."),
+            ),
+            labs_option(),
+            lang_option(),
+        ],
+        callback=_selftest,
+        help=_("Grade kernels that are known to be good or bad, and see that each gets the verdict that it must get."),
+    )
+
+
+def _selftest(lab: str | None, backend: str, jobs: int | None, labs_folders: tuple[Path, ...], lang: str) -> int:
+    """Exit code 0 when every kernel got its verdict, 1 when not."""
+    from grader.selftest import selftest
+
+    return selftest(lab, backend, jobs, labs_folders)
 
 
 def labs_command() -> click.Command:

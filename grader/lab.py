@@ -75,6 +75,7 @@ class ReferenceKernel:
     shared_bytes: dynamic shared memory, a formula of the sizes and `threads`; "": none.
     template: sizes whose values are the kernel's template arguments, in order.
     multiples: what sizes must be multiples of, where the kernel asks for it.
+    covers: the size that each grid axis runs over, x first; (): as the lab's launches.
     """
 
     file: Path
@@ -85,6 +86,7 @@ class ReferenceKernel:
     shared_bytes: str = ""
     template: tuple[str, ...] = ()
     multiples: Mapping[str, int] = field(default_factory=dict)
+    covers: tuple[str, ...] = ()
 
     def fits(self, sizes: Sizes) -> bool:
         """Whether it can be run at these sizes."""

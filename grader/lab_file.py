@@ -70,6 +70,7 @@ class _Reference(_Part, frozen=True):
     shared_bytes: str | int = ""
     template: list[str] = []
     multiples: dict[str, int] = {}
+    covers: list[str] = []
 
 
 class _Variant(_Part, frozen=True):
@@ -257,6 +258,7 @@ def _reference(
         shared_bytes=formula_text(file, (*keys, "shared_bytes"), part.shared_bytes, [*sizes, "threads"]),
         template=tuple(part.template),
         multiples=dict(part.multiples),
+        covers=tuple(part.covers),
     )
 
 

@@ -7,6 +7,7 @@ standard input, an outcome per line on standard output.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import queue
 import signal
@@ -38,6 +39,8 @@ class GradeTask(Record, frozen=True):
     command: str = ""
     remeasure: bool = False
     witnesses: list[str] = []
+    sweeps: bool = True
+    """False leaves out the lab's sweeps, on which no mark depends."""
 
 
 class Graded(Record, frozen=True, tag="graded"):
@@ -72,6 +75,8 @@ def grade_here(task: GradeTask, lab: Lab | None = None, judged: Callable[[Result
 
     if lab is None:
         lab = labs.find(task.lab, [Path(folder) for folder in task.labs_folders])
+    if not task.sweeps:
+        lab = dataclasses.replace(lab, sweeps=())
     return pipeline.grade(
         Path(task.path),
         lab,

@@ -255,8 +255,9 @@ def _tile(
         divided = site.tile[axis] if site is not None and axis < len(site.tile) else None
         stepped = shape.covered(axis, block)
         rows = shape.side() if axis == 1 and shape.rows_at_a_time(block[0]) == block[1] else None
+        # Where the lab says what a block covers, `blockIdx.x * N` is an address: the N-th row of so many elements.
         usual = rule.tile[axis] if axis < len(rule.tile) else None
-        tile.append(told or divided or stepped or rows or usual or block[axis])
+        tile.append(told or divided or usual or stepped or rows or block[axis])
     return tuple(tile)
 
 

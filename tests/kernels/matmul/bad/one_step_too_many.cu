@@ -1,0 +1,11 @@
+// One step too many: the last row of A and all of B are read past their ends.
+__global__ void matmul_naive(const float *a, const float *b, float *c, int n)
+{
+    int col = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
+    if (col < n && row < n) {
+        float sum = 0;
+        for (int k = 0; k <= n; ++k)
+            sum += a[row * n + k] * b[k * n + col];
+        c[row * n + col] = sum;
+    }
+}

@@ -1,0 +1,17 @@
+// A tile of one row of A: B is still read n times.
+__global__ void matmul_block(const float *a, const float *b, float *c, int n)
+{
+    __shared__ float ta[16][16];
+    int x = threadIdx.x, y = threadIdx.y, col = blockIdx.x * 16 + x, row = blockIdx.y * 16 + y;
+    float sum = 0;
+    for (int m = 0; m < n; m += 16) {
+        ta[y][x] = row < n && m + x < n ? a[row * n + m + x] : 0;
+        __syncthreads();
+        for (int k = 0; k < 16 && m + k < n; ++k)
+            if (col < n)
+                sum += ta[y][k] * b[(m + k) * n + col];
+        __syncthreads();
+    }
+    if (row < n && col < n)
+        c[row * n + col] = sum;
+}
