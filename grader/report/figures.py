@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Literal
 
 from grader.report.bank_map import draw_bank_map
 from grader.report.charts import BankMap, BarChart
+from grader.report.line_chart import draw_line_chart
+from grader.report.sweep_charts import LineChart
 from grader.report.wrong_map import WrongMap, draw_wrong_map
 
 if TYPE_CHECKING:
@@ -47,7 +49,7 @@ def load() -> None:
     import matplotlib.figure  # noqa: F401
 
 
-def draw(chart: BarChart | BankMap | WrongMap, image_format: Format) -> bytes:
+def draw(chart: BarChart | BankMap | WrongMap | LineChart, image_format: Format) -> bytes:
     """The chart as an image file's bytes."""
     import matplotlib
 
@@ -58,6 +60,8 @@ def draw(chart: BarChart | BankMap | WrongMap, image_format: Format) -> bytes:
             figure = draw_bank_map(chart)
         elif isinstance(chart, WrongMap):
             figure = draw_wrong_map(chart)
+        elif isinstance(chart, LineChart):
+            figure = draw_line_chart(chart)
         else:
             figure = _draw_bars(chart)
         return _encode(figure, image_format)

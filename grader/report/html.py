@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -15,7 +15,10 @@ from grader.report.conclusions import conclusions
 from grader.report.figures import Format, draw
 from grader.report.job import ReportJob
 from grader.report.listing import listings
-from grader.report.tables import counter_table, kernel_rows, reproduce, timing_rows
+from grader.report.sweep_charts import LineChart, sweep_charts
+from grader.report.sweep_text import sweep_conclusions, sweep_notes, sweeps_intro
+from grader.report.tables import counter_table, kernel_rows, reproduce
+from grader.report.times import host_memory_table, time_table
 from grader.report.view import View, summary
 from grader.report.wrong_map import WrongMap, wrong_maps
 
@@ -43,8 +46,10 @@ def document(job: ReportJob) -> View:
         "task_html": markdown(job.task),
         "kernels": kernel_rows(job),
         "counters": counter_table(job),
-        "timing": timing_rows(job),
-        "conclusions": conclusions(job),
+        "timing": time_table(job),
+        "host_memory": host_memory_table(job),
+        "sweeps_intro": sweeps_intro(job),
+        "conclusions": [*conclusions(job), *sweep_conclusions(job)],
         "listings": listings(job),
         "reproduce": reproduce(job),
     }
@@ -67,20 +72,40 @@ def figures(job: ReportJob, image_format: Format) -> list[View]:
     return drawn
 
 
+def sweep_figures(job: ReportJob, image_format: Format) -> list[View]:
+    """A section for each sweep of the result: its title, its figures, and what has to be said below them."""
+    return [
+        {
+            **sweep_notes(job, sweep),
+            "figures": [
+                {
+                    "kind": "wide" if len(chart.panels) > 1 else "lines",
+                    "image": _image(chart, image_format),
+                    "caption": chart.title,
+                }
+                for chart in sweep_charts(job, sweep)
+            ],
+        }
+        for sweep in job.result.sweeps
+    ]
+
+
 def wrong_pictures(job: ReportJob, image_format: Format) -> dict[str, View]:
     """An image of the wrong output for each check that explains one, by the check's id; wide ones need a whole line."""
     return {chart.check: {**_image(chart, image_format), "wide": len(chart.panels) > 2} for chart in wrong_maps(job)}
 
 
-def _image(chart: BarChart | BankMap | WrongMap, image_format: Format) -> View:
+def _image(chart: BarChart | BankMap | WrongMap | LineChart, image_format: Format) -> View:
     data = base64.b64encode(draw(chart, image_format)).decode("ascii")
     return {"src": f"data:{MEDIA_TYPES[image_format]};base64,{data}", "alt": chart.description}
 
 
-def render(page: View, drawn: list[View], pictures: Mapping[str, View] = NO_PICTURES) -> str:
-    """The page as HTML text; `drawn` from `figures`, `pictures` from `wrong_pictures`."""
+def render(
+    page: View, drawn: list[View], pictures: Mapping[str, View] = NO_PICTURES, sweeps: Sequence[View] = ()
+) -> str:
+    """The page as HTML text; from `document`, `figures`, `wrong_pictures` and `sweep_figures`."""
     template = _environment().get_template("report.html.j2")
-    return template.render(**page, figures=drawn, pictures=pictures)
+    return template.render(**page, figures=drawn, pictures=pictures, sweeps=sweeps)
 
 
 def markdown(text: str) -> str:

@@ -13,6 +13,15 @@ class VariantTitle(Record, frozen=True):
     title: str
 
 
+class SweepText(Record, frozen=True):
+    """How the lab calls a sweep, what varies along its axis, and its second parameter ("" without one)."""
+
+    id: str
+    title: str
+    x_label: str
+    line_label: str = ""
+
+
 class ReportJob(Record, frozen=True):
     """One report to render.
 
@@ -25,6 +34,7 @@ class ReportJob(Record, frozen=True):
     aim: str
     task: str
     variants: list[VariantTitle]
+    sweeps: tuple[SweepText, ...] = ()
     directory: str = ""
     pdf: bool = True
 
@@ -43,6 +53,15 @@ def make_job(result: Result, lab: Lab, language: str, directory: str = "", pdf: 
         aim=in_language(lab.aim, language),
         task=in_language(lab.task, language),
         variants=[VariantTitle(name=v.name, title=in_language(v.title, language)) for v in lab.variants],
+        sweeps=tuple(
+            SweepText(
+                id=sweep.id,
+                title=in_language(sweep.title, language),
+                x_label=in_language(sweep.x.label, language),
+                line_label=in_language(sweep.lines.label, language) if sweep.lines else "",
+            )
+            for sweep in lab.sweeps
+        ),
         directory=directory,
         pdf=pdf,
     )

@@ -104,28 +104,6 @@ def counted(result: Result, name: str) -> Any:
     return variant.counters if variant else None
 
 
-def timing_rows(job: ReportJob) -> list[View]:
-    """A row per variant and size that was timed; [] when nothing was."""
-    numbers = Numbers(job.language)
-    rows = []
-    for column in variant_columns(job):
-        for timing in job.result.variants.get(column["name"], Variant()).timing:
-            if timing.median_us is None:
-                continue
-            low, high = timing.ci_low_us, timing.ci_high_us
-            interval = f"{numbers.microseconds(low)} … {numbers.microseconds(high)}" if low and high else ""
-            rows.append(
-                {
-                    **column,
-                    "size": size_text(timing.size),
-                    "median": numbers.microseconds(timing.median_us),
-                    "interval": interval,
-                    "speedup": "" if timing.speedup is None else f"{numbers.decimal(timing.speedup)}×",
-                }
-            )
-    return rows
-
-
 def reproduce(job: ReportJob) -> View:
     """Everything that the result depends on, and the command that makes it again."""
     environment = job.result.environment

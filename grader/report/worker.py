@@ -16,13 +16,17 @@ import threading
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Literal
+from typing import IO, TYPE_CHECKING, Literal
 
 import msgspec
 
 from grader.files import write_atomically
 from grader.report.job import ReportJob
 from grader.result import Record
+
+if TYPE_CHECKING:
+    from grader.report.figures import Format
+    from grader.report.view import View
 
 HTML_NAME = "report.html"
 PDF_NAME = "report.pdf"
@@ -103,9 +107,7 @@ def _render(job: ReportJob) -> Iterator[tuple[Event, str]]:
     i18n.use(job.language)
     folder = Path(job.directory)
     page = html.document(job)
-    write_atomically(
-        folder / HTML_NAME, html.render(page, html.figures(job, "svg"), html.wrong_pictures(job, "svg")).encode()
-    )
+    write_atomically(folder / HTML_NAME, _drawn(job, page, "svg").encode())
     yield "html", str(folder / HTML_NAME)
     # A report of an earlier run must not pass for this one's.
     (folder / PDF_NAME).unlink(missing_ok=True)
@@ -115,10 +117,20 @@ def _render(job: ReportJob) -> Iterator[tuple[Event, str]]:
         except pdf.PdfUnavailable as error:
             yield "no_pdf", str(error)
             return
-        write_atomically(
-            folder / PDF_NAME, pdf.render(html.render(page, html.figures(job, "png"), html.wrong_pictures(job, "png")))
-        )
+        write_atomically(folder / PDF_NAME, pdf.render(_drawn(job, page, "png")))
         yield "pdf", str(folder / PDF_NAME)
+
+
+def _drawn(job: ReportJob, page: View, image_format: Format) -> str:
+    """The page with its figures."""
+    from grader.report import html
+
+    return html.render(
+        page,
+        html.figures(job, image_format),
+        html.wrong_pictures(job, image_format),
+        html.sweep_figures(job, image_format),
+    )
 
 
 if __name__ == "__main__":

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from grader.report import tables
 from grader.report.numbers import Numbers
 from grader.report.view import summary
-from grader.result import Case, Timing
+from grader.result import Case
 from tests import sample_results
 from tests.report.jobs import job
 
@@ -31,21 +29,6 @@ def test_counters_are_those_of_the_lecture() -> None:
 
 def test_nothing_counted_is_no_table() -> None:
     assert tables.counter_table(job(sample_results.errored())) is None
-
-
-def test_times_that_were_not_measured_are_no_rows() -> None:
-    assert tables.timing_rows(job()) == []
-    result = sample_results.passed()
-    timed = msgspec.structs.replace(
-        result.variants["padded"],
-        timing=[
-            Timing(size={"n": 64}, median_us=1.25, ci_low_us=1.2, ci_high_us=1.3, speedup=3.7),
-            Timing(size={"n": 9}),
-        ],
-    )
-    result = msgspec.structs.replace(result, variants={**result.variants, "padded": timed})
-    (row,) = tables.timing_rows(job(result))
-    assert (row["name"], row["median"], row["speedup"]) == ("padded", "1.25\u00a0µs", "3.7×")
 
 
 def test_the_way_back_to_the_result_is_complete() -> None:

@@ -1,0 +1,211 @@
+"""What sweeps show, in sentences drawn from their points: which value is best, and from where on a technique pays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from grader.i18n import _
+from grader.report.job import ReportJob
+from grader.report.numbers import Numbers
+from grader.report.sweep_charts import RATES, gap_notes, line_name, metric_title, points_of, text_of
+from grader.report.view import View, variant_columns
+from grader.result import SweepPoint, SweepRecord
+
+FLAT = 1.05
+"""Values whose greatest is not more than this many times the least are called the same."""
+
+
+def sweep_conclusions(job: ReportJob) -> list[str]:
+    """Sentences on every sweep of the result, drawn from its first metric."""
+    found: list[str] = []
+    for sweep in job.result.sweeps:
+        teller = _Teller(job, sweep)
+        found += teller.comparisons() if teller.is_over_sizes else teller.best_values()
+    return found
+
+
+def sweep_notes(job: ReportJob, sweep: SweepRecord) -> View:
+    """What stands beside the graphs of a sweep: its title, and why points and lines are missing."""
+    notes = [
+        _("× {places}: {reason}.").format(places="; ".join(places), reason=reason)
+        for reason, places in gap_notes(job, sweep)
+    ]
+    names: dict[str, list[str]] = {}
+    for name, reason in sweep.left_out.items():
+        names.setdefault(reason, []).append(name)
+    notes += [
+        _("Not swept: {names} ({reason}).").format(names=", ".join(found), reason=reason)
+        for reason, found in names.items()
+    ]
+    return {"title": text_of(job, sweep).title, "notes": notes}
+
+
+def sweeps_intro(job: ReportJob) -> str:
+    """What the graphs of all sweeps show."""
+    sweeps = job.result.sweeps
+    text = (
+        _("Measured on the GPU; the bars are 99 % confidence intervals.")
+        if any(sweep.backend == "gpu" for sweep in sweeps)
+        else _(
+            "Counted on the emulator: the amount of work, not the time. "
+            "On a machine with a GPU the same graphs show times."
+        )
+    )
+    if any(point.of == "reference" for sweep in sweeps for point in sweep.points):
+        text += " " + _("Dashed lines with hollow marks are the lab's own kernels.")
+    return text
+
+
+class _Teller:
+    """Tells of one sweep; of the student's kernels where they were swept, else of nothing."""
+
+    def __init__(self, job: ReportJob, sweep: SweepRecord) -> None:
+        self._sweep = sweep
+        self._text = text_of(job, sweep)
+        self._numbers = Numbers(job.language)
+        self._metric = sweep.metrics[0] if sweep.metrics else ""
+        self._names = [c["name"] for c in variant_columns(job)]
+        self._x = sweep.x.upper() if len(sweep.x) == 1 else sweep.x
+        self._title = self._text.title
+        sizes = {(p.x, tuple(p.size.items())) for p in sweep.points if p.line == sweep.points[0].line}
+        self.is_over_sizes = len({size for _x, size in sizes}) > 1
+
+    def best_values(self) -> list[str]:
+        """For each variant on its last line: the best value, and how much the worst costs."""
+        found = []
+        flat: list[str] = []
+        for name in self._names:
+            for line, values in self._last_line(name).items():
+                if len(values) < 2:
+                    continue
+                best, worst = self._best(values), self._worst(values)
+                ratio = max(values.values()) / min(values.values()) if min(values.values()) > 0 else 0.0
+                who = ", ".join(part for part in (name, line) if part)
+                if 0 < ratio <= FLAT:
+                    flat.append(who)
+                elif ratio:
+                    found.append(self._of_best(who, best, values[best], worst, ratio))
+        found += self._comparison_of_best()
+        if flat:
+            text = _("{title}: {metric} of {names} hardly depend on {x}.")
+            found.append(text.format(title=self._title, metric=self._metric_name(), names="; ".join(flat), x=self._x))
+        return found
+
+    def _comparison_of_best(self) -> list[str]:
+        """What the best variant gains over the one that is worst, each at its best."""
+        bests: dict[str, float] = {}
+        last = ""
+        for name in self._names:
+            for line, values in self._last_line(name).items():
+                if line not in ("", last) and last:
+                    return []
+                last = line
+                bests[name] = values[self._best(values)]
+        if len(bests) < 2 or min(bests.values()) <= 0:
+            return []
+        low, high = min(bests, key=lambda n: bests[n]), max(bests, key=lambda n: bests[n])
+        best, worst = (high, low) if self._metric in RATES else (low, high)
+        ratio = bests[high] / bests[low]
+        if ratio <= FLAT:
+            return []
+        text = _("{title}: each at its best, {best} gains {ratio} times over {worst} ({metric}: {low} against {high}).")
+        return [
+            text.format(
+                title=self._title,
+                best=best,
+                worst=worst,
+                ratio=self._numbers.decimal(ratio, 1),
+                metric=self._metric_name(),
+                low=self._numbers.decimal(bests[best]),
+                high=self._numbers.decimal(bests[worst]),
+            )
+        ]
+
+    def comparisons(self) -> list[str]:
+        """From which value on each variant is better than the first."""
+        if not self._names:
+            return []
+        base = self._values(self._names[0])
+        found = []
+        for name in self._names[1:]:
+            for line, values in self._values(name).items():
+                other = base.get(line, {})
+                ratios = {x: self._gain(other[x], values[x]) for x in sorted(values) if other.get(x) and values[x]}
+                if ratios:
+                    found.append(self._of_gain(name, line, ratios))
+        return found
+
+    def _of_best(self, who: str, best: int, value: float, worst: int, ratio: float) -> str:
+        texts = {
+            True: _("{title}: {who} does best at {x} = {best}: {metric} {value}; at {x} = {worst} {ratio} times less."),
+            False: _(
+                "{title}: {who} does best at {x} = {best}: {metric} {value}; at {x} = {worst} {ratio} times more."
+            ),
+        }
+        return texts[self._metric in RATES].format(
+            title=self._title,
+            who=who,
+            x=self._x,
+            best=best,
+            worst=worst,
+            metric=self._metric_name(),
+            value=self._numbers.decimal(value),
+            ratio=self._numbers.decimal(ratio, 1),
+        )
+
+    def _of_gain(self, name: str, line: str, ratios: Mapping[int, float]) -> str:
+        xs = list(ratios)
+        # The first value from which on it is better everywhere.
+        from_here = next((x for i, x in enumerate(xs) if all(ratios[later] > FLAT for later in xs[i:])), None)
+        if from_here is None and any(ratio > FLAT for ratio in ratios.values()):
+            better = [x for x in xs if ratios[x] > FLAT]
+            text = _("{title}: {name} beats {first} only at {x} = {values} ({metric}: up to {most} times).")
+        elif from_here is None:
+            better = []
+            text = _("{title}: {name} beats {first} at no {x} tried ({metric}).")
+        elif from_here == xs[0]:
+            better = []
+            text = _("{title}: {name} beats {first} at every {x} tried: {metric}, {least} to {most} times better.")
+        else:
+            better = []
+            text = _("{title}: {name} beats {first} from {x} = {start} on: {metric}, up to {most} times better.")
+        first = ", ".join(part for part in (self._names[0], line) if part)
+        return text.format(
+            title=self._title,
+            name=name,
+            first=first,
+            x=self._x,
+            values=", ".join(map(str, better)),
+            start=from_here,
+            metric=self._metric_name(),
+            least=self._numbers.decimal(min(ratios.values()), 1),
+            most=self._numbers.decimal(max(ratios.values()), 1),
+        )
+
+    def _metric_name(self) -> str:
+        return metric_title(self._metric)
+
+    def _values(self, name: str) -> dict[str, dict[int, float]]:
+        """Values by x of the student's kernel, by the name of the line."""
+        found: dict[str, dict[int, float]] = {}
+        for point in points_of(self._sweep, name, "submission", self._metric):
+            found.setdefault(self._line(point), {})[point.x] = point.values[self._metric].value
+        return found
+
+    def _last_line(self, name: str) -> dict[str, dict[int, float]]:
+        """Kinds of host memory are all told of; of other lines the last, which is the largest."""
+        lines = self._values(name)
+        return lines if self._sweep.lines == "host_memory" else dict(list(lines.items())[-1:])
+
+    def _line(self, point: SweepPoint) -> str:
+        return line_name(self._sweep, self._text, point.line)
+
+    def _best(self, values: Mapping[int, float]) -> int:
+        return (max if self._metric in RATES else min)(values, key=lambda x: values[x])
+
+    def _worst(self, values: Mapping[int, float]) -> int:
+        return (min if self._metric in RATES else max)(values, key=lambda x: values[x])
+
+    def _gain(self, base: float, value: float) -> float:
+        """How many times better than the first variant."""
+        return value / base if self._metric in RATES else base / value

@@ -1,0 +1,126 @@
+"""Tables of measured times, as the labs' reports ask for them: by variant and size, and by kind of host memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from grader.i18n import _
+from grader.report.job import ReportJob
+from grader.report.numbers import NO_BREAK_SPACE, Numbers
+from grader.report.view import View, size_text, variant_columns
+from grader.result import Ratio, Timing, Variant
+
+
+def time_table(job: ReportJob) -> View | None:
+    """A row per variant and size that was timed; None when nothing was.
+
+    Keys: head (titles of the columns after variant and size), rows (colour, name, first, size, cells), notes.
+    """
+    numbers = Numbers(job.language)
+    columns = variant_columns(job)
+    timed = [
+        (column, timing)
+        for column in columns
+        for timing in job.result.variants.get(column["name"], Variant()).timing
+        if timing.median_us is not None
+    ]
+    if not timed:
+        return None
+    baseline = columns[0]["name"]
+    shown = [
+        (title, cell) for title, cell in _cells(numbers, baseline) if any(cell(timing) for _column, timing in timed)
+    ]
+    rows = []
+    previous = ""
+    for column, timing in timed:
+        cells = [cell(timing) or "–" for _title, cell in shown]
+        rows.append({**column, "first": column["name"] != previous, "size": size_text(timing.size), "cells": cells})
+        previous = column["name"]
+    return {"head": [title for title, _cell in shown], "rows": rows, "notes": _notes(timed, baseline)}
+
+
+def _cells(numbers: Numbers, baseline: str) -> list[tuple[str, Callable[[Timing], str]]]:
+    """Titles of columns and what stands in them, "" where there is nothing."""
+
+    def interval(t: Timing) -> str:
+        if t.ci_low_us is None or t.ci_high_us is None:
+            return ""
+        return f"{numbers.microseconds(t.ci_low_us)} … {numbers.microseconds(t.ci_high_us)}"
+
+    def time(t: Timing) -> str:
+        mark = "*" if t.launch_bound else ""
+        return numbers.microseconds(t.median_us) + mark if t.median_us is not None else ""
+
+    def rate(value: float | None, share: float | None) -> str:
+        if value is None:
+            return ""
+        text = numbers.decimal(value, 1 if value < 1000 else 0)
+        return text + (f" ({numbers.decimal(share, 0)}{NO_BREAK_SPACE}%)" if share is not None else "")
+
+    def times(value: float | None) -> str:
+        return "" if value is None else f"{numbers.decimal(value, 2 if value < 100 else 0)}×"
+
+    def ratio(value: Ratio | None) -> str:
+        return times(value.value) if value is not None else ""
+
+    return [
+        (_("time"), time),
+        (_("99 % interval"), interval),
+        (_("GFLOP/s (of the device)"), lambda t: rate(t.gflop_per_s, t.pct_of_device)),
+        (_("GB/s (of the device)"), lambda t: rate(t.gb_per_s, t.pct_of_device)),
+        (_("over {name}").format(name=baseline), lambda t: ratio(t.over_baseline)),
+        (_("over the CPU"), lambda t: times(t.over_cpu)),
+        (_("against the reference"), lambda t: ratio(t.over_reference)),
+        (_("marked speed-up"), lambda t: times(t.speedup)),
+        (_("CPU time"), lambda t: numbers.microseconds(t.cpu_us) if t.cpu_us is not None else ""),
+    ]
+
+
+def _notes(timed: list[tuple[View, Timing]], baseline: str) -> list[str]:
+    """What has to be said of the table."""
+    notes = [
+        _(
+            "Speed-ups are how many times as fast the kernel is as: the student's own {name}; the lab's NumPy program "
+            "on the CPU; the lab's own kernel of the same variant."
+        ).format(name=baseline)
+    ]
+    threads = sorted({t.cpu_threads for _column, t in timed if t.cpu_threads})
+    if threads:
+        notes.append(_("Threads of the CPU at work: {threads}.").format(threads=", ".join(map(str, threads))))
+    if any(t.launch_bound for _column, t in timed):
+        notes.append(_("* hardly longer than the launch of an empty kernel takes: not marked."))
+    if any(t.undecided for _column, t in timed):
+        notes.append(_("Where the interval straddles what is asked for, the mark is left to the teacher."))
+    return notes
+
+
+def host_memory_table(job: ReportJob) -> View | None:
+    """Times of copies and kernel by kind of host memory; None when they were not measured.  Keys as `time_table`."""
+    numbers = Numbers(job.language)
+    modes = {
+        "pageable": _("pageable"),
+        "pinned": _("pinned"),
+        "write_combined": _("write-combined"),
+        "mapped": _("mapped (zero-copy)"),
+    }
+    head = [_("copy in"), _("kernel"), _("copy out"), _("together"), _("CPU reads the result")]
+    rows = []
+    size = ""
+    for column in variant_columns(job):
+        for index, row in enumerate(job.result.variants.get(column["name"], Variant()).host_memory):
+            values = [row.copy_in_us, row.kernel_us, row.copy_out_us, row.total_us, row.cpu_read_us]
+            size = size_text(row.size)
+            rows.append(
+                {
+                    **column,
+                    "first": index == 0,
+                    "size": modes[row.mode],
+                    "cells": [numbers.microseconds(value) for value in values],
+                }
+            )
+    if not rows:
+        return None
+    note = _(
+        "At the size {size}. In mapped memory the kernel itself reads and writes over the bus: there are no copies."
+    )
+    return {"head": head, "rows": rows, "notes": [note.format(size=size)]}

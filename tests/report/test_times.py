@@ -1,0 +1,118 @@
+"""Tables of times: what the sources of the labs ask for stands in them, what was not measured does not."""
+
+from __future__ import annotations
+
+import msgspec
+
+from grader import i18n
+from grader.report import html, times
+from grader.report.job import ReportJob
+from grader.result import HostMemory, Ratio, Timing
+from tests import sample_results
+from tests.report.jobs import job
+
+RATIO = Ratio(value=3.72, low=3.6, high=3.8)
+
+
+def timed(**changes: object) -> ReportJob:
+    """A job whose last variant was timed at two sizes, and its first at one."""
+    result = sample_results.passed()
+    rows = [
+        Timing(size={"n": 64}, median_us=1.25, ci_low_us=1.2, ci_high_us=1.3, launch_bound=True),
+        Timing(
+            size={"n": 4096},
+            median_us=125.5,
+            ci_low_us=124.0,
+            ci_high_us=127.0,
+            speedup=2.5,
+            over_baseline=RATIO,
+            over_reference=Ratio(value=0.951, low=0.94, high=0.96),
+            over_cpu=1234.4,
+            cpu_us=154917.2,
+            cpu_threads=2,
+            gb_per_s=1069.6,
+            pct_of_device=24.6,
+        ),
+        Timing(size={"n": 9}),
+    ]
+    naive = msgspec.structs.replace(result.variants["naive"], timing=[Timing(size={"n": 64}, median_us=9.0)])
+    padded = msgspec.structs.replace(result.variants["padded"], timing=rows)
+    variants = {**result.variants, "naive": naive, "padded": padded}
+    return job(msgspec.structs.replace(result, variants=variants), **changes)
+
+
+def test_a_row_for_every_variant_and_size_that_was_timed() -> None:
+    table = times.time_table(timed())
+    assert table is not None
+    assert [(row["name"], row["first"], row["size"]) for row in table["rows"]] == [
+        ("naive", True, "64"),
+        ("padded", True, "64"),
+        ("padded", False, "4096"),
+    ]
+
+
+def test_the_columns_that_the_sources_ask_for() -> None:
+    table = times.time_table(timed())
+    assert table is not None
+    cells = dict(zip(table["head"], table["rows"][2]["cells"], strict=True))
+    assert cells == {
+        "time": "125.5\u00a0µs",
+        "99 % interval": "124\u00a0µs … 127\u00a0µs",
+        "GB/s (of the device)": "1070 (25\u00a0%)",
+        "over naive": "3.72×",
+        "over the CPU": "1234×",
+        "against the reference": "0.95×",
+        "marked speed-up": "2.5×",
+        "CPU time": "154,917.2\u00a0µs",
+    }
+
+
+def test_columns_without_a_value_are_left_out_and_gaps_are_dashes() -> None:
+    table = times.time_table(timed())
+    assert table is not None
+    assert "GFLOP/s (of the device)" not in table["head"]
+    assert table["rows"][0]["cells"] == ["9\u00a0µs", "–", "–", "–", "–", "–", "–", "–"]
+
+
+def test_notes_tell_of_threads_and_of_times_that_are_mostly_a_launch() -> None:
+    table = times.time_table(timed())
+    assert table is not None
+    assert table["rows"][1]["cells"][0] == "1.25\u00a0µs*"
+    assert any(note.startswith("Threads of the CPU at work: 2") for note in table["notes"])
+    assert any(note.startswith("*") for note in table["notes"])
+
+
+def test_nothing_timed_is_no_table() -> None:
+    assert times.time_table(job()) is None
+    assert times.host_memory_table(job()) is None
+
+
+def test_kinds_of_host_memory() -> None:
+    result = sample_results.passed()
+    rows = [
+        HostMemory(
+            mode="pinned", size={"n": 16}, copy_in_us=10, kernel_us=2, copy_out_us=11, total_us=23, cpu_read_us=1
+        ),
+        HostMemory(
+            mode="mapped", size={"n": 16}, copy_in_us=0, kernel_us=30, copy_out_us=0, total_us=30, cpu_read_us=1
+        ),
+    ]
+    naive = msgspec.structs.replace(result.variants["naive"], host_memory=rows)
+    shown = job(msgspec.structs.replace(result, variants={**result.variants, "naive": naive}))
+    table = times.host_memory_table(shown)
+    assert table is not None
+    assert table["head"] == ["copy in", "kernel", "copy out", "together", "CPU reads the result"]
+    assert [(row["first"], row["size"], row["cells"][3]) for row in table["rows"]] == [
+        (True, "pinned", "23\u00a0µs"),
+        (False, "mapped (zero-copy)", "30\u00a0µs"),
+    ]
+    assert "At the size 16." in table["notes"][0]
+
+
+def test_the_page_shows_them_in_both_languages() -> None:
+    for language, title in (("en", "Times"), ("ru", "Время")):
+        i18n.use(language)
+        page = html.render(html.document(timed(language=language)), [])
+        assert f"<h2>{title}</h2>" in page
+        assert "1070" in page
+    i18n.use("en")
