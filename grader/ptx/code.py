@@ -19,7 +19,7 @@ from grader.ptx.values import BOOL, UNSIGNED, Shifted, Value, Vec, as_array, fro
 
 if TYPE_CHECKING:
     from grader.ptx.groups import Group
-    from grader.ptx.link import Linker
+    from grader.ptx.link import Program
 
 Step = Callable[["Group"], None]
 Getter = Callable[["Group"], Any]
@@ -80,11 +80,11 @@ class CodeBlock:
 class Code:
     """A function, ready to run."""
 
-    def __init__(self, graph: ControlFlowGraph, linker: Linker) -> None:
+    def __init__(self, graph: ControlFlowGraph, program: Program) -> None:
         function = graph.function
         self.function = function
         self.graph = graph
-        self.linker = linker
+        self.program = program
         self.name = function.name
         self.back_edges = graph.back_edges
         self.live_in = [tuple(live) for live in graph.live_in]
@@ -227,10 +227,12 @@ def getter(code: Code, operand: Operand, size: int = 8) -> Getter:
 
 def symbol_getter(code: Code, name: str, offset: int) -> Getter:
     """The address of a variable or function; local and `.param` variables have one in every activation."""
-    address = code.linker.address(name)
+    address = code.program.addresses.get(name)
     if address is not None:
         total = address + offset
         return lambda group: total
+    if code.program.space_of(name) in ("global", "const"):
+        return lambda group: group.chunk.addresses[name] + offset
     return lambda group: group.frames[-1].symbols[name] + offset
 
 

@@ -211,12 +211,12 @@ def _call(code: Code, block: CodeBlock, instruction: Instruction, successors: tu
                 return True
 
             return call_builtin
-        if target.name not in code.linker.module.functions or not code.linker.has_body(target.name):
+        if target.name not in code.program.module.functions or not code.program.has_body(target.name):
             raise UnsupportedInstruction(instruction.text, reason=f"function {target.name} has no body")
         name = target.name
 
         def call(group: Group) -> bool:
-            return enter(group, code.linker.code(name), given, wanted, resume, (block.index, name))
+            return enter(group, code.program.code(name), given, wanted, resume, (block.index, name))
 
         return call
     read = getter(code, target)
@@ -228,11 +228,11 @@ def _call(code: Code, block: CodeBlock, instruction: Instruction, successors: tu
             for pointer in np.unique(pointers).tolist():
                 lanes = group.lanes.select(np.flatnonzero(pointers == pointer))
                 part = group.split(lanes, resume)
-                callee = code.linker.function_at(pointer, instruction)
+                callee = code.program.function_at(pointer, instruction)
                 enter(part, callee, given, wanted, resume, (block.index, callee.name))
                 group.chunk.queue(part)
             return False
-        callee = code.linker.function_at(value, instruction)
+        callee = code.program.function_at(value, instruction)
         return enter(group, callee, given, wanted, resume, (block.index, callee.name))
 
     return call_pointer

@@ -12,7 +12,7 @@ from grader.ptx.errors import LaunchError
 from grader.ptx.groups import Frame, Group
 from grader.ptx.hazards import HazardLog
 from grader.ptx.limits import Limits, Tally
-from grader.ptx.link import Linker
+from grader.ptx.link import Linker, program_of
 from grader.ptx.machine import Chunk
 from grader.ptx.memory import Buffer, Device, MemoryArray, Window, shared_window
 from grader.ptx.nodes import Function, Module
@@ -96,7 +96,7 @@ def launch(
         device = next((a.device for a in arguments if isinstance(a, Buffer)), None) or Device()
     if observe:
         observers = [Traffic(), Races(), *observers]
-    linker = linked(module, device)
+    program = program_of(module)
     function = module.functions.get(entry)
     if function is None or not function.is_entry:
         raise LaunchError(f"no kernel {entry!r} in the module; there are: {', '.join(module.entries()) or 'none'}")
@@ -104,25 +104,27 @@ def launch(
     threads = block3[0] * block3[1] * block3[2]
     if threads > MAX_THREADS:
         raise LaunchError(f"block {block3} has {threads} threads, at most {MAX_THREADS} are allowed")
-    slots, static = linker.shared_sizes(entry, shared_bytes)
+    needs = program.needs(entry)
+    slots, static = program.shared_slots(entry, shared_bytes), needs.static_bytes
     if static + shared_bytes > max_shared_bytes:
         raise LaunchError(f"{static + shared_bytes} bytes of shared memory a block, at most {max_shared_bytes}")
     parameters = _parameters(function, arguments)
-    code = linker.code(entry)
-    for code_block in code.blocks:
-        code_block.executions = 0
+    addresses = linked(module, device).addresses
+    code = program.code(entry)
+    for known in program.codes():
+        for code_block in known.blocks:
+            code_block.executions = 0
     tally = Tally(limits or Limits())
     tally.printf_left = tally.limits.printf_bytes
     hazards = HazardLog()
     total = grid3[0] * grid3[1] * grid3[2]
     padded = -(-threads // 32) * 32
     together = max(1, CHUNK_LANES // padded)
-    if code.graph.spin_loops:
+    if needs.waits:
         # Blocks that wait for each other must run side by side, as far as memory allows.
         together = max(together, min(total, 16 * CHUNK_LANES // padded))
     # Local memory has a copy for every lane.
-    together = max(1, min(together, LOCAL_BYTES // (padded * max(1, linker.local_bytes(entry)))))
-    locked = linker.locked_spaces(entry)
+    together = max(1, min(together, LOCAL_BYTES // (padded * max(1, needs.local_bytes))))
     starts = list(range(0, total, together))
     watched = _spread(len(starts), observed_chunks)
     layout: Layout | None = None
@@ -136,7 +138,7 @@ def launch(
             layout.root.memo.clear()
             chunk = Chunk(device, layout, first, grid3, shared_window(slots, blocks), hazards, tally)
             chunk.shared_bytes = (shared_bytes, static + shared_bytes)
-            chunk.locked_spaces = locked
+            chunk.locked_spaces, chunk.addresses = needs.locked_spaces, addresses
             if number in watched:
                 sampled += blocks
                 for observer in observers:
@@ -155,12 +157,12 @@ def launch(
         printf="".join(tally.printf),
     )
     report.counters.sampled_blocks, report.counters.total_blocks = sampled, total
-    for code_block in code.blocks:
-        if code_block.executions:
-            for instruction in code_block.instructions:
-                report.opcode_counts[instruction.opcode] = (
-                    report.opcode_counts.get(instruction.opcode, 0) + code_block.executions
-                )
+    counts = report.opcode_counts
+    for known in program.codes():
+        for code_block in known.blocks:
+            if code_block.executions:
+                for instruction in code_block.instructions:
+                    counts[instruction.opcode] = counts.get(instruction.opcode, 0) + code_block.executions
     for observer in observers:
         observer.finish(report)
     report.hazards = hazards.report()
@@ -172,7 +174,7 @@ def linked(module: Module, device: Device) -> Linker:
     """The module as loaded on the device (loaded now, if it was not)."""
     found = device.modules.get(id(module))
     if found is None:
-        found = device.modules[id(module)] = (module, Linker(module, device))
+        found = device.modules[id(module)] = (module, Linker(program_of(module), device))
     return found[1]
 
 

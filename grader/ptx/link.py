@@ -1,79 +1,71 @@
-"""Gives a module's symbols their addresses on a device, and its functions their runnable form."""
+"""Gives a module's symbols their addresses, and its functions their runnable form."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from grader.ptx.cfg import ControlFlowGraph, build_cfg
+from grader.ptx.cfg import build_cfg
 from grader.ptx.code import Code
 from grader.ptx.errors import UnsupportedInstruction
 from grader.ptx.memory import FUNCTION_WINDOW, SHARED_WINDOW, WINDOW_SPACING, Buffer, Device
-from grader.ptx.nodes import Function, Instruction, Module, Symbol, Variable
+from grader.ptx.nodes import Instruction, Module, Symbol, Variable
 
 
-class Linker:
-    """A module loaded on a device: its global variables are allocated and initialised once."""
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What a kernel needs and does, its device functions included.
 
-    def __init__(self, module: Module, device: Device) -> None:
+    shared_slots: name and bytes of the static shared variables it uses, None for others'; static_bytes: their sum.
+    local_bytes: of local and `.param` variables of one activation of each function.
+    locked_spaces: spaces in which it may order accesses by hand, with fences and atomics or volatile accesses.  Such
+    an order is beyond the race detector, which therefore holds its peace there.
+    waits: a loop may wait for another thread.
+    """
+
+    shared_slots: tuple[tuple[str, int] | None, ...]
+    static_bytes: int
+    local_bytes: int
+    locked_spaces: frozenset[str]
+    waits: bool
+
+
+class Program:
+    """The part of a module that is the same on every device: runnable functions, the layout of shared memory."""
+
+    def __init__(self, module: Module) -> None:
         self.module = module
-        self.device = device
-        self._addresses: dict[str, int] = {}
-        self._spaces: dict[str, str] = {}
-        self._codes: dict[str, Code] = {}
+        self.addresses: dict[str, int] = {}
+        """Of shared variables and functions, which lie where they lie on every device."""
         self.shared: list[Variable] = []
         """Shared variables by slot; all unsized `extern` ones lie in the last slot."""
-        self.variables: dict[str, Buffer] = {}
+        self._spaces: dict[str, str] = {}
+        self._codes: dict[str, Code] = {}
+        self._reachable: dict[str, frozenset[str]] = {}
+        self._needs: dict[str, Needs] = {}
         extern: list[str] = []
         declared = list(module.variables.values())
         for function in module.functions.values():
             declared += [v for v in function.variables if v.space == "shared"]
         for variable in declared:
             self._spaces[variable.name] = variable.space
-            if variable.space == "shared":
-                if variable.is_extern:
-                    extern.append(variable.name)
-                else:
-                    self._addresses[variable.name] = self._shared_base(len(self.shared) + 1)
-                    self.shared.append(variable)
-            elif variable.space in ("global", "const"):
-                self._allocate(variable)
+            if variable.space != "shared":
+                continue
+            if variable.is_extern:
+                extern.append(variable.name)
+            else:
+                self.addresses[variable.name] = self._shared_base(len(self.shared) + 1)
+                self.shared.append(variable)
         self.dynamic_name = extern[0] if extern else ""
         for name in extern:
-            self._addresses[name] = self._shared_base(len(self.shared) + 1)
+            self.addresses[name] = self._shared_base(len(self.shared) + 1)
         for index, name in enumerate(module.functions):
-            self._addresses.setdefault(name, FUNCTION_WINDOW + index * 16)
-        for variable in module.variables.values():
-            self._relocate(variable)
+            self.addresses.setdefault(name, FUNCTION_WINDOW + index * 16)
 
     @staticmethod
     def _shared_base(slot: int) -> int:
         return slot << WINDOW_SPACING | 1 << (WINDOW_SPACING - 1)
-
-    def _allocate(self, variable: Variable) -> None:
-        # Device variables without an initialiser are zero, as in C++.
-        initial = np.zeros(variable.size_bytes, np.uint8)
-        if variable.initial is not None:
-            raw = np.frombuffer(variable.initial, np.uint8)
-            initial[: len(raw)] = raw
-        array = self.device.allocate(
-            variable.name, variable.space, variable.size_bytes, initial, True, read_only=variable.space == "const"
-        )
-        self._addresses[variable.name] = array.base
-        self.variables[variable.name] = Buffer(array, self.device)
-
-    def _relocate(self, variable: Variable) -> None:
-        for offset, symbol in variable.relocations:
-            address = self._addresses.get(symbol.name)
-            if address is None:
-                raise UnsupportedInstruction(variable.name, reason=f"address of {symbol.name}")
-            if self._spaces.get(symbol.name) == "shared":
-                address += SHARED_WINDOW
-            data = self.variables[variable.name].memory.data
-            data[offset : offset + 8] = np.array([address + symbol.offset], np.uint64).view(np.uint8)
-
-    def address(self, name: str) -> int | None:
-        """The address of a module-wide or shared symbol in its own space; None for local and `.param` variables."""
-        return self._addresses.get(name)
 
     def space_of(self, name: str) -> str:
         """The state space of a named variable."""
@@ -87,11 +79,12 @@ class Linker:
         """The runnable form of a function."""
         found = self._codes.get(name)
         if found is None:
-            found = self._codes[name] = Code(self._graph(self.module.functions[name]), self)
+            found = self._codes[name] = Code(build_cfg(self.module.functions[name], self.module), self)
         return found
 
-    def _graph(self, function: Function) -> ControlFlowGraph:
-        return build_cfg(function, self.module)
+    def codes(self) -> list[Code]:
+        """The functions that have been run so far."""
+        return list(self._codes.values())
 
     def function_at(self, pointer: int, instruction: Instruction) -> Code:
         """The function that a function pointer names."""
@@ -101,10 +94,18 @@ class Linker:
             raise UnsupportedInstruction(instruction.text, instruction.location.line, "call through a bad pointer")
         return self.code(names[index])
 
-    def reachable(self, entry: str) -> set[str]:
-        """Names of the functions that a kernel may call, itself included (all, if it calls through pointers)."""
+    def reachable(self, entry: str) -> frozenset[str]:
+        """Names of the functions that a kernel may call, itself included, those whose address it takes among them.
+
+        Addresses in initialisers of variables count for every kernel.
+        """
+        known = self._reachable.get(entry)
+        if known is not None:
+            return known
         seen: set[str] = set()
         stack = [entry]
+        for variable in self.module.variables.values():
+            stack += [symbol.name for _, symbol in variable.relocations]
         while stack:
             name = stack.pop()
             if name in seen or name not in self.module.functions:
@@ -113,41 +114,42 @@ class Linker:
             for item in self.module.functions[name].body:
                 if isinstance(item, Instruction):
                     stack += [operand.name for operand in item.operands if isinstance(operand, Symbol)]
-        return seen
+        found = self._reachable[entry] = frozenset(seen)
+        return found
 
-    def local_bytes(self, entry: str) -> int:
-        """Bytes of the local and `.param` variables of all functions that a kernel may call."""
-        variables = [v for name in self.reachable(entry) for v in self.module.functions[name].variables]
-        return sum(v.size_bytes for v in variables if v.space in ("local", "param"))
+    def needs(self, entry: str) -> Needs:
+        """What a kernel needs and does, with all functions that it may call."""
+        found = self._needs.get(entry)
+        if found is None:
+            found = self._needs[entry] = self._look_through(entry)
+        return found
 
-    def locked_spaces(self, entry: str) -> frozenset[str]:
-        """Spaces in which the kernel may order accesses by hand, with fences and atomics or volatile accesses.
-
-        Such an order is beyond the race detector, which therefore holds its peace there.
-        """
-        fences = False
-        spaces = set()
-        for name in self.reachable(entry):
-            for item in self.module.functions[name].body:
+    def _look_through(self, entry: str) -> Needs:
+        names = self.reachable(entry)
+        own: set[str] = set()
+        used: set[str] = set()
+        communicating: set[str] = set()
+        local_bytes = 0
+        fences = waits = False
+        for name in names:
+            function = self.module.functions[name]
+            for variable in function.variables:
+                own.add(variable.name)
+                local_bytes += variable.size_bytes if variable.space in ("local", "param") else 0
+            for item in function.body:
                 if not isinstance(item, Instruction):
                     continue
+                for operand in item.operands:
+                    base = getattr(operand, "base", operand)
+                    if isinstance(base, Symbol):
+                        used.add(base.name)
                 fences |= item.opcode in ("membar", "fence")
                 if item.opcode in ("atom", "red") or (
                     item.opcode in ("ld", "st") and not _STRONG.isdisjoint(item.modifiers)
                 ):
                     named = {"global", "shared"}.intersection(m.split("::")[0] for m in item.modifiers)
-                    spaces |= named or {"global", "shared"}
-        return frozenset(spaces) if fences else frozenset()
-
-    def shared_sizes(self, entry: str, dynamic_bytes: int) -> tuple[list[tuple[str, int] | None], int]:
-        """(name and bytes of each slot that the kernel uses, total static bytes)."""
-        functions = self.reachable(entry)
-        own = {v.name for name in functions for v in self.module.functions[name].variables}
-        used = set()
-        for name in functions:
-            for item in self.module.functions[name].body:
-                if isinstance(item, Instruction):
-                    used |= _symbols(item)
+                    communicating |= named or {"global", "shared"}
+            waits = waits or bool(function.body and self.code(name).graph.spin_loops)
         slots: list[tuple[str, int] | None] = []
         static = 0
         for variable in self.shared:
@@ -156,20 +158,61 @@ class Linker:
                 static = -(-static // variable.align) * variable.align + variable.size_bytes
             else:
                 slots.append(None)
-        slots.append((_plain_name(self.dynamic_name), dynamic_bytes) if self.dynamic_name else None)
-        return slots, static
+        return Needs(tuple(slots), static, local_bytes, frozenset(communicating) if fences else frozenset(), waits)
+
+    def shared_slots(self, entry: str, dynamic_bytes: int) -> list[tuple[str, int] | None]:
+        """Name and bytes of each slot of shared memory that a kernel uses; the dynamic one is the last."""
+        dynamic = (_plain_name(self.dynamic_name), dynamic_bytes) if self.dynamic_name else None
+        return [*self.needs(entry).shared_slots, dynamic]
+
+
+class Linker:
+    """A module loaded on a device: its global variables are allocated and initialised once."""
+
+    def __init__(self, program: Program, device: Device) -> None:
+        self.program = program
+        self.device = device
+        self.addresses = dict(program.addresses)
+        """Of everything that has one address for all threads."""
+        self.variables: dict[str, Buffer] = {}
+        for variable in program.module.variables.values():
+            if variable.space in ("global", "const"):
+                self._allocate(variable)
+        for variable in program.module.variables.values():
+            self._relocate(variable)
+
+    def _allocate(self, variable: Variable) -> None:
+        # Device variables without an initialiser are zero, as in C++.
+        initial = np.zeros(variable.size_bytes, np.uint8)
+        if variable.initial is not None:
+            raw = np.frombuffer(variable.initial, np.uint8)
+            initial[: len(raw)] = raw
+        array = self.device.allocate(
+            variable.name, variable.space, variable.size_bytes, initial, True, read_only=variable.space == "const"
+        )
+        self.addresses[variable.name] = array.base
+        self.variables[variable.name] = Buffer(array, self.device)
+
+    def _relocate(self, variable: Variable) -> None:
+        for offset, symbol in variable.relocations:
+            address = self.addresses.get(symbol.name)
+            if address is None:
+                raise UnsupportedInstruction(variable.name, reason=f"address of {symbol.name}")
+            if self.program.space_of(symbol.name) == "shared":
+                address += SHARED_WINDOW
+            data = self.variables[variable.name].memory.data
+            data[offset : offset + 8] = np.array([address + symbol.offset], np.uint64).view(np.uint8)
+
+
+def program_of(module: Module) -> Program:
+    """The program of a module, made at first use and kept with the module."""
+    found = module.derived.get("program")
+    if found is None:
+        found = module.derived["program"] = Program(module)
+    return found
 
 
 _STRONG = frozenset({"volatile", "relaxed", "acquire", "release"})
-
-
-def _symbols(instruction: Instruction) -> set[str]:
-    names = set()
-    for operand in instruction.operands:
-        base = getattr(operand, "base", operand)
-        if isinstance(base, Symbol):
-            names.add(base.name)
-    return names
 
 
 def _plain_name(name: str) -> str:

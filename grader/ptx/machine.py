@@ -75,7 +75,9 @@ class Chunk:
         self.specials: dict[str, Value] = {}
         self.local_symbols: dict[Any, int] = {}
         self.locked_spaces: frozenset[str] = frozenset()
-        """Spaces whose accesses the kernel may order by hand (see `Linker.locked_spaces`)."""
+        """Spaces whose accesses the kernel may order by hand (see `grader.ptx.link.Needs`)."""
+        self.addresses: dict[str, int] = {}
+        """Of the module's variables and functions on this device."""
         self.shared_bytes = (0, 0)
         """Dynamic and total shared memory of a block, for the special registers."""
         self._unions: dict[bytes, Lanes] = {}

@@ -117,7 +117,7 @@ def _address(code: Code, operand: Operand) -> tuple[Getter, int]:
 def _generic_symbol(code: Code, operand: Operand, spec: AccessSpec) -> None:
     """A named variable says its own space where the instruction does not."""
     if spec.space == "generic" and isinstance(operand, Address) and isinstance(operand.base, Symbol):
-        spec.space = code.linker.space_of(operand.base.name)
+        spec.space = code.program.space_of(operand.base.name)
 
 
 def _load(code: Code, instruction: Instruction) -> Step:

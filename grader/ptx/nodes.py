@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +173,8 @@ class Module:
     files: dict[int, str] = field(default_factory=dict)
     externals: tuple[str, ...] = ()
     """Functions that are declared but have no body here, such as vprintf and malloc."""
+    derived: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    """What others have made out of the module and keep with it."""
 
     def entries(self) -> tuple[str, ...]:
         """Names of the kernels, in the order of the text."""

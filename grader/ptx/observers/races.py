@@ -27,7 +27,6 @@ class Races:
     """The race detector: attach it to a launch, read `LaunchReport.hazards`."""
 
     def __init__(self) -> None:
-        self._chunk: Chunk | None = None
         self._interval: list[tuple[tuple[Any, ...], Access, Array, Array]] = []
         self._keys: set[tuple[Any, ...]] = set()
         self._interval_lanes = 0
@@ -42,13 +41,14 @@ class Races:
 
     def attach(self, chunk: Chunk) -> None:
         """Watch a chunk; shared memory starts afresh, global memory keeps its history."""
-        self._chunk = chunk
         layout = chunk.layout
         self._epochs = np.zeros(layout.blocks, np.int32)
         self._segments = np.zeros(layout.blocks * layout.padded // 32, np.int32)
         self._shared: Shadow | None = None
         self._clean_start = True
         self._interval, self._keys, self._interval_lanes = [], set(), 0
+        # What was found harmless is known by the identity of objects of the last chunk.
+        self._harmless, self._kept, self._kept_bytes = set(), {}, 0
         chunk.observers.append(self.access)
         chunk.on_barrier.append(self._barrier)
         chunk.on_warp_sync.append(self._warp_sync)
@@ -112,10 +112,9 @@ class Races:
     def _examine(self, whole: bool) -> None:
         """Run the interval's accesses through the shadow memory, unless the like has been found harmless."""
         interval, self._interval, self._keys, self._interval_lanes = self._interval, [], set(), 0
-        assert self._chunk is not None
         # Segments are numbered within the interval, so that the same interval of a later iteration looks the same.
         numbers: dict[int, int] = {}
-        signature = tuple((*key[:5], numbers.setdefault(key[5], len(numbers)), id(self._chunk)) for key, *_ in interval)
+        signature = tuple((*key[:5], numbers.setdefault(key[5], len(numbers))) for key, *_ in interval)
         comparable = whole and self._clean_start
         if comparable and signature in self._harmless:
             return
@@ -145,7 +144,6 @@ class Races:
                 if thing is not None and id(thing) not in self._kept:
                     self._kept[id(thing)] = thing
                     self._kept_bytes += 8 * event.place.lanes.n
-        self._kept[id(self._chunk)] = self._chunk
         return self._kept_bytes < MEMO_BYTES
 
     # -- global memory -----------------------------------------------------------------
