@@ -165,7 +165,12 @@ class _Teller:
             text = _("{title}: {name} beats {first} at no {x} tried ({metric}).")
         elif from_here == xs[0]:
             better = []
-            text = _("{title}: {name} beats {first} at every {x} tried: {metric}, {least} to {most} times better.")
+            same = self._numbers.decimal(min(ratios.values()), 1) == self._numbers.decimal(max(ratios.values()), 1)
+            text = (
+                _("{title}: {name} beats {first} at every {x} tried: {metric}, {most} times better.")
+                if same
+                else _("{title}: {name} beats {first} at every {x} tried: {metric}, {least} to {most} times better.")
+            )
         else:
             better = []
             text = _("{title}: {name} beats {first} from {x} = {start} on: {metric}, up to {most} times better.")

@@ -218,4 +218,9 @@ def relaunched(
     # Where host code says a number of bytes, it is for its own block; too much does less harm than too little.
     more = max(1.0, prod(block) / prod(after.block))
     shared_bytes = ceil(after.shared_bytes * more)
-    return replace(after, block=block, tile=tile, block_formula=(), shared_bytes=shared_bytes)
+    formula = re.sub(
+        r"(?<![\w.])\d+(?![\w.])",
+        lambda number: str(block[0]) if int(number.group()) == after.block[0] else number.group(),
+        after.shared_formula,
+    )
+    return replace(after, block=block, tile=tile, block_formula=(), shared_bytes=shared_bytes, shared_formula=formula)
