@@ -91,10 +91,11 @@ def grade(
             judged(result)
         if not lab.sweeps:
             return result
-        from grader.sweeping import changeable, count_work
+        from grader.sweeping import changeable, sweep
 
         program = changeable(lab, found_files, submission)
-        return structs.replace(result, sweeps=count_work(lab, program, found, oracle, compiler, ARCHITECTURE))
+        sweeps = sweep(lab, program, found, oracle, compiler, ARCHITECTURE, gpu, remeasure)
+        return structs.replace(result, sweeps=sweeps)
 
 
 def _result(lab: Lab, submission: Submission, found: Mapping[str, Evidence], environment: Environment) -> Result:

@@ -143,7 +143,7 @@ def _size(
                 order.lab.timing.l2 if order.lab.timing else "cold",
                 plan.SAMPLE_US,
                 plan.MAX_BATCH,
-                _tolerance(order.lab, here[0].sizes),
+                tolerance_between(order.lab, here[0].sizes),
             )
             facts |= {c.variant: _facts(prepared.facts[student(c.variant)]) for c in here}
             return _row(here[0].sizes, prepared, *_sample(bench, order, kernels, prepared, largest))
@@ -221,7 +221,7 @@ def _row(size: Sizes, prepared: Prepared, found: Samples, wrong: list[Wrong], sm
     )
 
 
-def _tolerance(lab: Lab, sizes: Sizes) -> tuple[float, float]:
+def tolerance_between(lab: Lab, sizes: Sizes) -> tuple[float, float]:
     """Between two kernels that may each be off by the lab's tolerance."""
     dtype = next(p.dtype for p in lab.parameters if p.kind == "output")
     tolerance = lab.tolerance.at(sizes, dtype)

@@ -8,6 +8,8 @@ from math import prod
 from pathlib import Path
 from typing import Literal
 
+from msgspec import structs
+
 from grader import formula
 from grader.cases import block_of, fits, grid_of, request, rounded
 from grader.choosing import readings
@@ -136,8 +138,6 @@ def unfit(
 
 def replace_point(point: SweepPoint, block: Block) -> SweepPoint:
     """`point` with its block."""
-    from msgspec import structs
-
     return structs.replace(point, block=block)
 
 

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
+from grader.cases import dtypes_of
 from grader.evidence import Evidence
+from grader.files import write_atomically
 from grader.lab import Lab
+from grader.lab_work import lab_files
 from grader.oracle import Oracle
 from grader.result import SweepRecord
 from grader.submission.bind import bind
@@ -15,10 +21,35 @@ from grader.submission.changes import Program
 from grader.submission.folder import FoundSubmission
 from grader.submission.records import SourceText, Submission
 from grader.submission.source import decode
+from grader.sweep_plan import Owner
 from grader.sweeps import EmulatorSweeps, subjects_of
+from grader.timing import lock
+from grader.timing.store import folder, key_of
 
 if TYPE_CHECKING:
     from grader.compiler.process import CompileResult, CompilerProcess
+    from grader.gpu_grading import Gpu
+
+LOCK_WAIT_S = 900.0
+
+
+def sweep(
+    lab: Lab,
+    program: Program,
+    evidence: Mapping[str, Evidence],
+    oracle: Oracle,
+    compiler: CompilerProcess,
+    architecture: str,
+    gpu: Gpu | None = None,
+    remeasure: bool = False,
+) -> list[SweepRecord]:
+    """All of the lab's sweeps: timed where there is a GPU, else counted, for `architecture`, on the emulator."""
+    if gpu is not None:
+        from grader.backends.gpu import GpuFault
+
+        with suppress(GpuFault, lock.Busy):
+            return measure_time(lab, program, evidence, oracle, compiler, gpu, remeasure)
+    return count_work(lab, program, evidence, oracle, compiler, architecture)
 
 
 def changeable(lab: Lab, found: FoundSubmission, submission: Submission) -> Program:
@@ -49,3 +80,53 @@ def count_work(
 
     subjects, left_out = subjects_of(lab, program, evidence)
     return EmulatorSweeps(lab, oracle, compile_program).run(subjects, left_out)
+
+
+def measure_time(
+    lab: Lab,
+    program: Program,
+    evidence: Mapping[str, Evidence],
+    oracle: Oracle,
+    compiler: CompilerProcess,
+    gpu: Gpu,
+    remeasure: bool,
+) -> list[SweepRecord]:
+    """All of the lab's sweeps on the GPU; kept, and found again for the same programs on the same device.
+
+    Raises
+    ------
+    GpuFault : the device is not usable.
+    Busy : somebody else had it all the time.
+    """
+    from grader.gpu_runs import pools
+    from grader.gpu_sweeps import GpuSweeps
+
+    session = gpu.session()
+    device = session.device
+    subjects, left_out = subjects_of(lab, program, evidence)
+    key = key_of(
+        dict(program.submission.device_source),
+        repr([(s.variant, s.of, s.candidate) for s in subjects]),
+        lab_files(lab),
+        gpu.compiler.nvrtc_version(),
+        f"{device.name} {device.architecture} {device.multiprocessors} {device.memory_bytes}",
+        device.driver,
+    )
+    file = folder() / f"{key}.sweeps.json"
+    if not remeasure:
+        with suppress(OSError, msgspec.DecodeError):
+            return msgspec.json.decode(file.read_bytes(), type=list[SweepRecord])
+
+    def compile_for(owner: Owner, sources: Mapping[str, str], expressions: Sequence[str]) -> CompileResult:
+        # The lab's kernels are compiled in a process that never saw a student's file.
+        return (compiler if owner == "submission" else gpu.compiler).compile(sources, expressions, device.architecture)
+
+    types = [dtypes_of(lab, s.binding, s.candidate) for s in subjects]
+    own_types = {p.name: p.dtype for p in lab.parameters if p.kind != "size"}
+    with lock.exclusive(device.uuid, LOCK_WAIT_S):
+        session.forget()
+        sweeps = GpuSweeps(lab, session, session.add, compile_for, pools(lab, oracle, [*types, own_types]))
+        records = sweeps.run(subjects, left_out)
+    with suppress(OSError):
+        write_atomically(file, msgspec.json.encode(records))
+    return records

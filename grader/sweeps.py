@@ -7,6 +7,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import structs
 
 from grader.backends.base import Backend, LaunchOutcome, LaunchRequest
 from grader.backends.emulator import open_emulator
@@ -95,9 +96,9 @@ class EmulatorSweeps:
             for place in places(sweep, "emulator"):
                 prepared = ready(self._lab, sweep, subject, place)
                 if hopeless:
-                    points += _for_each_mode(sweep, unfit(subject, place, "failed", hopeless))
+                    points += for_each_mode(sweep, unfit(subject, place, "failed", hopeless))
                 elif isinstance(prepared, SweepPoint):
-                    points += _for_each_mode(sweep, prepared)
+                    points += for_each_mode(sweep, prepared)
                 else:
                     run = self._run(prepared, [s for s in subjects if s.of == subject.of])
                     if run.outcome.reason in HOPELESS:
@@ -121,12 +122,12 @@ class EmulatorSweeps:
     def _points(self, sweep: Sweep, prepared: Ready, run: Run) -> list[SweepPoint]:
         point = replace_point(judged(prepared.subject, prepared.place, run), prepared.block)
         if point.status != "ok":
-            return _for_each_mode(sweep, point)
+            return for_each_mode(sweep, point)
         work = self._work(prepared.place.sizes, run.outcome)
         return [
             _with(row, {metric: Estimate(value=round(_metric(metric, row, work), 6)) for metric in metrics})
             for metrics in [sweep.metrics["emulator"]]
-            for row in _for_each_mode(sweep, point)
+            for row in for_each_mode(sweep, point)
         ]
 
     def _work(self, sizes: Sizes, outcome: LaunchOutcome) -> dict[str, float]:
@@ -228,14 +229,10 @@ def _metric(metric: str, point: SweepPoint, work: Mapping[str, float]) -> float:
     return work[metric]
 
 
-def _for_each_mode(sweep: Sweep, point: SweepPoint) -> list[SweepPoint]:
+def for_each_mode(sweep: Sweep, point: SweepPoint) -> list[SweepPoint]:
     """The point, once for each kind of host memory where the sweep compares them."""
-    from msgspec import structs
-
     return [structs.replace(point, line=mode) for mode in sweep.host_memory] or [point]
 
 
 def _with(point: SweepPoint, values: dict[str, Estimate]) -> SweepPoint:
-    from msgspec import structs
-
     return structs.replace(point, values=values)
