@@ -182,11 +182,71 @@ def _report(chunk: Chunk, spec: AccessSpec, fault: Fault, lanes: Lanes) -> None:
     )
 
 
-def load(group: Group, spec: AccessSpec, address: Value, offset: int, register_bytes: list[int]) -> list[Value]:
+class Repeat:
+    """A load as it went last time: in a loop the same lanes come back to it with the same array, moved by a constant.
+
+    delta: what makes the smallest lane's byte offset in the array out of the value's shift.  span: bytes from the
+    smallest lane's element to the largest's.
+    """
+
+    __slots__ = ("array", "delta", "indices", "place_shift", "span", "vec", "view")
+
+    def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """Let go of the arrays of a launch that is over."""
+        self.vec: Vec | None = None
+        self.array: MemoryArray | None = None
+        self.indices: Array | None = None
+        self.view: Array | None = None
+
+    def note(self, spec: AccessSpec, place: Place, shift: int) -> None:
+        """Remember a load that went well; `shift` is that of its address."""
+        vec = place.vec
+        assert vec is not None
+        indices, _ = place.index(spec.element_bytes)
+        if isinstance(indices, int):
+            return
+        low, high = vec.signed_bounds()
+        self.array, self.vec, self.indices = place.array, vec, indices
+        self.view = place.array.view(spec.dtype)
+        self.place_shift = place.shift - shift
+        self.delta = low + self.place_shift
+        self.span = high - low
+
+
+def load_again(group: Group, spec: AccessSpec, last: Repeat, address: Value, size: int) -> Value | None:
+    """A load of one element by lanes whose address is the last one moved; None where it must be looked at anew."""
+    if isinstance(address, Shifted):
+        vec, shift = address.vec, address.shift
+    elif isinstance(address, Vec):
+        vec, shift = address, 0
+    else:
+        return None
+    if vec is not last.vec:
+        return None
+    position = shift + last.delta
+    array, width, view, indices = last.array, spec.width, last.view, last.indices
+    assert array is not None and view is not None and indices is not None
+    if position < 0 or position + last.span + width > array.size or position % width:
+        return None
+    chunk = group.chunk
+    if chunk.observers or array.valid is not None:
+        _observe(chunk, spec, Place(array, vec, shift + last.place_shift, group.lanes), None)
+    start = (array.storage + position) // width
+    return from_array(view[start:].take(indices), group.lanes, size)
+
+
+def load(
+    group: Group, spec: AccessSpec, address: Value, offset: int, register_bytes: list[int], last: Repeat
+) -> list[Value]:
     """Carry out a load; lanes at fault get 0."""
     parts = pieces(group, spec, address, offset)
     if len(parts) == 1 and parts[0][0] is None:
         place = parts[0][1]
+        if place.vec is not None and spec.count == 1:
+            last.note(spec, place, address.shift if isinstance(address, Shifted) else 0)
         _observe(group.chunk, spec, place, None)
         return [_fetch(place, spec, element, register_bytes[element], group.lanes) for element in range(spec.count)]
     results = [np.zeros(group.lanes.n, spec.dtype) for _ in range(spec.count)]

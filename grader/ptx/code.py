@@ -18,6 +18,7 @@ from grader.ptx.nodes import Immediate, Instruction, Negated, Operand, Register,
 from grader.ptx.values import BOOL, UNSIGNED, Shifted, Value, Vec, as_array, from_array
 
 if TYPE_CHECKING:
+    from grader.ptx.access import Repeat
     from grader.ptx.groups import Group
     from grader.ptx.link import Program
 
@@ -100,6 +101,8 @@ class Code:
             if not decision.unknown:
                 deciding = tuple(sorted(decision.registers & graph.live_in[loop.header]))
             self.loop_at_header[loop.header] = LoopInfo(loop.body, decision.waits, deciding, decision.reads_memory)
+        self.repeats: list[Repeat] = []
+        """What loads remember of the last time, to be forgotten after a launch."""
         self._reach: dict[int, frozenset[int]] = {}
         self.blocks: list[CodeBlock] = []
         from grader.ptx.control import finisher

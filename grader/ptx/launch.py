@@ -130,26 +130,28 @@ def launch(
     layout: Layout | None = None
     remarks: dict[tuple[str, int], int] = {}
     sampled = 0
-    with np.errstate(all="ignore"):
-        for number, first in enumerate(starts):
-            blocks = min(together, total - first)
-            if layout is None or layout.blocks != blocks:
-                layout = Layout(block3, blocks)
-            layout.root.memo.clear()
-            chunk = Chunk(device, layout, first, grid3, shared_window(slots, blocks), hazards, tally)
-            chunk.shared_bytes = (shared_bytes, static + shared_bytes)
-            chunk.locked_spaces, chunk.addresses = needs.locked_spaces, addresses
-            if number in watched:
-                sampled += blocks
-                for observer in observers:
-                    observer.attach(chunk)
-            symbols = _parameter_arrays(chunk, parameters)
-            symbols.update(chunk.local_variables(0, function))
-            registers: list[Any] = [0] * len(code.register_bytes)
-            group = Group(chunk, layout.root, [Frame(code, registers, symbols)], 0, ())
-            chunk.run(group)
-            for key, count in chunk.remarks.items():
-                remarks[key] = remarks.get(key, 0) + count
+    try:
+        with np.errstate(all="ignore"):
+            for number, first in enumerate(starts):
+                blocks = min(together, total - first)
+                if layout is None or layout.blocks != blocks:
+                    layout = Layout(block3, blocks)
+                layout.root.memo.clear()
+                chunk = Chunk(device, layout, first, grid3, shared_window(slots, blocks), hazards, tally)
+                chunk.shared_bytes = (shared_bytes, static + shared_bytes)
+                chunk.locked_spaces, chunk.addresses = needs.locked_spaces, addresses
+                if number in watched:
+                    sampled += blocks
+                    for observer in observers:
+                        observer.attach(chunk)
+                symbols = _parameter_arrays(chunk, parameters)
+                symbols.update(chunk.local_variables(0, function))
+                registers: list[Any] = [0] * len(code.register_bytes)
+                chunk.run(Group(chunk, layout.root, [Frame(code, registers, symbols)], 0, ()))
+                for key, count in chunk.remarks.items():
+                    remarks[key] = remarks.get(key, 0) + count
+    finally:
+        program.forget()
     report = LaunchReport(
         thread_instructions=tally.thread_instructions,
         warp_instructions=tally.warp_instructions,

@@ -82,6 +82,12 @@ class Program:
             found = self._codes[name] = Code(build_cfg(self.module.functions[name], self.module), self)
         return found
 
+    def forget(self) -> None:
+        """Let go of what functions remember of a launch."""
+        for code in self._codes.values():
+            for repeat in code.repeats:
+                repeat.forget()
+
     def codes(self) -> list[Code]:
         """The functions that have been run so far."""
         return list(self._codes.values())

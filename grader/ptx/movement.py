@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from grader.ptx import access, affine
-from grader.ptx.access import AccessSpec
+from grader.ptx.access import AccessSpec, Repeat
 from grader.ptx.code import Code, Getter, Step, getter, symbol_getter
 from grader.ptx.errors import UnsupportedInstruction
 from grader.ptx.memory import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BYTES
@@ -128,14 +128,27 @@ def _load(code: Code, instruction: Instruction) -> Step:
     elements = target.elements if isinstance(target, Vector) else (target,)
     indices = [element.index if isinstance(element, Register) else None for element in elements]
     sizes = [spec.element_bytes if index is None else code.register_bytes[index] for index in indices]
+    last = Repeat()
+    code.repeats.append(last)
 
     def step(group: Group) -> None:
-        values = access.load(group, spec, address(group), offset, sizes)
+        values = access.load(group, spec, address(group), offset, sizes, last)
         for index, value in zip(indices, values, strict=True):
             if index is not None:
                 group.registers[index] = value
 
-    return step
+    if spec.count > 1 or indices[0] is None:
+        return step
+    target_index, size = indices[0], sizes[0]
+
+    def single(group: Group) -> None:
+        where = address(group)
+        value = access.load_again(group, spec, last, where, size)
+        if value is None:
+            value = access.load(group, spec, where, offset, sizes, last)[0]
+        group.registers[target_index] = value
+
+    return single
 
 
 def _store(code: Code, instruction: Instruction) -> Step:
