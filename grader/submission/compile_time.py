@@ -77,11 +77,13 @@ def match_sizes(names: Collection[str], lab: Lab, taken: Collection[str]) -> dic
 
 def constant_edits(parsed: ParsedFile, names: Collection[str]) -> tuple[Edit, ...]:
     """Where the values of these constants stand."""
-    return tuple(
-        Edit(*_characters(parsed, node.start_byte, node.end_byte), "", name)
-        for name, node in _definitions(parsed)
-        if name in names
-    )
+    found = []
+    for name, node in _definitions(parsed):
+        if name in names:
+            # What a macro is replaced by reaches to the end of the line, comments included.
+            text = re.split(r"\s*(?://|/\*)", parsed.text(node))[0]
+            found.append(Edit(*_characters(parsed, node.start_byte, node.start_byte + len(text.encode())), "", name))
+    return tuple(found)
 
 
 def with_global_arrays(parsed: ParsedFile, item: Item, kernel: Kernel, lab: Lab) -> tuple[Kernel, tuple[Edit, ...]]:

@@ -27,13 +27,19 @@ _FUNCTIONS = {"min": "min", "max": "max", "std::min": "min", "std::max": "max"}
 
 def named_constants(constants: Constants) -> Constants:
     """`constants` with macros that stand for one number made constants, so that expressions keep their names."""
-    macros, values = dict(constants.macros), dict(constants.values)
-    for name, macro in constants.macros.items():
-        expression = constants.parse(macro.body) if macro.parameters is None and _is_closed(macro.body) else None
-        if expression is not None and constants.integer(expression) is not None:
-            values[name] = expression
-            del macros[name]
-    return replace(constants, macros=macros, values=values)
+    numbers = {
+        name: macro
+        for name, macro in constants.macros.items()
+        if macro.parameters is None and _is_closed(macro.body) and constants.integer(macro.body) is not None
+    }
+    macros = {name: macro for name, macro in constants.macros.items() if name not in numbers}
+    named = replace(constants, macros=macros, values=dict(constants.values))
+    for name, macro in numbers.items():
+        # Read once these names are none of the macros: `#define HALF (N / 2)` goes on speaking of N.
+        expression = named.parse(macro.body)
+        if expression is not None:
+            named.values[name] = expression
+    return named
 
 
 def inline(scope: Scope, expression: Expression, position: int, keep: Collection[str]) -> Expression:
@@ -51,7 +57,11 @@ def formula_of(
     if expression is None:
         return None
     text = _text(expression, roles, constants, 0)
-    return text if text is not None and len(text) < 300 and (not top or _names_size(expression, roles)) else None
+    return (
+        text
+        if text is not None and len(text) < 300 and (not top or _names_size(expression, roles, constants))
+        else None
+    )
 
 
 def _is_closed(body: str) -> bool:
@@ -95,19 +105,25 @@ class _Inlining:
         return expression
 
 
-def _names_size(expression: Expression, roles: Mapping[str, str]) -> bool:
+def _names_size(expression: Expression, roles: Mapping[str, str], constants: Constants, depth: int = 0) -> bool:
+    """Whether a size stands in `expression`, or in a constant that it is made of."""
+    if depth > MAX_STEPS:
+        return False
     match expression:
         case Name(name):
-            return name in roles
+            definition = constants.values.get(name)
+            return name in roles or (definition is not None and _names_size(definition, roles, constants, depth + 1))
         case Binary(_, left, right):
-            return _names_size(left, roles) or _names_size(right, roles)
+            parts: tuple[Expression, ...] = (left, right)
         case Unary(_, operand) | Cast(_, operand):
-            return _names_size(operand, roles)
+            parts = (operand,)
         case Conditional(condition, then, otherwise):
-            return any(_names_size(e, roles) for e in (condition, then, otherwise))
+            parts = (condition, then, otherwise)
         case Call(_, arguments):
-            return any(_names_size(argument, roles) for argument in arguments)
-    return False
+            parts = arguments
+        case _:
+            parts = ()
+    return any(_names_size(part, roles, constants, depth + 1) for part in parts)
 
 
 def _text(expression: Expression, roles: Mapping[str, str], constants: Constants, depth: int) -> str | None:
@@ -122,7 +138,7 @@ def _text(expression: Expression, roles: Mapping[str, str], constants: Constants
             value = constants.integer(expression)
             # A constant may itself be made of one that stands for a size.
             definition = constants.values.get(name)
-            if definition is not None and _names_size(definition, roles):
+            if definition is not None and _names_size(definition, roles, constants):
                 return _text(definition, roles, constants, depth + 1)
             return None if value is None else str(value)
         case Cast(_, operand):
