@@ -122,7 +122,7 @@ def _measure(gpu: Gpu, session: GpuSession, lab: Lab, names: list[str]) -> list[
         kernels.append(TimedKernel(reference(name), reference(name), reference_request(lab, made, sizes)))
     values = pools(lab, Oracle(lab), [{p.name: p.dtype for p in lab.parameters if p.kind != "size"}])
     session.warm_up(plan.WARM_UP_MS)
-    prepared = session.prepare(kernels, values, lab.timing.l2, plan.SAMPLE_US, plan.MAX_BATCH, (0.0, 0.0))
+    prepared = session.prepare(kernels, values, lab.timing.l2, plan.CLOCK_SHARE, plan.MAX_BATCH, (0.0, 0.0))
     order = plan.Plan(stages=(ROUNDS,))
     names = [kernel.name for kernel in kernels]
     samples = [sample_rounds(session, names, [], order)[0] for _repeat in range(REPEATS)]

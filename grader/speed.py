@@ -36,7 +36,7 @@ class Bench(Protocol):
         kernels: Sequence[TimedKernel],
         pools: Mapping[str, Array],
         l2: str,
-        sample_us: float,
+        clock_share: float,
         max_batch: int,
         tolerance: tuple[float, float],
     ) -> Prepared: ...
@@ -141,7 +141,7 @@ def _size(
                 kernels,
                 order.pools,
                 order.lab.timing.l2 if order.lab.timing else "cold",
-                plan.SAMPLE_US,
+                plan.CLOCK_SHARE,
                 plan.MAX_BATCH,
                 tolerance_between(order.lab, here[0].sizes),
             )

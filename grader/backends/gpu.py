@@ -157,7 +157,7 @@ class GpuSession:
         kernels: Sequence[TimedKernel],
         pools: Mapping[str, npt.NDArray[np.generic]],
         l2: str,
-        sample_us: float,
+        clock_share: float,
         max_batch: int,
         tolerance: tuple[float, float],
     ) -> Prepared:
@@ -180,7 +180,7 @@ class GpuSession:
             Subject(k.name, launch_message(k.module, k.request, dict.fromkeys(_names(k.request), 0)), k.checked_by)
             for k in kernels
         ]
-        order = Prepare(subjects, places, l2, sample_us, max_batch, *tolerance)
+        order = Prepare(subjects, places, l2, clock_share, max_batch, *tolerance)
         return self._ask(order, PREPARE_LIMIT_S, Prepared, [self._region.fill()])
 
     def round(self, names: Sequence[str], key: int) -> RoundDone:

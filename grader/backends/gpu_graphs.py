@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
 from typing import Any
 
 from grader.backends import driver
@@ -22,6 +24,9 @@ Item = tuple[Any, Launch, dict[str, int]]
 
 IDLE_BATCH, IDLE_SAMPLES = 16, 9
 """For the time of nothing and of an empty kernel."""
+
+COARSE_TICK_US = 0.5
+"""What the driver's documentation says of an event's clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +46,9 @@ class Graph:
         self.start()
         driver.call("cuStreamSynchronize", self.stream)
 
-    def elapsed_us(self) -> float:
-        """Between the events, mean over the launches, once the graph has run."""
-        times = [1000 * float(driver.call("cuEventElapsedTime", begin, end)) for begin, end in self.events]
-        return sum(times) / len(times)
+    def intervals_us(self) -> list[float]:
+        """Between the events of each launch, once the graph has run."""
+        return [1000 * float(driver.call("cuEventElapsedTime", begin, end)) for begin, end in self.events]
 
     def close(self) -> None:
         """Destroy it."""
@@ -62,6 +66,8 @@ class Graphs:
         self._device = device
         self._flush = flush
         self._flush_bytes = flush_bytes
+        self.tick_us = COARSE_TICK_US
+        """Of the events' clock; known once `nothing_us` has been called."""
 
     def timed(self, items: Sequence[Item | None]) -> Graph:
         """Launches one after another, each between events; None stands for no launch."""
@@ -73,21 +79,26 @@ class Graphs:
 
     def nothing_us(self) -> float:
         """What two events with nothing between them show."""
-        return self._idle_us(None)
+        seen = self._idle(None)
+        steps = sorted(set(seen))
+        # On a coarse clock all of them may look alike.
+        self.tick_us = min((b - a for a, b in pairwise(steps) if b - a > 1e-3), default=COARSE_TICK_US)
+        return median(seen)
 
     def empty_us(self) -> float:
         """The same with an empty kernel between them."""
         launch = Launch("", "", (1, 1, 1), (32, 1, 1), 0, [])
-        return self._idle_us((self._device.helpers.functions["empty"], launch, {}))
+        return median(self._idle((self._device.helpers.functions["empty"], launch, {})))
 
-    def _idle_us(self, item: Item | None) -> float:
+    def _idle(self, item: Item | None) -> list[float]:
+        """µs between the events of every launch of some samples."""
         graph = self.timed([item] * IDLE_BATCH)
         times = []
         for _sample in range(IDLE_SAMPLES):
             graph.run()
-            times.append(graph.elapsed_us())
+            times += graph.intervals_us()
         graph.close()
-        return sorted(times)[IDLE_SAMPLES // 2]
+        return times
 
     def _graph(self, launches: Sequence[Item | None], timed: bool) -> Graph:
         from cuda.bindings.driver import CUevent_record_flags, CUstreamCaptureMode

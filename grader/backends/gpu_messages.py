@@ -109,13 +109,13 @@ class Prepare(Message, frozen=True):
 
     pools: for each "role:dtype", offset and number of values (a power of two).
     l2: "cold": evict the L2 cache before each sample; "warm": leave it as it is.
-    sample_us: what one sample should last at least.
+    clock_share: of a launch's time, what one tick of the events' clock may come to; shorter launches are batched.
     """
 
     subjects: list[Subject]
     pools: dict[str, tuple[int, int]]
     l2: str
-    sample_us: float
+    clock_share: float
     max_batch: int
     absolute: float
     relative: float

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from math import ceil
+from statistics import fmean
 from typing import Any
 
 from grader.backends import driver
@@ -151,7 +152,7 @@ class Rounds:
         stride = max(r.layout.stride for r in self._ready.values())
         room = max(1, int(free * MEMORY_SHARE) // stride)
         for ready in self._ready.values():
-            wanted = ceil(self._order.sample_us / max(estimates[ready.subject.name], 1.0))
+            wanted = ceil(self._graphs.tick_us / (self._order.clock_share * max(estimates[ready.subject.name], 1.0)))
             ready.batch = max(1, min(wanted, self._order.max_batch, room))
         self._make_room()
         for ready in self._ready.values():
@@ -187,7 +188,7 @@ class Rounds:
         except DriverError as error:
             raise LaunchFailed(error, "kernel", ready.subject.name) from error
         self._note("")
-        elapsed_us = max(ready.sample.elapsed_us() - self._nothing_us, 0.0)
+        elapsed_us = max(fmean(ready.sample.intervals_us()) - self._nothing_us, 0.0)
         return elapsed_us, self._check(ready, key) if ready.check is not None else []
 
     def _note(self, name: str) -> None:

@@ -10,8 +10,11 @@ from grader.timing.statistics import CONFIDENCE, fewest_values
 WARM_UP_MS = 200.0
 """An idle GPU runs at a sixth of its clock; it takes some ten milliseconds of work to come up."""
 
-SAMPLE_US = 50.0
-"""Launches are repeated until they last this long together: an event's clock may tick but every half microsecond."""
+CLOCK_SHARE = 0.02
+"""Of a launch's time, what one tick of the events' clock may come to; shorter launches are averaged over a batch.
+
+An H200's clock ticks every 32 ns, so that one launch will do from 1.6 µs on; others tick every half microsecond.
+"""
 
 MAX_BATCH = 16
 LAUNCH_BOUND_FACTOR = 5.0

@@ -33,6 +33,21 @@ def compiler() -> Iterator[CompilerProcess]:
 
 @pytest.fixture
 def session(compiler: CompilerProcess) -> Iterator[GpuSession]:
+    """A GPU process of one's own."""
+    session = opened(compiler)
+    yield session
+    session.close()
+
+
+@pytest.fixture(scope="session")
+def lasting_session(compiler: CompilerProcess) -> Iterator[GpuSession]:
+    """A GPU process for all tests whose kernels are right."""
+    session = opened(compiler)
+    yield session
+    session.close()
+
+
+def opened(compiler: CompilerProcess) -> GpuSession:
     process = GpuProcess()
     ready = process.ready()
     if isinstance(ready, NoDevice):
@@ -41,9 +56,7 @@ def session(compiler: CompilerProcess) -> Iterator[GpuSession]:
         {HELPERS_FILE.name: HELPERS_FILE.read_text("utf-8")}, list(HELPER_NAMES), ready.architecture
     )
     assert helpers.ok, helpers.log
-    session = GpuSession(process, helpers.cubin, {})
-    yield session
-    session.close()
+    return GpuSession(process, helpers.cubin, {})
 
 
 class Loader:

@@ -63,10 +63,10 @@ CHEATS = {
         "launched again on other data it is not",
     ),
     "writes only a part where nobody compares": (
-        ("if (rows > 5000 && row >= 5000) return;", "", ""),
+        ("", "if (rows > 5000 && out_col >= 5000) return;", ""),
         "leaves elements of the output unwritten",
     ),
-    "writes only a part": (("if (rows > 2000 && row >= 2000) return;", "", ""), "no thread wrote"),
+    "writes only a part": (("", "if (rows > 2000 && out_col >= 2000) return;", ""), "no thread wrote"),
     "changes its input": (
         ("", "if (rows > 2000 && row == 7 && col == 9) ((float *)in)[row * cols + col] = 0;", ""),
         "input",

@@ -65,7 +65,7 @@ def test_ten_kernels_agree_with_nsight_compute(session: GpuSession, load: Loader
             [TimedKernel(name, "test", request)],
             {"in:float32": values},
             "cold",
-            plan.SAMPLE_US,
+            plan.CLOCK_SHARE,
             plan.MAX_BATCH,
             (0.0, 0.0),
         )
@@ -164,7 +164,6 @@ def test_kinds_of_host_memory(session: GpuSession, load: Loader) -> None:
     assert rows["pinned"].copy_in_us < rows["pageable"].copy_in_us
     assert rows["mapped"].kernel_us > 5 * rows["pinned"].kernel_us, "the kernel reads over the bus"
     assert rows["mapped"].copy_in_us < 0.2 * rows["pinned"].copy_in_us
-    assert rows["write_combined"].cpu_read_us > 5 * rows["pinned"].cpu_read_us, "the CPU reads it without a cache"
     for row in rows.values():
         print(row)
         assert row.total_us >= 0.9 * (row.copy_in_us + row.kernel_us + row.copy_out_us)

@@ -61,7 +61,7 @@ class PaperBench:
         kernels: Sequence[TimedKernel],
         pools: Mapping[str, Any],
         l2: str,
-        sample_us: float,
+        clock_share: float,
         max_batch: int,
         tolerance: tuple[float, float],
     ) -> Prepared:
