@@ -38,6 +38,7 @@ def run(arguments: list[str]) -> int:
         "doctor": doctor_command,
         "calibrate": calibrate_command,
         "selftest": selftest_command,
+        "new-lab": new_lab_command,
     }
     try:
         if arguments and arguments[0] in commands:
@@ -113,7 +114,7 @@ def _usage_message(error: click.ClickException) -> str:
         near = ", ".join(error.possibilities or [])
         return message + (_("; did you mean {options}?").format(options=near) if near else "")
     if isinstance(error, click.MissingParameter) and error.param is not None:
-        name = error.param.opts[0] if isinstance(error.param, click.Option) else "PATH"
+        name = error.param.opts[0] if isinstance(error.param, click.Option) else (error.param.metavar or "").rstrip(".")
         return _("{parameter} is missing; see grade --help").format(parameter=name)
     return error.format_message()
 
@@ -180,6 +181,7 @@ def _epilog() -> str:
     commands = [
         ("grade labs", _("the labs there are")),
         ("grade doctor", _("what this machine can do")),
+        ("grade new-lab NAME", _("the skeleton of a lab")),
         ("grade calibrate LAB", _("thresholds of speed that fit this GPU")),
     ]
     codes = [
@@ -360,4 +362,32 @@ def _doctor(lang: str) -> int:
         [_("Tool"), _("Found"), _("What for"), _("What to install")],
         [(f"{symbols[f.state]} {f.name}", f.found, f.purpose, f.advice) for f in findings],
     )
+    return 0
+
+
+def new_lab_command() -> click.Command:
+    """`grade new-lab NAME`: the skeleton of a lab."""
+    return click.Command(
+        "new-lab",
+        params=[
+            click.Argument(["name"], metavar="NAME"),
+            click.Option(
+                ["--into"],
+                type=click.Path(path_type=Path, file_okay=False),
+                default=Path("assignments"),
+                show_default=True,
+                help=_("Folder of labs to write it into."),
+            ),
+            lang_option(),
+        ],
+        callback=_new_lab,
+        help=_("Write the skeleton of a lab, which can be graded as it stands."),
+    )
+
+
+def _new_lab(name: str, into: Path, lang: str) -> int:
+    from grader.new_lab import create, next_steps
+
+    for line in next_steps(name, create(name, into)):
+        click.echo(line)
     return 0
