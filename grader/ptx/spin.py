@@ -26,7 +26,8 @@ _Code = Sequence[Sequence[Instruction]]
 class ExitDecision:
     """What decides whether a loop is left.
 
-    registers: indices of all registers that the exits' conditions are computed from, round the loop.
+    registers: indices of all registers that the exits' conditions are computed from, round the loop; where memory is
+        part of that, also those that what the loop writes is computed from.
     waits: another thread's progress may change them.
     reads_memory: some of them are loaded from memory that a kernel can write.
     unknown: something else has a say: a clock, a barrier's vote, a function called in the loop.
@@ -108,27 +109,41 @@ def _decision(
                 pending.extend(sources(code[block][-1]))
                 waiting.extend(controllers[block])
 
+    def close() -> None:
+        """Follow the registers in `pending` to what they are computed from."""
+        nonlocal waits, reads_memory, unknown
+        while pending:
+            register = pending.pop()
+            if register.index in registers:
+                continue
+            registers.add(register.index)
+            for block, instruction in writers.get(register.index, ()):
+                waits |= reads_other_threads(instruction)
+                caller = _call_behind(instruction, callers)
+                if caller is not None:
+                    unknown = True
+                    waits = waits or _call_waits(caller, module)
+                reads_memory |= _reads_memory(instruction)
+                unknown |= instruction.opcode in ("bar", "barrier", "activemask") or any(
+                    isinstance(operand, Special) and operand.name.startswith(("clock", "globaltimer"))
+                    for operand in instruction.operands
+                )
+                pending.extend(sources(instruction))
+                follow_branches(controllers[block])
+
     follow_branches(deciding)
-    while pending:
-        register = pending.pop()
-        if register.index in registers:
-            continue
-        registers.add(register.index)
-        for block, instruction in writers.get(register.index, ()):
-            if reads_other_threads(instruction):
-                waits = True
-            caller = _call_behind(instruction, callers)
-            if caller is not None:
-                unknown = True
-                waits = waits or _call_waits(caller, module)
-            reads_memory |= _reads_memory(instruction)
-            unknown |= instruction.opcode in ("bar", "barrier", "activemask") or any(
-                isinstance(operand, Special) and operand.name.startswith(("clock", "globaltimer"))
-                for operand in instruction.operands
-            )
-            pending.extend(sources(instruction))
-            follow_branches(controllers[block])
-    return ExitDecision(frozenset(registers), waits, reads_memory, unknown)
+    close()
+    ends_with_others = waits
+    if reads_memory and not unknown:
+        # What the loop may write to that memory, and when, has a say as well; so have those it meets at barriers.
+        for block in loop.body:
+            for instruction in code[block]:
+                if instruction.opcode in ("st", "red", "atom"):
+                    pending.extend(sources(instruction))
+                    follow_branches(controllers[block])
+                unknown |= instruction.opcode in ("bar", "barrier") and "warp" not in instruction.modifiers
+        close()
+    return ExitDecision(frozenset(registers), ends_with_others, reads_memory, unknown)
 
 
 def _reads_memory(instruction: Instruction) -> bool:

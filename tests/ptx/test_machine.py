@@ -432,6 +432,11 @@ LONG = [
     "float e = 1.0f; while (1.0f + e > 1.0f) { e *= 0.5f; ++s; }",
     "for (int k = 0; k < 5; ++k) { int j = 5; while (j > 0) --j; s += j + k; }",
     "while (atomicAdd(&a[300 + t], 1) < 500) ++s;",
+    "volatile int* v = a + 300 + t; while (*v == 0) if (++s == 100) *v = 1;",
+    "volatile int* v = a + 300; while (*v == 0) { __syncthreads(); if (t == 4 && ++s == 99) *v = 1; __syncthreads(); }",
+    "int* p = a + 200 + blockIdx.x * 64 + t; while (atomicCAS(p, 7, 8) != 7) if (++s == 50) atomicExch(p, 7);",
+    "volatile int* v = a + 300; if (t < 32) while (*v < 20) ++s;"
+    " else for (int k = 0; k < 200; ++k) if (k % 10 == 9) *v = k / 10 + 1;",
 ]
 
 
