@@ -74,10 +74,3 @@ def sibling(file: YamlFile, path: Path, keys: KeyPath = ()) -> Path:
     if not path.is_file():
         raise file.error(f"there is no file {path}", keys)
     return path
-
-
-def folder_at(file: YamlFile, path: Path, keys: KeyPath) -> Path:
-    """`path`, if it is a folder."""
-    if not path.is_dir():
-        raise file.error(f"there is no folder {path}", keys)
-    return path

@@ -70,6 +70,8 @@ def specimens(lab: Lab) -> list[Specimen]:
     """
     if lab.selftest is None:
         return []
+    if not lab.selftest.is_dir():
+        raise read(lab.path).error(f"there is no folder {lab.selftest}", ("selftest",))
     file = read(lab.selftest / TABLE)
     table = file.decode(dict[str, Any])
     checks = {f"{v.name}.{spec.check}" for v in lab.variants for spec in v.checks}

@@ -90,9 +90,9 @@ def test_every_built_in_lab_loads() -> None:
             ["dtype", "unknown type 'int'", "int32"],
         ),
         ("out: {kind: output", "out: {kind: input", ["parameters: no parameter of kind output"]),
-        ("races: 5", "race: 5", ["variants.shared.checks.race: unknown check", "did you mean `races`"]),
-        ("races: 5", "races: five", ["variants.shared.checks.races: points", "'five'"]),
-        ("races: 5", "races: 4", ["the points of all checks add up to 99, not 100", "shared 31"]),
+        ("races: 7", "race: 7", ["variants.shared.checks.race: unknown check", "did you mean `races`"]),
+        ("races: 7", "races: five", ["variants.shared.checks.races: points", "'five'"]),
+        ("races: 7", "races: 6", ["the points of all checks add up to 99, not 100", "shared 31"]),
         (
             "shared_memory: none",
             "shared_memory: nothing",

@@ -56,6 +56,12 @@ def test_a_table_that_is_wrong_is_refused(tmp_path: Path, table: str, message: s
     assert message in str(caught.value)
 
 
+def test_a_folder_that_is_not_there_is_named_with_its_line(tmp_path: Path) -> None:
+    lab = labs.find("transpose")
+    with pytest.raises(LabError, match=r"lab\.yaml:\d+: selftest: there is no folder .*gone"):
+        specimens(replace(lab, selftest=tmp_path / "gone"))
+
+
 def graded(checks: list[Check], bound: tuple[str, ...] = ("shared",)) -> Graded:
     names = ("naive", "shared", "padded")
     return Graded(
