@@ -42,7 +42,7 @@ def draw_line_chart(chart: LineChart) -> Figure:
     _set_limits(every[0], chart)
     for axes, panel in zip(every, chart.panels, strict=True):
         _label_lines(axes, chart, panel)
-        _mark_gaps(axes, panel.gaps)
+        _mark_gaps(axes, panel)
     return figure
 
 
@@ -67,15 +67,17 @@ def _draw_panel(axes: Axes, chart: LineChart, panel: Panel) -> None:
     axes.grid(color=FAINT, linewidth=0.6)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
+    ranks = max((line.rank for line in panel.lines), default=0)
     for line in panel.lines:
-        _draw_line(axes, line)
+        _draw_line(axes, line, ranks - line.rank)
 
 
-def _draw_line(axes: Axes, line: Line) -> None:
+def _draw_line(axes: Axes, line: Line, lighter: int) -> None:
+    """The last of several lines of one colour is the darkest."""
     x = [dot.x for dot in line.dots]
     y = [dot.value for dot in line.dots]
     marker = MARKERS[(line.marker + line.rank) % len(MARKERS)]
-    colour = _lightened(line.colour, min(0.22 * line.rank, 0.5))
+    colour = _lightened(line.colour, min(0.22 * lighter, 0.5))
     if line.reference:
         axes.plot(x, y, color=colour, linewidth=1.0, linestyle=(0, (4, 2.5)), marker=marker, markersize=6.5,
                   markerfacecolor="none", markeredgewidth=0.8, zorder=2)  # fmt: skip
@@ -146,10 +148,11 @@ def spread(heights: Sequence[float], gap: float) -> list[float]:
     return found
 
 
-def _mark_gaps(axes: Axes, gaps: Sequence[Gap]) -> None:
-    """A cross for each kernel at the foot of the axes, the reason above it; several reasons: the first."""
+def _mark_gaps(axes: Axes, panel: Panel) -> None:
+    """A cross for each kernel at the foot of the axes; the reason above it where it covers no line, each once."""
+    drawn = {dot.x for line in panel.lines for dot in line.dots}
     by_x: dict[int, list[Gap]] = {}
-    for gap in gaps:
+    for gap in panel.gaps:
         by_x.setdefault(gap.x, []).append(gap)
     reasons: set[str] = set()
     for x, here in by_x.items():
@@ -157,7 +160,7 @@ def _mark_gaps(axes: Axes, gaps: Sequence[Gap]) -> None:
         for index, colour in enumerate(colours):
             axes.plot([x], [0.04 + 0.06 * index], transform=axes.get_xaxis_transform(), marker="x", color=colour,
                       markersize=5, markeredgewidth=1.6, clip_on=False, zorder=4)  # fmt: skip
-        if here[0].reason not in reasons:
+        if x not in drawn and here[0].reason not in reasons:
             reasons.add(here[0].reason)
             axes.annotate(
                 "\n".join(textwrap.wrap(here[0].reason, REASON_WIDTH, max_lines=2, placeholder=" …")),

@@ -91,6 +91,19 @@ def metric_title(metric: str) -> str:
     return titles.get(metric, metric)
 
 
+def quantity(metric: str) -> str:
+    """What a metric is, without its unit."""
+    return metric_title(metric).partition(",")[0]
+
+
+def amount(metric: str, value: float, numbers: Numbers) -> str:
+    """A value of a metric with its unit, or with what it counts."""
+    if metric in ("time", "total_time"):
+        return numbers.microseconds(value)
+    unit = metric_title(metric).partition(", ")[2]
+    return f"{numbers.decimal(value, 2 if value < 1000 else 0)} {unit}".rstrip()
+
+
 def axis_title(metric: str) -> str:
     """`metric_title`, and whether it is a measured time or counted work."""
     kind = _("measured") if metric in MEASURED else _("counted")

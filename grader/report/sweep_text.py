@@ -7,7 +7,16 @@ from collections.abc import Mapping
 from grader.i18n import _
 from grader.report.job import ReportJob
 from grader.report.numbers import Numbers
-from grader.report.sweep_charts import RATES, gap_notes, line_name, metric_title, points_of, text_of
+from grader.report.sweep_charts import (
+    MEASURED,
+    RATES,
+    amount,
+    gap_notes,
+    line_name,
+    points_of,
+    quantity,
+    text_of,
+)
 from grader.report.view import View, variant_columns
 from grader.result import SweepPoint, SweepRecord
 
@@ -20,7 +29,10 @@ def sweep_conclusions(job: ReportJob) -> list[str]:
     found: list[str] = []
     for sweep in job.result.sweeps:
         teller = _Teller(job, sweep)
-        found += teller.comparisons() if teller.is_over_sizes else teller.best_values()
+        if sweep.lines == "host_memory":
+            found += teller.kinds_of_memory()
+        else:
+            found += teller.comparisons() if teller.is_over_sizes else teller.best_values()
     return found
 
 
@@ -71,55 +83,34 @@ class _Teller:
         self.is_over_sizes = len({size for _x, size in sizes}) > 1
 
     def best_values(self) -> list[str]:
-        """For each variant on its last line: the best value, and how much the worst costs."""
+        """For each variant on its last line: the best value, and how much the worst costs; then the best of all."""
         found = []
         flat: list[str] = []
         for name in self._names:
             for line, values in self._last_line(name).items():
-                if len(values) < 2:
-                    continue
-                best, worst = self._best(values), self._worst(values)
-                ratio = max(values.values()) / min(values.values()) if min(values.values()) > 0 else 0.0
+                low, high = min(values.values()), max(values.values())
                 who = ", ".join(part for part in (name, line) if part)
-                if 0 < ratio <= FLAT:
-                    flat.append(who)
-                elif ratio:
-                    found.append(self._of_best(who, best, values[best], worst, ratio))
-        found += self._comparison_of_best()
+                if len(values) > 1 and low > 0:
+                    if high <= FLAT * low:
+                        flat.append(who)
+                    else:
+                        found.append(self._of_best(who, values))
         if flat:
-            text = _("{title}: {metric} of {names} hardly depend on {x}.")
-            found.append(text.format(title=self._title, metric=self._metric_name(), names="; ".join(flat), x=self._x))
-        return found
-
-    def _comparison_of_best(self) -> list[str]:
-        """What the best variant gains over the one that is worst, each at its best."""
-        bests: dict[str, float] = {}
-        last = ""
-        for name in self._names:
-            for line, values in self._last_line(name).items():
-                if line not in ("", last) and last:
-                    return []
-                last = line
-                bests[name] = values[self._best(values)]
-        if len(bests) < 2 or min(bests.values()) <= 0:
-            return []
-        low, high = min(bests, key=lambda n: bests[n]), max(bests, key=lambda n: bests[n])
-        best, worst = (high, low) if self._metric in RATES else (low, high)
-        ratio = bests[high] / bests[low]
-        if ratio <= FLAT:
-            return []
-        text = _("{title}: each at its best, {best} gains {ratio} times over {worst} ({metric}: {low} against {high}).")
-        return [
-            text.format(
-                title=self._title,
-                best=best,
-                worst=worst,
-                ratio=self._numbers.decimal(ratio, 1),
-                metric=self._metric_name(),
-                low=self._numbers.decimal(bests[best]),
-                high=self._numbers.decimal(bests[worst]),
+            text = _("{title}: {names}: {quantity} hardly depends on {x}.")
+            found.append(
+                text.format(title=self._title, names="; ".join(flat), quantity=quantity(self._metric), x=self._x)
             )
-        ]
+        return found + self._of_all(
+            {name: self._at_best(values) for name in self._names for values in self._last_line(name).values()}
+        )
+
+    def kinds_of_memory(self) -> list[str]:
+        """For each variant: the best and the worst kind of host memory, each at its best."""
+        found = []
+        for name in self._names:
+            modes = {line: self._at_best(values) for line, values in self._values(name).items()}
+            found += self._of_all(modes, f"{self._title}, {name}")
+        return found
 
     def comparisons(self) -> list[str]:
         """From which value on each variant is better than the first."""
@@ -135,60 +126,67 @@ class _Teller:
                     found.append(self._of_gain(name, line, ratios))
         return found
 
-    def _of_best(self, who: str, best: int, value: float, worst: int, ratio: float) -> str:
-        texts = {
-            True: _("{title}: {who} does best at {x} = {best}: {metric} {value}; at {x} = {worst} {ratio} times less."),
-            False: _(
-                "{title}: {who} does best at {x} = {best}: {metric} {value}; at {x} = {worst} {ratio} times more."
-            ),
-        }
-        return texts[self._metric in RATES].format(
+    def _of_best(self, who: str, values: Mapping[int, float]) -> str:
+        best, worst = self._best(values), self._worst(values)
+        text = _("{title}: {who} does best at {x} = {best}, {amount}; {x} = {worst} is {ratio} times worse.")
+        return text.format(
             title=self._title,
             who=who,
             x=self._x,
             best=best,
             worst=worst,
-            metric=self._metric_name(),
-            value=self._numbers.decimal(value),
-            ratio=self._numbers.decimal(ratio, 1),
+            amount=self._amount(values[best]),
+            ratio=self._numbers.decimal(max(values.values()) / min(values.values()), 1),
         )
+
+    def _of_all(self, bests: Mapping[str, float], title: str = "") -> list[str]:
+        """What the best gains over the worst, each at its best; nothing where there is no difference."""
+        if len(bests) < 2 or min(bests.values()) <= 0:
+            return []
+        low, high = min(bests, key=lambda n: bests[n]), max(bests, key=lambda n: bests[n])
+        best, worst = (high, low) if self._metric in RATES else (low, high)
+        ratio = bests[high] / bests[low]
+        if ratio <= FLAT:
+            return []
+        text = _("{title}: each at its best, {best} is {ratio} times better than {worst}: {low} against {high}.")
+        return [
+            text.format(
+                title=title or self._title,
+                best=best,
+                worst=worst,
+                ratio=self._numbers.decimal(ratio, 1),
+                low=self._amount(bests[best]),
+                high=self._amount(bests[worst]),
+            )
+        ]
 
     def _of_gain(self, name: str, line: str, ratios: Mapping[int, float]) -> str:
         xs = list(ratios)
+        better = [x for x in xs if ratios[x] > FLAT]
         # The first value from which on it is better everywhere.
-        from_here = next((x for i, x in enumerate(xs) if all(ratios[later] > FLAT for later in xs[i:])), None)
-        if from_here is None and any(ratio > FLAT for ratio in ratios.values()):
-            better = [x for x in xs if ratios[x] > FLAT]
-            text = _("{title}: {name} beats {first} only at {x} = {values} ({metric}: up to {most} times).")
+        from_here = next((x for i, x in enumerate(xs) if all(later in better for later in xs[i:])), None)
+        if not better:
+            text = _("{title}: {name} is better than {first} at no {x} tried ({quantity}).")
         elif from_here is None:
-            better = []
-            text = _("{title}: {name} beats {first} at no {x} tried ({metric}).")
-        elif from_here == xs[0]:
-            better = []
-            same = self._numbers.decimal(min(ratios.values()), 1) == self._numbers.decimal(max(ratios.values()), 1)
-            text = (
-                _("{title}: {name} beats {first} at every {x} tried: {metric}, {most} times better.")
-                if same
-                else _("{title}: {name} beats {first} at every {x} tried: {metric}, {least} to {most} times better.")
-            )
+            text = _("{title}: {name} is better than {first} at {x} = {values} only, up to {most} times ({quantity}).")
+        elif from_here != xs[0]:
+            text = _("{title}: {name} is better than {first} from {x} = {start} on, up to {most} times ({quantity}).")
         else:
-            better = []
-            text = _("{title}: {name} beats {first} from {x} = {start} on: {metric}, up to {most} times better.")
-        first = ", ".join(part for part in (self._names[0], line) if part)
+            text = _("{title}: {name} is better than {first} at every {x} tried, up to {most} times ({quantity}).")
         return text.format(
             title=self._title,
             name=name,
-            first=first,
+            first=", ".join(part for part in (self._names[0], line) if part),
             x=self._x,
             values=", ".join(map(str, better)),
             start=from_here,
-            metric=self._metric_name(),
-            least=self._numbers.decimal(min(ratios.values()), 1),
+            quantity=quantity(self._metric),
             most=self._numbers.decimal(max(ratios.values()), 1),
         )
 
-    def _metric_name(self) -> str:
-        return metric_title(self._metric)
+    def _amount(self, value: float) -> str:
+        text = amount(self._metric, value, self._numbers)
+        return text if self._metric in MEASURED else f"{text} {quantity(self._metric)}"
 
     def _values(self, name: str) -> dict[str, dict[int, float]]:
         """Values by x of the student's kernel, by the name of the line."""
@@ -198,9 +196,11 @@ class _Teller:
         return found
 
     def _last_line(self, name: str) -> dict[str, dict[int, float]]:
-        """Kinds of host memory are all told of; of other lines the last, which is the largest."""
-        lines = self._values(name)
-        return lines if self._sweep.lines == "host_memory" else dict(list(lines.items())[-1:])
+        """The last of its lines, which is of the largest value."""
+        return dict(list(self._values(name).items())[-1:])
+
+    def _at_best(self, values: Mapping[int, float]) -> float:
+        return values[self._best(values)]
 
     def _line(self, point: SweepPoint) -> str:
         return line_name(self._sweep, self._text, point.line)
