@@ -188,3 +188,45 @@ def test_a_folder_of_labs_adds_and_overrides(edit: Callable[[str, str], Path]) -
     assert {"another", "transpose"} <= set(labs.folders([folder.parent]))
     with pytest.raises(UsageError, match="no such folder"):
         labs.folders([folder / "nowhere"])
+
+
+def test_blocks_tiles_and_shared_memory_may_be_formulas_of_the_sizes() -> None:
+    lab = labs.find("matmul")
+    row = next(v for v in lab.variants if v.name == "row")
+    rule = lab.launch_of(row)
+    assert (rule.covers, rule.tile, rule.shared_bytes) == (("n",), (1,), "4 * n")
+    assert rule.block_at({"n": 48}) == (48, 1, 1)
+    assert lab.launch_of(lab.variants[0]) is lab.launch
+    assert lab.tolerance.at({"n": 100}, "float32").absolute == pytest.approx(64 * 100 * 101 * 2**-24, rel=1e-4)
+    assert lab.best[0].fits({"n": 512}) and not lab.best[0].fits({"n": 500})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("launch: {block: [32, 32],", "launch: {block: ['rows +', 32],", ["launch.block[0]: 'rows +' is no formula"]),
+        ("launch: {block: [32, 32],", "launch: {block: ['row', 32],", ["unknown name 'row' in the formula", "`rows`"]),
+        ("launch: {block: [32, 32],", "launch: {tile: [1], block: [32, 32],", ["launch.tile: a tile has a number for"]),
+        (
+            "launch: {block: [32, 32],",
+            "launch: {shared_bytes: 4 * side, block: [32, 32],",
+            ["launch.shared_bytes: unkn"],
+        ),
+        ("{absolute: 0, relative: 0}", "{absolute: gamma(k)}", ["tolerance.absolute: unknown name 'k'"]),
+        ("{absolute: 0, relative: 0}", "{absolute: -1}", ["tolerance.absolute: a tolerance must not be negative"]),
+        ("in: {kind: input,", "in: {usual: 3, kind: input,", ["parameters.in.usual: only a size has this key"]),
+        ("multiples: {rows: 64, cols: 64}", "multiples: {row: 64}", ["best[0].multiples", "unknown name 'row'"]),
+        ("multiples: {rows: 64, cols: 64}", "multiples: {rows: 0}", ["a multiple is at least 1 (got 0)"]),
+        ("kernel: transpose_best", "kernel: transpose_worst", ["best[0].kernel: best.cu has no kernel"]),
+    ],
+)
+def test_faults_of_formulas_and_best_kernels_are_named(
+    edit: Callable[[str, str], Path], old: str, new: str, words: list[str]
+) -> None:
+    folder = edit(old, new)
+    with pytest.raises(LabError) as caught:
+        load(folder)
+    text = str(caught.value)
+    for word in words:
+        assert word in text
+    assert f"lab.yaml:{line_of(folder, new.split(chr(10))[0])}" in text

@@ -1,0 +1,53 @@
+"""technique: unrolled loops, reads as a formula of the sizes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import msgspec
+
+from grader.checks import judge
+from grader.lab import CheckSpec
+from grader.result import Check
+from tests.checks.evidence_factory import evidence, kernel
+from tests.sample_results import SIZE, counters
+
+
+def technique(settings: dict[str, object], unroll: int = 1, shared: bool = True) -> Check:
+    given = evidence(kernel=replace(kernel(), unroll=unroll), counters=counters(shared=shared))
+    specs = tuple(
+        CheckSpec("technique", s.points, settings) if s.check == "technique" else s for s in given.variant.checks
+    )
+    given = replace(given, variant=replace(given.variant, checks=specs))
+    return next(c for c in judge(given) if c.check == "technique")
+
+
+def test_a_loop_that_does_one_step_at_a_time_is_not_unrolled() -> None:
+    row = technique({"shared_memory": "any", "unrolled": 2}, unroll=1)
+    assert (row.status, row.line, row.earned) == ("fail", 6, 0)
+    assert "#pragma unroll 4" in row.hint
+
+
+def test_an_unrolled_loop_passes_with_and_without_shared_memory() -> None:
+    for shared in (True, False):
+        row = technique({"shared_memory": "any", "unrolled": 4}, unroll=4, shared=shared)
+        assert row.status == "pass"
+    assert technique({"shared_memory": "staged", "unrolled": 4}, unroll=4, shared=False).status == "fail"
+    assert technique({"shared_memory": "any", "unrolled": 8}, unroll=4).status == "fail"
+
+
+def test_reads_may_be_asked_for_by_a_formula_of_the_sizes() -> None:
+    name = next(iter(SIZE))
+    assert technique({"shared_memory": "staged", "max_reads": f"{name} / {SIZE[name]}"}).status == "pass"
+    row = technique({"shared_memory": "staged", "max_reads": f"0.5 * {name} / {SIZE[name]}"})
+    assert (row.status, row.line) == ("fail", 9)
+    assert "0.5 would do" in row.message
+
+
+def test_settings_are_checked_by_their_types() -> None:
+    for wrong in ({"shared_memory": "some"}, {"shared_memory": "any", "unrolled": "yes"}):
+        try:
+            technique(wrong, unroll=4)
+        except msgspec.ValidationError:
+            continue
+        raise AssertionError(wrong)
