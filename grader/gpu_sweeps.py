@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -13,18 +12,17 @@ from msgspec import structs
 
 from grader.backends.base import BufferArgument, LaunchOutcome, LaunchRequest
 from grader.backends.gpu import FAULTS, GpuFault, TimedKernel
-from grader.cases import ProgramRequest, dtypes_of, request
+from grader.cases import dtypes_of
 from grader.i18n import _
 from grader.lab import Lab, Sizes, Sweep
 from grader.lab_work import work_at
 from grader.oracle import Array
-from grader.references import placeholder, shape_at
 from grader.result import Estimate, SweepPoint, SweepRecord
-from grader.speed import Bench, tolerance_between, with_data
-from grader.sweep_plan import Owner, Place, Ready, Subject, places, ready, replace_point, unfit
+from grader.speed import Bench, sample_rounds, tolerance_between, with_data
+from grader.sweep_plan import Owner, Place, Ready, Subject, places, ready, replace_point, unfit, without_data
 from grader.sweeps import ended, for_each_mode, record_of
-from grader.timing import clock, plan
-from grader.timing.sampling import Fault, Sample, Samples, sample
+from grader.timing import plan
+from grader.timing.sampling import Samples
 
 if TYPE_CHECKING:
     from grader.compiler.process import CompileResult
@@ -114,17 +112,8 @@ class GpuSweeps:
     def _load(self, point: Ready) -> Loaded | SweepPoint:
         """Compile a point's program; the point that says so where it does not compile."""
         lab, binding = self._lab, point.binding
-        sizes = point.place.sizes
         dtypes = dtypes_of(lab, binding, point.candidate)
-        arrays = {
-            p.name: placeholder(shape_at(lab, p.name, sizes), dtypes.get(p.name, p.dtype))
-            for p in lab.parameters
-            if p.kind != "size"
-        }
-        inputs = {name: a for name, a in arrays.items() if lab.parameter(name).kind == "input"}
-        outputs = {name: a for name, a in arrays.items() if name not in inputs}
-        launch = request(lab, binding, point.candidate, binding.expression, sizes, inputs, outputs, observe=False)
-        assert isinstance(launch, ProgramRequest)
+        launch = without_data(lab, point)
         expression = launch.expression or binding.expression
         sources = point.submission.program(launch.file, dict(launch.constants))
         text = repr((point.subject.of, expression, sorted(sources.items())))
@@ -159,14 +148,14 @@ class GpuSweeps:
                     [*kernels, *([check] if check else [])],
                     self._pools,
                     self._lab.timing.l2 if self._lab.timing else "cold",
-                    plan.SAMPLE_US,
+                    plan.CLOCK_SHARE,
                     plan.MAX_BATCH,
                     tolerance_between(self._lab, here[0].point.place.sizes),
                 )
                 wrong = {problem.subject for problem in prepared.problems}
                 names = [o.name for o in here if o.name not in wrong]
                 round_us = sum(prepared.estimate_us[name] * prepared.batch[name] for name in names)
-                found = sample(self._measure, names, [], plan.plan_for(2 * round_us, BUDGET_US))
+                found, _mhz = sample_rounds(self._bench, names, [], plan.plan_for(2 * round_us, BUDGET_US))
             except GpuFault as fault:
                 failed = next((o for o in here if o.name == fault.subject), None)
                 if not fault.is_submissions or failed is None:
@@ -195,13 +184,6 @@ class GpuSweeps:
         kernel = next(v.reference for v in self._lab.variants if v.name == subject.variant)
         loaded = self._load(plain) if kernel.fits(place.sizes) else None
         return TimedKernel("check", loaded.module, loaded.launch) if isinstance(loaded, Loaded) else None
-
-    def _measure(self, names: list[str]) -> Sample:
-        done = self._bench.round(names, secrets.randbits(63))
-        faults = tuple(Fault(p.subject, p.kind, p.count, p.total) for p in done.problems)
-        return Sample(
-            done.times_us, clock.is_throttled(done.sm_mhz, done.reasons, self._bench.device.max_sm_mhz), faults
-        )
 
     def _point(self, sweep: Sweep, one: Loaded, found: Samples, is_wrong: bool) -> SweepPoint:
         point = one.point

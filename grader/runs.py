@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import prod
 
 import numpy as np
 
-from grader.backends.base import Backend, LaunchOutcome
+from grader.backends.base import Backend, LaunchOutcome, LaunchRequest
 from grader.cases import dtypes_of, request, tile_of_output
 from grader.choosing import choose
 from grader.compare import Difference, compare
@@ -78,11 +78,12 @@ class Runner:
         kind: CaseKind,
         sizes: Sizes,
         observe: bool = True,
+        changed: Callable[[LaunchRequest], LaunchRequest] | None = None,
     ) -> Run:
-        """One launch at one size, compared with the oracle."""
+        """One launch at one size, compared with the oracle; `changed` makes another launch of it before it runs."""
         inputs, expected = self._oracle.case(sizes, dtypes_of(self._lab, binding, candidate))
         launch = request(self._lab, binding, candidate, entry, sizes, inputs, expected, observe)
-        outcome = self._backend.run(launch)
+        outcome = self._backend.run(changed(launch) if changed else launch)
         if outcome.status != "ok":
             return Run(kind, sizes, outcome, None)
         return Run(

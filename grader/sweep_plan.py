@@ -11,7 +11,7 @@ from typing import Literal
 from msgspec import structs
 
 from grader import formula
-from grader.cases import block_of, fits, grid_of, request, rounded
+from grader.cases import ProgramRequest, block_of, dtypes_of, fits, grid_of, request, rounded
 from grader.choosing import readings
 from grader.i18n import _
 from grader.lab import Knob, Lab, ReferenceKernel, Sizes, Sweep, Variant
@@ -139,6 +139,22 @@ def unfit(
 def replace_point(point: SweepPoint, block: Block) -> SweepPoint:
     """`point` with its block."""
     return structs.replace(point, block=block)
+
+
+def without_data(lab: Lab, point: Ready) -> ProgramRequest:
+    """The launch of a point with arrays that have the right shapes and take no memory."""
+    sizes, binding = point.place.sizes, point.binding
+    dtypes = dtypes_of(lab, binding, point.candidate)
+    arrays = {
+        p.name: placeholder(shape_at(lab, p.name, sizes), dtypes.get(p.name, p.dtype))
+        for p in lab.parameters
+        if p.kind != "size"
+    }
+    inputs = {name: array for name, array in arrays.items() if lab.parameter(name).kind == "input"}
+    outputs = {name: array for name, array in arrays.items() if name not in inputs}
+    launch = request(lab, binding, point.candidate, binding.expression, sizes, inputs, outputs, observe=False)
+    assert isinstance(launch, ProgramRequest)
+    return launch
 
 
 def reference_subject(lab: Lab, variant: Variant) -> Subject:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from dataclasses import dataclass, fields, replace
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -21,7 +23,17 @@ from grader.result import Estimate, SweepPoint, SweepRecord
 from grader.runs import Runner
 from grader.submission.changes import Program
 from grader.submission.records import Submission, VariantBinding
-from grader.sweep_plan import Place, Ready, Subject, places, ready, reference_subject, replace_point, unfit
+from grader.sweep_plan import (
+    Place,
+    Ready,
+    Subject,
+    places,
+    ready,
+    reference_subject,
+    replace_point,
+    unfit,
+    without_data,
+)
 
 if TYPE_CHECKING:
     from grader.compiler.process import CompileResult
@@ -37,39 +49,54 @@ CompileProgram = Callable[[Mapping[str, str], Sequence[str]], "CompileResult"]
 """Compiles sources, the main file first, for some name expressions."""
 
 
+@dataclass(frozen=True, slots=True)
+class ChangedLaunch(ProgramRequest):
+    """A launch of a program that was changed; others: expressions of the same file's kernels that are swept too."""
+
+    submission: Submission | None = None
+    others: tuple[str, ...] = ()
+
+
 class Programs:
-    """Changed programs as one backend; each is compiled once, for all kernels that are swept."""
+    """Changed programs as one backend; each is compiled once, for all kernels that are swept.
+
+    The compiler is a process of its own: while it works at one program, another is run here.
+    """
 
     name = "emulator"
     measures = frozenset({"results", "counters"})
 
-    def __init__(self, compile_program: CompileProgram) -> None:
+    def __init__(self, compile_program: CompileProgram, pool: Executor) -> None:
         self._compile = compile_program
-        self._built: dict[tuple[object, ...], tuple[Backend | None, Mapping[str, str], str]] = {}
-        self._current: tuple[Submission, Sequence[str]] | None = None
+        self._pool = pool
+        self._ordered: dict[tuple[object, ...], Future[CompileResult]] = {}
+        self._built: dict[tuple[object, ...], Backend] = {}
 
-    def use(self, submission: Submission, expressions: Sequence[str]) -> None:
-        """Say which program the next launches are of, and what else of it will be asked for."""
-        self._current = submission, expressions
+    def order(self, launch: ChangedLaunch) -> tuple[object, ...]:
+        """Have the program of a launch compiled, if it is not yet; returns its key."""
+        assert launch.submission is not None
+        expression = launch.expression or launch.entry
+        sources = launch.submission.program(launch.file, dict(launch.constants))
+        # A template's arguments are those of this kernel; other programs serve all their kernels.
+        is_template = launch.expression not in ("", launch.entry)
+        wanted = [expression] if is_template else sorted({expression, *launch.others})
+        key = (*sources.items(), *wanted)
+        if key not in self._ordered:
+            self._ordered[key] = self._pool.submit(self._compile, sources, wanted)
+        return key
 
     def run(self, request: LaunchRequest) -> LaunchOutcome:
-        """Run one launch of the program in use; "impossible" where it does not compile."""
-        assert isinstance(request, ProgramRequest) and self._current is not None
-        submission, others = self._current
-        expression = request.expression or request.entry
-        sources = submission.program(request.file, dict(request.constants))
-        # A template's arguments are those of this kernel; other programs serve all their kernels.
-        is_template = request.expression not in ("", request.entry)
-        wanted = [expression] if is_template else sorted({expression, *others})
-        key = (*sources.items(), *wanted)
-        if key not in self._built:
-            result = self._compile(sources, wanted)
+        """Run one launch; "impossible" where its program does not compile."""
+        assert isinstance(request, ChangedLaunch)
+        key = self.order(request)
+        result = self._ordered[key].result()
+        entry = result.entries.get(request.expression or request.entry)
+        if entry is None:
             error = next((d.message for d in result.diagnostics if d.severity == "error"), result.reason)
-            self._built[key] = (open_emulator(result.ptx) if result.ptx else None, result.entries, error)
-        backend, entries, error = self._built[key]
-        if backend is None or expression not in entries:
             return LaunchOutcome("impossible", reason=_("it does not compile: {error}").format(error=error))
-        return backend.run(request.of_entry(entries[expression]))
+        if key not in self._built:
+            self._built[key] = open_emulator(result.ptx)
+        return self._built[key].run(request.of_entry(entry))
 
 
 class EmulatorSweeps:
@@ -80,44 +107,76 @@ class EmulatorSweeps:
 
     def __init__(self, lab: Lab, oracle: Oracle, compile_program: CompileProgram) -> None:
         self._lab = lab
-        self._programs = Programs(compile_program)
-        self._runner = Runner(lab, self._programs, oracle)
+        self._oracle = oracle
+        self._compile = compile_program
+        self._runs: dict[tuple[object, ...], Run] = {}
 
     def run(self, subjects: Sequence[Subject], left_out: Mapping[str, str]) -> list[SweepRecord]:
         """All of the lab's sweeps for some kernels; `left_out`: variants that are not swept, and why."""
-        return [self._sweep(sweep, subjects, left_out) for sweep in self._lab.sweeps]
+        pool = ThreadPoolExecutor(1)
+        try:
+            programs = Programs(self._compile, pool)
+            plans = [(sweep, self._plan(sweep, subjects, programs)) for sweep in self._lab.sweeps]
+            runner = Runner(self._lab, programs, self._oracle)
+            return [
+                record_of(sweep, "emulator", self._sweep(sweep, planned, runner, subjects), left_out)
+                for sweep, planned in plans
+            ]
+        finally:
+            pool.shutdown(cancel_futures=True)
 
-    def _sweep(self, sweep: Sweep, subjects: Sequence[Subject], left_out: Mapping[str, str]) -> SweepRecord:
-        points: list[SweepPoint] = []
+    def _plan(
+        self, sweep: Sweep, subjects: Sequence[Subject], programs: Programs
+    ) -> list[tuple[Subject, list[Ready | SweepPoint]]]:
+        """Every point of a sweep, with its program on its way through the compiler."""
+        found = []
         for subject in subjects:
-            if subject.variant not in sweep.variants:
-                continue
+            if subject.variant in sweep.variants:
+                prepared = [ready(self._lab, sweep, subject, place) for place in places(sweep, "emulator")]
+                for point in prepared:
+                    if isinstance(point, Ready):
+                        programs.order(_changed(point, subjects, without_data(self._lab, point)))
+                found.append((subject, prepared))
+        return found
+
+    def _sweep(
+        self,
+        sweep: Sweep,
+        planned: Sequence[tuple[Subject, Sequence[Ready | SweepPoint]]],
+        runner: Runner,
+        subjects: Sequence[Subject],
+    ) -> list[SweepPoint]:
+        points: list[SweepPoint] = []
+        for subject, prepared in planned:
             hopeless = ""
-            for place in places(sweep, "emulator"):
-                prepared = ready(self._lab, sweep, subject, place)
-                if hopeless:
-                    points += for_each_mode(sweep, unfit(subject, place, "failed", hopeless))
-                elif isinstance(prepared, SweepPoint):
-                    points += for_each_mode(sweep, prepared)
+            for point in prepared:
+                if isinstance(point, SweepPoint):
+                    points += for_each_mode(sweep, point)
+                elif hopeless:
+                    points += for_each_mode(sweep, unfit(subject, point.place, "failed", hopeless))
                 else:
-                    run = self._run(prepared, [s for s in subjects if s.of == subject.of])
+                    run = self._run(point, runner, subjects)
                     if run.outcome.reason in HOPELESS:
                         hopeless = ended(run.outcome)
-                    points += self._points(sweep, prepared, run)
-        return record_of(sweep, "emulator", points, left_out)
+                    points += self._points(sweep, point, run)
+        return points
 
-    def _run(self, prepared: Ready, subjects: Sequence[Subject]) -> Run:
-        bindings = [prepared.submission.bindings.get(s.variant) for s in subjects]
-        others = [
-            b.expression
-            for b in bindings
-            if isinstance(b, VariantBinding) and b.kernel.file == prepared.binding.kernel.file
-        ]
-        self._programs.use(prepared.submission, others)
-        binding = prepared.binding
-        return self._runner.run_once(
-            binding, prepared.candidate, binding.expression, "observe", prepared.place.sizes, observe=True
-        )
+    def _run(self, point: Ready, runner: Runner, subjects: Sequence[Subject]) -> Run:
+        """A point's run; the same one of another sweep serves again."""
+        subject, sizes = point.subject, point.place.sizes
+        key = (id(point.submission), subject.variant, subject.of, point.candidate, *sorted(sizes.items()))
+        if key not in self._runs:
+
+            def changed(launch: LaunchRequest) -> LaunchRequest:
+                return _changed(point, subjects, launch)
+
+            binding = point.binding
+            run = runner.run_once(
+                binding, point.candidate, binding.expression, "observe", sizes, observe=True, changed=changed
+            )
+            # What was compared is not needed any more.
+            self._runs[key] = replace(run, outcome=replace(run.outcome, outputs={}))
+        return self._runs[key]
 
     def _points(self, sweep: Sweep, prepared: Ready, run: Run) -> list[SweepPoint]:
         point = replace_point(judged(prepared.subject, prepared.place, run), prepared.block)
@@ -146,6 +205,19 @@ class EmulatorSweeps:
             "mapped": sectors * SECTOR_BYTES,
         }
         return {name: total / elements for name, total in totals.items()}
+
+
+def _changed(point: Ready, subjects: Sequence[Subject], launch: LaunchRequest) -> ChangedLaunch:
+    """A launch of the point's kernel, in the program that was changed for it."""
+    assert isinstance(launch, ProgramRequest)
+    others = [point.submission.bindings.get(s.variant) for s in subjects if s.of == point.subject.of]
+    return ChangedLaunch(
+        **{f.name: getattr(launch, f.name) for f in fields(launch)},
+        submission=point.submission,
+        others=tuple(
+            b.expression for b in others if isinstance(b, VariantBinding) and b.kernel.file == point.binding.kernel.file
+        ),
+    )
 
 
 def record_of(sweep: Sweep, backend: str, points: Sequence[SweepPoint], left_out: Mapping[str, str]) -> SweepRecord:
