@@ -20,10 +20,10 @@ from grader.ptx.values import (
     Vec,
     as_array,
     from_array,
-    remember,
     select,
     split_shift,
 )
+from grader.ptx.written import check_written, mark_written
 
 if TYPE_CHECKING:
     from grader.ptx.groups import Group
@@ -283,7 +283,7 @@ def store(group: Group, spec: AccessSpec, address: Value, offset: int, values: l
                 view[start + element] = data[-1]
             else:
                 view[start + element :][indices] = data
-        _mark_written(place, spec)
+        mark_written(place, spec)
 
 
 def _read_only(chunk: Chunk, spec: AccessSpec, place: Place) -> None:
@@ -332,86 +332,18 @@ def atomic(
             result = old
         else:
             result[positions] = old
-        _mark_written(place, spec)
+        mark_written(place, spec)
     return from_array(result, group.lanes, size)
 
 
 def _observe(chunk: Chunk, spec: AccessSpec, place: Place, stored: list[Value] | None) -> None:
     array = place.array
     if spec.op != "store" and array.valid is not None:
-        _check_written(chunk, spec, place, array)
+        check_written(chunk, spec, place, array)
     if chunk.observers and array.space in ("global", "shared"):
         event = Access(spec.instruction, spec.op, spec.width, place, chunk, spec.strong, stored)
         for observe in chunk.observers:
             observe(event)
 
-
-def _flag_slices(place: Place, spec: AccessSpec, array: MemoryArray) -> list[tuple[Array, Array | int]]:
-    """(flags from an element on, indices into them) for each element of the access, as wide as the element."""
-    indices, start = place.index(spec.element_bytes)
-    assert array.valid is not None
-    flags = array.valid.view(UNSIGNED[spec.element_bytes])
-    return [(flags[start + element :], indices) for element in range(spec.count)]
-
-
-def _known_key(place: Place, spec: AccessSpec) -> tuple[Any, ...]:
-    # Validity only grows while a chunk runs, so what was found all written once stays so.
-    return ("written", place.array.storage, place.shift, spec.width)
-
-
-def _known(place: Place, key: tuple[Any, ...]) -> bool:
-    if place.vec is None:
-        return False
-    return place.vec.memo.get(key) is place.array.valid
-
-
-def _check_written(chunk: Chunk, spec: AccessSpec, place: Place, array: MemoryArray) -> None:
-    key = _known_key(place, spec)
-    if _known(place, key):
-        return
-    bad: Array | None = None
-    for flags, indices in _flag_slices(place, spec, array):
-        if isinstance(indices, int):
-            element = np.broadcast_to(flags[:1] != _ALL_WRITTEN[spec.element_bytes], (place.lanes.n,))
-        else:
-            element = flags.take(indices) != _ALL_WRITTEN[spec.element_bytes]
-        if element.any():
-            bad = element if bad is None else bad | element
-    if bad is None:
-        if place.vec is not None:
-            remember(place.vec.memo, key, array.valid)
-        return
-    positions = np.flatnonzero(bad)
-    offset = int(place.offsets()[positions[0]])
-    chunk.hazards.add(
-        chunk,
-        "uninitialized",
-        "",
-        spec.instruction,
-        int(place.lanes.ids[positions[0]]),
-        len(positions),
-        op=spec.op,
-        space=array.space,
-        array=array.name,
-        offset=offset,
-        width=spec.width,
-        array_bytes=array.size,
-    )
-
-
-def _mark_written(place: Place, spec: AccessSpec) -> None:
-    array = place.array
-    if array.valid is None:
-        return
-    key = _known_key(place, spec)
-    if _known(place, key):
-        return
-    for flags, indices in _flag_slices(place, spec, array):
-        flags[indices] = _ALL_WRITTEN[spec.element_bytes]
-    if place.vec is not None:
-        remember(place.vec.memo, key, array.valid)
-
-
-_ALL_WRITTEN = {size: np.array(int.from_bytes(b"\x01" * size, "little"), UNSIGNED[size]) for size in (1, 2, 4, 8)}
 
 Observer = Callable[[Access], None]

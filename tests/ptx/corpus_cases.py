@@ -5,9 +5,16 @@ The emulator runs them in `test_corpus.py`; on a GPU the same kernels must retur
 
 from __future__ import annotations
 
-from tests.ptx.corpus import arithmetic, cooperation, sequential
+from tests.ptx.corpus import atomics, blocks, floats, integers, sequential, warps
 from tests.ptx.corpus.case import Argument, Array, Case, Struct, alignment, buffers, pack
 
 __all__ = ["CASES", "Argument", "Array", "Case", "Struct", "alignment", "buffers", "pack"]
 
-CASES: list[Case] = [*arithmetic.CASES, *sequential.CASES, *cooperation.CASES]
+CASES: list[Case] = [
+    *integers.CASES,
+    *floats.CASES,
+    *sequential.CASES,
+    *atomics.CASES,
+    *warps.CASES,
+    *blocks.CASES,
+]

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tests.ptx.corpus.arithmetic import BLOCK, COUNT, F32, F64, GRID, I32, N, integers
 from tests.ptx.corpus.case import Argument, Array, Case, Struct
+from tests.ptx.corpus.numbers import BLOCK, COUNT, F32, F64, GRID, I32, N, case, integers
 
 WEIGHTS = np.array([0.0625, 0.25, 0.375, 0.25, 0.0625], F32)
 PRIMES = np.array([2, 3, 5, 7, 11, 13, 17, 19])
@@ -230,17 +230,13 @@ def in_out(dtype: Any = I32, rows: int = 1, high: int = 100) -> Callable[[np.ran
     return make
 
 
-def _case(source: str, entry: str, make: Any, oracle: Any, **more: Any) -> Case:
-    return Case(entry, source, entry, more.pop("grid", GRID), more.pop("block", BLOCK), make, oracle, **more)
-
-
 def _struct_argument(rng: np.random.Generator) -> list[Argument]:
     source, target = rng.normal(0, 1, (20, 30)).astype(F32), np.zeros((30, 20), F32)
     return [Struct((Struct((source, I32(20), I32(30))), Struct((target, I32(30), I32(20))), F32(1.5)))]
 
 
 CASES = [
-    _case(
+    case(
         "memory.cu",
         "vectors",
         lambda rng: [
@@ -257,14 +253,14 @@ CASES = [
         ],
         vectors,
     ),
-    _case("memory.cu", "local_array", in_out(), by_thread(local_array)),
-    _case(
+    case("memory.cu", "local_array", in_out(), by_thread(local_array)),
+    case(
         "memory.cu",
         "constants",
         lambda rng: [small(rng, high=64).astype(F32), np.zeros(N, F32), COUNT],
         constants,
     ),
-    _case(
+    case(
         "memory.cu",
         "device_variables",
         lambda rng: [np.zeros(257, I32), I32(256)],
@@ -273,13 +269,13 @@ CASES = [
         block=(256,),
         race_free=False,
     ),
-    _case(
+    case(
         "memory.cu",
         "struct_argument",
         _struct_argument,
         lambda a: {1: (F32(1.5) * a[0].members[0].members[0]).T.copy()},
     ),
-    _case(
+    case(
         "memory.cu",
         "generic_pointers",
         lambda rng: [rng.normal(0, 1, 64).astype(F32), np.zeros(64, F32), I32(64)],
@@ -287,14 +283,14 @@ CASES = [
         grid=(1,),
         block=(64,),
     ),
-    _case(
+    case(
         "memory.cu",
         "hints",
         lambda rng: [rng.normal(0, 1, N).astype(F32), np.zeros(N, F32), np.zeros(N, F32), COUNT],
         hints,
     ),
-    _case("memory.cu", "array_of_structs", particles, array_of_structs),
-    _case(
+    case("memory.cu", "array_of_structs", particles, array_of_structs),
+    case(
         "memory.cu",
         "matrix_by_value",
         lambda rng: [
@@ -305,20 +301,20 @@ CASES = [
         ],
         matrix_by_value,
     ),
-    _case(
+    case(
         "functions.cu",
         "calls",
         in_out(),
         by_thread(lambda a, i: square_plus((square_plus(a[i], i) if a[i] & 1 else square_plus(i, a[i]) + 1) & 0xFF, 3)),
     ),
-    _case("functions.cu", "recursion", in_out(rows=3), recursion),
-    _case(
+    case("functions.cu", "recursion", in_out(rows=3), recursion),
+    case(
         "functions.cu",
         "function_pointers",
         in_out(),
         by_thread(lambda a, i: (a[i] + i, a[i] - i, a[i] * i)[a[i] % 3]),
     ),
-    _case(
+    case(
         "functions.cu",
         "virtual_calls",
         lambda rng: [small(rng).astype(F32), np.zeros(N, F32), COUNT],
@@ -333,41 +329,41 @@ CASES = [
         lambda rng: [small(rng).astype(F32), np.zeros(N, F32), COUNT, Struct((F32(3), F32(0.5)))],
         lambda a: {1: a[0] * F32(3) + F32(0.5)},
     ),
-    _case(
+    case(
         "functions.cu",
         "templates",
         in_out(),
         by_thread(lambda a, i: sum(a[i : i + 8]) - sum(a[i : i + 3]) if i + 8 <= N else None),
     ),
-    _case("functions.cu", "lambdas", in_out(), by_thread(lambdas)),
-    _case("functions.cu", "struct_results", in_out(), by_thread(struct_results)),
-    _case("control.cu", "collatz", in_out(), by_thread(collatz)),
-    _case(
+    case("functions.cu", "lambdas", in_out(), by_thread(lambdas)),
+    case("functions.cu", "struct_results", in_out(), by_thread(struct_results)),
+    case("control.cu", "collatz", in_out(), by_thread(collatz)),
+    case(
         "control.cu",
         "dense_switch",
         lambda rng: [integers(rng, I32) >> 8, np.zeros(N, I32), COUNT],
         by_thread(dense_switch),
     ),
-    _case("control.cu", "breaks", in_out(), by_thread(breaks)),
-    _case(
+    case("control.cu", "breaks", in_out(), by_thread(breaks)),
+    case(
         "control.cu",
         "binary_search",
         lambda rng: [np.sort(small(rng)), small(rng), np.zeros(N, I32), COUNT, COUNT],
         lambda a: {2: np.searchsorted(a[0], a[1]).astype(I32)},
     ),
-    _case(
+    case(
         "control.cu",
         "gcd",
         lambda rng: [small(rng), small(rng), np.zeros(N, I32), COUNT],
         lambda a: {2: np.gcd(a[0], a[1])},
     ),
-    _case("control.cu", "gotos", in_out(high=100_000), by_thread(gotos)),
-    _case("control.cu", "short_circuit", in_out(), by_thread(short_circuit)),
-    _case("control.cu", "triangular", in_out(), by_thread(triangular)),
-    _case("control.cu", "grid_stride", in_out(), lambda a: {1: a[0] * 2 + 1}, grid=(3,), block=(70,)),
-    _case("control.cu", "guarded_asm", in_out(rows=2), lambda a: {1: guarded_asm(a)[1].reshape(2, N)}),
-    _case("output.cu", "clocks", lambda rng: [np.zeros((2, 64), I32), I32(64)], clocks, grid=(1,), block=(64,)),
-    _case(
+    case("control.cu", "gotos", in_out(high=100_000), by_thread(gotos)),
+    case("control.cu", "short_circuit", in_out(), by_thread(short_circuit)),
+    case("control.cu", "triangular", in_out(), by_thread(triangular)),
+    case("control.cu", "grid_stride", in_out(), lambda a: {1: a[0] * 2 + 1}, grid=(3,), block=(70,)),
+    case("control.cu", "guarded_asm", in_out(rows=2), lambda a: {1: guarded_asm(a)[1].reshape(2, N)}),
+    case("output.cu", "clocks", lambda rng: [np.zeros((2, 64), I32), I32(64)], clocks, grid=(1,), block=(64,)),
+    case(
         "output.cu",
         "wait",
         lambda rng: [np.zeros(1, I32), I32(100_000)],
@@ -375,7 +371,7 @@ CASES = [
         grid=(1,),
         block=(1,),
     ),
-    _case(
+    case(
         "output.cu",
         "prints",
         lambda rng: [np.zeros(1, I32)],

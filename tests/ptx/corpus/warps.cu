@@ -32,8 +32,8 @@ extern "C" __global__ void votes(const int* a, unsigned* out, int n) {
     PUT(__all_sync(FULL, x < 99));
     PUT(__match_any_sync(FULL, x & 7));
     PUT(__match_any_sync(FULL, (long long)(x & 3) << 33));
-    PUT(__match_all_sync(FULL, i / 32, &all) + all);
-    PUT(__match_all_sync(FULL, x, &all) + all);
+    PUT(__match_all_sync(FULL, i / 32, &all) + 5 * all);
+    PUT(__match_all_sync(FULL, x, &all) + 5 * all);
     PUT(__popc(__activemask()));
     if (x & 1) out[k * n + i] = __ballot_sync(__activemask(), x > 50);
     else out[k * n + i] = __popc(__activemask());
