@@ -37,6 +37,15 @@ L2_BYTES = 256 << 20
 """Written before each launch: several times any L2 cache."""
 
 
+HEAD = """\
+# Reference kernels on a GPU
+
+What `python benchmarks/references.py --out benchmarks/references.md` measured: each lab's `best` kernel beside the fastest
+that the device can do for the same bytes or the same product, in one run, the contenders taking turns. Every result was
+compared with double precision first.
+"""
+
+
 @dataclass(frozen=True)
 class Race:
     """One line of the table: a lab at a size, and the share of the comparison's speed that `best` is to reach."""
@@ -161,6 +170,13 @@ def rate(lab: Lab, arrays: Arrays, sizes: Sizes, time_us: float) -> str:
     return f"{sum(a.nbytes for a in arrays.values()) / time_us / 1e3:.0f} GB/s"
 
 
+def kept(file: Path) -> str:
+    """What stands in an earlier table's file from its first section on: what people wrote about it."""
+    earlier = file.read_text(encoding="utf-8") if file.is_file() else ""
+    section = earlier.find("\n## ")
+    return earlier[section:] if section >= 0 else ""
+
+
 def main() -> int:
     """Measure, print the table, write it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -201,7 +217,7 @@ def main() -> int:
     text = "\n".join(lines) + "\n"
     print(text)
     if options.out:
-        options.out.write_text(text, encoding="utf-8")
+        options.out.write_text(f"{HEAD}\n{text}{kept(options.out)}", encoding="utf-8")
     for problem in problems:
         print("!", problem, file=sys.stderr)
     return 1 if problems else 0
