@@ -40,9 +40,9 @@ L2_BYTES = 256 << 20
 HEAD = """\
 # Reference kernels on a GPU
 
-What `python benchmarks/references.py --out benchmarks/references.md` measured: each lab's `best` kernel beside the fastest
-that the device can do for the same bytes or the same product, in one run, the contenders taking turns. Every result was
-compared with double precision first.
+What `python benchmarks/references.py --out benchmarks/references.md` measured: each lab's `best` kernel beside the
+fastest that the device can do for the same bytes or the same product, in one run, the contenders taking turns. Every
+result was compared with double precision first.
 """
 
 
