@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 from grader import labs, workers
@@ -74,6 +75,8 @@ def _check_out(out: Path) -> None:
     """Refuse a folder that cannot be written to before anything is graded."""
     try:
         out.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=out):
+            pass
     except OSError as error:
         raise UsageError(_("--out {path}: {reason}").format(path=out, reason=error.strerror)) from error
 

@@ -235,13 +235,18 @@ def _arithmetic(outcome: Outcome) -> Iterator[Rule]:
         factor = float(np.median(ratios)) if len(ratios) else 0.0
         # A factor is told from chance by its precision, not by the lab's tolerance.
         close = np.abs(got - factor * expected) <= 1e-4 * np.abs(got) + 1e-30
-        if factor not in (0.0, 1.0) and np.isfinite(factor):
+        if factor not in (0.0, 1.0) and np.isfinite(factor) and not _is_copied(outcome, close & usable):
             yield "scaled", {"factor": _rounded(factor)}, close & usable
         difference = float(np.median((got - expected)[usable]))
         scale = np.maximum(np.abs(got), np.abs(expected))
         close = np.abs(got - expected - difference) <= 1e-6 * scale + 1e-4 * abs(difference)
-        if difference:
+        if difference and not _is_copied(outcome, close & usable):
             yield "offset", {"value": _rounded(difference)}, close & usable
+
+
+def _is_copied(outcome: Outcome, chosen: Mask) -> bool:
+    """Whether these elements are an input's as they stand: taken from a wrong place, with nothing done to them."""
+    return any(bool(np.isin(outcome.got[chosen], array).all()) for array in outcome.inputs.values())
 
 
 def _rounded(number: float) -> float:

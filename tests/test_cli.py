@@ -221,6 +221,8 @@ def test_wrong_command_lines_get_one_line(here: Path, capsys: pytest.CaptureFixt
     (here / "file").write_text("")
     assert "file" in complaint(capsys, student, "--lab", "transpose", "--out", "file")
     assert "file/below" in complaint(capsys, student, "--lab", "transpose", "--out", "file/below")
+    # A folder that is there and takes no files, whoever asks.
+    assert complaint(capsys, student, "--lab", "transpose", "--out", "/proc").startswith("--out /proc: ")
     assert complaint(capsys, student, "--lab", "transpose", "--labs", "none") == "--labs none: no such folder"
     assert files(here) == {"file"}
 

@@ -182,3 +182,16 @@ def test_what_is_told_is_true(shape: tuple[int, int], seed: int, broken: int, sl
         # Nothing stands to the right of the last column.
         follows &= np.arange(cols) < cols - 1
     assert (result.holds, result.of) == (np.count_nonzero(follows), np.count_nonzero(wrong))
+
+
+def test_values_taken_from_a_wrong_place_are_not_called_offset() -> None:
+    steps = np.arange(96, dtype=np.float32).reshape(12, 8) + 100
+    expected = np.ascontiguousarray(steps.T)
+    # The last column of the output is the first one once more: each element differs by 88, none was added to.
+    got = expected.copy()
+    got[:, 11] = expected[:, 0]
+    told = found(got, expected, {"in": steps}, ())
+    assert told is None or told.id not in {"offset", "scaled"}
+    added = found(np.where(np.arange(12) == 11, expected + 50.5, expected), expected, {"in": steps}, ())
+    assert added is not None
+    assert (added.id, added.data) == ("offset", {"value": 50.5})

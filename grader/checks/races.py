@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from grader.checks.base import CheckKind, Settings, Verdict, failed, not_measured, passed
 from grader.evidence import Evidence
 from grader.i18n import _
@@ -18,20 +20,30 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
     """
     if "hazards" in evidence.unmeasured:
         return not_measured(evidence.unmeasured["hazards"])
-    hazards = [h for h in evidence.hazards(*KINDS) if h.detail != "write_write_same_value"]
+    hazards = counted(evidence.hazards(*KINDS))
     if not hazards:
         return passed(_("No race between threads, and every thread reaches every barrier."))
-    # A divergent barrier is the cause, the races that it leaves open are what comes of it.
-    first = min(hazards, key=lambda h: (h.kind == "race", h.line))
+    first = worst(hazards)
     return failed(
         hazard_text(first),
-        _hint(first),
+        hint(first),
         first.line,
         data={"lines": [h.line for h in hazards], "other_line": first.other_line, "count": first.count},
     )
 
 
-def _hint(hazard: Hazard) -> str:
+def counted(hazards: Iterable[Hazard]) -> list[Hazard]:
+    """The hazards that are this check's and cost points."""
+    return [h for h in hazards if h.kind in KINDS and h.detail != "write_write_same_value"]
+
+
+def worst(hazards: Iterable[Hazard]) -> Hazard:
+    """The one to tell of: a divergent barrier is the cause, the races that it leaves open are what comes of it."""
+    return min(hazards, key=lambda h: (h.kind == "race", h.line))
+
+
+def hint(hazard: Hazard) -> str:
+    """How to mend it."""
     if hazard.kind == "barrier_divergence":
         return _(
             "__syncthreads() inside an if or a loop that not every thread of the block enters is undefined behaviour. "

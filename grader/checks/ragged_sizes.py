@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from grader.checks import races
 from grader.checks.base import CheckKind, Settings, Verdict, failed, not_applicable, passed
 from grader.checks.outcomes import explained, verdict_of_runs
 from grader.evidence import Evidence, Run
@@ -13,7 +14,7 @@ from grader.wording import hazard_text, sizes_text
 
 
 def judge(evidence: Evidence, settings: Settings) -> Verdict:
-    """Fail for a wrong result or an access out of bounds at such a size.
+    """Fail for a wrong result, an access out of bounds, or a barrier or a race that is wrong at such a size only.
 
     A kernel that takes no size derives it from the grid, so only multiples of the tile can be asked of it:
     the check does not apply and its points are no part of what is possible.
@@ -32,6 +33,12 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
             failed(text, _guard_hint(), hazard.line, data={"sizes": dict(unguarded.sizes), "count": hazard.count}),
             diagnosis=evidence.diagnoses.get("ragged"),
         )
+    unordered = next((run for run in runs if _unordered(run, evidence)), None)
+    if unordered is not None:
+        hazard = races.worst(_unordered(unordered, evidence))
+        text = _("At {sizes}: {hazard}").format(sizes=sizes_text(unordered.sizes), hazard=hazard_text(hazard))
+        data = {"sizes": dict(unordered.sizes), "count": hazard.count}
+        return failed(text, races.hint(hazard), hazard.line, data=data)
     verdict = verdict_of_runs(runs)
     if verdict is None:
         return passed(
@@ -51,6 +58,17 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
 def _outside(run: Run, everywhere: set[int]) -> list[Hazard]:
     """Accesses out of bounds that exact sizes do not show: `memory_safety` has judged the lines that these do."""
     return [h for h in run.outcome.hazards if h.kind == "out_of_bounds" and h.line not in everywhere]
+
+
+def _unordered(run: Run, evidence: Evidence) -> list[Hazard]:
+    """Races and barriers that some threads pass by, as far as exact sizes do not show them: those `races` has judged.
+
+    A barrier under the guard is met by every thread until the last tiles are cut.
+    """
+    if "hazards" in evidence.unmeasured:
+        return []
+    judged = {(h.kind, h.line) for h in evidence.hazards(*races.KINDS)}
+    return [h for h in races.counted(run.outcome.hazards) if (h.kind, h.line) not in judged]
 
 
 def _guard_hint() -> str:

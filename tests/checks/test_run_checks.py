@@ -123,6 +123,28 @@ def test_ragged_sizes_wrong_result() -> None:
     assert "guard" in row.hint
 
 
+@pytest.mark.parametrize(
+    ("fault", "words", "hint"),
+    [
+        (hazard("barrier_divergence", "bypassed", 10), "waits at a barrier that other threads", "under the if"),
+        (hazard("race", "read_write", 9, other_line=12), "reads the element", "Put __syncthreads() between"),
+    ],
+)
+def test_a_barrier_or_a_race_that_cut_tiles_alone_show(fault: Hazard, words: str, hint: str) -> None:
+    given = evidence(runs=(run("correct"), run("ragged", hazards=(fault,))))
+    row = check(given, "ragged_sizes")
+    assert (row.status, row.line) == ("fail", fault.line)
+    assert row.message.startswith("At rows 33, cols 31: ")
+    assert words in row.message
+    assert hint in row.hint
+    # It is paid for once: here where exact sizes do not show it, else in `races`.
+    assert check(given, "races").status == "pass"
+    both = evidence(runs=(run("correct", hazards=(fault,)), run("ragged", hazards=(fault,))))
+    assert (check(both, "races").status, check(both, "ragged_sizes").status) == ("fail", "pass")
+    same = hazard("race", "write_write_same_value", op="store")
+    assert check(evidence(runs=(run("correct"), run("ragged", hazards=(same,)))), "ragged_sizes").status == "pass"
+
+
 def test_ragged_sizes_that_the_lab_does_not_have() -> None:
     assert check(evidence(runs=(run("correct"),)), "ragged_sizes").skip_reason == "not_applicable"
 
