@@ -94,7 +94,17 @@ def rounded(lab: Lab, sizes: Sizes, candidate: Candidate) -> Sizes:
 
 
 def grid_of(plan: LaunchPlan, sizes: Sizes) -> tuple[int, int, int]:
-    """Blocks along x, y, z: as many as cover the sizes; `covers` may name a product of sizes, "rows*cols"."""
+    """Blocks along x, y, z: what the formulas give, else as many as cover the sizes.
+
+    `covers` may name a product of sizes, "rows*cols".
+    """
+    try:
+        by_formula = [formula.integer(text, sizes) for text in plan.grid_formula]
+    except formula.FormulaError:
+        by_formula = []
+    if by_formula and all(count > 0 for count in by_formula):
+        x, y, z = [*by_formula, 1, 1][:3]
+        return x, y, z
     extents = [prod(sizes[name] for name in covered.split("*")) for covered in plan.covers]
     counts = [-(-extent // tile) for extent, tile in zip(extents, plan.tile, strict=False)]
     x, y, z = [*counts, 1, 1, 1][:3]

@@ -63,18 +63,19 @@ def readings(lab: Lab, cases: Cases, binding: VariantBinding) -> list[Candidate]
     """The binding's readings, and for a one-dimensional block the other grids that such kernels are written for.
 
     These are a thread for every element (the grid covers the product of the sizes), and a block for every row or
-    column.  The smallest launch comes first then: a guard would hide that another one has threads in excess.
+    column.  The smallest launch comes first then: a guard would hide that another one has threads in excess.  A grid
+    that the program itself computes comes before all.
     """
     found = list(binding.candidates)
     rule = next((lab.launch_of(variant) for variant in lab.variants if variant.name == binding.variant), lab.launch)
     for candidate in binding.candidates:
         plan = candidate.launch
         if plan.block[1:] == (1, 1) and len(rule.covers) > 1:
-            flat = replace(plan, covers=("*".join(rule.covers),), tile=plan.block[:1])
-            lines = [replace(plan, covers=(name,), tile=(1,)) for name in reversed(rule.covers)]
+            flat = replace(plan, covers=("*".join(rule.covers),), tile=plan.block[:1], grid_formula=())
+            lines = [replace(plan, covers=(name,), tile=(1,), grid_formula=()) for name in reversed(rule.covers)]
             found += [replace(candidate, launch=launch) for launch in (flat, *lines)]
     if len(found) > len(binding.candidates):
-        found.sort(key=lambda candidate: _threads(lab, cases, candidate))
+        found.sort(key=lambda candidate: (not candidate.launch.grid_formula, _threads(lab, cases, candidate)))
     return list(dict.fromkeys(found))
 
 

@@ -13,6 +13,9 @@ from grader.submission.records import Kernel
 NAMED = 100.0
 NAMED_BY_FILE = 50.0
 UNNAMED = 20.0
+# `transpose2` only counts: worth as much where the kernel is what that number usually stands for, else next to nothing.
+NUMBERED = 60.0
+MISNUMBERED = 8.0
 BEST_PER_VARIANT = 6
 
 _HELPER = re.compile(r"(?i)init|fill|copy|print|warm|check|verif|compare|memset|zero|clear|empty|test|random|generate")
@@ -69,6 +72,15 @@ def name_rank(variant: Variant, name: str) -> int | None:
     return next((i for i, pattern in enumerate(variant.names) if re.search(pattern, name, re.IGNORECASE)), None)
 
 
+def _numbered_rank(variant: Variant, name: str) -> int | None:
+    """The same where the pattern that is found ends in a digit: such a name counts kernels and says nothing of them."""
+    rank = name_rank(variant, name)
+    if rank is None:
+        return None
+    found = re.search(variant.names[rank], name, re.IGNORECASE)
+    return rank if found is not None and found.group()[-1:].isdigit() else None
+
+
 def _score(variant: Variant, known: Known, variants: Sequence[Variant], several_files: bool) -> float | None:
     """How well a kernel fits a variant; None where it cannot be it."""
     kernel = known.kernel
@@ -79,6 +91,10 @@ def _score(variant: Variant, known: Known, variants: Sequence[Variant], several_
     # Of two tiles the static one: how much memory a dynamic one gets may not be readable.
     dynamic = 1.0 if any(array.dynamic for array in kernel.shared_arrays) else 0.0
     named = _named(variant, kernel, several_files)
+    numbered = _numbered_rank(variant, kernel.name)
+    if numbered is not None and not is_helper and known.fits and not kernel.is_empty:
+        fits = fits_memory and fits_padding and fits_loops
+        return (NUMBERED - numbered if fits else MISNUMBERED - 0.5 * min(numbered, 10)) - dynamic
     if named is None:
         if is_helper or kernel.is_empty or not (known.fits and fits_memory and fits_padding and fits_loops):
             return None

@@ -14,7 +14,7 @@ from grader.submission.assign import Known, assign
 from grader.submission.compile_time import constant_edits, size_names, with_global_arrays
 from grader.submission.device_code import DeviceCode, device_code
 from grader.submission.folder import FoundSubmission, VariantSettings, variant_settings
-from grader.submission.kernels import kernel_of
+from grader.submission.kernels import kernel_of, with_headers
 from grader.submission.launches import find_launches
 from grader.submission.loops import unroll_factor
 from grader.submission.parse import ParsedFile, parse
@@ -49,7 +49,8 @@ class _Entry:
     def compile_time(self) -> CompileTime:
         """The sizes that are fixed when it is compiled."""
         constants = size_names(self.parsed, self.parsed.functions[self.kernel.name], self.kernel)
-        changeable = {edit.constant for edit in constant_edits(self.parsed, constants)}
+        files = (self.parsed, *self.parsed.headers)
+        changeable = {edit.constant for parsed in files for edit in constant_edits(parsed, constants)}
         return CompileTime(constants, frozenset(changeable), self.template_values)
 
     @property
@@ -80,6 +81,8 @@ def bind(
         return headers[path]
 
     codes = [device_code(parsed, found.folder, read) for parsed in main_files]
+    own_headers = [_headers_of(code, parsed, headers) for code, parsed in zip(codes, main_files, strict=True)]
+    main_files = [with_headers(parsed, own) for parsed, own in zip(main_files, own_headers, strict=True)]
     files = [*main_files, *(header for header in headers.values() if header.kernels)]
     entries = _entries(files, codes, lab)
     given = _given(found, settings, entries, lab)
@@ -114,6 +117,12 @@ def bind(
             for name, line in code.missing_headers
         ),
     )
+
+
+def _headers_of(code: DeviceCode, main: ParsedFile, headers: Mapping[Path, ParsedFile]) -> list[ParsedFile]:
+    """The submission's own headers that a file includes."""
+    by_name = {path.name: parsed for path, parsed in headers.items()}
+    return [by_name[Path(name).name] for name in code.sources if name != main.file and Path(name).name in by_name]
 
 
 def _all_files(
@@ -167,29 +176,37 @@ def _entries(files: Sequence[ParsedFile], codes: Sequence[DeviceCode], lab: Lab)
 
 
 def _instantiate(entry: _Entry, lab: Lab) -> None:
-    """Choose the name expression: a template's arguments are those it is launched with, else plausible ones."""
+    """Choose the name expression.
+
+    A template's arguments are those it is launched with, else their defaults, else plausible ones.
+    """
     item = entry.parsed.functions[entry.kernel.name]
     entry.expression = item.namespace + entry.kernel.name
     names = entry.kernel.template_parameters
     if not names:
         return
     launched = next((s.template_arguments for s in entry.sites if s.template_arguments), ())
-    values = {}
+    values: dict[str, str] = {}
+    constants = entry.parsed.constants
+    typed = replace(constants, types=dict(constants.types), values=dict(constants.values))
     for index, name in enumerate(names):
+        default = item.template_defaults[index] if index < len(item.template_defaults) else ""
         if index < len(launched):
             values[name] = launched[index]
+        elif default:
+            # It may be made of the parameters before it: `int ROWS = TILE / 4`.
+            number = typed.integer(default)
+            values[name] = str(number) if number is not None else values.get(default, default)
         elif _is_type(entry.kernel, name):
             values[name] = next((_type_name(p.dtype) for p in lab.parameters if p.kind != "size"), "float")
         else:
             values[name] = "8" if re.search(r"(?i)row", name) and "block" in name.lower() else "32"
-    entry.template_values = values
-    entry.expression += f"<{', '.join(values[name] for name in names)}>"
-    constants = entry.parsed.constants
-    typed = replace(constants, types=constants.types | values, values=dict(constants.values))
-    for name, text in values.items():
-        expression = constants.parse(text)
+        typed.types[name] = values[name]
+        expression = constants.parse(values[name])
         if expression is not None:
             typed.values[name] = expression
+    entry.template_values = values
+    entry.expression += f"<{', '.join(values[name] for name in names)}>"
     concrete = kernel_of(replace(entry.parsed, constants=typed), item)
     entry.kernel = replace(concrete, file=entry.kernel.file)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from grader.submission.constants import Constants, Lookup
@@ -38,6 +40,19 @@ def kernel_of(parsed: ParsedFile, item: Item) -> Kernel:
         shared_arrays=_shared_arrays(parsed, body),
         is_empty=body is None or not any(node.type in _EFFECTS for node in descendants(body)),
     )
+
+
+def with_headers(parsed: ParsedFile, headers: Sequence[ParsedFile]) -> ParsedFile:
+    """`parsed` with what its own headers define known too: tile sizes and types that stand in a `common.h`."""
+    if not headers:
+        return parsed
+    merged = Constants()
+    for constants in (*(header.constants for header in headers), parsed.constants):
+        merged.macros.update(constants.macros)
+        merged.values.update(constants.values)
+        merged.types.update(constants.types)
+    known = replace(parsed, constants=merged, headers=tuple(headers))
+    return replace(known, kernels=tuple(kernel_of(known, parsed.functions[k.name]) for k in parsed.kernels))
 
 
 def local_values(parsed: ParsedFile, body: Node) -> Lookup:

@@ -174,7 +174,7 @@ def _split_template(callee: str) -> tuple[str, tuple[str, ...]]:
     name = head.strip(" ()*&").rpartition("::")[2].strip().partition("[")[0]
     if not bracket:
         return name, ()
-    return name, tuple(part.strip() for part in tail.rpartition(">")[0].split(","))
+    return name, tuple(part for part in (p.strip() for p in tail.rpartition(">")[0].split(",")) if part)
 
 
 def _site(
@@ -213,6 +213,7 @@ def _site(
         file=parsed.file,
         block_expressions=tuple(inline(scope, axis, position, keep) for axis in block_axes),
         shared_expression=inline(scope, shared, position, keep) if shared is not None else None,
+        grid_expressions=tuple(inline(scope, axis, position, keep) for axis in grid_axes),
         opts_in=re.search(rf"cudaFuncSetAttribute\s*\([^;]*\b{re.escape(kernel)}\b", parsed.source.text) is not None,
     )
 

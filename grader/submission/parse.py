@@ -34,6 +34,7 @@ class Item:
     names: what it declares, e.g. both names of `struct A {…} a;`.
     node: the declaration itself; start, end: bytes of the whole.
     active: False in a branch that the preprocessor leaves out.
+    template_defaults: text of each template parameter's default argument, "" for one without.
     """
 
     kind: str
@@ -45,6 +46,7 @@ class Item:
     namespace: str = ""
     template_parameters: tuple[str, ...] = ()
     qualifiers: frozenset[str] = frozenset()
+    template_defaults: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -65,6 +67,7 @@ class ParsedFile:
 
     data: the text as UTF-8, which the nodes' byte positions refer to.
     functions: every function with a body, by name; of several with one name, the first active one.
+    headers: the submission's own headers whose definitions `constants` knows beside the file's own.
     """
 
     source: SourceText
@@ -74,6 +77,7 @@ class ParsedFile:
     constants: Constants
     kernels: tuple[Kernel, ...] = ()
     functions: Mapping[str, Item] = field(default_factory=dict)
+    headers: tuple[ParsedFile, ...] = ()
 
     @property
     def file(self) -> str:
@@ -249,18 +253,25 @@ class _Walk:
 
     def template(self, node: Node, active: bool, namespace: str) -> None:
         parameters = node.child_by_field_name("parameters")
-        names = tuple(_template_name(p) for p in parameters.named_children) if parameters is not None else ()
+        listed = [p for p in parameters.named_children if p.type != "comment"] if parameters is not None else []
+        names = tuple(_template_name(p) for p in listed)
         for inner in node.named_children:
             if inner.type in {"function_definition", "declaration", "alias_declaration"} or inner.type in TYPE_NODES:
-                self.declaration(inner, node, active, namespace, names)
+                self.declaration(inner, node, active, namespace, names, tuple(_template_default(p) for p in listed))
                 return
         self.add("other", (), node, node, active, namespace)
 
     def declaration(
-        self, node: Node, whole: Node, active: bool, namespace: str, template_parameters: tuple[str, ...]
+        self,
+        node: Node,
+        whole: Node,
+        active: bool,
+        namespace: str,
+        template_parameters: tuple[str, ...],
+        template_defaults: tuple[str, ...] = (),
     ) -> None:
         kind, names = self.classify(node)
-        self.add(kind, names, node, whole, active, namespace, template_parameters)
+        self.add(kind, names, node, whole, active, namespace, template_parameters, template_defaults)
         if active:
             self.learn(kind, node)
 
@@ -306,6 +317,7 @@ class _Walk:
         active: bool,
         namespace: str,
         template_parameters: tuple[str, ...] = (),
+        template_defaults: tuple[str, ...] = (),
     ) -> None:
         self.items.append(
             Item(
@@ -318,6 +330,7 @@ class _Walk:
                 namespace,
                 template_parameters,
                 qualifiers_of(node),
+                template_defaults,
             )
         )
         # An unclosed brace makes the next kernels part of a host function's body.
@@ -346,6 +359,11 @@ def _template_name(node: Node) -> str:
         return name
     inner = [c for c in node.named_children if c.type in {"type_identifier", "identifier"}]
     return node_text(inner[-1]) if inner else ""
+
+
+def _template_default(node: Node) -> str:
+    value = node.child_by_field_name("default_value") or node.child_by_field_name("default_type")
+    return node_text(value) if value is not None else ""
 
 
 def _is_object(node: Node) -> bool:

@@ -70,7 +70,8 @@ def candidates(
         site = _usable(sites)
         plan_of = _Planner(kernel, shape, site, roles, settings, variant, lab, named)
         # A launch that no device can run still tells what its grid runs over.
-        for covers in _covers(shape, site or next(iter(sites), None), roles, rule):
+        told = site or next(iter(sites), None)
+        for covers in _covers(shape, told, roles, rule, along_one_axis=bool(plan_of.grid_formula())):
             free = {p.name for p in lab.parameters if p.kind == "size" and p.from_grid}
             exact = not sizes & set(covers) and set(covers) <= free
             plan = plan_of.plan(covers, exact)
@@ -137,7 +138,15 @@ class _Planner:
             line=site.line if site is not None and origin == "submission" else 0,
             block_formula=formulas,
             shared_formula=shared_formula,
+            grid_formula=self.grid_formula(),
         )
+
+    def grid_formula(self) -> tuple[str, ...]:
+        """The grid as the host code computes it, where its one axis runs over several sizes."""
+        if self.site is None or len(self.site.grid_expressions) != 1:
+            return ()
+        text = self.formula(self.site.grid_expressions[0])
+        return (text,) if text and len(formula.names_of(text)) > 1 else ()
 
     def block(self, rule: LaunchRule) -> tuple[Block, str, tuple[str, ...]]:
         """Threads of a block, where that is from, and its formulas where it depends on the sizes."""
@@ -262,13 +271,19 @@ def _tile(
 
 
 def _covers(
-    shape: KernelShape, site: LaunchSite | None, roles: tuple[str, ...], rule: LaunchRule
+    shape: KernelShape,
+    site: LaunchSite | None,
+    roles: tuple[str, ...],
+    rule: LaunchRule,
+    along_one_axis: bool,
 ) -> list[tuple[str, ...]]:
     """The size that each grid axis runs over: the one whose argument the grid divides; without a clue, either order.
 
-    A kernel that numbers all elements along one axis runs over the product, "rows*cols".
+    A kernel that numbers all elements, or all tiles, along one axis runs over the product, "rows*cols".
     """
     usual = rule.covers
+    if len(usual) > 1 and along_one_axis:
+        return [("*".join(usual),)]
     if len(usual) > 1 and shape.is_flat and (site is None or len(site.tile) <= 1):
         return [("*".join(usual),)]
     if len(set(usual)) != 2 or not set(usual) <= set(roles):

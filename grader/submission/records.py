@@ -87,7 +87,7 @@ class LaunchSite:
     arguments: text of the arguments handed to the kernel.
     file: the file that the launch stands in.
     block_expressions, shared_expression: the same as `block` and `shared_bytes`, in terms of the arguments and of the
-      file's constants, for other sizes.
+      file's constants, for other sizes; grid_expressions: the number of blocks along each axis, likewise.
     opts_in: the host code raises the kernel's limit of dynamic shared memory (cudaFuncSetAttribute).
     """
 
@@ -103,6 +103,7 @@ class LaunchSite:
     block_expressions: tuple[Expression, ...] = ()
     shared_expression: Expression | None = None
     opts_in: bool = False
+    grid_expressions: tuple[Expression, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +116,8 @@ class LaunchPlan:
     line: where the host code says so, 0 otherwise.
     block_formula: formulas of the sizes for the block's axes, where it depends on them; () where it does not.
     shared_formula: likewise for `shared_bytes`, of the sizes and `threads` (of a block).
+    grid_formula: likewise for the grid of a kernel that numbers its tiles along one axis, where ceil(rows / T) *
+      ceil(cols / T) are more blocks than rows * cols elements make; () where `covers` and `tile` say all.
     """
 
     block: tuple[int, int, int]
@@ -126,6 +129,7 @@ class LaunchPlan:
     line: int = 0
     block_formula: tuple[str, ...] = ()
     shared_formula: str = ""
+    grid_formula: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import permutations
+from itertools import islice, permutations, product
 
 from grader.lab import Lab, Parameter
 from grader.submission.records import Kernel, KernelParameter
@@ -95,8 +95,12 @@ def _size_orders(scalars: Sequence[KernelParameter], sizes: Sequence[Parameter])
         return [(sizes[0].name,) * len(scalars)]
     ranks = [[name_rank(scalar.name, size) for size in sizes] for scalar in scalars]
     if len(scalars) > len(sizes):
-        # A size for each side of each matrix: what no name tells is the first one.
-        return [tuple(sizes[_best(row)].name for row in ranks)]
+        # A size for each side of each matrix, or the row's length beside the sizes (a pitch): what no name tells may be
+        # any of them, the first one likeliest.
+        choices = [
+            [sizes[_best(row)].name] if any(r is not None for r in row) else [s.name for s in sizes] for row in ranks
+        ]
+        return list(islice(product(*choices), MAX_READINGS))
     orders = []
     for order in permutations(range(len(sizes)), len(scalars)):
         known = [ranks[i][index] for i, index in enumerate(order)]

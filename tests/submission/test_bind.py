@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from grader.cases import grid_of
 from grader.errors import LabError
 from grader.lab import Lab
 from grader.submission.bind import bind
@@ -68,6 +69,12 @@ def test_kernels_of_real_programs(file: str, expected: dict[str, str]) -> None:
         ([("initialize", "naive"), ("copyKernel", "naive"), ("warmup", "naive")], ("no_candidate",) * 3),
         ([("copyNaive", "naive"), ("flipNaive", "naive")], ("flipNaive", "no_candidate", "no_candidate")),
         ([("copyNaive", "naive")], ("copyNaive", "no_candidate", "no_candidate")),
+        # A number says little: what a kernel does comes before it, whatever number the count starts with.
+        ([("k1", "naive"), ("k2", "shared"), ("k3", "padded")], ("k1", "k2", "k3")),
+        ([("k0", "naive"), ("k11", "shared"), ("k2", "padded")], ("k0", "k11", "k2")),
+        ([("k", "naive"), ("k2", "shared"), ("k3", "padded")], ("k", "k2", "k3")),
+        # Nor is it nothing: the second of two tiles without padding is the one that should have it.
+        ([("k0", "naive"), ("k12", "shared"), ("k2", "shared")], ("k0", "k12", "k2")),
     ],
 )
 def test_names_come_first_then_structure(kernels: list[tuple[str, str]], expected: tuple[str, ...]) -> None:
@@ -123,6 +130,29 @@ def test_doubtful_roles_are_all_offered() -> None:
     }
 
 
+def test_a_pitch_may_be_either_size() -> None:
+    text = (
+        "__global__ void base(const float *src, size_t ip, float *dst, size_t op, int width, int height)"
+        " { dst[op] = src[ip]; }"
+    )
+    found = [candidate.roles for candidate in binding(bound(text), "naive").candidates]
+    assert found[0] == ("in", "rows", "out", "rows", "cols", "rows")
+    assert ("in", "cols", "out", "rows", "cols", "rows") in found
+    assert {(roles[4], roles[5]) for roles in found} == {("cols", "rows")}
+
+
+def test_a_grid_that_numbers_tiles_along_one_axis_is_the_programs_own() -> None:
+    text = kernel("shared", "shared", "const float *a, float *b, int n, int m").replace("blockIdx.y", "blockIdx.x / m")
+    text += (
+        "int main() { int n = 500, m = 700, T = 32; int blocks = ((n + T - 1) / T) * ((m + T - 1) / T);"
+        " shared<<<blocks, 1024>>>(p, q, n, m); }"
+    )
+    plan = binding(bound(text), "shared").candidates[0].launch
+    assert plan.covers == ("cols*rows",)
+    assert grid_of(plan, {"rows": 1, "cols": 40}) == (2, 1, 1)
+    assert grid_of(plan, {"rows": 64, "cols": 128}) == (8, 1, 1)
+
+
 def test_clear_roles_are_the_only_ones() -> None:
     found = binding(bound("__global__ void naive(float *p, float *q) { q[0] = p[0]; }"), "naive")
     assert [c.roles for c in found.candidates] == [("in", "out")]
@@ -167,6 +197,25 @@ def test_templates_without_a_launch_get_plausible_arguments() -> None:
     assert found.kernel.shared_arrays[0].dims == (32, 33)
     assert [p.dtype for p in found.kernel.parameters] == ["float32", "float32"]
     assert (found.candidates[0].launch.block, found.candidates[0].launch.tile) == ((32, 8, 1), (32, 32))
+
+
+@pytest.mark.parametrize(
+    ("head", "launch", "expression", "dims"),
+    [
+        ("int S, int PAD = 1", "tile<16>", "tile<16, 1>", (16, 17)),
+        ("int S = 8, int PAD = S / 4", "tile<>", "tile<8, 2>", (8, 10)),
+        ("int S = 8, int PAD = 1", "tile<32, 0>", "tile<32, 0>", (32, 32)),
+    ],
+)
+def test_templates_take_their_default_arguments(head: str, launch: str, expression: str, dims: tuple[int, int]) -> None:
+    text = (
+        f"template <{head}> __global__ void tile(const float *a, float *b) {{"
+        " __shared__ float t[S][S + PAD]; t[0][0] = a[0]; b[0] = t[0][0]; }\n"
+        f"int main() {{ {launch}<<<1, 32>>>(p, q); }}"
+    )
+    found = binding(bound(text), "shared")
+    assert found.expression == expression
+    assert found.kernel.shared_arrays[0].dims == dims
 
 
 def test_templates_take_the_arguments_they_are_launched_with() -> None:
@@ -408,6 +457,27 @@ def test_a_file_for_each_variant(tmp_path: Path) -> None:
     # Each kernel has the launch of its own file.
     assert binding(submission, "naive").candidates[0].launch.block == (16, 4, 1)
     assert binding(submission, "padded").candidates[0].launch.block == (16, 16, 1)
+
+
+def test_constants_in_a_header_of_the_submission(tmp_path: Path) -> None:
+    folder = tmp_path / "ivanov" / "flip"
+    folder.mkdir(parents=True)
+    (folder / "common.h").write_text("#define TILE 16\n#define H 4096\ntypedef double real;\n")
+    body = "{ __shared__ real t[TILE][TILE + 1]; t[0][0] = a[H]; b[0] = t[0][0]; }"
+    (folder / "pad.cu").write_text(f'#include "common.h"\n__global__ void pad(const real *a, real *b) {body}\n')
+    (folder / "main.cu").write_text(
+        '#include "common.h"\nint main() { dim3 block(TILE, TILE); pad<<<dim3(4, 4), block>>>(p, q); }\n'
+    )
+    found = find_sources(tmp_path / "ivanov", FLIP.id)
+    submission = bind(found, [decode(file) for file in found.files], FLIP)
+    padded = binding(submission, "padded")
+    assert [array.dims for array in padded.kernel.shared_arrays] == [(16, 17)]
+    assert [p.dtype for p in padded.kernel.parameters] == ["float64", "float64"]
+    assert padded.requested is not None
+    assert padded.requested.block == (16, 16, 1)
+    # A size that stands in the header can be another one for each run.
+    assert padded.candidates[0].constants == (("rows", "H"),)
+    assert "#define H 33" in submission.program("pad.cu", {"H": 33})["common.h"]
 
 
 def test_kernels_in_a_header_of_the_submission(tmp_path: Path) -> None:
