@@ -30,7 +30,8 @@ def readings(kernel: Kernel, lab: Lab) -> list[tuple[str, ...]]:
     """Roles for the parameters of `kernel`, likeliest first.
 
     Pointers: what is const or only read is an input, what is written an output; then names; then inputs come first.
-    Sizes: by name; where the lab has two and the kernel takes two, the other order as well.
+    Sizes: by name; where the lab has two and the kernel takes two, the other order as well, unless it names them as the
+    task does.
 
     Raises
     ------
@@ -108,6 +109,9 @@ def _size_orders(scalars: Sequence[KernelParameter], sizes: Sequence[Parameter])
         score = (-sum(rank is not None for rank in known), sum(rank or 0 for rank in known), order)
         orders.append((score, tuple(sizes[index].name for index in order)))
     ranked = [order for _score, order in sorted(orders)]
+    if all(scalar.name.lower() == role for scalar, role in zip(scalars, ranked[0], strict=True)):
+        # The task's own names mean what the task says: the other order is a slip, not a reading.
+        return ranked[:1]
     return ranked if len(scalars) == len(sizes) else ranked[:1]
 
 

@@ -153,6 +153,15 @@ def test_a_grid_that_numbers_tiles_along_one_axis_is_the_programs_own() -> None:
     assert grid_of(plan, {"rows": 64, "cols": 128}) == (8, 1, 1)
 
 
+def test_sizes_that_are_called_as_in_the_task_are_what_it_says() -> None:
+    head = "__global__ void base(const float *a, float *b, int {}, int {}) {{ b[0] = a[0]; }}"
+    sizes = [
+        {candidate.roles[2:] for candidate in binding(bound(head.format(*names)), "naive").candidates}
+        for names in (("rows", "cols"), ("cols", "Rows"), ("height", "width"))
+    ]
+    assert sizes == [{("rows", "cols")}, {("cols", "rows")}, {("rows", "cols"), ("cols", "rows")}]
+
+
 def test_clear_roles_are_the_only_ones() -> None:
     found = binding(bound("__global__ void naive(float *p, float *q) { q[0] = p[0]; }"), "naive")
     assert [c.roles for c in found.candidates] == [("in", "out")]
