@@ -1,4 +1,4 @@
-"""Copies the folders that hold data (labs, references, report templates, kernels of the self-test) into the package when a wheel is built.
+"""Copies the folders that hold data (labs, references, templates, kernels of the self-test) into the wheel.
 
 In the checkout, and in an editable install of it, `grader.labs.data_root` finds them where they are.
 """

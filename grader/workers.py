@@ -38,7 +38,7 @@ class GradeTask(Record, frozen=True):
     labs_folders: list[str]
     command: str = ""
     remeasure: bool = False
-    witnesses: list[str] = []
+    witnesses: list[str] = msgspec.field(default_factory=list)
     sweeps: bool = True
     """False leaves out the lab's sweeps, on which no mark depends."""
 

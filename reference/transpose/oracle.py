@@ -29,9 +29,9 @@ def inputs(sizes: Mapping[str, int], rng: np.random.Generator) -> Arrays:
     factor = int(rng.integers(1 << 20, 1 << 22)) | 1
     while np.gcd(factor, modulus) != 1:
         factor += 2
-    numbers = (np.arange(count, dtype=np.uint64) * np.uint64(factor) + rng.integers(modulus, dtype=np.uint64)) % np.uint64(
-        modulus
-    )
+    numbers = (
+        np.arange(count, dtype=np.uint64) * np.uint64(factor) + rng.integers(modulus, dtype=np.uint64)
+    ) % np.uint64(modulus)
     values = numbers.astype(np.float32) if modulus == EXACT else numbers.astype(np.uint32).view(np.float32)
     return {"in": values.reshape(rows, cols)}
 
