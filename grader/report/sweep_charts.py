@@ -157,7 +157,10 @@ def _chart(job: ReportJob, sweep: SweepRecord, text: SweepText, metric: str) -> 
     values = [dot.value for name in shown for line in lines[name] for dot in line.dots]
     ticks = tuple(sorted({p.x for p in sweep.points}))
     if sweep.lines:
-        panels = tuple(Panel(name, tuple(_labelled(lines[name], "")), _gaps(sweep, [name], colours)) for name in shown)
+        panels = tuple(
+            Panel(_panel_title(name, lines[name]), tuple(_labelled(lines[name], "")), _gaps(sweep, [name], colours))
+            for name in shown
+        )
     else:
         every = [line for name in shown for line in _labelled(lines[name], name)]
         panels = (Panel("", tuple(every), _gaps(sweep, shown, colours)),)
@@ -252,6 +255,7 @@ def _description(title: str, panels: Sequence[Panel], numbers: Numbers) -> str:
 def gap_notes(job: ReportJob, sweep: SweepRecord) -> list[tuple[str, list[str]]]:
     """Each reason for which points are missing, once, with the variants and values that it concerns."""
     text = text_of(job, sweep)
+    order = list(dict.fromkeys(p.variant for p in sweep.points))
     found: dict[str, dict[tuple[str, str], list[int]]] = {}
     for point in sweep.points:
         if point.status != "ok" and point.of == _owner(sweep, point.variant):
@@ -265,7 +269,13 @@ def gap_notes(job: ReportJob, sweep: SweepRecord) -> list[tuple[str, list[str]]]
             if point.x not in values:
                 values.append(point.x)
     return [
-        (reason, [f"{name} {', '.join(map(str, sorted(xs)))}{line}" for (name, line), xs in places.items()])
+        (
+            reason,
+            [
+                f"{name} {', '.join(map(str, sorted(places[name, line])))}{line}"
+                for name, line in sorted(places, key=lambda place: (order.index(place[0]), bool(place[1])))
+            ],
+        )
         for reason, places in found.items()
     ]
 

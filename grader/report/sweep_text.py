@@ -136,7 +136,7 @@ class _Teller:
             best=best,
             worst=worst,
             amount=self._amount(values[best]),
-            ratio=self._numbers.decimal(max(values.values()) / min(values.values()), 1),
+            ratio=self._numbers.ratio(max(values.values()) / min(values.values())),
         )
 
     def _of_all(self, bests: Mapping[str, float], title: str = "") -> list[str]:
@@ -148,15 +148,18 @@ class _Teller:
         ratio = bests[high] / bests[low]
         if ratio <= FLAT:
             return []
-        text = _("{title}: each at its best, {best} is {ratio} times better than {worst}: {low} against {high}.")
+        text = _(
+            "{title}: each at its best, {best} is {ratio} times better than {worst} ({quantity}: {low} against {high})."
+        )
         return [
             text.format(
                 title=title or self._title,
                 best=best,
                 worst=worst,
-                ratio=self._numbers.decimal(ratio, 1),
-                low=self._amount(bests[best]),
-                high=self._amount(bests[worst]),
+                ratio=self._numbers.ratio(ratio),
+                quantity=quantity(self._metric),
+                low=amount(self._metric, bests[best], self._numbers),
+                high=amount(self._metric, bests[worst], self._numbers),
             )
         ]
 
@@ -181,7 +184,7 @@ class _Teller:
             values=", ".join(map(str, better)),
             start=from_here,
             quantity=quantity(self._metric),
-            most=self._numbers.decimal(max(ratios.values()), 1),
+            most=self._numbers.ratio(max(ratios.values())),
         )
 
     def _amount(self, value: float) -> str:
