@@ -149,7 +149,7 @@ def _landlock() -> Finding:
     if abi > 0:
         return Finding("Landlock", purpose, "ok", _("ABI {version}").format(version=abi))
     advice = _("a Linux kernel 5.13 or later started with lsm=landlock,…")
-    return Finding("Landlock", purpose, "optional", _("not in this kernel"), advice)
+    return Finding("Landlock", purpose, "optional", _("not in this kernel; #include lines are checked instead"), advice)
 
 
 def _output(command: list[str]) -> str:

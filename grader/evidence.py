@@ -18,11 +18,15 @@ from grader.submission.records import Candidate, Missing, VariantBinding
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One message of the compiler about the student's file."""
+    """One message of the compiler about the student's file.
+
+    hint: what to do about it, where that is known.
+    """
 
     file: str
     line: int
     message: str
+    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,19 @@ def languages() -> list[str]:
     return ["en", *sorted(p.parent.parent.name for p in LOCALE_FOLDER.glob("*/LC_MESSAGES/grader.mo"))]
 
 
+class _Decimal(float):
+    """A number that formats with the language's decimal mark."""
+
+    def __format__(self, spec: str) -> str:
+        text = format(float(self), spec)
+        return text.replace(".", ",") if _language == "ru" else text
+
+
+def decimal(value: float) -> float:
+    """`value` for a text in the language in use: `"{pct:.2f}".format(pct=decimal(6.06))` is 6,06 in Russian."""
+    return _Decimal(value)
+
+
 def _(message: str) -> str:
     """`message` in the language in use."""
     return _translations.gettext(message)

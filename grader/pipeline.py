@@ -186,7 +186,9 @@ def _evidence(
     entry = result.entries.get(binding.expression)
     if entry is None:
         failure = {"forbidden_include": "errors", "": "missing_entry"}.get(result.reason, result.reason)
-        errors = tuple(Diagnostic(d.file, d.line, d.message) for d in result.diagnostics if d.severity == "error")
+        errors = tuple(
+            Diagnostic(d.file, d.line, d.message, d.hint) for d in result.diagnostics if d.severity == "error"
+        )
         missing = tuple(name for file, name, _line in submission.missing_headers if file == binding.kernel.file)
         return replace(evidence, compilation=Compilation(failure, errors, missing))
     return runner.run(evidence, entry)

@@ -42,6 +42,11 @@ def remark_text(kind: str, line: int, count: int = 1) -> str:
             return _("Line {line}: an invisible character changes the order in which the line is shown.").format(
                 line=line
             )
+        case "host_function_called":
+            return _(
+                "Line {line}: device code calls this function, which lacks __device__: nvcc would refuse that. "
+                "Here it was compiled for the device all the same."
+            ).format(line=line)
         case "exited_before_barrier":
             return ngettext(
                 "Line {line}: {n} thread had returned before this barrier; allowed since compute capability 7.0.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from grader.compare import Difference
-from grader.i18n import _, ngettext
+from grader.i18n import _, decimal, ngettext
 from grader.ptx.records import Hazard
 
 
@@ -22,7 +22,7 @@ def index_text(index: Sequence[int]) -> str:
 def value_text(value: float | int | None) -> str:
     """A number as short as it is exact enough to tell: 17, 0.25, 1.5e-30."""
     if isinstance(value, float):
-        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value:.7g}"
+        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{decimal(value):.7g}"
     return str(value)
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from grader.errors import LabError
+from grader.i18n import _
 
 if TYPE_CHECKING:
     import yaml
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 MAX_BYTES = 256 * 1024
 MAX_DEPTH = 20
 SCALAR_TAGS = {"str", "int", "float", "bool", "null"}
+
+_WRONG_KIND = re.compile(r"Expected `(?P<expected>[\w |]+)`, got `\w+`")
 
 T = TypeVar("T")
 Key = str | int
@@ -70,11 +73,34 @@ class YamlFile:
             name = message.split("`")[1]
             allowed = field_names(kind, inner)
             if unknown:
-                return self.error(f"unknown key; {choose(name, allowed)}", (*at, name))
-            return self.error(f"missing key `{name}`; {choose(name, allowed)}", at)
+                return self.error(_("unknown key; {allowed}").format(allowed=choose(name, allowed)), (*at, name))
+            missed = _("missing key `{name}`; {allowed}").format(name=name, allowed=choose(name, allowed))
+            return self.error(missed, at)
         got = dig(value, inner)
-        shown = repr(got) if isinstance(got, (str, int, float, bool, type(None))) else type(got).__name__
-        return self.error(f"{message[0].lower()}{message[1:]} (got {shown})", at)
+        shown = repr(got) if isinstance(got, (str, int, float, bool)) else _kind_names()[_kind_of(got)]
+        wrong_kind = _WRONG_KIND.fullmatch(message)
+        if wrong_kind:
+            kinds = [_kind_names().get(kind, kind) for kind in re.findall(r"\w+", wrong_kind["expected"])]
+            text = _("must be {kind} (got {value})").format(kind=_(" or ").join(kinds), value=shown)
+            return self.error(text, at)
+        return self.error(_("{fault} (got {value})").format(fault=message[0].lower() + message[1:], value=shown), at)
+
+
+def _kind_of(value: object) -> str:
+    return "null" if value is None else "array" if isinstance(value, list) else "object"
+
+
+def _kind_names() -> dict[str, str]:
+    """Kinds of YAML values, by msgspec's words for them."""
+    return {
+        "object": _("keys with values"),
+        "array": _("a list"),
+        "str": _("text"),
+        "int": _("a whole number"),
+        "float": _("a number"),
+        "bool": _("true or false"),
+        "null": _("nothing"),
+    }
 
 
 def read(path: Path) -> YamlFile:
@@ -90,13 +116,13 @@ def read(path: Path) -> YamlFile:
     try:
         raw = path.read_bytes()
     except OSError as error:
-        raise LabError(f"cannot be read: {error.strerror}", path) from error
+        raise LabError(_("cannot be read: {reason}").format(reason=error.strerror), path) from error
     if len(raw) > MAX_BYTES:
-        raise LabError(f"{len(raw)} bytes; at most {MAX_BYTES} are allowed", path)
+        raise LabError(_("{size} bytes; at most {limit} are allowed").format(size=len(raw), limit=MAX_BYTES), path)
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise LabError("not UTF-8 text", path, raw[: error.start].count(b"\n") + 1) from error
+        raise LabError(_("not UTF-8 text"), path, raw[: error.start].count(b"\n") + 1) from error
     kind = _loader_class()
     loader = kind(text)
     try:
@@ -106,10 +132,12 @@ def read(path: Path) -> YamlFile:
         data = None if node is None else _construct(loader, node, (), lines, path)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        problem = " ".join(part for part in (error.problem, error.note) if part) or "not YAML"
-        raise LabError(problem, path, mark.line + 1 if mark else None) from error
+        problem = " ".join(part for part in (error.problem, error.note) if part) or "?"
+        raise LabError(
+            _("not YAML: {problem}").format(problem=problem), path, mark.line + 1 if mark else None
+        ) from error
     except yaml.YAMLError as error:
-        raise LabError(f"not YAML: {error}".splitlines()[0], path) from error
+        raise LabError(_("not YAML: {problem}").format(problem=str(error).splitlines()[0]), path) from error
     finally:
         loader.dispose()
     return YamlFile(path, data, lines)
@@ -129,7 +157,7 @@ def _refuse_aliases_and_depth(text: str, path: Path) -> None:
     depth = 0
     for event in yaml.parse(text, Loader=_loader_class()):
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-            raise LabError("anchors and aliases (&, *) are not allowed", path, _line(event.start_mark))
+            raise LabError(_("anchors and aliases (&, *) are not allowed"), path, _line(event.start_mark))
         if isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
             depth += 1
             if depth > MAX_DEPTH:
@@ -154,7 +182,8 @@ def _construct(
                 raise LabError("keys must be plain text", path, key_line)
             if key in mapping:
                 first = lines[(*keys, key)]
-                raise LabError(f"{dotted((*keys, key))}: the key is there twice, first in line {first}", path, key_line)
+                twice = _("{key}: the key is there twice, first in line {line}")
+                raise LabError(twice.format(key=dotted((*keys, key)), line=first), path, key_line)
             lines[(*keys, key)] = key_line
             mapping[key] = _construct(loader, value_node, (*keys, key), lines, path)
         return mapping
@@ -188,8 +217,10 @@ def choose(got: str, allowed: Iterable[str]) -> str:
     """What is allowed instead of `got`, near misses first: "did you mean `x`? allowed: x, y"."""
     names = sorted(allowed)
     near = difflib.get_close_matches(got, names, n=3, cutoff=0.6)
-    listed = f"allowed: {', '.join(names)}"
-    return f"did you mean {' or '.join(f'`{n}`' for n in near)}? {listed}" if near else listed
+    listed = _("allowed: {names}").format(names=", ".join(names))
+    if not near:
+        return listed
+    return _("did you mean {near}?").format(near=_(" or ").join(f"`{n}`" for n in near)) + " " + listed
 
 
 def keys_of(place: str) -> KeyPath:

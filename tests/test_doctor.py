@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import platform
 import sys
+from typing import Any
 
 import pytest
 
@@ -25,6 +27,21 @@ def test_every_tool_is_examined() -> None:
         "ncu",
         "compute-sanitizer",
     ]
+
+
+def test_a_kernel_without_landlock_is_told_what_stands_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Refusing:
+        def syscall(self, *_arguments: object) -> int:
+            return -1
+
+    real = ctypes.CDLL
+
+    def loaded(name: str | None, *mode: int, **options: Any) -> object:
+        return Refusing() if name is None else real(name, *mode, **options)
+
+    monkeypatch.setattr(ctypes, "CDLL", loaded)
+    found = findings()["Landlock"]
+    assert (found.state, found.found) == ("optional", "not in this kernel; #include lines are checked instead")
 
 
 def test_what_the_tests_themselves_need_is_found() -> None:

@@ -226,7 +226,7 @@ def test_a_wrong_oracle_blames_the_lab(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["int main() { return 0; }", "#define X\n", "\ufeff// только комментарий\n", "}}}}"])
 def test_a_file_without_kernels_is_graded(grade: Callable[..., Result], text: str) -> None:
     result = grade(transpose__cu=text)
-    assert (result.status, result.score.earned, result.score.pending) == ("failed", 0, 0)
+    assert (result.status, result.score.earned, result.score.pending) == ("failed", 0, 100)
     assert {c.status for c in result.checks} == {"fail", "skip"}
 
 

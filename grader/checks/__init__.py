@@ -25,6 +25,7 @@ from grader.evidence import Evidence
 from grader.i18n import _
 from grader.lab import CheckSpec
 from grader.result import Check
+from grader.titles import check_title
 
 CHECKS: dict[str, CheckKind] = {
     module.CHECK.name: module.CHECK
@@ -73,9 +74,9 @@ def _blocked(needs: tuple[str, ...], done: dict[str, Check]) -> Verdict | None:
             continue
         if check.status == "fail" or check.skip_reason == "prerequisite":
             root = check.data.get("blocked_by", need)
-            message = _("Not graded, because the check “{check}” failed.").format(check=root)
+            message = _("Not graded, because the check “{check}” failed.").format(check=check_title(root))
             return Verdict("skip", message, skip_reason="prerequisite", data={"blocked_by": root})
-        message = _("Not graded, because the check “{check}” could not be judged.").format(check=need)
+        message = _("Not graded, because the check “{check}” could not be judged.").format(check=check_title(need))
         return Verdict("skip", message, skip_reason="not_measured", data={"blocked_by": need})
     return None
 

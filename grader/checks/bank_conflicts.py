@@ -12,7 +12,7 @@ from math import prod
 
 from grader.checks.base import CheckKind, Settings, Verdict, failed, not_measured, passed
 from grader.evidence import Evidence
-from grader.i18n import _, ngettext
+from grader.i18n import _, decimal, ngettext
 from grader.result import LineCounters
 
 BANKS = 32
@@ -63,7 +63,7 @@ def judge(evidence: Evidence, settings: BankConflictSettings) -> Verdict:
     share = max((p.share for p in settings.partial if counters.worst_conflict_ways <= p.ways), default=0.0)
     excess = (worst.wavefronts - worst.ideal) / worst.requests
     message = _("{ways}-way bank conflict in line {line} (excess wavefronts per request: {excess:g})").format(
-        ways=worst.ways, line=worst.line, excess=round(excess, 2)
+        ways=worst.ways, line=worst.line, excess=decimal(round(excess, 2))
     )
     others = sorted({c.line for c in rows} - {worst.line})
     if others:
@@ -71,7 +71,7 @@ def judge(evidence: Evidence, settings: BankConflictSettings) -> Verdict:
             lines=", ".join(str(n) for n in others)
         )
     if counters.shared_efficiency_pct is not None:
-        message += "; " + _("shared_efficiency is {pct:.2f} %").format(pct=counters.shared_efficiency_pct)
+        message += "; " + _("shared_efficiency is {pct:.2f} %").format(pct=decimal(counters.shared_efficiency_pct))
     data["lines"] = [c.line for c in rows]
     return failed(message + ".", _hint(evidence, worst), worst.line, share, data=data)
 

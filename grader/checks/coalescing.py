@@ -6,7 +6,7 @@ from typing import Literal
 
 from grader.checks.base import CheckKind, Settings, Verdict, failed, not_measured, passed
 from grader.evidence import Evidence
-from grader.i18n import _
+from grader.i18n import _, decimal
 from grader.result import Counters, LineCounters
 
 TOLERANCE = 1e-9
@@ -73,9 +73,9 @@ def _figure(sectors: float | None, ideal: float | None) -> str:
     if sectors is None or ideal is None:
         return _("no")
     return (
-        f"{sectors:g}"
+        f"{decimal(sectors):g}"
         if abs(sectors - ideal) < TOLERANCE
-        else _("{sectors:g} (best: {ideal:g})").format(sectors=sectors, ideal=ideal)
+        else _("{sectors:g} (best: {ideal:g})").format(sectors=decimal(sectors), ideal=decimal(ideal))
     )
 
 
@@ -84,7 +84,7 @@ def _hint(worst: LineCounters, sides: str) -> str:
         "Memory comes in sectors of 32 bytes: here a warp's request touches {sectors:g} of them where {ideal:g} hold "
         "all its bytes. Threads with neighbouring threadIdx.x should use neighbouring addresses: threadIdx.x has to be "
         "added to the index as it is, not multiplied by the row length."
-    ).format(sectors=worst.sectors / worst.requests, ideal=worst.ideal / worst.requests)
+    ).format(sectors=decimal(worst.sectors / worst.requests), ideal=decimal(worst.ideal / worst.requests))
     if sides == "both":
         text += " " + _(
             "Through a tile both sides can be so: exchange the blocks' indices for the output and the threads' indices "

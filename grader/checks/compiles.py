@@ -45,7 +45,8 @@ def _errors(evidence: Evidence) -> Verdict:
     others = len(diagnostics) - 1
     if others:
         message += " " + ngettext("(and {n} more error)", "(and {n} more errors)", others).format(n=others)
-    hint = _("A compiler error stops the whole program: none of its kernels can run. Mend the first one first.")
+    hint = first.hint + " " if first.hint else ""
+    hint += _("A compiler error stops the whole program: none of its kernels can run. Mend the first one first.")
     if evidence.compilation.missing_headers:
         hint = _("The file includes {headers}, which was not handed in: put it beside the file.").format(
             headers=", ".join(evidence.compilation.missing_headers)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from grader.checks.base import CheckKind, Settings, Verdict, failed, passed
 from grader.evidence import Evidence
-from grader.i18n import _
+from grader.i18n import _, ngettext
 from grader.submission.records import Missing
 
 
@@ -43,9 +43,12 @@ def _unbindable(evidence: Evidence, data: Mapping[str, object]) -> tuple[str, st
             kernel=data.get("kernel"), type=data.get("type"), parameter=data.get("parameter")
         )
     elif data.get("detail") == "pointers":
-        message = _("The kernel {kernel} takes {got} arrays; this task has {expected}.").format(
-            kernel=data.get("kernel"), got=data.get("got"), expected=data.get("expected")
-        )
+        got = int(str(data.get("got")))
+        message = ngettext(
+            "The kernel {kernel} takes {got} array; this task has {expected}.",
+            "The kernel {kernel} takes {got} arrays; this task has {expected}.",
+            got,
+        ).format(kernel=data.get("kernel"), got=got, expected=data.get("expected"))
     else:
         message = _("The parameters of the kernel {kernel} do not fit this task.").format(kernel=data.get("kernel"))
     hint = _(

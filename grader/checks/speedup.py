@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from grader.checks.base import CheckKind, Settings, Verdict, failed, not_measured, passed
 from grader.evidence import Evidence
-from grader.i18n import _
+from grader.i18n import _, decimal
 from grader.timing.summary import marked
 from grader.timing.verdict import decide, share
 from grader.wording import sizes_text
@@ -40,9 +40,15 @@ def judge(evidence: Evidence, settings: SpeedupSettings) -> Verdict:
         text = _("At {sizes}: {speedup:.2f} times as fast as the reference kernel ({low:.2f} to {high:.2f})")
     else:
         text = _("At {sizes}: {speedup:.2f} times as fast as the reference kernel {variant} ({low:.2f} to {high:.2f})")
-    message = text.format(sizes=sizes_text(row.size), speedup=row.speedup, variant=settings.against, low=low, high=high)
+    message = text.format(
+        sizes=sizes_text(row.size),
+        speedup=decimal(row.speedup),
+        variant=settings.against,
+        low=decimal(low),
+        high=decimal(high),
+    )
     message += "; " + _("{full:g} earns all points, {minimum:g} the first.").format(
-        full=settings.full, minimum=settings.minimum
+        full=decimal(settings.full), minimum=decimal(settings.minimum)
     )
     data = {
         "sizes": dict(row.size),
@@ -85,13 +91,13 @@ def _hint(evidence: Evidence) -> str:
                 return _(
                     "Global memory costs time here: {got:g} sectors a request where {ideal:g} would do. Let "
                     "neighbouring threads use neighbouring addresses."
-                ).format(got=got, ideal=ideal)
+                ).format(got=decimal(got), ideal=decimal(ideal))
     resources = evidence.resources
     if resources is not None and resources.occupancy_pct is not None and resources.occupancy_pct < 50:
         return _(
             "Few warps fit on a multiprocessor: {pct:g} % of what it can hold. Use fewer registers or less shared "
             "memory a block, or another block size."
-        ).format(pct=resources.occupancy_pct)
+        ).format(pct=decimal(resources.occupancy_pct))
     return _(
         "The memory accesses are as good as they can be. Look at the work per thread: fewer threads that do several "
         "elements each often do better."

@@ -7,7 +7,7 @@ from typing import Literal
 from grader import formula
 from grader.checks.base import CheckKind, Settings, Verdict, failed, not_measured, passed
 from grader.evidence import Evidence
-from grader.i18n import _
+from grader.i18n import _, decimal
 from grader.result import Counters
 
 
@@ -83,7 +83,7 @@ def judge(evidence: Evidence, settings: TechniqueSettings) -> Verdict:
         line = next(c.line for c in counters.by_line if c.space == "global" and c.op == "load")
         return failed(
             _("Every input element is read from global memory {reads:.2g} times, {allowed:g} would do.").format(
-                reads=reads, allowed=allowed
+                reads=decimal(reads), allowed=decimal(allowed)
             ),
             _("Read an element from global memory once, into the tile; after the barrier take it from there."),
             line,

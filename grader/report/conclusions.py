@@ -80,7 +80,7 @@ def _shared(counted: dict[str, Counters], numbers: Numbers) -> list[str]:
         if users[worst].shared_wavefronts > users[best].shared_wavefronts > 0:
             text = _("In shared memory {best} takes {ratio} times fewer wavefronts than {worst}.")
             ratio = users[worst].shared_wavefronts / users[best].shared_wavefronts
-            sentences.append(text.format(best=best, worst=worst, ratio=numbers.decimal(ratio, 1)))
+            sentences.append(text.format(best=best, worst=worst, ratio=numbers.ratio(ratio)))
     return sentences
 
 
@@ -102,7 +102,7 @@ def _global(counted: dict[str, Counters], numbers: Numbers) -> list[str]:
         measured = [(text, sectors, ideal) for text, sectors, ideal in accesses if sectors is not None and ideal]
         scattered = [(t, sectors, ideal) for t, sectors, ideal in measured if sectors > ideal * NEGLIGIBLE]
         for text, sectors, ideal in scattered:
-            ratio = numbers.decimal(sectors / ideal, 1)
+            ratio = numbers.ratio(sectors / ideal)
             sentences.append(
                 text.format(name=name, sectors=numbers.decimal(sectors), ideal=numbers.decimal(ideal), ratio=ratio)
             )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from grader.i18n import _
 from grader.report.job import ReportJob
-from grader.report.labels import check_status, check_title, result_status
+from grader.report.labels import check_status, result_status
 from grader.report.numbers import Numbers
 from grader.report.view import FAULT_STATUSES, View, blocked_points, lost_points, shortened, variant_columns
 from grader.report.visible import visible
 from grader.result import Check
+from grader.titles import check_title
 
 # A variant is as good as its worst check.
 _SEVERITY = {"fail": 4, "error": 3, "borderline": 2, "pass": 1, "skip": 0}

@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 from grader.i18n import _
 from grader.report.job import ReportJob
-from grader.report.labels import check_status, check_title
+from grader.report.labels import check_status
 from grader.report.numbers import Numbers
 from grader.report.view import FAULT_STATUSES, View, shortened, variant_columns
 from grader.report.visible import visible
 from grader.result import LineCounters, Result, Source, Variant
+from grader.titles import check_title
 
 KINDS = ("kernel", "fault", "hazard", "counter")
 

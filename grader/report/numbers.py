@@ -11,6 +11,7 @@ class Numbers:
 
     def __init__(self, language: str) -> None:
         russian = language == "ru"
+        self._whole_ratios = not russian
         self._decimal = "," if russian else "."
         self._thousands = NARROW_NO_BREAK_SPACE if russian else ","
 
@@ -28,6 +29,11 @@ class Numbers:
             whole = self.count(int(whole)) if whole != "-0" else whole
         text = f"{whole}{self._decimal}{rest}" if rest else whole
         return "0" if text == "-0" else text
+
+    def ratio(self, value: float) -> str:
+        """How many times more: one decimal.  Russian keeps it in 8,0 too, so that the noun after it has one form."""
+        text = self.decimal(value, 1)
+        return text if self._whole_ratios or self._decimal in text else f"{text}{self._decimal}0"
 
     def points(self, value: float) -> str:
         """Points of a mark: at most two decimals."""

@@ -9,10 +9,11 @@ from typing import Any
 
 from grader.i18n import _
 from grader.report.job import ReportJob
-from grader.report.labels import check_status, check_title, result_status, variant_colour
+from grader.report.labels import check_status, result_status, variant_colour
 from grader.report.numbers import Numbers
 from grader.report.visible import visible
 from grader.result import Check, Result, Variant
+from grader.titles import check_title
 
 View = dict[str, Any]
 

@@ -6,12 +6,14 @@ from dataclasses import replace
 
 import pytest
 
+from grader import i18n
 from grader.checks import CHECKS, judge
 from grader.compare import Difference
 from grader.evidence import Compilation, Diagnostic, Evidence
 from grader.result import Check, score_of, status_of
 from grader.submission.records import Missing
 from tests.checks.evidence_factory import evidence, hazard, run
+from tests.sample_results import counters
 
 WRONG = Difference(4096, 4096, first=(0, 1), expected=1.0, got=2.0, pattern="all", name="out")
 
@@ -36,6 +38,35 @@ def test_without_a_kernel_every_other_check_waits() -> None:
     assert {c.data["blocked_by"] for c in checks[1:]} == {"present"}
     score = score_of(checks)
     assert (score.earned, score.possible, score.pending) == (0.0, 43.0, 43.0)
+
+
+@pytest.mark.parametrize(
+    ("language", "message"),
+    [
+        ("en", "Not graded, because the check “correct result” failed."),
+        ("ru", "Не оценивалось: не пройдена проверка «верный результат»."),
+    ],
+)
+def test_who_waits_names_the_failed_check_by_its_title(language: str, message: str) -> None:
+    i18n.use(language)
+    try:
+        checks = by_name(evidence(runs=(run("correct", WRONG), run("observe", WRONG))))
+    finally:
+        i18n.use("en")
+    assert checks["coalescing"].message == message
+
+
+def test_figures_of_messages_have_the_languages_decimal_mark() -> None:
+    given = evidence(counters=counters(load_ways=32))
+    english = by_name(given)["bank_conflicts"]
+    i18n.use("ru")
+    try:
+        russian = by_name(given)["bank_conflicts"]
+    finally:
+        i18n.use("en")
+    assert "6.06 %" in english.message
+    assert "6,06" in russian.message
+    assert "." not in russian.message.rstrip(".")
 
 
 def test_a_compile_error_still_judges_the_launch() -> None:

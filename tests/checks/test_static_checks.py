@@ -42,6 +42,12 @@ def test_compiles_prefers_the_error_inside_the_kernel() -> None:
     assert "outside this kernel" not in row.hint
 
 
+def test_compiles_tells_what_a_message_means_to_a_beginner() -> None:
+    error = Diagnostic("transpose.cu", 9, 'identifier "cout" is undefined', "cout is for host code.")
+    row = check(evidence(compilation=Compilation("errors", (error,))), "compiles")
+    assert row.hint.startswith("cout is for host code. A compiler error stops the whole program")
+
+
 def test_compiles_names_an_error_elsewhere() -> None:
     row = check(evidence(compilation=Compilation("errors", (Diagnostic("transpose.cu", 30, "bad"),))), "compiles")
     assert (row.line, row.message) == (30, "transpose.cu, line 30: bad")

@@ -54,3 +54,10 @@ def test_percent_keeps_its_sign_on_the_line() -> None:
 def test_errors_are_powers_of_ten() -> None:
     assert Numbers("en").error(0.0) == "0"
     assert Numbers("ru").error(0.000123) == "1,2e-4"
+
+
+@pytest.mark.parametrize(
+    ("value", "english", "russian"), [(8, "8", "8,0"), (5.04, "5", "5,0"), (31.46, "31.5", "31,5")]
+)
+def test_a_ratio_in_russian_always_has_a_decimal(value: float, english: str, russian: str) -> None:
+    assert (Numbers("en").ratio(value), Numbers("ru").ratio(value)) == (english, russian)

@@ -122,7 +122,7 @@ labs:
         ("name: &x a\ngroup: *x", 1, "anchors and aliases"),
         ("name: [", 1, "expected"),
         ("name: [" + "[" * 50, 1, "levels deep"),
-        ("- a\n- b", 1, "object"),
+        ("- a\n- b", 1, "must be keys with values"),
         ("x: " + "y" * 300_000, None, "bytes"),
     ],
 )
