@@ -14,7 +14,8 @@ from grader.result import Ratio, Timing, Variant
 def time_table(job: ReportJob) -> View | None:
     """A row per variant and size that was timed; None when nothing was.
 
-    Keys: head (titles of the columns after variant and size), rows (colour, name, first, size, cells), notes.
+    Keys: head (titles of the columns after variant and size, each with the columns that it stands over, [] for itself),
+    rows (colour, name, first, size, cells), notes.
     """
     numbers = Numbers(job.language)
     columns = variant_columns(job)
@@ -27,29 +28,36 @@ def time_table(job: ReportJob) -> View | None:
     if not timed:
         return None
     baseline = columns[0]["name"]
-    shown = [
-        (title, cell) for title, cell in _cells(numbers, baseline) if any(cell(timing) for _column, timing in timed)
-    ]
+    shown = [cell for cell in _cells(numbers, baseline) if any(cell[2](timing) for _column, timing in timed)]
     rows = []
     previous = ""
     for column, timing in timed:
-        cells = [cell(timing) or "–" for _title, cell in shown]
+        cells = [text(timing) or "–" for _group, _title, text in shown]
         rows.append({**column, "first": column["name"] != previous, "size": size_text(timing.size), "cells": cells})
         previous = column["name"]
-    return {"head": [title for title, _cell in shown], "rows": rows, "notes": _notes(timed, baseline)}
+    head: list[View] = []
+    for group, title, _text in shown:
+        if not group:
+            head.append({"title": title, "columns": []})
+        elif head and head[-1]["title"] == group:
+            head[-1]["columns"].append(title)
+        else:
+            head.append({"title": group, "columns": [title]})
+    return {"head": head, "rows": rows, "notes": _notes(timed, baseline)}
 
 
-def _cells(numbers: Numbers, baseline: str) -> list[tuple[str, Callable[[Timing], str]]]:
-    """Titles of columns and what stands in them, "" where there is nothing."""
+def _cells(numbers: Numbers, baseline: str) -> list[tuple[str, str, Callable[[Timing], str]]]:
+    """For each column what it stands under, its title, and what stands in it, "" where there is nothing."""
+
+    def microseconds(value: float | None) -> str:
+        return "" if value is None else numbers.decimal(value, 2 if value < 100 else 1)
 
     def interval(t: Timing) -> str:
-        if t.ci_low_us is None or t.ci_high_us is None:
-            return ""
-        return f"{numbers.microseconds(t.ci_low_us)} … {numbers.microseconds(t.ci_high_us)}"
+        low, high = microseconds(t.ci_low_us), microseconds(t.ci_high_us)
+        return f"{low}{NO_BREAK_SPACE}…{NO_BREAK_SPACE}{high}" if low and high else ""
 
     def time(t: Timing) -> str:
-        mark = "*" if t.launch_bound else ""
-        return numbers.microseconds(t.median_us) + mark if t.median_us is not None else ""
+        return microseconds(t.median_us) + ("*" if t.launch_bound else "")
 
     def rate(value: float | None, share: float | None) -> str:
         if value is None:
@@ -58,21 +66,22 @@ def _cells(numbers: Numbers, baseline: str) -> list[tuple[str, Callable[[Timing]
         return text + (f" ({numbers.decimal(share, 0)}{NO_BREAK_SPACE}%)" if share is not None else "")
 
     def times(value: float | None) -> str:
-        return "" if value is None else f"{numbers.decimal(value, 2 if value < 100 else 0)}×"
+        return "" if value is None else numbers.decimal(value, 2 if value < 100 else 0)
 
     def ratio(value: Ratio | None) -> str:
         return times(value.value) if value is not None else ""
 
+    speedup = _("speed-up over")
     return [
-        (_("time"), time),
-        (_("99 % interval"), interval),
-        (_("GFLOP/s (of the device)"), lambda t: rate(t.gflop_per_s, t.pct_of_device)),
-        (_("GB/s (of the device)"), lambda t: rate(t.gb_per_s, t.pct_of_device)),
-        (_("over {name}").format(name=baseline), lambda t: ratio(t.over_baseline)),
-        (_("over the CPU"), lambda t: times(t.over_cpu)),
-        (_("against the reference"), lambda t: ratio(t.over_reference)),
-        (_("marked speed-up"), lambda t: times(t.speedup)),
-        (_("CPU time"), lambda t: numbers.microseconds(t.cpu_us) if t.cpu_us is not None else ""),
+        ("", _("time, µs"), time),
+        ("", _("99 % interval"), interval),
+        ("", _("GFLOP/s (of the device)"), lambda t: rate(t.gflop_per_s, t.pct_of_device)),
+        ("", _("GB/s (of the device)"), lambda t: rate(t.gb_per_s, t.pct_of_device)),
+        (speedup, baseline, lambda t: ratio(t.over_baseline)),
+        (speedup, _("CPU"), lambda t: times(t.over_cpu)),
+        (speedup, _("reference"), lambda t: ratio(t.over_reference)),
+        (speedup, _("marked"), lambda t: times(t.speedup)),
+        ("", _("CPU, µs"), lambda t: microseconds(t.cpu_us)),
     ]
 
 
@@ -81,7 +90,7 @@ def _notes(timed: list[tuple[View, Timing]], baseline: str) -> list[str]:
     notes = [
         _(
             "Speed-ups are how many times as fast the kernel is as: the student's own {name}; the lab's NumPy program "
-            "on the CPU; the lab's own kernel of the same variant."
+            "on the CPU; the lab's own kernel of the same variant; the kernel that the mark goes by."
         ).format(name=baseline)
     ]
     threads = sorted({t.cpu_threads for _column, t in timed if t.cpu_threads})
@@ -103,7 +112,8 @@ def host_memory_table(job: ReportJob) -> View | None:
         "write_combined": _("write-combined"),
         "mapped": _("mapped (zero-copy)"),
     }
-    head = [_("copy in"), _("kernel"), _("copy out"), _("together"), _("CPU reads the result")]
+    titles = [_("copy in"), _("kernel"), _("copy out"), _("together"), _("CPU reads the result")]
+    head: list[View] = [{"title": title, "columns": []} for title in titles]
     rows = []
     size = ""
     for column in variant_columns(job):
