@@ -1,0 +1,57 @@
+"""Sweeps on a real GPU: every point that can be run has a time, more work takes longer, kept records are found again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from grader import labs, pipeline
+from grader.lab import Knob, Lab, Sweep
+from grader.result import Result
+
+TEXT = {"en": "…", "ru": "…"}
+KERNELS = labs.data_root() / "tests" / "kernels"
+
+
+@pytest.fixture(autouse=True)
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("CUDA_LAB_GRADER_STORE", str(tmp_path / "store"))
+    return tmp_path / "store"
+
+
+def lab() -> Lab:
+    values = {"emulator": (32,), "gpu": (512, 2048, 4096)}
+    size = Knob("n", TEXT, values, sizes={"rows": "n", "cols": "n"})
+    tiles = {"emulator": (32,), "gpu": (8, 16, 32, 64)}
+    tile = Knob("t", TEXT, tiles, constants=("(tile|block)_?dim", "bdim"))
+    base = {"emulator": {"rows": 64, "cols": 64}, "gpu": {"rows": 2048, "cols": 2048}}
+    metrics = {"emulator": ("sectors",), "gpu": ("time", "gb_per_s")}
+    variants = ("naive", "padded")
+    sweeps = (
+        Sweep("size", TEXT, variants, size, base, metrics),
+        Sweep("tile", TEXT, variants, tile, base, metrics),
+    )
+    return replace(labs.find("transpose"), sweeps=sweeps)
+
+
+def graded() -> Result:
+    return pipeline.grade(KERNELS / "transpose" / "good" / "macros.cu", lab(), backend="gpu")
+
+
+def test_times_of_all_points_and_the_same_again(store: Path) -> None:
+    result = graded()
+    size, tile = result.sweeps
+    assert size.backend == tile.backend == "gpu"
+    assert all(point.status == "ok" for point in size.points), size.points
+    for name in ("naive", "padded"):
+        for owner in ("submission", "reference"):
+            times = [p.values["time"] for p in size.points if (p.variant, p.of) == (name, owner)]
+            assert [t.value for t in times] == sorted(t.value for t in times)
+            assert all(t.low is not None and t.high is not None and t.low <= t.value <= t.high for t in times)
+    fate = {(p.of, p.variant, p.x): p.status for p in tile.points}
+    assert fate["submission", "padded", 64] == "impossible" and fate["submission", "padded", 16] == "ok"
+    assert fate["reference", "padded", 64] == "ok"
+    assert list(store.glob("*.sweeps.json"))
+    assert graded().sweeps == result.sweeps
