@@ -12,6 +12,7 @@ from grader.i18n import _, ngettext
 from grader.labs import data_root
 from grader.report.charts import BankMap, BarChart, bank_maps, sector_chart, wavefront_chart
 from grader.report.conclusions import conclusions
+from grader.report.device import resource_table, witness_tables
 from grader.report.figures import Format, draw
 from grader.report.job import ReportJob
 from grader.report.listing import listings
@@ -48,6 +49,8 @@ def document(job: ReportJob) -> View:
         "counters": counter_table(job),
         "timing": time_table(job),
         "host_memory": host_memory_table(job),
+        "resources": resource_table(job),
+        "witnesses": witness_tables(job),
         "sweeps_intro": sweeps_intro(job),
         "conclusions": [*conclusions(job), *sweep_conclusions(job)],
         "listings": listings(job),

@@ -111,6 +111,7 @@ def reproduce(job: ReportJob) -> View:
     rows = [
         (_("run on"), backends.get(environment.backend, environment.backend)),
         (_("device"), environment.device or ""),
+        (_("driver"), environment.driver or ""),
         (_("compiled for"), environment.architecture),
         (_("seed of the input data"), str(environment.seed)),
         ("NVRTC", environment.nvrtc or ""),

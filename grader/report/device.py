@@ -1,0 +1,87 @@
+"""Tables of what a GPU and its tools say of the kernels: resources, and other tools' words beside the emulator's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from grader.i18n import _
+from grader.report.job import ReportJob
+from grader.report.numbers import NO_BREAK_SPACE, Numbers
+from grader.report.view import View, variant_columns
+from grader.result import Resources, Variant, Witness
+
+
+def resource_table(job: ReportJob) -> View | None:
+    """A row per resource, a column per variant compiled for a GPU; None when none was.
+
+    Keys: variants, rows (title, cells), architecture.
+    """
+    numbers = Numbers(job.language)
+    found = [
+        (column, resources)
+        for column in variant_columns(job)
+        if (resources := job.result.variants.get(column["name"], Variant()).resources) is not None
+    ]
+    if not found:
+        return None
+    rows: list[tuple[str, Callable[[Resources], str]]] = [
+        (_("registers of a thread"), lambda r: numbers.count(r.registers)),
+        (_("shared memory of a block, bytes"), lambda r: numbers.count(r.shared_bytes)),
+        (_("local memory of a thread, bytes"), lambda r: numbers.count(r.local_bytes)),
+        (
+            _("spilled registers, bytes stored and loaded"),
+            lambda r: f"{numbers.count(r.spill_store_bytes)} / {numbers.count(r.spill_load_bytes)}",
+        ),
+        (_("blocks on a multiprocessor"), lambda r: "–" if r.blocks_per_sm is None else numbers.count(r.blocks_per_sm)),
+        (
+            _("occupancy"),
+            lambda r: "–" if r.occupancy_pct is None else f"{numbers.decimal(r.occupancy_pct, 0)}{NO_BREAK_SPACE}%",
+        ),
+    ]
+    return {
+        "variants": [column for column, _resources in found],
+        "rows": [{"title": title, "cells": [cell(r) for _column, r in found]} for title, cell in rows],
+        "architecture": found[0][1].architecture,
+    }
+
+
+def witness_tables(job: ReportJob) -> View | None:
+    """What other tools say; None when none was asked.
+
+    Keys: counters (rows of variant, name, value, emulator), findings (rows of variant, tool, text, line).
+    """
+    numbers = Numbers(job.language)
+    counters, findings = [], []
+    for column in variant_columns(job):
+        for witness in job.result.variants.get(column["name"], Variant()).witnesses:
+            if witness.value is None:
+                findings.append({**column, "tool": witness.tool, "text": _told(witness), "line": witness.line or ""})
+            elif witness.value or witness.emulator:
+                emulated = "–" if witness.emulator is None else numbers.decimal(witness.emulator)
+                counters.append(
+                    {
+                        **column,
+                        "title": _metric(witness.name),
+                        "value": numbers.decimal(witness.value),
+                        "emulator": emulated,
+                    }
+                )
+    return {"counters": counters, "findings": findings} if counters or findings else None
+
+
+def _told(witness: Witness) -> str:
+    if witness.name == "failed":
+        return _("could not be asked: {reason}").format(reason=witness.text)
+    return witness.text
+
+
+def _metric(name: str) -> str:
+    return {
+        "shared_load_wavefronts": _("shared memory: wavefronts of loads"),
+        "shared_store_wavefronts": _("shared memory: wavefronts of stores"),
+        "shared_efficiency_pct": _("shared memory efficiency, %"),
+        "global_load_sectors": _("global memory: sectors of loads"),
+        "global_load_requests": _("global memory: requests of loads"),
+        "global_store_sectors": _("global memory: sectors of stores"),
+        "global_store_requests": _("global memory: requests of stores"),
+    }.get(name, name)
