@@ -1,4 +1,4 @@
-"""Sweeps on a real GPU: every point that can be run has a time, more work takes longer, kept records are found again."""
+"""Sweeps on a real GPU: points that can be run have times, more work takes longer, kept records are found again."""
 
 from __future__ import annotations
 
