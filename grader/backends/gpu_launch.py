@@ -90,6 +90,8 @@ def run(device: Device, modules: Modules, launch: Launch, region: Any) -> Ran:
     with ExitStack() as stack:
         addresses = {a.name: stack.enter_context(_guarded(device, a.nbytes)) for a in arrays}
         originals = {a.name: stack.enter_context(_plain(a.nbytes)) for a in arrays if not a.is_output}
+        # Copies go by the default stream, which does not wait for this one: they would race with the filling of guards.
+        driver.call("cuStreamSynchronize", device.stream)
         for array in arrays:
             if array.is_output:
                 device.helpers.set_bytes(addresses[array.name], 0, 1, array.nbytes, SENTINEL_BYTE)
@@ -97,7 +99,8 @@ def run(device: Device, modules: Modules, launch: Launch, region: Any) -> Ran:
                 copy_in(addresses[array.name], region, array.nbytes, array.offset)
                 driver.call("cuMemcpyDtoD", originals[array.name], addresses[array.name], array.nbytes)
         counters.clear()
-        driver.call("cuStreamSynchronize", device.stream)
+        # Nor does this one wait for the copies.
+        driver.call("cuCtxSynchronize")
         elapsed_us = _launch(device, function, launch, addresses)
         changed, guards = _examine(device, arrays, addresses, originals, counters)
         for array in arrays:
