@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
@@ -41,6 +43,15 @@ if TYPE_CHECKING:
 SECTOR_BYTES = 32
 COPIES = ("pageable", "pinned", "write_combined")
 """Kinds of host memory that a kernel's arrays are copied from and to; in the other it works on them where they are."""
+
+MOST_HOPELESS = 2
+"""So many launches of one kernel that do not end, and it is not launched again, in any sweep."""
+
+MOST_CHARACTERS = 100_000
+"""Of source text: every change of it is read anew."""
+
+_SHARED = re.compile(r"(\d+) bytes of shared memory a block, at most (\d+)")
+"""The emulator's words for what only the compiled kernel shows."""
 
 HOPELESS = ("time", "instructions", "endless", "deadlock")
 """Ends of a launch after which the kernel's other points are not tried: each would take seconds."""
@@ -110,6 +121,7 @@ class EmulatorSweeps:
         self._oracle = oracle
         self._compile = compile_program
         self._runs: dict[tuple[object, ...], Run] = {}
+        self._endless: Counter[tuple[str, str]] = Counter()
 
     def run(self, subjects: Sequence[Subject], left_out: Mapping[str, str]) -> list[SweepRecord]:
         """All of the lab's sweeps for some kernels; `left_out`: variants that are not swept, and why."""
@@ -148,7 +160,8 @@ class EmulatorSweeps:
     ) -> list[SweepPoint]:
         points: list[SweepPoint] = []
         for subject, prepared in planned:
-            hopeless = ""
+            owner = (subject.variant, subject.of)
+            hopeless = _("the kernel takes too long") if self._endless[owner] >= MOST_HOPELESS else ""
             for point in prepared:
                 if isinstance(point, SweepPoint):
                     points += for_each_mode(sweep, point)
@@ -158,6 +171,7 @@ class EmulatorSweeps:
                     run = self._run(point, runner, subjects)
                     if run.outcome.reason in HOPELESS:
                         hopeless = ended(run.outcome)
+                        self._endless[owner] += 1
                     points += self._points(sweep, point, run)
         return points
 
@@ -236,7 +250,7 @@ def record_of(sweep: Sweep, backend: str, points: Sequence[SweepPoint], left_out
 def judged(subject: Subject, place: Place, run: Run) -> SweepPoint:
     """A point after its run, without values yet: "ok" only where the result was right."""
     if run.outcome.status == "impossible":
-        return unfit(subject, place, "impossible", run.outcome.reason)
+        return unfit(subject, place, "impossible", _impossible(run.outcome.reason))
     if run.outcome.status != "ok":
         return unfit(subject, place, "failed", ended(run.outcome))
     if any(hazard.kind == "out_of_bounds" for hazard in run.outcome.hazards):
@@ -244,6 +258,15 @@ def judged(subject: Subject, place: Place, run: Run) -> SweepPoint:
     if run.difference is None or run.difference.mismatches:
         return unfit(subject, place, "wrong", _("the result is wrong there: the kernel is made for other values"))
     return SweepPoint(variant=subject.variant, of=subject.of, x=place.x, line=place.line, size=dict(place.sizes))
+
+
+def _impossible(reason: str) -> str:
+    """Why a launch is impossible, in the language of the run."""
+    match = _SHARED.fullmatch(reason)
+    if match is None:
+        return reason
+    text = _("{bytes} bytes of shared memory a block, at most {limit} are possible")
+    return text.format(bytes=match.group(1), limit=match.group(2))
 
 
 def ended(outcome: LaunchOutcome) -> str:
@@ -268,10 +291,11 @@ def subjects_of(
     wanted = {name for sweep in lab.sweeps for name in sweep.variants}
     subjects: list[Subject] = []
     left_out: dict[str, str] = {}
+    is_long = program is not None and sum(len(s.text) for s in program.submission.sources) > MOST_CHARACTERS
     for name, evidence in found.items():
         if name not in wanted:
             continue
-        reason = _unswept(evidence)
+        reason = _unswept(evidence) or (_("its file is too long") if is_long else "")
         if reason or program is None or evidence.candidate is None:
             left_out[name] = reason
         else:

@@ -212,6 +212,41 @@ def test_after_a_kernel_that_never_ends_no_other_point_is_tried(compiling: Compi
     assert len({p.reason for p in record.points}) == 1
 
 
+def test_a_kernel_that_did_not_end_twice_is_not_launched_again(compiling: Compiling, tmp_path: Path) -> None:
+    (tmp_path / "transpose.cu").write_text(
+        "#define TILE 32\n"
+        "__global__ void naive(const float *in, float *out, int rows, int cols)\n"
+        "{ int x = blockIdx.x * TILE + threadIdx.x, y = blockIdx.y * TILE + threadIdx.y;\n"
+        "  while (TILE < 32) ;\n"
+        "  if (x < cols && y < rows) out[x * rows + y] = in[y * cols + x]; }\n"
+    )
+    one = sweep_of(tile(8, 32), "naive")
+    right = replace(sweep_of(tile(32), "naive"), id="right")
+    lab = lab_with(one, replace(one, id="again"), right)
+    records = run(lab, students(lab, tmp_path / "transpose.cu"), compiling)
+    assert [p.status for record in records for p in record.points] == ["failed"] * 5
+
+
+def test_shared_memory_that_only_the_compiled_kernel_shows(compiling: Compiling) -> None:
+    base = {"n": 8, "count": 64}
+    threads = replace(
+        sweep_of(knob(128, 256, block=("t",), constants=("threads|block",)), "shared", metrics=["wavefronts"]),
+        base={"emulator": base, "gpu": base},
+    )
+    lab = lab_with(threads, lab="batch-square")
+    (record,) = run(lab, students(lab, KERNELS / "batch-square" / "good" / "constant_size.cu"), compiling)
+    assert [p.status for p in record.points] == ["ok", "impossible"]
+    assert record.points[1].reason == "65536 bytes of shared memory a block, at most 49152 are possible"
+
+
+def test_very_long_files_are_not_swept(tmp_path: Path) -> None:
+    text = (KERNELS / "transpose" / "good" / "macros.cu").read_text("utf-8")
+    (tmp_path / "transpose.cu").write_text(text + "// " + "x" * 100_000, "utf-8")
+    _early, final = graded(tmp_path / "transpose.cu", lab_with(sweep_of(tile(16, 32), "naive")))
+    assert final.sweeps[0].left_out == {"naive": "its file is too long"}
+    assert {p.of for p in final.sweeps[0].points} == {"reference"}
+
+
 def test_a_program_serves_all_its_kernels_and_equal_points_run_once(compiling: Compiling) -> None:
     one = sweep_of(tile(8, 16), "naive", "padded")
     lab = lab_with(one, replace(one, id="again"))
