@@ -173,6 +173,16 @@ extern "C" __global__ void read_all(const uint4 *data, u64 count, unsigned *nowh
         *nowhere = sum;
 }
 
+// Gives up the lines of a buffer in the L2 cache, so that it is empty as after an invalidation, and no longer full of
+// lines that a kernel's own would have to displace.  The buffer's content is undefined afterwards.
+extern "C" __global__ void discard(u8 *data, u64 bytes)
+{
+#if __CUDA_ARCH__ >= 800
+    EACH(line, bytes / 128)
+    asm volatile("discard.global.L2 [%0], 128;" ::"l"(data + line * 128) : "memory");
+#endif
+}
+
 extern "C" __global__ void empty()
 {
 }

@@ -22,6 +22,7 @@ HELPERS = (
     "check_same",
     "compare",
     "read_all",
+    "discard",
     "empty",
     "clock_probe",
     "multiply_add",
@@ -97,6 +98,10 @@ class Helpers:
         """Read a buffer, so that nothing else is left in the L2 cache."""
         self._launch("read_all", nbytes // 16, 1, [base, u64(nbytes // 16), nowhere])
 
+    def discard(self, base: int, nbytes: int) -> None:
+        """Have the L2 cache forget a buffer; its content is undefined afterwards."""
+        self._launch("discard", nbytes // 128, 1, [base, u64(nbytes)])
+
     def clock_probe(self, out: int, cycles: int) -> None:
         """Have one thread wait so many SM cycles; cycles and nanoseconds to `out`."""
         self._start("clock_probe", 1, 1, 1, [out, u64(cycles)])
@@ -145,6 +150,8 @@ def copy_in(address: int, source: Any, nbytes: int, offset: int = 0) -> None:
     """Host to device; `source` is a writable buffer (bytearray, mmap)."""
     if nbytes:
         driver.call("cuMemcpyHtoD", address, _address_of(source, nbytes, offset), nbytes)
+        # From pageable memory it returns before the data is there, and the grader's stream does not wait for it.
+        driver.call("cuCtxSynchronize")
 
 
 def copy_out(target: Any, address: int, nbytes: int, offset: int = 0) -> None:

@@ -39,6 +39,9 @@ GUARD_GAP_BYTES = 4096
 MEMORY_SHARE = 0.35
 """Of the free device memory, for the arrays of a sample; as much again is taken for what is expected."""
 
+FLUSH_L2 = 2
+"""Size of what is read to evict the L2 cache, over the cache's."""
+
 _WARM_LAUNCHES = 3
 _INPUTS, _GUARDS, _WRONG, _UNWRITTEN, _ZEROS = range(5)
 
@@ -111,7 +114,7 @@ class Rounds:
             facts = ready_for_launch(device, function, subject.launch)
             self._ready[subject.name] = _Ready(subject, function, layout_of(subject.launch), facts)
         self._pools = {key: (self._upload(key, region), count - 1) for key, (_at, count) in order.pools.items()}
-        flush_bytes = 2 * driver.attribute(device.handle, "L2_CACHE_SIZE") if order.l2 == "cold" else 0
+        flush_bytes = FLUSH_L2 * driver.attribute(device.handle, "L2_CACHE_SIZE") if order.l2 == "cold" else 0
         self._graphs = Graphs(device, self._allocate(max(16, flush_bytes)), flush_bytes)
         self._max_mhz = driver.attribute(device.handle, "CLOCK_RATE") / 1000
         self._nothing_us = self._graphs.nothing_us()

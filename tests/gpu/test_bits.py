@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -106,7 +107,7 @@ GOOD = sorted((Path(__file__).parents[1] / "kernels").glob("*/good/*.cu"))
 @pytest.mark.parametrize("path", GOOD, ids=lambda p: f"{p.parts[-3]}-{p.stem}")
 def test_known_good_kernels_pass_on_the_device(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_LAB_GRADER_STORE", str(tmp_path / "store"))
-    lab = labs.find(path.parts[-3])
+    lab = replace(labs.find(path.parts[-3]), sweeps=())
     result = pipeline.grade(path, lab, backend="gpu")
     wrong = [
         c.message for c in result.checks if c.check in ("correct", "ragged_sizes") and c.status in ("fail", "error")
