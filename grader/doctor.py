@@ -77,8 +77,29 @@ def _gpu() -> Finding:
         version = driver.cuDriverGetVersion()[1]
     except (ImportError, RuntimeError, OSError):
         return Finding(name, purpose, "optional", _("no NVIDIA driver"), advice)
-    found = f"{model}, CUDA {version // 1000}.{version % 1000 // 10}"
+    found = ", ".join([model, f"CUDA {version // 1000}.{version % 1000 // 10}", *_gpu_state(device)])
     return Finding(name, purpose, "ok", found + (f" (+{count - 1})" if count > 1 else ""))
+
+
+def _gpu_state(device: object) -> list[str]:
+    """Driver and SM clock, now and at most, as NVML has them; [] where it does not tell."""
+    try:
+        from cuda.bindings import driver, nvml
+
+        from grader.backends.gpu_clock import uuid_text
+
+        nvml.init_v2()
+        uuid = driver.cuDeviceGetUuid(device)[1].bytes
+        handle = nvml.device_get_handle_by_uuid(f"GPU-{uuid_text(uuid)}")
+        kind = nvml.ClockType.CLOCK_SM
+        now, most = nvml.device_get_clock_info(handle, kind), nvml.device_get_max_clock_info(handle, kind)
+        return [
+            _("driver {version}").format(version=nvml.system_get_driver_version()),
+            _("SM clock {now} of {most} MHz").format(now=now, most=most),
+        ]
+    except Exception:
+        # The bindings raise a class per error, and older ones lack NVML; the GPU itself works without.
+        return []
 
 
 def _weasyprint() -> Finding:
