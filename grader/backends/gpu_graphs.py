@@ -25,7 +25,6 @@ Item = tuple[Any, Launch, dict[str, int]]
 IDLE_BATCH, IDLE_SAMPLES = 16, 9
 """For the time of nothing and of an empty kernel."""
 
-DISCARD = True
 COARSE_TICK_US = 0.5
 """What the driver's documentation says of an event's clock."""
 
@@ -115,8 +114,7 @@ class Graphs:
             for index, item in enumerate(launches):
                 if timed and self._flush_bytes:
                     self._device.helpers.read_all(self._flush, self._flush_bytes, self._flush)
-                    if DISCARD:
-                        self._device.helpers.discard(self._flush, self._flush_bytes)
+                    self._device.helpers.discard(self._flush, self._flush_bytes)
                 if timed:
                     driver.call("cuEventRecordWithFlags", events[index][0], stream, external)
                 if item is not None:

@@ -39,10 +39,10 @@ SOURCE = """
         for (int i = 0; i < n; i++) x = fmaf(x, 1.0001f, 0.5f);                                 \\
         out[blockIdx.x * blockDim.x + threadIdx.x] = x;                                         \\
     }
-COPY(copy_256k) COPY(copy_1m) COPY(copy_4m) COPY(copy_16m) COPY(copy_64m)
+COPY(copy_64k) COPY(copy_1m) COPY(copy_4m) COPY(copy_16m) COPY(copy_64m)
 WORK(work_1) WORK(work_2) WORK(work_3) WORK(work_4) WORK(work_5)
 """
-COPIES = {"copy_256k": 1 << 18, "copy_1m": 1 << 20, "copy_4m": 1 << 22, "copy_16m": 1 << 24, "copy_64m": 1 << 26}
+COPIES = {"copy_64k": 1 << 16, "copy_1m": 1 << 20, "copy_4m": 1 << 22, "copy_16m": 1 << 24, "copy_64m": 1 << 26}
 """Elements."""
 WORKS = {"work_1": 1500, "work_2": 20_000, "work_3": 300_000, "work_4": 4_000_000, "work_5": 12_000_000}
 """Dependent multiply-adds."""
