@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from grader.i18n import decimal
 from grader.report.sweep_charts import Gap, Line, LineChart, Panel
 
 if TYPE_CHECKING:
@@ -178,7 +179,7 @@ def _mark_gaps(axes: Axes, panel: Panel) -> None:
 
 def _plain(value: float, _position: float = 0.0) -> str:
     """Without powers of ten: 0.25, 4, 1500."""
-    return f"{value:g}" if value < 1e5 else f"{value:.0e}"
+    return f"{decimal(value):g}" if value < 1e5 else f"{value:.0e}"
 
 
 def _plain_minor(value: float, _position: float = 0.0) -> str:
