@@ -214,8 +214,8 @@ def remarks(result: Result, columns: list[View]) -> list[View]:
 
 
 def shortened(text: str, limit: int = 110) -> str:
-    """The first sentence of a message, at most `limit` characters of it."""
-    sentence = text.split("\n", 1)[0].split(". ", 1)[0]
+    """The first sentence of a message without its full stop, at most `limit` characters of it."""
+    sentence = text.split("\n", 1)[0].split(". ", 1)[0].removesuffix(".")
     return sentence if len(sentence) <= limit else sentence[: limit - 1].rstrip() + "…"
 
 
