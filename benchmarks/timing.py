@@ -17,12 +17,13 @@ sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402
 
-from grader import labs, pipeline  # noqa: E402
 from grader.backends.gpu import HELPER_NAMES, HELPERS_FILE, GpuSession, TimedKernel  # noqa: E402
 from grader.backends.gpu_messages import NoDevice  # noqa: E402
 from grader.backends.gpu_process import GpuProcess  # noqa: E402
 from grader.compiler.process import CompilerProcess  # noqa: E402
-from grader.speed import sample_rounds  # noqa: E402
+from grader.gpu.speed import sample_rounds  # noqa: E402
+from grader.grading import pipeline  # noqa: E402
+from grader.lab_files import labs  # noqa: E402
 from grader.timing import plan  # noqa: E402
 from grader.timing.plan import Plan  # noqa: E402
 from grader.timing.statistics import robust_deviation  # noqa: E402

@@ -1,7 +1,7 @@
 """Who is to blame, as a type.
 
 A fault in a *submission* is never an exception that reaches the user: it becomes a
-check result with a reason and a hint.  What is raised past `grader.pipeline` is one
+check result with a reason and a hint.  What is raised past `grader.grading.pipeline` is one
 of the classes below; `grader.cli` turns each into one line and its exit code.
 """
 

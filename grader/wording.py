@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from grader.compare import Difference
 from grader.i18n import _, decimal, ngettext
+from grader.oracle.compare import Difference
 from grader.ptx.records import Hazard
 
 

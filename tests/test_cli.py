@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from grader import cli, i18n, pipeline
+from grader import i18n
+from grader.cli import main as cli
+from grader.grading import pipeline
 from grader.result import decode
 
 ROOT = Path(__file__).parent.parent

@@ -8,35 +8,44 @@ from pathlib import Path
 
 import pytest
 
-from grader.labs import folders
+from grader.lab_files.labs import folders
 
 PACKAGE = Path(__file__).parent.parent / "grader"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
-# What a part of the package may import of the others (besides itself).
-BASE = {"errors", "i18n", "titles", "formula", "lab", "result", "files", "yaml_file"}
-ALLOWED: dict[str, set[str]] = {
+# The parts of the package from the bottom up: each may import what stands above it in this list, and no other.
+# A part that the list gives a set for may import of those only what the set names.
+LAYERS: dict[str, set[str] | None] = {
     "ptx": set(),
     "errors": set(),
     "i18n": set(),
+    "files": set(),
+    "places": set(),
     "titles": {"i18n"},
-    "formula": set(),
-    "lab": {"formula"},
-    "result": {"errors"},
-    "files": {"errors", "i18n"},
     "yaml_file": {"errors", "i18n"},
-    "submission": BASE,
-    "compiler": BASE,
-    "report": BASE | {"labs"},
-    "compare": {"lab"},
-    "timing": {"errors", "i18n", "lab", "result", "files"},
-    "backends": BASE | {"ptx", "compare"},
-    "evidence": BASE | {"backends", "compare", "submission", "ptx"},
-    "wording": BASE | {"compare", "ptx"},
-    "checks": BASE | {"evidence", "wording", "backends", "submission", "ptx", "timing"},
+    "lab": set(),
+    "result": {"errors"},
+    "oracle": {"errors", "lab"},
+    "wording": {"i18n", "lab", "oracle", "ptx"},
+    "timing": {"errors", "files", "i18n", "lab", "result"},
+    "compiler": {"errors", "i18n"},
+    "submission": {"errors", "i18n", "lab", "yaml_file"},
+    "backends": {"errors", "i18n", "oracle", "ptx", "result"},
+    "witnesses": {"backends", "errors", "i18n", "result"},
+    "report": {"errors", "files", "i18n", "lab", "places", "result", "titles"},
+    "diagnosis": None,
+    "running": None,
+    "checks": None,
+    "lab_files": None,
+    "gpu": None,
+    "sweeps": None,
+    "doctor": {"backends", "i18n", "report"},
+    "grading": None,
+    "cli": None,
+    "__main__": {"cli"},
 }
 # Of the emulator only its plain records may be known outside `backends`.
-PTX_RECORDS_ONLY = {"evidence", "wording", "checks", "counting", "recording"}
+EMULATOR_USERS = {"ptx", "backends"}
 
 HEAVY = ("tree_sitter", "tree_sitter_cuda", "cuda", "matplotlib", "weasyprint", "jinja2", "rich")
 
@@ -71,16 +80,22 @@ def part_of(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
+def test_every_part_has_its_layer() -> None:
+    assert {part_of(path) for path in MODULES} - {"__init__"} == set(LAYERS)
+
+
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_arrows_run_one_way(path: Path) -> None:
     here = part_of(path)
+    order = list(LAYERS)
     for module, _at_import in imports(path):
-        if not module.startswith("grader.") or part(module) in (here, "__version__"):
+        there = part(module)
+        if not module.startswith("grader.") or there in (here, "__version__"):
             continue
-        assert part(module) not in ("cli", "__main__") or here == "__main__", f"{path}: imports {module}"
-        if here in ALLOWED:
-            assert part(module) in ALLOWED[here], f"{path}: {here} may not import {module}"
-        if here in PTX_RECORDS_ONLY and part(module) == "ptx":
+        assert order.index(there) < order.index(here), f"{path}: {here} may not import {module}, which stands above it"
+        named = LAYERS[here]
+        assert named is None or there in named, f"{path}: {here} may not import {module}"
+        if there == "ptx" and here not in EMULATOR_USERS:
             assert module == "grader.ptx.records", f"{path}: imports {module}"
 
 

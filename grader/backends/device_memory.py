@@ -8,7 +8,7 @@ from grader.backends import driver
 from grader.backends.driver import Parameters, f64, u32, u64
 
 SENTINEL_BYTE = 0xA5
-"""What outputs hold before a launch; `grader.compare` knows an element that no thread wrote by it."""
+"""What outputs hold before a launch; `grader.oracle.compare` knows an element that no thread wrote by it."""
 
 GUARD_BYTE = 0x5C
 GUARD_BYTES = 64 * 1024

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.backends.base import BufferArgument, LaunchOutcome, LaunchRequest
-from grader.compare import sentinel
 from grader.i18n import _
+from grader.oracle.compare import sentinel
 from grader.ptx import Buffer, Device, DeviceTrap, Limits, launch, parse
 from grader.ptx.errors import LaunchError, LimitExceeded, PtxError, PtxSyntaxError, UnsupportedInstruction
 from grader.ptx.launch import MAX_STATIC_SHARED

@@ -1,6 +1,6 @@
 """The checks that a lab file can ask for, and the rules by which they depend on one another.
 
-A check is a pure function of `grader.evidence.Evidence`; it runs nothing and knows no lab.
+A check is a pure function of `grader.running.evidence.Evidence`; it runs nothing and knows no lab.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from grader.checks import (
     technique,
 )
 from grader.checks.base import CheckKind, Verdict
-from grader.evidence import Evidence
 from grader.i18n import _
-from grader.lab import CheckSpec
+from grader.lab.records import CheckSpec
 from grader.result import Check
+from grader.running.evidence import Evidence
 from grader.titles import check_title
 
 CHECKS: dict[str, CheckKind] = {

@@ -11,9 +11,9 @@ from collections import defaultdict
 from math import prod
 
 from grader.checks.base import CheckKind, Settings, Verdict, failed, not_measured, passed
-from grader.evidence import Evidence
 from grader.i18n import _, decimal, ngettext
 from grader.result import LineCounters
+from grader.running.evidence import Evidence
 
 BANKS = 32
 LANES = 32

@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from grader.evidence import Evidence
 from grader.result import CheckStatus, Diagnosis, SkipReason
+from grader.running.evidence import Evidence
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

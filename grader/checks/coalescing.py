@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Literal
 
 from grader.checks.base import CheckKind, Settings, Verdict, failed, not_measured, passed
-from grader.evidence import Evidence
 from grader.i18n import _, decimal
 from grader.result import Counters, LineCounters
+from grader.running.evidence import Evidence
 
 TOLERANCE = 1e-9
 """Ratios are quotients of integers; this only absorbs the rounding of the quotient."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from grader.checks.base import CheckKind, Settings, Verdict, failed, passed
-from grader.evidence import Evidence
 from grader.i18n import _, ngettext
+from grader.running.evidence import Evidence
 
 
 def judge(evidence: Evidence, settings: Settings) -> Verdict:

@@ -7,8 +7,8 @@ from dataclasses import replace
 from grader.checks.base import CheckKind, Settings, Verdict, passed
 from grader.checks.cures import cure_of
 from grader.checks.outcomes import explained, verdict_of_runs
-from grader.evidence import Evidence
 from grader.i18n import _, ngettext
+from grader.running.evidence import Evidence
 
 
 def judge(evidence: Evidence, settings: Settings) -> Verdict:

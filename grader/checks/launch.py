@@ -8,8 +8,8 @@ from __future__ import annotations
 from math import prod
 
 from grader.checks.base import CheckKind, Settings, Verdict, failed, not_applicable, passed
-from grader.evidence import Evidence
 from grader.i18n import _, ngettext
+from grader.running.evidence import Evidence
 
 MAX_THREADS = 1024
 MAX_BLOCK = (1024, 1024, 64)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from grader.checks.base import CheckKind, Settings, Verdict, failed, not_measured, passed
-from grader.evidence import Evidence
 from grader.i18n import _, ngettext
 from grader.ptx.records import Hazard
+from grader.running.evidence import Evidence
 from grader.wording import hazard_text
 
 

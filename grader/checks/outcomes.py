@@ -8,9 +8,9 @@ from grader.backends.base import LaunchOutcome
 from grader.checks import device_faults
 from grader.checks.base import Verdict, errored, failed, not_measured
 from grader.checks.cures import cure
-from grader.evidence import Run
 from grader.i18n import _
 from grader.result import Diagnosis
+from grader.running.evidence import Run
 from grader.wording import changed_text, difference_text, sizes_text
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from grader.checks.base import CheckKind, Settings, Verdict, failed, passed
-from grader.evidence import Evidence
 from grader.i18n import _, ngettext
+from grader.running.evidence import Evidence
 from grader.submission.records import Missing
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 from grader.checks import races
 from grader.checks.base import CheckKind, Settings, Verdict, failed, not_applicable, passed
 from grader.checks.outcomes import explained, verdict_of_runs
-from grader.evidence import Evidence, Run
 from grader.i18n import _, ngettext
 from grader.ptx.records import Hazard
+from grader.running.evidence import Evidence, Run
 from grader.wording import hazard_text, sizes_text
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from grader.checks.base import CheckKind, Settings, Verdict, failed, not_measured, passed
-from grader.evidence import Evidence
 from grader.i18n import _, decimal
+from grader.running.evidence import Evidence
 from grader.timing.summary import marked
 from grader.timing.verdict import decide, share
 from grader.wording import sizes_text

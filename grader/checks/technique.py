@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-from grader import formula
 from grader.checks.base import CheckKind, Settings, Verdict, failed, not_measured, passed
-from grader.evidence import Evidence
 from grader.i18n import _, decimal
+from grader.lab import formula
 from grader.result import Counters
+from grader.running.evidence import Evidence
 
 
 class TechniqueSettings(Settings, frozen=True):

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from grader.i18n import _, ngettext
-from grader.labs import data_root
+from grader.places import data_root
 from grader.report.charts import BankMap, BarChart, bank_maps, sector_chart, wavefront_chart
 from grader.report.conclusions import conclusions
 from grader.report.device import resource_table, witness_tables

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grader.lab import Lab, Text
+from grader.lab.records import Lab, Text
 from grader.result import Record, Result
 
 

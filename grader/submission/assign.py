@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from grader.lab import Variant
+from grader.lab.records import Variant
 from grader.submission.records import Kernel
 
 # A name outweighs everything a kernel does: a tile called padded that is not is a fault to show, not to hide.

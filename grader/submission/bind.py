@@ -9,7 +9,7 @@ from pathlib import Path
 
 from grader import yaml_file
 from grader.i18n import _
-from grader.lab import Lab, Variant
+from grader.lab.records import Lab, Variant
 from grader.submission.assign import Known, assign
 from grader.submission.compile_time import constant_edits, size_names, with_global_arrays
 from grader.submission.device_code import DeviceCode, device_code

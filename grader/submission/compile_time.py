@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from grader.lab import Lab
+from grader.lab.records import Lab
 from grader.submission.kernels import pointer_uses
 from grader.submission.parse import Item, ParsedFile, declared_name, descendants, function_declarator
 from grader.submission.records import Edit, Kernel, KernelParameter

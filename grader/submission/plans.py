@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from grader import formula
-from grader.lab import Lab, LaunchRule, Variant
+from grader.lab import formula
+from grader.lab.records import Lab, LaunchRule, Variant
 from grader.submission.compile_time import match_sizes
 from grader.submission.constants import SIZES_OF_TYPES
 from grader.submission.expressions import Expression

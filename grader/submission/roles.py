@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import islice, permutations, product
 
-from grader.lab import Lab, Parameter
+from grader.lab.records import Lab, Parameter
 from grader.submission.records import Kernel, KernelParameter
 
 MAX_POINTERS = 5

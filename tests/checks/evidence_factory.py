@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from grader import labs
 from grader.backends.base import LaunchOutcome
 from grader.checks import judge
-from grader.compare import Difference
-from grader.evidence import Compilation, Evidence, Run
-from grader.lab import Lab
+from grader.lab.records import Lab
+from grader.lab_files import labs
+from grader.oracle.compare import Difference
 from grader.ptx.records import Hazard
 from grader.result import CaseKind, Check
+from grader.running.evidence import Compilation, Evidence, Run
 from grader.submission.records import (
     Candidate,
     Kernel,

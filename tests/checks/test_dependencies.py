@@ -8,9 +8,9 @@ import pytest
 
 from grader import i18n
 from grader.checks import CHECKS, judge
-from grader.compare import Difference
-from grader.evidence import Compilation, Diagnostic, Evidence
+from grader.oracle.compare import Difference
 from grader.result import Check, score_of, status_of
+from grader.running.evidence import Compilation, Diagnostic, Evidence
 from grader.submission.records import Missing
 from tests.checks.evidence_factory import evidence, hazard, run
 from tests.sample_results import counters

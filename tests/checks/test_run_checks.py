@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from grader.compare import Difference
+from grader.oracle.compare import Difference
 from grader.ptx.records import Hazard
 from tests.checks.evidence_factory import check, evidence, hazard, run
 

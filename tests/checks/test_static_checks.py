@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.evidence import Compilation, Diagnostic
+from grader.running.evidence import Compilation, Diagnostic
 from grader.submission.records import Missing
 from tests.checks.evidence_factory import check, evidence, site
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import msgspec
 
 from grader.checks import judge
-from grader.lab import CheckSpec
+from grader.lab.records import CheckSpec
 from grader.result import Check
 from tests.checks.evidence_factory import evidence, kernel
 from tests.sample_results import SIZE, counters

@@ -10,16 +10,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from grader import labs, pipeline
 from grader.backends.base import BufferArgument, LaunchRequest, ScalarArgument
 from grader.backends.emulator import EmulatorBackend
 from grader.backends.gpu import GpuSession
 from grader.compiler.process import CompilerProcess
 from grader.errors import InternalError
-from grader.lab import Lab, Sizes, Variant
-from grader.oracle import Oracle
-from grader.references import CompiledReference, reference_request
-from grader.speed import with_data
+from grader.gpu.speed import with_data
+from grader.grading import pipeline
+from grader.lab.records import Lab, Sizes, Variant
+from grader.lab_files import labs
+from grader.oracle.expected import Oracle
+from grader.running.references import CompiledReference, reference_request
 from tests.ptx.corpus.case import FOLDER
 from tests.ptx.corpus_cases import CASES, Case, Struct
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from grader import labs
-from grader.calibrate import calibrate, rows
+from grader.gpu.calibrate import calibrate, rows
+from grader.lab_files import labs
 
 
 def test_the_lab_s_thresholds_are_sound_here() -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from grader import labs, pipeline
+from grader.grading import pipeline
+from grader.lab_files import labs
 from grader.result import Check
 
 LAB = replace(labs.find("transpose"), sweeps=())

@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from grader import labs, pipeline
-from grader.lab import Knob, Lab, Sweep
+from grader.grading import pipeline
+from grader.lab.records import Knob, Lab, Sweep
+from grader.lab_files import labs
+from grader.places import data_root
 from grader.result import Result
 
 TEXT = {"en": "…", "ru": "…"}
-KERNELS = labs.data_root() / "tests" / "kernels"
+KERNELS = data_root() / "tests" / "kernels"
 
 
 @pytest.fixture(autouse=True)

@@ -10,10 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from grader import labs, pipeline
 from grader.backends.base import LaunchRequest
 from grader.backends.gpu import GpuSession, TimedKernel
-from grader.speed import sample_rounds
+from grader.gpu.speed import sample_rounds
+from grader.grading import pipeline
+from grader.lab_files import labs
 from grader.timing import plan
 from grader.timing.plan import Plan
 from grader.witnesses import ncu

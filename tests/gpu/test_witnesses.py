@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from grader import labs, pipeline
+from grader.grading import pipeline
+from grader.lab_files import labs
 from grader.witnesses.tool import ToolFailed
 
 SUBMISSIONS = Path(__file__).parents[2] / "submissions"

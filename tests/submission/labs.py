@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from grader.lab import Lab, LaunchRule, Parameter, ReferenceKernel, Tolerance, Variant
+from grader.lab.records import Lab, LaunchRule, Parameter, ReferenceKernel, Tolerance, Variant
 from grader.submission.bind import bind
 from grader.submission.folder import FoundSubmission, LabSettings, find_sources
 from grader.submission.parse import ParsedFile, parse

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from grader.cases import grid_of
 from grader.errors import LabError
-from grader.lab import Lab
+from grader.lab.records import Lab
+from grader.running.cases import grid_of
 from grader.submission.bind import bind
 from grader.submission.folder import LabSettings, VariantSettings, find_sources
 from grader.submission.records import Missing, Submission, VariantBinding

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from grader import labs
+from grader.lab_files import labs
+from grader.places import data_root
 from grader.submission.bind import bind
 from grader.submission.changes import Change, Changed, Program, relaunched, same_reading
 from grader.submission.folder import find_sources
 from grader.submission.records import Candidate, LaunchPlan, Missing, SourceText, Submission, VariantBinding
 from grader.submission.source import decode
-from grader.sweeping import changeable
+from grader.sweeps.run import changeable
 
 LAB = labs.find("transpose")
 NAMES = ("tile(_?dim)?", "[bt]s")
@@ -160,7 +161,7 @@ def test_loops(tmp_path: Path) -> None:
 
 def test_loops_unrolled_by_hand_have_the_one_factor() -> None:
     lab = labs.find("matmul")
-    file = labs.data_root() / "tests/kernels/matmul/good/unroll_tile_by_hand.cu"
+    file = data_root() / "tests/kernels/matmul/good/unroll_tile_by_hand.cu"
     found = find_sources(file, lab.id)
     made = changeable(lab, found, bind(found, [decode(f) for f in found.files], lab))
     own = binding(made, "unrolled")

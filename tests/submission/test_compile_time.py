@@ -147,7 +147,7 @@ __global__ void naive(float *a, float *b, float *c, int n) { c[blockIdx.x * 16] 
 def test_what_a_lab_calls_usual_is_fixed_where_a_kernel_neither_takes_nor_names_it() -> None:
     from dataclasses import replace
 
-    from grader.lab import Parameter
+    from grader.lab.records import Parameter
 
     lab = replace(LINE, parameters=(*LINE.parameters, Parameter("radius", "size", "int32", names=("r",), usual=2)))
     text = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader import formula
+from grader.lab import formula
 from grader.submission.records import LaunchPlan, VariantBinding
 from tests.submission.labs import LINE, bound
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grader import labs
 from grader.backends.base import LaunchRequest
 from grader.backends.gpu import GpuFault, TimedKernel
 from grader.backends.gpu_messages import (
@@ -22,8 +21,9 @@ from grader.backends.gpu_messages import (
     RoundDone,
     Warm,
 )
-from grader.lab import Sizes, TimingRule
-from grader.speed import Candidate, SpeedOrder, measure_speed, pool_of
+from grader.gpu.speed import Candidate, SpeedOrder, measure_speed, pool_of
+from grader.lab.records import Sizes, TimingRule
+from grader.lab_files import labs
 from grader.timing.summary import timings
 
 LAB = replace(

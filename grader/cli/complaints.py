@@ -1,0 +1,53 @@
+"""What the command line says when it cannot do as asked: one line on standard error, a traceback in a file at most."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+
+import click
+
+from grader.errors import GraderError, InternalError
+from grader.i18n import _
+
+LOG_NAME = "grade-error.log"
+
+
+def write_log(folder: Path) -> Path:
+    """Write the current exception's traceback to a file in `folder`, or in the temporary folder; returns the file."""
+    text = traceback.format_exc()
+    for place in (folder, Path(tempfile.gettempdir())):
+        try:
+            (place / LOG_NAME).write_text(text)
+        except OSError:
+            continue
+        return place / LOG_NAME
+    return Path(os.devnull)
+
+
+def internal(error: Exception, folder: Path) -> InternalError:
+    """What to say of a failure of the grader itself: what failed, and where the whole of it is written."""
+    what = str(error) if isinstance(error, GraderError) else type(error).__name__
+    text = _("the grader failed ({error}); details are in {log}")
+    return InternalError(text.format(error=what, log=write_log(folder)))
+
+
+def complain(message: str, code: int) -> int:
+    from grader.report.visible import visible
+
+    print("grade: " + visible(" ".join(message.split())), file=sys.stderr)
+    return code
+
+
+def usage_message(error: click.ClickException) -> str:
+    if isinstance(error, click.NoSuchOption):
+        message = _("there is no option {option}").format(option=error.option_name)
+        near = ", ".join(error.possibilities or [])
+        return message + (_("; did you mean {options}?").format(options=near) if near else "")
+    if isinstance(error, click.MissingParameter) and error.param is not None:
+        name = error.param.opts[0] if isinstance(error.param, click.Option) else (error.param.metavar or "").rstrip(".")
+        return _("{parameter} is missing; see grade --help").format(parameter=name)
+    return error.format_message()

@@ -1,0 +1,29 @@
+"""`grade doctor`: what this machine can do, and what to install for the rest."""
+
+from __future__ import annotations
+
+import click
+
+from grader.cli.options import lang_option
+from grader.i18n import _
+
+
+def doctor_command() -> click.Command:
+    """`grade doctor`: what this machine can do, and what to install for the rest."""
+    text = _("Show what this machine can do, and what to install.")
+    return click.Command("doctor", params=[lang_option()], callback=_doctor, help=text)
+
+
+def _doctor(lang: str) -> int:
+    """Exit code 0 unless something that grading itself needs is missing."""
+    from grader import doctor
+    from grader.report import terminal
+
+    symbols = {"ok": "✓", "missing": "✗", "optional": "–"}
+    findings = doctor.examine()
+    terminal.show_table(
+        terminal.console(),
+        [_("Tool"), _("Found"), _("What for"), _("What to install")],
+        [(f"{symbols[f.state]} {f.name}", f.found, f.purpose, f.advice) for f in findings],
+    )
+    return 0

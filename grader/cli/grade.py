@@ -1,0 +1,119 @@
+"""`grade PATH… --lab LAB`: the command that grades."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from grader import __version__
+from grader.cli.complaints import internal
+from grader.cli.options import backend_option, jobs_option, labs_option, lang_option
+from grader.errors import UsageError
+from grader.i18n import _
+
+
+def grade_command() -> click.Command:
+    """`grade PATH… --lab LAB`: the options, in the language in use."""
+    options: list[click.Parameter] = [
+        click.Argument(["paths"], nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH..."),
+        click.Option(["--lab"], required=True, metavar="LAB", help=_("The lab to grade; `grade labs` lists them.")),
+        backend_option(),
+        click.Option(
+            ["--out"],
+            type=click.Path(path_type=Path, file_okay=False),
+            default=Path("reports"),
+            show_default=True,
+            help=_("Folder for results and reports."),
+        ),
+        lang_option(),
+        click.Option(["--no-pdf"], is_flag=True, help=_("Write the HTML report only.")),
+        jobs_option(),
+        click.Option(
+            ["--remeasure"], is_flag=True, help=_("Time kernels on the GPU anew instead of taking stored times.")
+        ),
+        click.Option(
+            ["--profile"], is_flag=True, help=_("Show Nsight Compute's counters beside the emulator's (GPU only).")
+        ),
+        click.Option(["--sanitize"], is_flag=True, help=_("Ask compute-sanitizer as well (GPU only).")),
+        labs_option(),
+        click.Option(
+            ["--version"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_print_version,
+            help=_("Print the version and exit."),
+        ),
+    ]
+    return click.Command(
+        "grade",
+        params=options,
+        callback=_grade,
+        help=_(
+            "Grade CUDA lab submissions.  PATH is a student's folder, one .cu file, or a folder of students' folders."
+        ),
+        epilog=_epilog(),
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+
+def _epilog() -> str:
+    """The other commands and the exit codes; \\b keeps click from filling the lines."""
+    commands = [
+        ("grade labs", _("the labs there are")),
+        ("grade doctor", _("what this machine can do")),
+        ("grade new-lab NAME", _("the skeleton of a lab")),
+        ("grade calibrate LAB", _("thresholds of speed that fit this GPU")),
+    ]
+    codes = [
+        ("0", _("every check passed")),
+        ("1", _("some check failed")),
+        ("2", _("wrong command line, lab or layout of a submission")),
+        ("3", _("the grader itself failed")),
+    ]
+    blocks = ((_("Other commands:"), commands), (_("Exit codes:"), codes))
+    return "\n\n".join(
+        "\n".join(["\b", title, *(f"  {name:<14} {text}" for name, text in rows)]) for title, rows in blocks
+    )
+
+
+def _print_version(context: click.Context, _parameter: click.Parameter, value: bool) -> None:
+    if value:
+        click.echo(f"grade {__version__}")
+        context.exit()
+
+
+def _grade(
+    paths: tuple[Path, ...],
+    lab: str,
+    backend: str,
+    out: Path,
+    lang: str,
+    no_pdf: bool,
+    jobs: int | None,
+    remeasure: bool,
+    profile: bool,
+    sanitize: bool,
+    labs_folders: tuple[Path, ...],
+) -> int:
+    from grader.grading.session import Order, grade
+
+    order = Order(
+        paths=paths,
+        lab=lab,
+        backend=backend,
+        out=out,
+        language=lang,
+        pdf=not no_pdf,
+        jobs=jobs,
+        labs_folders=labs_folders,
+        remeasure=remeasure,
+        witnesses=[tool for tool, asked in (("ncu", profile), ("compute-sanitizer", sanitize)) if asked],
+    )
+    try:
+        return grade(order)
+    except UsageError:
+        raise
+    except Exception as error:
+        raise internal(error, out) from error

@@ -1,0 +1,114 @@
+"""The commands about labs: `grade labs`, `grade new-lab`, `grade selftest`, `grade calibrate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from grader.cli.complaints import complain
+from grader.cli.options import backend_option, jobs_option, labs_option, lang_option
+from grader.errors import LabError
+from grader.i18n import _
+
+
+def labs_command() -> click.Command:
+    """`grade labs`: a table of the labs there are."""
+    return click.Command(
+        "labs", params=[labs_option(), lang_option()], callback=_labs, help=_("List the labs there are.")
+    )
+
+
+def _labs(labs_folders: tuple[Path, ...], lang: str) -> int:
+    from grader.lab_files import labs
+    from grader.report import terminal
+    from grader.report.job import in_language
+    from grader.report.numbers import Numbers
+
+    numbers = Numbers(lang)
+    rows, broken = [], []
+    for name in sorted(labs.folders(labs_folders)):
+        try:
+            lab = labs.find(name, labs_folders)
+        except LabError as error:
+            broken.append(error)
+            continue
+        points = sum(check.points for variant in lab.variants for check in variant.checks)
+        names = ", ".join(variant.name for variant in lab.variants)
+        rows.append((name, in_language(lab.title, lang), names, numbers.points(points)))
+    terminal.show_table(terminal.console(), [_("Lab"), _("Title"), _("Variants"), _("Points")], rows)
+    for refused in broken:
+        complain(str(refused), refused.exit_code)
+    return 2 if broken else 0
+
+
+def new_lab_command() -> click.Command:
+    """`grade new-lab NAME`: the skeleton of a lab."""
+    return click.Command(
+        "new-lab",
+        params=[
+            click.Argument(["name"], metavar="NAME"),
+            click.Option(
+                ["--into"],
+                type=click.Path(path_type=Path, file_okay=False),
+                default=Path("assignments"),
+                show_default=True,
+                help=_("Folder of labs to write it into."),
+            ),
+            lang_option(),
+        ],
+        callback=_new_lab,
+        help=_("Write the skeleton of a lab, which can be graded as it stands."),
+    )
+
+
+def _new_lab(name: str, into: Path, lang: str) -> int:
+    from grader.lab_files.new_lab import create, next_steps
+
+    for line in next_steps(name, create(name, into)):
+        click.echo(line)
+    return 0
+
+
+def calibrate_command() -> click.Command:
+    """`grade calibrate LAB`: thresholds for the lab's speed checks, from its reference kernels on this GPU."""
+    return click.Command(
+        "calibrate",
+        params=[click.Argument(["lab"]), labs_option(), lang_option()],
+        callback=_calibrate,
+        help=_("Time a lab's reference kernels on this GPU and propose what its speed checks should ask for."),
+    )
+
+
+def _calibrate(lab: str, labs_folders: tuple[Path, ...], lang: str) -> int:
+    from grader.gpu.calibrate import calibrate, rows
+    from grader.lab_files import labs
+    from grader.report import terminal
+
+    found = calibrate(labs.find(lab, labs_folders))
+    columns = [_("Variant"), _("Against"), _("Measured"), _("Minimum"), _("Full"), _("In the lab file"), _("Verdict")]
+    terminal.show_table(terminal.console(), columns, rows(found))
+    return 0 if all(row.is_sound for row in found) else 1
+
+
+def selftest_command() -> click.Command:
+    """`grade selftest [LAB]`: the labs' known-good and known-bad kernels, each with the verdict that it must get."""
+    return click.Command(
+        "selftest",
+        params=[
+            click.Argument(["lab"], required=False),
+            backend_option(),
+            jobs_option(),
+            labs_option(),
+            lang_option(),
+        ],
+        callback=_selftest,
+        help=_("Grade kernels that are known to be good or bad, and see that each gets the verdict that it must get."),
+    )
+
+
+def _selftest(lab: str | None, backend: str, jobs: int | None, labs_folders: tuple[Path, ...], lang: str) -> int:
+    """Exit code 0 when every kernel got its verdict, 1 when not."""
+    from grader.grading.selftest import selftest
+
+    return selftest(lab, backend, jobs, labs_folders)

@@ -1,0 +1,84 @@
+"""The command line: `grade PATH… --lab LAB`, `grade labs`, `grade doctor`.
+
+A first argument that is a command's name is that command; anything else is a path to grade (a folder that is called
+like a command is written `./labs`).  Every error is one line and an exit code: 2 for what the user can put right,
+3 for a failure of the grader itself, whose traceback goes to a log file.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from grader import i18n
+from grader.cli.complaints import complain, internal, usage_message
+from grader.cli.doctor import doctor_command
+from grader.cli.grade import grade_command
+from grader.cli.labs import calibrate_command, labs_command, new_lab_command, selftest_command
+from grader.errors import GraderError
+from grader.i18n import _
+
+INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit with its code."""
+    sys.exit(run(sys.argv[1:] if arguments is None else list(arguments)))
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command line; returns the exit code, having printed one line on standard error if it is 2 or 3."""
+    i18n.use(language_of(arguments, os.environ))
+    commands = {
+        "labs": labs_command,
+        "doctor": doctor_command,
+        "calibrate": calibrate_command,
+        "selftest": selftest_command,
+        "new-lab": new_lab_command,
+    }
+    try:
+        if arguments and arguments[0] in commands:
+            return _invoke(commands[arguments[0]](), f"grade {arguments[0]}", arguments[1:])
+        return _invoke(grade_command(), "grade", arguments or ["--help"])
+    except click.exceptions.Exit as request:
+        # After --help or --version.
+        return request.exit_code
+    except click.ClickException as error:
+        return complain(usage_message(error), 2)
+    except GraderError as error:
+        return complain(str(error), error.exit_code)
+    except (KeyboardInterrupt, click.Abort):
+        return complain(_("interrupted; what is finished is kept"), INTERRUPTED)
+    except BrokenPipeError:
+        # Whoever read our output (`| head`) has seen enough; Python must not complain of it at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return INTERRUPTED
+    except Exception as error:
+        return complain(str(internal(error, Path(tempfile.gettempdir()))), 3)
+
+
+def _invoke(command: click.Command, name: str, arguments: list[str]) -> int:
+    with command.make_context(name, list(arguments)) as context:
+        return int(command.invoke(context) or 0)
+
+
+def language_of(arguments: Sequence[str], environment: os._Environ[str] | dict[str, str]) -> str:
+    """The language to speak: `--lang`, else the locale's if there is a catalogue for it, else English.
+
+    Found before the command line is parsed, for its help and its errors speak it too.
+    """
+    for argument, following in itertools.zip_longest(arguments, arguments[1:], fillvalue=""):
+        if argument == "--lang":
+            return following
+        if argument.startswith("--lang="):
+            return argument.removeprefix("--lang=")
+    # The first that is set decides, as POSIX has it.
+    locale = next((v for name in ("LC_ALL", "LC_MESSAGES", "LANG") if (v := environment.get(name))), "")
+    spoken = locale[:2].lower()
+    return spoken if spoken in i18n.languages() else "en"

@@ -1,0 +1,53 @@
+"""Options that several commands have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from grader import i18n
+from grader.i18n import _
+
+
+def backend_option() -> click.Option:
+    """`--backend`, of every command that runs kernels."""
+    return click.Option(
+        ["--backend"],
+        type=click.Choice(["auto", "gpu", "emulator"]),
+        default="auto",
+        show_default=True,
+        help=_("Where kernels run; auto takes a GPU when there is one."),
+    )
+
+
+def jobs_option() -> click.Option:
+    """`--jobs N`, of every command that grades several submissions."""
+    return click.Option(
+        ["--jobs"],
+        type=click.IntRange(min=1),
+        default=None,
+        metavar="N",
+        help=_("Submissions graded at the same time (default: one per core)."),
+    )
+
+
+def lang_option() -> click.Option:
+    """`--lang`, of every command."""
+    return click.Option(
+        ["--lang"],
+        type=click.Choice(i18n.languages()),
+        default=i18n.language(),
+        help=_("Language of messages and reports (default: the locale's)."),
+    )
+
+
+def labs_option() -> click.Option:
+    """`--labs DIR`, of every command that looks for labs."""
+    return click.Option(
+        ["labs_folders", "--labs"],
+        multiple=True,
+        type=click.Path(path_type=Path),
+        metavar="DIR",
+        help=_("A folder with more labs; may be given several times."),
+    )

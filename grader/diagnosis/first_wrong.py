@@ -1,0 +1,236 @@
+"""Why an output is wrong: its first wrong element, who wrote it from what, and the rule that all wrong ones follow.
+
+Pure functions of one small launch that went wrong; they know no lab.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import msgspec
+import numpy as np
+
+from grader.backends.base import Trace
+from grader.diagnosis.patterns import Found, Outcome, value_pattern
+from grader.diagnosis.regions import region_pattern
+from grader.diagnosis.text import Circumstances, race_text, sentences
+from grader.i18n import _
+from grader.lab.records import Sizes, Tolerance
+from grader.oracle.compare import Array, Index, Mask, compare, is_sentinel, wrong_elements
+from grader.oracle.dependence import boxes
+from grader.ptx.records import Hazard, Read, Write
+from grader.result import Diagnosis, Element, ElementRange, ElementRead, ElementWriter, WrongPattern
+
+MAX_READS = 64
+MAX_RANGES = 64
+MAX_SOURCES = 8
+MAX_PICTURE = 128 * 128
+"""Elements of an output that is still shown as a picture."""
+
+Needs = Callable[[Index], Mapping[str, Mask] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class WrongCase:
+    """One launch with a wrong output.
+
+    tile: elements that one block covers along each axis of the output, () when unknown.
+    trace: the launch's history, None when there is none.
+    dims: of other arrays that the history may name (shared ones), by name.
+    needs: which input elements an output element depends on, where that can be found out.
+    axes: how many axes the blocks and threads are numbered along.
+    hazards: what else went wrong in the launch.
+    """
+
+    sizes: Sizes
+    output: str
+    got: Array
+    expected: Array
+    tolerance: Tolerance
+    inputs: Mapping[str, Array]
+    tile: tuple[int, ...] = ()
+    trace: Trace | None = None
+    dims: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    needs: Needs | None = None
+    axes: int = 3
+    hazards: tuple[Hazard, ...] = ()
+
+    @property
+    def outside_lines(self) -> tuple[int, ...]:
+        """Lines at which threads read outside an array (the emulator gives them 0)."""
+        return tuple(h.line for h in self.hazards if h.kind == "out_of_bounds" and h.op == "load")
+
+
+def diagnose(case: WrongCase) -> Diagnosis:
+    """All that can be told about the case, with its sentences in the language in use.
+
+    Raises ValueError when nothing is wrong.
+    """
+    difference = compare(case.output, case.got, case.expected, case.tolerance, case.inputs, case.tile)
+    if difference.first is None:
+        raise ValueError(f"{case.output}: nothing is wrong")
+    wrong = wrong_elements(case.got, case.expected, case.tolerance)
+    trace = case.trace if case.trace is not None and case.trace.complete else None
+    filling = wrong & is_sentinel(case.got)
+    unwritten = filling
+    if trace is not None:
+        written = trace.written(case.output, case.got.nbytes).reshape(*case.got.shape, -1).any(axis=-1)
+        unwritten = filling & ~written
+    outcome = Outcome(
+        case.got,
+        case.expected,
+        wrong,
+        unwritten,
+        filling,
+        case.inputs,
+        case.tile,
+        lambda a, b: ~wrong_elements(np.ascontiguousarray(a), np.ascontiguousarray(b), case.tolerance),
+    )
+    diagnosis = Diagnosis(
+        size=dict(case.sizes),
+        output=case.output,
+        shape=list(case.got.shape),
+        total=difference.total,
+        wrong=difference.mismatches,
+        unwritten=int(np.count_nonzero(unwritten)),
+        first=list(difference.first),
+        expected=_number(difference.expected),
+        got=_number(difference.got),
+        tile=list(case.tile),
+        inputs={name: list(array.shape) for name, array in case.inputs.items()},
+        expected_at=_element(difference.belongs_at),
+        got_at=_element(difference.found_at),
+        values=_pattern(_values(case, outcome)),
+        region=_pattern(region_pattern(wrong, case.tile)),
+        picture=_picture(wrong, unwritten) if wrong.size <= MAX_PICTURE else [],
+    )
+    if trace is not None:
+        diagnosis = _traced(case, trace, diagnosis)
+    race = next((h for h in case.hazards if h.kind == "race" and h.detail != "write_write_same_value"), None)
+    around = Circumstances(case.axes, case.outside_lines, race=race_text(race) if race else "")
+    if filling[difference.first] and diagnosis.writer is not None:
+        around = replace(around, got=_("the content of memory that nobody had written"))
+    elif diagnosis.got is None:
+        around = replace(around, got=str(difference.got))
+    return msgspec.structs.replace(diagnosis, sentences=sentences(diagnosis, around))
+
+
+def _values(case: WrongCase, outcome: Outcome) -> Found | None:
+    found = value_pattern(outcome)
+    # Zeros that the emulator hands out for reads outside an array are nobody's rule.
+    return None if found is not None and found.id == "zero" and case.outside_lines else found
+
+
+def _traced(case: WrongCase, trace: Trace, diagnosis: Diagnosis) -> Diagnosis:
+    """With who wrote the first wrong element, and what from."""
+    first = tuple(diagnosis.first)
+    width = case.got.dtype.itemsize
+    offset = int(np.ravel_multi_index(first, case.got.shape)) * width
+    writes = trace.writes(case.output, offset, width)
+    if not writes:
+        return msgspec.structs.replace(diagnosis, traced=True)
+    last = writes[-1]
+    # What several threads add up is made from what each of them had read.
+    chain = [r for w in (writes if last.op == "atomic" else [last]) for r in trace.reads(w)]
+    read, uses = _inputs_read(case, chain)
+    right = int.from_bytes(case.expected[first].tobytes(), "little")
+    overwritten = [w for w in writes[:-1] if w.bits == right]
+    places = [(name, index) for name, mask in read.items() for index in np.argwhere(mask).tolist()]
+    # A value that stands in an input by chance has not come from there.
+    known: dict[str, object] = {"got_at": None}
+    if len(places) == 1 and case.inputs[places[0][0]][tuple(places[0][1])].tobytes() == case.got[first].tobytes():
+        known["got_at"] = Element(array=places[0][0], index=places[0][1])
+    needed = case.needs(first) if case.needs is not None else None
+    if needed is not None:
+        single = [(name, index) for name, mask in needed.items() for index in np.argwhere(mask).tolist()[:2]]
+        if len(single) == 1 and case.inputs[single[0][0]][tuple(single[0][1])] == case.expected[first]:
+            known["expected_at"] = Element(array=single[0][0], index=single[0][1])
+        known["compared"] = True
+        known["missing"] = _ranges({n: mask & ~read[n] for n, mask in needed.items()})
+        known["surplus"] = _ranges({n: mask & ~needed[n] for n, mask in read.items()})
+    return msgspec.structs.replace(
+        diagnosis,
+        traced=True,
+        writer=_writer(last),
+        writers=len({(w.block, w.thread) for w in writes}),
+        overwritten=_writer(overwritten[-1]) if overwritten else None,
+        reads=[_read(case, r) for r in chain[:MAX_READS]],
+        read=_ranges(read),
+        uses=uses,
+        **known,
+    )
+
+
+def _inputs_read(case: WrongCase, reads: Sequence[Read]) -> tuple[dict[str, Mask], int]:
+    """The input elements that some reads lead back to, and how many readings of them."""
+    uses = 0
+    masks = {name: np.zeros(array.shape, np.bool_) for name, array in case.inputs.items()}
+    pending = list(reads)
+    while pending:
+        read = pending.pop()
+        pending.extend(read.reads)
+        array = case.inputs.get(read.array) if read.space == "global" else None
+        if array is not None and read.origin == "input":
+            masks[read.array].reshape(-1)[read.offset_bytes // array.dtype.itemsize] = True
+            uses += 1
+    return masks, uses
+
+
+def _index(case: WrongCase, access: Read | Write) -> list[int]:
+    """The index of an element of an array, along all its axes where these are known."""
+    arrays = {**case.inputs, case.output: case.got}
+    width, shape = access.width_bytes, tuple(case.dims.get(access.array, ()))
+    if access.space == "global" and access.array in arrays:
+        array = arrays[access.array]
+        width, shape = array.dtype.itemsize, array.shape
+    flat = access.offset_bytes // width
+    if shape and flat < int(np.prod(shape)):
+        return [int(i) for i in np.unravel_index(flat, shape)]
+    return [flat]
+
+
+def _read(case: WrongCase, read: Read) -> ElementRead:
+    origin: Literal["input", "written", "nothing"]
+    origin = "input" if read.origin == "input" else "written" if read.origin == "written" else "nothing"
+    put = read.put or read.later
+    return ElementRead(
+        array=read.array,
+        space="shared" if read.space == "shared" else "global",
+        index=_index(case, read),
+        line=read.line,
+        block=read.block,
+        thread=read.thread,
+        origin=origin,
+        put_by=_writer(put) if put else None,
+        put_from=[Element(array=r.array, index=_index(case, r)) for r in read.reads[:MAX_SOURCES]],
+    )
+
+
+def _writer(write: Write) -> ElementWriter:
+    op: Literal["store", "atomic"] = "atomic" if write.op == "atomic" else "store"
+    return ElementWriter(block=write.block, thread=write.thread, line=write.line, op=op)
+
+
+def _ranges(masks: Mapping[str, Mask]) -> list[ElementRange]:
+    found = [ElementRange(array=name, ranges=box) for name, mask in masks.items() for box in boxes(mask)]
+    return found[:MAX_RANGES]
+
+
+def _element(place: tuple[str, Index] | None) -> Element | None:
+    return Element(array=place[0], index=list(place[1])) if place else None
+
+
+def _pattern(found: Found | None) -> WrongPattern | None:
+    return WrongPattern(id=found.id, holds=found.holds, of=found.of, data=dict(found.data)) if found else None
+
+
+def _number(value: float | int | None) -> float | int | None:
+    return value if value is None or np.isfinite(value) else None
+
+
+def _picture(wrong: Mask, unwritten: Mask) -> list[str]:
+    """The elements' states, a string for each row."""
+    states = np.where(unwritten, "o", np.where(wrong, "x", "."))
+    return ["".join(row) for row in states.reshape(-1, states.shape[-1])]

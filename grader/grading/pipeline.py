@@ -1,0 +1,218 @@
+"""Grades one submission for one lab: find, read, bind, compile, run, judge, and say all of it in a `Result`.
+
+Nothing that a submission can do raises here; what is raised says that the command line, the layout, the lab or the
+grader is at fault (`grader.errors`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from msgspec import structs
+
+from grader import __version__
+from grader.errors import UsageError
+from grader.grading.recording import remark_text, variant_record
+from grader.i18n import _
+from grader.lab.records import Lab, Variant
+from grader.result import Environment, Result, Source, Student, score_of, status_of
+from grader.running.evidence import Compilation, Diagnostic, Evidence
+from grader.submission.records import Missing, SourceText, Submission, VariantBinding
+
+if TYPE_CHECKING:
+    from grader.compiler.process import CompileResult, CompilerProcess
+    from grader.gpu.part import Gpu
+    from grader.running.runs import Runner
+    from grader.submission.folder import FoundSubmission
+
+BACKENDS = ("auto", "gpu", "emulator")
+ARCHITECTURE = "compute_75"
+"""The oldest target that NVRTC still compiles for; what the emulator runs."""
+
+
+def grade(
+    path: Path,
+    lab: Lab,
+    backend: str = "auto",
+    command: str = "",
+    remeasure: bool = False,
+    witnesses: Sequence[str] = (),
+    judged: Callable[[Result], None] | None = None,
+) -> Result:
+    """Grade the work at `path` (a student's folder or one `.cu` file).
+
+    Parameters
+    ----------
+    backend : "auto", "gpu" or "emulator".
+    command : the command line that repeats this grading, kept in the result.
+    remeasure : time anew what was timed before.
+    witnesses : other tools to be asked on a GPU, "ncu" and "compute-sanitizer"; no mark depends on them.
+    judged : called with the result as soon as every check is judged; its sweeps, on which no mark depends, follow.
+
+    Raises
+    ------
+    UsageError : no such file, no text, empty; settings or lab files that are wrong; a backend that is not there.
+    InternalError : the compiler cannot be run at all.
+    """
+    _check_backend(backend)
+    from grader.compiler.process import CompilerProcess
+
+    # The processes warm up while this one imports the parser and reads the submission.
+    with ExitStack() as stack:
+        gpu = _start_gpu(stack, backend)
+        compiler = stack.enter_context(CompilerProcess())
+        found_files, submission = _read(path, lab)
+        compiled = _compile(compiler, submission)
+        nvrtc = compiler.nvrtc_version()
+        from grader.oracle.expected import Oracle
+        from grader.running.runs import Runner
+        from grader.running.variations import Variations
+
+        def compile_anew(file: str, expression: str, constants: Mapping[str, int]) -> CompileResult:
+            return compiler.compile(submission.program(file, constants), [expression], ARCHITECTURE)
+
+        oracle = Oracle(lab)
+        runner = Runner(lab, Variations(compiled, compile_anew), oracle)
+        found = {variant.name: _evidence(lab, variant, submission, compiled, runner) for variant in lab.variants}
+        environment = _environment(lab, nvrtc, command)
+        gpu = _opened(gpu, backend)
+        if gpu is not None:
+            found = gpu.grade(lab, submission, found, compiler, remeasure, witnesses)
+            environment = gpu.environment(environment)
+        result = _result(lab, submission, found, environment)
+        if judged is not None:
+            judged(result)
+        if not lab.sweeps:
+            return result
+        from grader.sweeps.run import changeable, sweep
+
+        program = changeable(lab, found_files, submission)
+        sweeps = sweep(lab, program, found, oracle, compiler, ARCHITECTURE, gpu, remeasure)
+        return structs.replace(result, sweeps=sweeps)
+
+
+def _result(lab: Lab, submission: Submission, found: Mapping[str, Evidence], environment: Environment) -> Result:
+    from grader.checks import judge
+
+    checks = [check for evidence in found.values() for check in judge(evidence)]
+    return Result(
+        student=Student(id=submission.student, name=submission.name, group=submission.group),
+        lab=lab.id,
+        status=status_of(checks),
+        score=score_of(checks),
+        environment=environment,
+        variants={name: variant_record(evidence) for name, evidence in found.items()},
+        checks=checks,
+        sources=[_source(source, submission) for source in submission.sources],
+        remarks=[remark_text(kind, line) for kind, line in submission.remarks],
+    )
+
+
+def _check_backend(backend: str) -> None:
+    if backend not in BACKENDS:
+        raise UsageError(
+            _("unknown backend {backend}; allowed: {allowed}").format(
+                backend=repr(backend), allowed=", ".join(BACKENDS)
+            )
+        )
+
+
+def _start_gpu(stack: ExitStack, backend: str) -> Gpu | None:
+    """The GPU, on its way to being open; None where none is asked for or none can be there.
+
+    Raises
+    ------
+    UsageError : one was asked for by name.
+    """
+    if backend == "emulator":
+        return None
+    from grader.backends.gpu_process import has_driver
+
+    if not has_driver():
+        if backend == "gpu":
+            raise UsageError(_("--backend gpu: there is no NVIDIA driver on this machine; see grade doctor"))
+        return None
+    from grader.gpu.part import Gpu
+
+    return stack.enter_context(Gpu())
+
+
+def _opened(gpu: Gpu | None, backend: str) -> Gpu | None:
+    """`gpu` if it has a device after all."""
+    if gpu is None:
+        return None
+    reason = gpu.refusal()
+    if reason and backend == "gpu":
+        raise UsageError(_("--backend gpu: {reason}; see grade doctor").format(reason=reason))
+    return None if reason else gpu
+
+
+def _read(path: Path, lab: Lab) -> tuple[FoundSubmission, Submission]:
+    from grader.submission.bind import bind
+    from grader.submission.folder import find_sources
+    from grader.submission.source import decode
+
+    found = find_sources(path, lab.id)
+    return found, bind(found, [decode(file) for file in found.files], lab)
+
+
+def _compile(compiler: CompilerProcess, submission: Submission) -> dict[str, CompileResult]:
+    """Every file that holds a bound kernel, compiled with the other files at hand as headers."""
+    wanted: dict[str, list[str]] = {}
+    for binding in submission.bindings.values():
+        if isinstance(binding, VariantBinding):
+            wanted.setdefault(binding.kernel.file, []).append(binding.expression)
+    results = {}
+    for file, expressions in wanted.items():
+        results[file] = compiler.compile(submission.program(file), list(dict.fromkeys(expressions)), ARCHITECTURE)
+    return results
+
+
+def _evidence(
+    lab: Lab, variant: Variant, submission: Submission, compiled: Mapping[str, CompileResult], runner: Runner
+) -> Evidence:
+    binding = submission.bindings[variant.name]
+    evidence = Evidence(lab, variant, binding, source=submission.device_source)
+    if isinstance(binding, Missing):
+        return evidence
+    result = compiled[binding.kernel.file]
+    entry = result.entries.get(binding.expression)
+    if entry is None:
+        failure = {"forbidden_include": "errors", "": "missing_entry"}.get(result.reason, result.reason)
+        errors = tuple(
+            Diagnostic(d.file, d.line, d.message, d.hint) for d in result.diagnostics if d.severity == "error"
+        )
+        missing = tuple(name for file, name, _line in submission.missing_headers if file == binding.kernel.file)
+        return replace(evidence, compilation=Compilation(failure, errors, missing))
+    return runner.run(evidence, entry)
+
+
+def _environment(lab: Lab, nvrtc: str, command: str) -> Environment:
+    return Environment(
+        backend="emulator",
+        grader=__version__,
+        seed=lab.seed,
+        nvrtc=nvrtc,
+        architecture=ARCHITECTURE,
+        python=platform.python_version(),
+        numpy=np.__version__,
+        command=command,
+    )
+
+
+def _source(source: SourceText, submission: Submission) -> Source:
+    """A header goes by the name that it is included by, as its kernels do."""
+    name = source.path.name
+    return Source(
+        file=next((known for known in submission.device_source if Path(known).name == name), name),
+        text=source.text,
+        encoding=source.encoding,
+        sha256=hashlib.sha256(source.path.read_bytes()).hexdigest(),
+    )

@@ -1,0 +1,226 @@
+"""`grade selftest`: a lab's known-good and known-bad kernels through the whole pipeline, each with its exact verdict.
+
+The kernels lie in the folder that the lab file names by `selftest`, with a table `verdicts.yaml`:
+
+    good/float4.cu: {variants: [padded]}
+    bad/missing_barrier.cu: {variants: [shared], fails: {shared.races: 11}}
+
+A kernel is told right when exactly its variants were found in it, exactly those checks fail, each at its line, and no
+check errs.  Speed is left out: what is fast enough depends on the machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from grader import i18n
+from grader.errors import UsageError
+from grader.grading.workers import Failed, Graded, GradeTask, Outcome, Refused, grade_all, job_count
+from grader.i18n import _, ngettext
+from grader.lab.records import Lab
+from grader.lab_files import labs
+from grader.result import Result
+from grader.yaml_file import YamlFile, choose, read
+
+TABLE = "verdicts.yaml"
+KINDS = ("good", "bad")
+MACHINE_DEPENDENT = ("speedup",)
+"""Checks whose verdict is the machine's as much as the kernel's."""
+
+
+class _Verdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    variants: list[str]
+    fails: dict[str, int | None] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Specimen:
+    """A kernel whose verdict is known.
+
+    name: of its file in the lab's folder of kernels, "bad/missing_barrier.cu".
+    variants: those that are found in it.
+    fails: the checks that fail, with the lines that they name (None: no line).
+    """
+
+    lab: str
+    name: str
+    file: Path
+    variants: frozenset[str]
+    fails: Mapping[str, int | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What came of a specimen; problems: what is not as it should be, empty when all is."""
+
+    specimen: Specimen
+    problems: tuple[str, ...]
+
+
+def specimens(lab: Lab) -> list[Specimen]:
+    """The lab's kernels with known verdicts, in order of its table; none where it has no such folder.
+
+    Raises
+    ------
+    LabError : the table names what does not exist, leaves a kernel out, or contradicts itself.
+    """
+    if lab.selftest is None:
+        return []
+    if not lab.selftest.is_dir():
+        raise read(lab.path).error(f"there is no folder {lab.selftest}", ("selftest",))
+    file = read(lab.selftest / TABLE)
+    table = file.decode(dict[str, Any])
+    checks = {f"{v.name}.{spec.check}" for v in lab.variants for spec in v.checks}
+    found = [_specimen(file, lab, lab.selftest, name, data, checks) for name, data in table.items()]
+    there = {f"{kind}/{path.name}" for kind in KINDS for path in (lab.selftest / kind).glob("*.cu")}
+    for name in sorted(there - table.keys()):
+        raise file.error(f"{name} lies in the folder and has no verdict here")
+    return found
+
+
+def _specimen(file: YamlFile, lab: Lab, folder: Path, name: str, data: object, checks: set[str]) -> Specimen:
+    verdict = file.decode(_Verdict, (name,), data)
+    if not (folder / name).is_file() or Path(name).parent.name not in KINDS:
+        raise file.error(f"there is no such kernel: {folder / name}", (name,))
+    known = [variant.name for variant in lab.variants]
+    for index, variant in enumerate(verdict.variants):
+        if variant not in known:
+            raise file.error(f"unknown variant {variant!r}; {choose(variant, known)}", (name, "variants", index))
+    for check in verdict.fails:
+        if check not in checks or check.partition(".")[0] not in verdict.variants:
+            raise file.error(f"unknown check {check!r}; {choose(check, checks)}", (name, "fails", check))
+    if bool(verdict.fails) != name.startswith("bad/"):
+        raise file.error("a bad kernel fails something, a good one nothing", (name,))
+    return Specimen(lab.id, name, folder / name, frozenset(verdict.variants), verdict.fails)
+
+
+def examine(
+    found: Sequence[Specimen],
+    backend: str = "auto",
+    jobs: int | None = None,
+    labs_folders: Sequence[Path] = (),
+    done: Callable[[Finding], None] | None = None,
+) -> list[Finding]:
+    """Grade every specimen; findings in the order given.
+
+    Parameters
+    ----------
+    jobs : specimens at the same time, None for one per core.
+    done : told of each finding as it comes.
+    """
+    tasks = [
+        GradeTask(
+            path=str(specimen.file),
+            lab=specimen.lab,
+            backend=backend,
+            language=i18n.language(),
+            labs_folders=[str(folder) for folder in labs_folders],
+            sweeps=False,
+        )
+        for specimen in found
+    ]
+    by_task = {(specimen.lab, str(specimen.file)): specimen for specimen in found}
+    findings: dict[tuple[str, str], Finding] = {}
+    for task, outcome in grade_all(tasks, job_count(len(tasks), jobs)) if tasks else ():
+        key = (task.lab, task.path)
+        findings[key] = Finding(by_task[key], tuple(problems(by_task[key], outcome)))
+        if done is not None:
+            done(findings[key])
+    return [findings[task.lab, task.path] for task in tasks]
+
+
+def problems(specimen: Specimen, outcome: Outcome) -> list[str]:
+    """In what an outcome is not the verdict that the specimen must get."""
+    match outcome:
+        case Graded(result=result):
+            return _problems(specimen, result)
+        case Refused(message=message):
+            return [message]
+        case Failed(details=details):
+            return [_("the grader failed: {reason}").format(reason=details.strip().rpartition("\n")[2])]
+
+
+def _problems(specimen: Specimen, result: Result) -> list[str]:
+    found = []
+    bound = {name for name, variant in result.variants.items() if variant.kernel}
+    if bound != specimen.variants:
+        found.append(
+            _("found as {got} instead of {expected}").format(
+                got=", ".join(sorted(bound)) or _("nothing"), expected=", ".join(sorted(specimen.variants))
+            )
+        )
+    fails: dict[str, int | None] = {}
+    for check in result.checks:
+        if check.variant not in bound or check.check in MACHINE_DEPENDENT:
+            continue
+        if check.status == "fail":
+            fails[check.id] = check.line
+            if check.id not in specimen.fails:
+                found.append(_("{check} fails: {message}").format(check=check.id, message=check.message))
+        elif check.status == "error":
+            found.append(_("{check}: {message}").format(check=check.id, message=check.message))
+    for name, line in specimen.fails.items():
+        if name not in fails:
+            found.append(_("{check} does not fail").format(check=name))
+        elif fails[name] != line:
+            found.append(
+                _("{check} fails at line {got} instead of {expected}").format(
+                    check=name, got=fails[name], expected=line
+                )
+            )
+    return found
+
+
+def selftest(
+    lab_id: str | None, backend: str = "auto", jobs: int | None = None, labs_folders: Sequence[Path] = ()
+) -> int:
+    """The command: a row for each kernel, and 0 when every one got its verdict, 1 when not.
+
+    Raises
+    ------
+    UsageError : no such lab, or it has no kernels to be tested with.
+    LabError : the files of the lab are wrong.
+    """
+    from grader.report import terminal
+
+    chosen = [labs.find(lab_id, labs_folders)] if lab_id is not None else labs.all_labs(labs_folders)
+    known = [specimen for lab in chosen for specimen in specimens(lab)]
+    if not known:
+        raise UsageError(_("{lab}: the lab file names no folder of kernels to test it with").format(lab=lab_id or ""))
+    out = terminal.console()
+    count = 0
+
+    def tell(finding: Finding) -> None:
+        nonlocal count
+        count += 1
+        mark = "✗" if finding.problems else "✓"
+        out.print(f"{count}/{len(known)} {mark} {finding.specimen.lab}/{finding.specimen.name}", soft_wrap=True)
+
+    findings = examine(known, backend, jobs, labs_folders, tell)
+    terminal.show_table(
+        out, [_("Kernel"), _("Must fail"), _("Verdict")], [_row(finding, len(chosen) > 1) for finding in findings]
+    )
+    wrong = sum(bool(finding.problems) for finding in findings)
+    right = ngettext(
+        "{n} of {total} kernel got the verdict that it must get.",
+        "{n} of {total} kernels got the verdict that they must get.",
+        len(findings) - wrong,
+    )
+    out.print(right.format(n=len(findings) - wrong, total=len(findings)))
+    return 1 if wrong else 0
+
+
+def _row(finding: Finding, with_lab: bool) -> tuple[str, str, str]:
+    specimen = finding.specimen
+    fails = ", ".join(
+        _("{check} (line {line})").format(check=check, line=line) if line else check
+        for check, line in specimen.fails.items()
+    )
+    name = f"{specimen.lab}/{specimen.name}" if with_lab else specimen.name
+    verdict = "✓" if not finding.problems else "✗ " + "; ".join(finding.problems)
+    return name, fails or _("nothing"), verdict

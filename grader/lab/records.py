@@ -1,0 +1,272 @@
+"""What a lab is, as records.  `grader.lab_files.file` reads them from `assignments/<lab>/lab.yaml`.
+
+Nothing in this package knows a lab by name: whatever a lab needs stands in these records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from grader.lab import formula
+
+Sizes = Mapping[str, int]
+"""Values of a lab's size parameters, e.g. {"rows": 256, "cols": 128}."""
+
+Text = Mapping[str, str]
+"""A text by language: {"en": …, "ru": …}."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A role that a kernel's parameter can take.
+
+    kind: "input" or "output" (pointers) or "size" (an integer).
+    shape: for pointers, the array's shape, as size names or integers, slowest axis first.
+    names: regular expressions (full match, case ignored) of the names students give it, best first.
+    from_grid: for sizes: a kernel may work it out from its grid, so that only multiples of a tile can be asked of it.
+    usual: for sizes: the value that a kernel which neither takes nor names the size has built in; None: any.
+    """
+
+    name: str
+    kind: str
+    dtype: str = "float32"
+    shape: tuple[str | int, ...] = ()
+    names: tuple[str, ...] = ()
+    from_grid: bool = True
+    usual: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchRule:
+    """How this lab's kernels are launched when the submission does not say.
+
+    block: threads along x, y, z, each a number or a formula of the sizes ("min(n, 1024)").
+    covers: the size that each grid axis runs over, x first: ("cols", "rows").
+    tile: elements that a block covers along each grid axis; (): one a thread.
+    shared_bytes: dynamic shared memory of kernels that have such an array, a formula of the sizes and `threads` (of a
+      block); "": worked out from the tile.
+    """
+
+    block: tuple[int | str, int | str, int | str]
+    covers: tuple[str, ...]
+    tile: tuple[int, ...] = ()
+    shared_bytes: str = ""
+
+    def block_at(self, sizes: Sizes) -> tuple[int, int, int]:
+        """The block at some sizes.
+
+        Raises
+        ------
+        FormulaError : a formula has no value there.
+        """
+        x, y, z = (formula.integer(n, sizes) if isinstance(n, str) else n for n in self.block)
+        return x, y, z
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceKernel:
+    """The instructor's kernel of a variant; `arguments` are the roles of its parameters in order.
+
+    block: threads along x, y, z; tile: elements that one block covers along each grid axis.
+    shared_bytes: dynamic shared memory, a formula of the sizes and `threads`; "": none.
+    template: sizes whose values are the kernel's template arguments, in order.
+    multiples: what sizes must be multiples of, where the kernel asks for it.
+    covers: the size that each grid axis runs over, x first; (): as the lab's launches.
+    """
+
+    file: Path
+    kernel: str
+    arguments: tuple[str, ...]
+    block: tuple[int, int, int]
+    tile: tuple[int, ...]
+    shared_bytes: str = ""
+    template: tuple[str, ...] = ()
+    multiples: Mapping[str, int] = field(default_factory=dict)
+    covers: tuple[str, ...] = ()
+
+    def fits(self, sizes: Sizes) -> bool:
+        """Whether it can be run at these sizes."""
+        return all(sizes[name] % step == 0 for name, step in self.multiples.items())
+
+    def expression(self, sizes: Sizes) -> str:
+        """What names the kernel to the compiler at these sizes."""
+        arguments = ", ".join(str(sizes[name]) for name in self.template)
+        return f"{self.kernel}<{arguments}>" if arguments else self.kernel
+
+    def shared_bytes_at(self, sizes: Sizes) -> int:
+        """Dynamic shared memory of a block, in bytes."""
+        x, y, z = self.block
+        return formula.integer(self.shared_bytes, {**sizes, "threads": x * y * z}) if self.shared_bytes else 0
+
+
+@dataclass(frozen=True, slots=True)
+class CheckSpec:
+    """One check of one variant: its points and its settings (check-specific, validated by the check)."""
+
+    check: str
+    points: float
+    settings: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A kernel that the student must write.
+
+    names: regular expressions (search, case ignored) that a kernel's name may match, best first.
+    shared_memory: True, False, or None when either will do; used to recognise the kernel.
+    order: when names say nothing, kernels in order of the file fill variants in this order.
+    """
+
+    name: str
+    title: Text
+    names: tuple[str, ...]
+    shared_memory: bool | None
+    reference: ReferenceKernel
+    checks: tuple[CheckSpec, ...]
+    padded: bool | None = None
+    """True: shared arrays are padded or swizzled; False: they are not; None: either. Breaks ties only."""
+    launch: LaunchRule | None = None
+    """Where its kernels are launched otherwise than the lab's others."""
+    unrolled: bool | None = None
+    """True: its loops are unrolled by hand or by pragma; False: they are not; None: either. Breaks ties only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cases:
+    """The sizes a backend runs: for `correct`, for `ragged_sizes`, and the one that observers watch."""
+
+    correct: tuple[Sizes, ...]
+    ragged: tuple[Sizes, ...]
+    observe: Sizes
+    probe: Sizes
+    """A small exact multiple of every tile, on which doubtful bindings are tried out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """|got − expected| ≤ absolute + relative·|expected|; both 0: bit-exact.
+
+    growth: a formula added to `absolute`: of the sizes and `u`, the unit roundoff of the output's type, with
+      gamma(k) = k·u / (1 − k·u), the bound on the relative error of k roundings in a row (Higham, Accuracy and
+      Stability of Numerical Algorithms, lemma 3.1); "": none.
+    """
+
+    absolute: float = 0.0
+    relative: float = 0.0
+    growth: str = ""
+
+    def at(self, sizes: Sizes, dtype: str) -> Tolerance:
+        """The tolerance for outputs of that type at these sizes, as plain numbers.
+
+        Raises
+        ------
+        FormulaError : the formula has no value there.
+        """
+        if not self.growth:
+            return self
+        kind = np.dtype(dtype)
+        u = float(np.finfo(kind).eps) / 2 if kind.kind == "f" else 0.0
+        grown = formula.evaluate(self.growth, {**sizes, "u": u}, {"gamma": lambda k: k * u / (1 - k * u)})
+        return Tolerance(self.absolute + grown, self.relative)
+
+
+@dataclass(frozen=True, slots=True)
+class TimingRule:
+    """What is timed on a GPU.
+
+    sizes: smallest first; the largest that is not launch-bound is the one that is marked.
+    l2: "cold": the L2 cache is evicted before each launch; "warm": it is not.
+    flops: operations at a size, a formula; "": the lab is about bytes, and bandwidth is shown.
+    traffic: bytes that have to be moved at a size, a formula; "": every array once.
+    host_memory: kinds of host memory to compare ("pageable", "pinned", "write_combined", "mapped"); (): none.
+    """
+
+    sizes: tuple[Sizes, ...]
+    l2: str = "cold"
+    flops: str = ""
+    traffic: str = ""
+    host_memory: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Knob:
+    """What a sweep changes from point to point, and the values that it takes.
+
+    name: a letter for formulas.  values: by backend, ascending.
+    What follows from a value v: `sizes` become what their formulas give; `block` is the block's shape, as formulas;
+    constants of a program whose names match one of `constants` (regular expressions, full match, case ignored), or
+    template parameters of such names, get the value v; `unroll`: the innermost loops are unrolled v times.
+    """
+
+    name: str
+    label: Text
+    values: Mapping[str, tuple[int, ...]]
+    sizes: Mapping[str, str] = field(default_factory=dict)
+    block: tuple[str, ...] = ()
+    constants: tuple[str, ...] = ()
+    unroll: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """A series of runs that a graph is drawn of: along `x`, a line for each variant and value of `lines`.
+
+    base: sizes that no knob changes, by backend.
+    metrics: what is shown, by backend; one graph each.
+    host_memory: kinds of host memory, a line each, in place of `lines`.
+    """
+
+    id: str
+    title: Text
+    variants: tuple[str, ...]
+    x: Knob
+    base: Mapping[str, Sizes]
+    metrics: Mapping[str, tuple[str, ...]]
+    lines: Knob | None = None
+    host_memory: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Lab:
+    """A whole assignment."""
+
+    id: str
+    path: Path
+    title: Text
+    aim: Text
+    task: Text
+    parameters: tuple[Parameter, ...]
+    launch: LaunchRule
+    variants: tuple[Variant, ...]
+    cases: Mapping[str, Cases]
+    """By backend: "emulator", "gpu"."""
+    tolerance: Tolerance
+    oracle: Path
+    """A Python file: `inputs(sizes, rng)` and `expected(inputs, sizes)`, each a dict of arrays by parameter name."""
+    seed: int
+    equal_sizes: tuple[str, ...] = ()
+    """Sizes that a kernel which does not take all of them may take to be equal (a square matrix)."""
+    best: tuple[ReferenceKernel, ...] = ()
+    """Kernels near what a device can do, the one for most sizes last: what the best student's is measured by."""
+    selftest: Path | None = None
+    """Folder of known-good and known-bad kernels with the verdict that each must get."""
+    timing: TimingRule | None = None
+    """None: nothing is timed."""
+    sweeps: tuple[Sweep, ...] = ()
+
+    def parameter(self, name: str) -> Parameter:
+        """The parameter of that name.  KeyError when there is none."""
+        return next(p for p in self.parameters if p.name == name)
+
+    def launch_of(self, variant: Variant) -> LaunchRule:
+        """How that variant's kernels are launched when the submission does not say."""
+        return variant.launch or self.launch
+
+    @property
+    def size_names(self) -> tuple[str, ...]:
+        """Names of the size parameters, in the file's order."""
+        return tuple(p.name for p in self.parameters if p.kind == "size")

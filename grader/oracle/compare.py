@@ -1,0 +1,228 @@
+"""Is an output right, and if not, how is it wrong: counts, the first wrong element, and the pattern of them all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from grader.lab.records import Tolerance
+
+Array = npt.NDArray[np.generic]
+Mask = npt.NDArray[np.bool_]
+Index = tuple[int, ...]
+
+SENTINEL_BYTE = 0xA5
+"""Every byte of an output buffer before the launch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How an output differs from what is expected.
+
+    total, mismatches, unwritten: counts of elements (unwritten ones still hold the sentinel).
+    max_abs_error: over elements that were written; None where that is no finite number.
+    first: index of the first wrong element, slowest axis first; None when all are right.
+    expected, got: its values.
+    found_at: where the wrong value stands in an input, as (array, index); None when nowhere, or not uniquely.
+    belongs_at: where the right value stands in an input, likewise.
+    pattern: "" or what `_pattern` found.
+    """
+
+    total: int
+    mismatches: int
+    unwritten: int = 0
+    max_abs_error: float | None = 0.0
+    first: Index | None = None
+    expected: float | int | None = None
+    got: float | int | None = None
+    found_at: tuple[str, Index] | None = None
+    belongs_at: tuple[str, Index] | None = None
+    pattern: str = ""
+    name: str = ""
+    """The output's name."""
+
+
+def compare(
+    name: str,
+    got: Array,
+    expected: Array,
+    tolerance: Tolerance,
+    inputs: Mapping[str, Array],
+    tile: tuple[int, ...] = (),
+) -> Difference:
+    """Compare one output with the oracle's.
+
+    Parameters
+    ----------
+    got, expected : arrays of one shape and dtype.
+    tolerance : |got − expected| ≤ absolute + relative·|expected|; both 0 compares bits.
+    inputs : what the kernel was given, to tell where a wrong value comes from.
+    tile : elements that one block covers along each axis of the output; () when unknown.
+    """
+    if got.shape != expected.shape or got.dtype != expected.dtype:
+        raise ValueError(f"{name}: shape or type differ: {got.shape} {got.dtype}, {expected.shape} {expected.dtype}")
+    if np.array_equal(_bits(got), _bits(expected)):
+        return Difference(got.size, 0, name=name)
+    wrong = wrong_elements(got, expected, tolerance)
+    mismatches = int(np.count_nonzero(wrong))
+    if mismatches == 0:
+        return Difference(got.size, 0, max_abs_error=_max_abs_error(got, expected), name=name)
+    unwritten = wrong & is_sentinel(got)
+    first = tuple(int(i) for i in np.unravel_index(int(np.argmax(wrong)), got.shape))
+    touched = ~unwritten
+    return Difference(
+        total=got.size,
+        mismatches=mismatches,
+        unwritten=int(np.count_nonzero(unwritten)),
+        max_abs_error=_max_abs_error(got[touched], expected[touched]) if touched.any() else None,
+        first=first,
+        expected=expected[first].item(),
+        got=got[first].item(),
+        found_at=_locate(got[first], inputs),
+        belongs_at=_locate(expected[first], inputs),
+        pattern=_pattern(got, expected, wrong, unwritten, inputs, tile),
+        name=name,
+    )
+
+
+def wrong_elements(got: Array, expected: Array, tolerance: Tolerance) -> Mask:
+    """Mask of elements that are not as expected; a NaN that is not expected is wrong.
+
+    One value everywhere where different ones are expected is wrong whatever the tolerance.
+    """
+    if tolerance.absolute == 0 and tolerance.relative == 0:
+        different: Mask = _bits(got) != _bits(expected)
+        return different
+    exact = expected.astype(np.float64)
+    with np.errstate(invalid="ignore", over="ignore"):
+        error = np.abs(got.astype(np.float64) - exact)
+        allowed = tolerance.absolute + tolerance.relative * np.abs(exact)
+        same = (got == expected) | (np.isnan(exact) & np.isnan(got.astype(np.float64)))
+        wrong: Mask = ~(same | (error <= allowed))
+    if not wrong.any() and _says_nothing(got, exact):
+        wrong = got != expected
+    return wrong
+
+
+NOTEWORTHY = 1e-3
+"""Values that differ by less than this share of the largest count as one and the same."""
+
+
+def _says_nothing(got: Array, exact: npt.NDArray[np.float64]) -> bool:
+    """Whether one and the same value stands everywhere where different ones are expected.
+
+    A tolerance that is wide for the values of a case would let zeros through.
+    """
+    if got.size < 2 or not (got == got.flat[0]).all():
+        return False
+    finite = exact[np.isfinite(exact)]
+    return bool(finite.size and np.ptp(finite) > NOTEWORTHY * np.max(np.abs(finite)))
+
+
+def sentinel(shape: tuple[int, ...], dtype: str) -> Array:
+    """An array with the sentinel in every byte."""
+    count = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    return np.full(count, SENTINEL_BYTE, np.uint8).view(dtype).reshape(shape)
+
+
+def _bits(array: Array) -> npt.NDArray[np.unsignedinteger]:
+    return np.ascontiguousarray(array).view(f"u{array.dtype.itemsize}")
+
+
+def is_sentinel(array: Array) -> Mask:
+    """Mask of elements that still hold the sentinel."""
+    size = array.dtype.itemsize
+    mask: Mask = _bits(array) == int.from_bytes(bytes([SENTINEL_BYTE]) * size, "little")
+    return mask
+
+
+def _max_abs_error(got: Array, expected: Array) -> float | None:
+    if got.size == 0:
+        return 0.0
+    with np.errstate(invalid="ignore", over="ignore"):
+        worst = float(np.max(np.abs(got.astype(np.float64) - expected.astype(np.float64))))
+    return worst if np.isfinite(worst) else None
+
+
+def _locate(value: np.generic, inputs: Mapping[str, Array]) -> tuple[str, Index] | None:
+    """The one place in the inputs where `value` stands."""
+    found: tuple[str, Index] | None = None
+    for name, array in inputs.items():
+        if array.dtype != value.dtype:
+            continue
+        places = np.flatnonzero(_bits(array) == _bits(np.asarray(value)))
+        if places.size > 1 or (places.size and found):
+            return None
+        if places.size:
+            found = name, tuple(int(i) for i in np.unravel_index(int(places[0]), array.shape))
+    return found
+
+
+def _pattern(
+    got: Array, expected: Array, wrong: Mask, unwritten: Mask, inputs: Mapping[str, Array], tile: tuple[int, ...]
+) -> str:
+    """The first of these that holds.
+
+    untouched: nothing was written.  unwritten: every wrong element was never written.
+    copy: the output is an input, element for element.
+    transposed_tiles: every tile is its expected self, transposed.
+    off_diagonal_blocks: the wrong elements lie in blocks off the main diagonal, and in each of these.
+    constant_columns, constant_rows: along an axis of the output all elements are the same.
+    first_block_right: only elements of the first block are right.
+    last_tiles: the wrong elements lie in the last, incomplete tile of some axis.
+    all: every element is wrong.  scattered: none of these.
+    """
+    if unwritten.all():
+        return "untouched"
+    if np.array_equal(unwritten, wrong):
+        return "unwritten"
+    if any(
+        a.shape == got.shape and a.dtype == got.dtype and np.array_equal(_bits(a), _bits(got)) for a in inputs.values()
+    ):
+        return "copy"
+    if got.ndim == 2 and min(got.shape) > 1:
+        if np.array_equal(_bits(got), np.broadcast_to(_bits(got)[:1], got.shape)):
+            return "constant_columns"
+        if np.array_equal(_bits(got), np.broadcast_to(_bits(got)[:, :1], got.shape)):
+            return "constant_rows"
+    if len(tile) == got.ndim and all(t > 0 for t in tile):
+        pattern = _block_pattern(got, expected, wrong, tile)
+        if pattern:
+            return pattern
+    return "all" if wrong.all() else "scattered"
+
+
+def _block_pattern(got: Array, expected: Array, wrong: Mask, tile: tuple[int, ...]) -> str:
+    whole = all(n % t == 0 for n, t in zip(wrong.shape, tile, strict=True))
+    if got.ndim == 2 and whole and tile[0] == tile[1]:
+        rows, cols = got.shape[0] // tile[0], got.shape[1] // tile[1]
+        by_tile = _bits(got).reshape(rows, tile[0], cols, tile[1])
+        if np.array_equal(by_tile.swapaxes(1, 3), _bits(expected).reshape(by_tile.shape)):
+            return "transposed_tiles"
+    # One value a block from here on: the output may have millions of elements.
+    some_wrong, all_wrong = _by_block(np.logical_or, wrong, tile), _by_block(np.logical_and, wrong, tile)
+    index = np.indices(some_wrong.shape)
+    if got.ndim == 2 and len({n // t for n, t in zip(wrong.shape, tile, strict=True)}) == 1:
+        off_diagonal = index[0] != index[1]
+        if off_diagonal.any() and np.array_equal(some_wrong, off_diagonal):
+            return "off_diagonal_blocks"
+    first = np.logical_and.reduce(index == 0)
+    if not first.all() and not some_wrong[first].any() and all_wrong[~first].all():
+        return "first_block_right"
+    if not whole:
+        last = np.logical_or.reduce(
+            [index[axis] == n // t for axis, (n, t) in enumerate(zip(wrong.shape, tile, strict=True)) if n % t]
+        )
+        if not some_wrong[~last].any():
+            return "last_tiles"
+    return ""
+
+
+def _by_block(operation: np.ufunc, mask: Mask, tile: tuple[int, ...]) -> Mask:
+    """`operation` over the elements of each block: an element a block."""
+    for axis, (extent, step) in enumerate(zip(mask.shape, tile, strict=True)):
+        mask = operation.reduceat(mask, np.arange(0, extent, step), axis=axis)
+    return mask

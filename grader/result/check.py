@@ -1,0 +1,67 @@
+"""One check's verdict, and what a list of them comes to: points, status, exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Literal
+
+from grader.result.diagnosis import Diagnosis
+from grader.result.record import Record
+
+CheckStatus = Literal["pass", "fail", "borderline", "skip", "error"]
+SkipReason = Literal["", "not_measured", "prerequisite", "not_applicable"]
+
+ResultStatus = Literal["passed", "failed", "error"]
+
+EXIT_CODES: dict[ResultStatus, int] = {"passed": 0, "failed": 1, "error": 3}
+
+
+class Check(Record, frozen=True):
+    """One check's verdict.
+
+    message: what was found.  hint: why it matters and how to mend it, "" when there is nothing to mend.
+    line: where, in `file` of the variant; null when it concerns no line.
+    skip_reason: why a check was skipped ("" unless status is "skip").
+    data: the numbers the message is made of, by name.
+    diagnosis: why the output is wrong, null unless that is what the check found.
+    """
+
+    id: str
+    variant: str
+    check: str
+    status: CheckStatus
+    earned: float
+    possible: float
+    pending: float = 0.0
+    message: str = ""
+    hint: str = ""
+    line: int | None = None
+    skip_reason: SkipReason = ""
+    data: dict[str, Any] = {}
+    diagnosis: Diagnosis | None = None
+
+
+class Score(Record, frozen=True):
+    """Points.  earned + pending ≤ possible; what is neither earned nor pending is lost."""
+
+    earned: float
+    possible: float
+    pending: float
+
+
+def score_of(checks: Iterable[Check]) -> Score:
+    """Sums of the checks' points, rounded to hundredths of a point."""
+    rows = list(checks)
+    return Score(
+        earned=round(sum(c.earned for c in rows), 2),
+        possible=round(sum(c.possible for c in rows), 2),
+        pending=round(sum(c.pending for c in rows), 2),
+    )
+
+
+def status_of(checks: Iterable[Check]) -> ResultStatus:
+    """`error` when any check could not be judged (the mark is not final), else `failed` when any failed."""
+    statuses = {c.status for c in checks}
+    if "error" in statuses:
+        return "error"
+    return "failed" if "fail" in statuses else "passed"

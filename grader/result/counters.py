@@ -1,0 +1,59 @@
+"""Counted work of a launch: totals, and the memory requests of each source line."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from grader.result.record import Record
+
+
+class LineCounters(Record, frozen=True):
+    """Memory requests of one source line: a request is one instruction of one warp.
+
+    wavefronts, ways: shared memory only (ways: the worst request's wavefronts over the least it could take).
+    sectors: global memory only, 32 bytes each.  ideal: the fewest wavefronts or sectors these bytes need.
+    lanes: thread accesses, summed over requests.
+    lane_words: the 32-bit word of shared memory that each of the 32 lanes addresses in the worst request,
+    null for a lane that takes no part, [] where not recorded; bank = word mod 32.
+    """
+
+    line: int
+    space: Literal["shared", "global", "local"]
+    op: Literal["load", "store", "atomic"]
+    requests: int
+    width_bytes: int = 4
+    wavefronts: int = 0
+    sectors: int = 0
+    ideal: int = 0
+    ways: int = 1
+    unique_bytes: int = 0
+    lanes: int = 0
+    lane_words: list[int | None] = []
+
+
+class Counters(Record, frozen=True):
+    """Totals over one launch at `size`, counted on addresses alone (no arbitration noise).
+
+    shared_excess = shared_wavefronts − shared_ideal.
+    shared_efficiency_pct = 100 · distinct bytes / (128 · wavefronts), nvprof's `shared_efficiency`;
+    null when shared memory is not used.  The per-request figures are null where there is no such request.
+    sampled_blocks < total_blocks: only that many blocks were watched.
+    """
+
+    size: dict[str, int]
+    shared_requests: int
+    shared_wavefronts: int
+    shared_ideal: int
+    shared_excess: int
+    worst_conflict_ways: int
+    shared_efficiency_pct: float | None
+    global_load_requests: int
+    global_load_sectors_per_request: float | None
+    global_load_ideal_per_request: float | None
+    global_store_requests: int
+    global_store_sectors_per_request: float | None
+    global_store_ideal_per_request: float | None
+    by_line: list[LineCounters]
+    thread_instructions: int | None = None
+    sampled_blocks: int = 0
+    total_blocks: int = 0

@@ -1,0 +1,75 @@
+"""The result of grading one submission: everything below it, and the exit code of several."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+from grader.result.check import EXIT_CODES, Check, ResultStatus, Score
+from grader.result.record import Record
+from grader.result.sweep import SweepRecord
+from grader.result.variant import Variant
+
+SCHEMA_VERSION: Literal[1] = 1
+
+
+class Student(Record, frozen=True):
+    """Who handed the work in; `id` is the folder's name."""
+
+    id: str
+    name: str = ""
+    group: str = ""
+
+
+class Environment(Record, frozen=True):
+    """What the result was made with: enough to make it again.
+
+    backend: "gpu" when results come from a GPU as well as from the emulator, whose counters stand in either case.
+    device, driver: the GPU's, null without one.  copy_gb_s, fp32_gflop_s: the most that it was seen to do,
+    in 10⁹ bytes read and written a second and 10⁹ float32 operations a second; null when nothing was timed.
+    architecture: what the code was compiled for.
+    command: the command line that repeats this grading, "" when graded through the Python interface.
+    """
+
+    backend: str
+    grader: str
+    seed: int
+    device: str | None = None
+    driver: str | None = None
+    copy_gb_s: float | None = None
+    fp32_gflop_s: float | None = None
+    nvrtc: str | None = None
+    architecture: str = ""
+    python: str = ""
+    numpy: str = ""
+    command: str = ""
+
+
+class Source(Record, frozen=True):
+    """A graded file as text (line ends `\\n`, no byte order mark); `sha256` is of the file's bytes."""
+
+    file: str
+    text: str
+    encoding: str = "utf-8"
+    sha256: str = ""
+
+
+class Result(Record, frozen=True):
+    """All that is known about one student's work for one lab."""
+
+    student: Student
+    lab: str
+    status: ResultStatus
+    score: Score
+    environment: Environment
+    variants: dict[str, Variant]
+    checks: list[Check]
+    sources: list[Source] = []
+    remarks: list[str] = []
+    sweeps: list[SweepRecord] = []
+    schema_version: Literal[1] = SCHEMA_VERSION
+
+
+def exit_code(results: Iterable[Result]) -> int:
+    """The process's exit code for some results: 0 all passed, 1 some failed, 3 the grader failed somewhere."""
+    return max((EXIT_CODES[r.status] for r in results), default=0)

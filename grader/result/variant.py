@@ -1,0 +1,86 @@
+"""What was found out about the kernel of one variant."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from grader.result.counters import Counters
+from grader.result.measured import HostMemory, Resources, Timing, Witness
+from grader.result.record import Record
+
+BackendName = Literal["emulator", "gpu"]
+CaseKind = Literal["correct", "ragged", "observe"]
+
+HazardKind = Literal["race", "out_of_bounds", "uninitialized", "barrier_divergence", "warp_sync"]
+
+
+class Launch(Record, frozen=True):
+    """The launch a kernel was graded with; `from` tells who said so.
+
+    tile: elements that one block covers along x, y; shared_bytes: dynamic shared memory.
+    line: where the student's host code says so, null where it does not.
+    requested: the block that the host code asks for where it is impossible, else null.
+    """
+
+    block: tuple[int, int, int]
+    origin: Literal["submission", "lab", "inferred"] = msgspec.field(name="from")
+    tile: list[int] = []
+    shared_bytes: int = 0
+    line: int | None = None
+    requested: tuple[int, int, int] | None = None
+
+
+class Case(Record, frozen=True):
+    """One run of a kernel at one size; numbers are null where the run gave no output.
+
+    first_wrong: index of the first wrong element of the output, slowest axis first.
+    backend: what ran it.
+    """
+
+    size: dict[str, int]
+    status: Literal["pass", "fail", "error"]
+    kind: CaseKind = "correct"
+    backend: BackendName = "emulator"
+    max_abs_error: float | None = None
+    mismatches: int | None = None
+    first_wrong: list[int] | None = None
+    message: str = ""
+
+
+class Hazard(Record, frozen=True):
+    """A fault seen while the kernel ran: the first thread that did it; `count` says how many times it was seen.
+
+    other_*: the access that it collides with (races).
+    """
+
+    kind: HazardKind
+    line: int
+    message: str
+    thread: tuple[int, int, int]
+    block: tuple[int, int, int]
+    detail: str = ""
+    array: str = ""
+    count: int = 1
+    other_line: int | None = None
+    other_thread: tuple[int, int, int] | None = None
+    other_block: tuple[int, int, int] | None = None
+
+
+class Variant(Record, frozen=True):
+    """What was found out about the kernel of one variant; `kernel` is null when none was found."""
+
+    kernel: str | None = None
+    file: str | None = None
+    line: int | None = None
+    end_line: int | None = None
+    launch: Launch | None = None
+    cases: list[Case] = []
+    counters: Counters | None = None
+    hazards: list[Hazard] = []
+    remarks: list[str] = []
+    timing: list[Timing] = []
+    resources: Resources | None = None
+    host_memory: list[HostMemory] = []
+    witnesses: list[Witness] = []

@@ -1,0 +1,1 @@
+"""A submission's kernels run at the sizes of a lab: cases, the reading that fits, evidence."""

@@ -1,0 +1,116 @@
+"""Which reading of a kernel is graded: the likeliest one that works."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from math import prod
+
+from grader.lab.records import Cases, Lab, Sizes
+from grader.result import CaseKind
+from grader.running.cases import grid_of, planned, probe_sizes, rounded
+from grader.running.evidence import Run
+from grader.submission.records import Candidate, VariantBinding
+
+Trial = Callable[[Candidate, Sizes], Run]
+"""Runs a reading once, unobserved."""
+
+CONSTANT = re.compile(
+    r"(?:#\s*define\s+\w+\s+\(?(\d+)|const(?:expr)?\s+(?:unsigned\s+)?(?:int|size_t)\s+\w+\s*=\s*\(?(\d+))"
+    r"[ \t]*(?:<<[ \t]*(\d))?"
+)
+"""An integer constant of a CUDA file: `#define N 1024`, `const int N = 1 << 9`."""
+
+MAX_WIRED = 2048
+"""The largest square that the emulator is asked for on suspicion; a second of work."""
+MAX_WIRED_TRIED = 3
+
+HOPELESS = ("time", "instructions", "endless", "deadlock")
+"""Ends of a launch that another reading of the signature would hardly change, and that take long to reach."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A reading and the sizes that it is graded by; wired: the only size that the kernel works at, else None."""
+
+    candidate: Candidate
+    cases: list[tuple[CaseKind, Sizes]]
+    wired: Sizes | None = None
+
+
+def choose(lab: Lab, cases: Cases, binding: VariantBinding, source: Mapping[str, str], trial: Trial) -> Choice:
+    """The likeliest reading whose result is right on the probe's sizes; the likeliest of all when none is.
+
+    A kernel that takes no size and is wrong at the lab's may have its size written into it as a constant: it is
+    graded at that size then.
+
+    Parameters
+    ----------
+    source : what was compiled, by file name.
+    """
+    candidate = _likeliest(lab, cases, binding, trial)
+    planned_cases = planned(lab, cases, binding, candidate)
+    suspected = wired_sizes(lab, candidate, "\n".join(source.values()))
+    if suspected and planned_cases and not is_right(trial(candidate, planned_cases[0][1])):
+        wired = next((sizes for sizes in suspected if is_right(trial(candidate, sizes))), None)
+        if wired is not None:
+            return Choice(candidate, [("observe", wired)], wired)
+    return Choice(candidate, planned_cases)
+
+
+def readings(lab: Lab, cases: Cases, binding: VariantBinding) -> list[Candidate]:
+    """The binding's readings, and for a one-dimensional block the other grids that such kernels are written for.
+
+    These are a thread for every element (the grid covers the product of the sizes), and a block for every row or
+    column.  The smallest launch comes first then: a guard would hide that another one has threads in excess.  A grid
+    that the program itself computes comes before all.
+    """
+    found = list(binding.candidates)
+    rule = next((lab.launch_of(variant) for variant in lab.variants if variant.name == binding.variant), lab.launch)
+    for candidate in binding.candidates:
+        plan = candidate.launch
+        if plan.block[1:] == (1, 1) and len(rule.covers) > 1:
+            flat = replace(plan, covers=("*".join(rule.covers),), tile=plan.block[:1], grid_formula=())
+            lines = [replace(plan, covers=(name,), tile=(1,), grid_formula=()) for name in reversed(rule.covers)]
+            found += [replace(candidate, launch=launch) for launch in (flat, *lines)]
+    if len(found) > len(binding.candidates):
+        found.sort(key=lambda candidate: (not candidate.launch.grid_formula, _threads(lab, cases, candidate)))
+    return list(dict.fromkeys(found))
+
+
+def _threads(lab: Lab, cases: Cases, candidate: Candidate) -> int:
+    grid = grid_of(candidate.launch, probe_sizes(lab, cases, candidate))
+    return prod(grid) * prod(candidate.launch.block)
+
+
+def wired_sizes(lab: Lab, candidate: Candidate, source: str) -> list[Sizes]:
+    """Sizes that may be written into a kernel which takes none: constants of its file that suit its tile.
+
+    Only where all of the lab's sizes may be equal; the largest first.
+    """
+    if set(lab.equal_sizes) != set(lab.size_names) or any(name in candidate.roles for name in lab.size_names):
+        return []
+    values = {int(macro or constant) << int(shift or 0) for macro, constant, shift in CONSTANT.findall(source)}
+    squares: list[Sizes] = [
+        dict.fromkeys(lab.size_names, value) for value in sorted(values, reverse=True) if 0 < value <= MAX_WIRED
+    ]
+    return [sizes for sizes in squares if rounded(lab, sizes, candidate) == sizes][:MAX_WIRED_TRIED]
+
+
+def is_right(run: Run) -> bool:
+    """Whether a run ended well with the expected output."""
+    return run.difference is not None and run.difference.mismatches == 0
+
+
+def _likeliest(lab: Lab, cases: Cases, binding: VariantBinding, trial: Trial) -> Candidate:
+    candidates = readings(lab, cases, binding)
+    if len(candidates) > 1:
+        for candidate in candidates:
+            run = trial(candidate, probe_sizes(lab, cases, candidate))
+            if is_right(run):
+                return candidate
+            if run.outcome.reason in HOPELESS:
+                break
+    # The other grids are tried on suspicion: nothing speaks for them once they are wrong too.
+    return binding.candidates[0]

@@ -1,0 +1,119 @@
+"""What was found out about one variant of one submission: everything that the checks may look at.
+
+Checks are pure functions of an `Evidence`; whoever runs kernels fills it in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from grader.backends.base import LaunchOutcome
+from grader.lab.records import Lab, Sizes, Variant
+from grader.oracle.compare import Difference
+from grader.ptx.records import Hazard
+from grader.result import BackendName, CaseKind, Counters, Diagnosis, HostMemory, Resources, Timing, Witness
+from grader.submission.records import Candidate, Missing, VariantBinding
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One message of the compiler about the student's file.
+
+    hint: what to do about it, where that is known.
+    """
+
+    file: str
+    line: int
+    message: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Compilation:
+    """What became of compiling the submission, as far as one variant is concerned.
+
+    failure: "" when the variant's kernel is in the PTX; else "errors" (see `diagnostics`), "timeout", "crashed" (the
+    compiler ran out of memory) or "missing_entry" (no error, yet the kernel is not there).
+    missing_headers: headers that the file includes and that were not handed in.
+    """
+
+    failure: str = ""
+    diagnostics: tuple[Diagnostic, ...] = ()
+    missing_headers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One launch at one size, and how its output compares with the oracle's (None: there was no output).
+
+    changed_inputs: names of inputs that the kernel wrote to.
+    backend: what ran it.
+    """
+
+    kind: CaseKind
+    sizes: Sizes
+    outcome: LaunchOutcome
+    difference: Difference | None
+    changed_inputs: tuple[str, ...] = ()
+    backend: BackendName = "emulator"
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """All about one variant.
+
+    candidate: the reading of the kernel that was graded; None when nothing was run.
+    runs: in the order in which they were made; the one of kind "observe" carries counters.
+    counters: of the observed run; None when there was none or it failed.
+    array_bytes: size of each array by role name, at the observed size.
+    timing: one record a size; empty when the backend has no clock.
+    diagnoses: why the output is wrong, by what it is wrong at: "correct" or "ragged".
+    unmeasured: why the backend cannot measure something, by what ("time": text for people).
+    source: what was compiled, by file name.
+    resources, host_memory, witnesses: as in the result; empty without a GPU.
+    untimed: why the kernel's own doings keep it from being timed, in words; "" when nothing does.
+    wired_sizes: the only sizes that the kernel works at, when they are constants of its file; else None.
+    """
+
+    lab: Lab
+    variant: Variant
+    binding: VariantBinding | Missing
+    compilation: Compilation = Compilation()
+    candidate: Candidate | None = None
+    runs: tuple[Run, ...] = ()
+    counters: Counters | None = None
+    array_bytes: Mapping[str, int] = field(default_factory=dict)
+    timing: tuple[Timing, ...] = ()
+    diagnoses: Mapping[str, Diagnosis] = field(default_factory=dict)
+    unmeasured: Mapping[str, str] = field(default_factory=dict)
+    source: Mapping[str, str] = field(default_factory=dict)
+    wired_sizes: Sizes | None = None
+    resources: Resources | None = None
+    host_memory: tuple[HostMemory, ...] = ()
+    witnesses: tuple[Witness, ...] = ()
+    untimed: str = ""
+
+    @property
+    def bound(self) -> VariantBinding:
+        """The binding of a variant whose kernel was found.  TypeError when it was not."""
+        if isinstance(self.binding, Missing):
+            raise TypeError(f"no kernel was found for {self.variant.name}")
+        return self.binding
+
+    def runs_of(self, *kinds: CaseKind) -> list[Run]:
+        """The runs of these kinds."""
+        return [run for run in self.runs if run.kind in kinds]
+
+    def hazards(self, *kinds: str) -> list[Hazard]:
+        """Hazards of these kinds in runs at exact sizes, one a source line and kind, in order of line.
+
+        Runs at sizes that are no multiple of the tile are left out: what a missing guard does there is the
+        business of `ragged_sizes` alone, so that one slip is not paid for twice.
+        """
+        seen: dict[tuple[int, str], Hazard] = {}
+        for run in self.runs_of("correct", "observe"):
+            for hazard in run.outcome.hazards:
+                if hazard.kind in kinds:
+                    seen.setdefault((hazard.line, hazard.kind), hazard)
+        return [seen[key] for key in sorted(seen)]

@@ -1,0 +1,170 @@
+"""Explains a wrong output: finds the smallest size that goes wrong, runs it once more with its history kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from itertools import product
+from math import prod
+from typing import TypeVar
+
+import numpy as np
+
+from grader.backends.base import Backend
+from grader.diagnosis.first_wrong import WrongCase, diagnose
+from grader.errors import LabError
+from grader.lab.records import Lab, Sizes
+from grader.oracle.compare import Index, Mask, wrong_elements
+from grader.oracle.dependence import dependence
+from grader.oracle.expected import Oracle
+from grader.result import CaseKind, Diagnosis
+from grader.running.cases import dtypes_of, fits, request, rounded, tile_of_output
+from grader.running.evidence import Run
+from grader.submission.records import Candidate, VariantBinding
+
+MAX_TRIES = 8
+"""Sizes that are run in search of the smallest wrong one."""
+MAX_TRACED = 128 * 128
+"""Elements of an output, above which nothing is explained."""
+MULTIPLES = (1, 2, 4)
+FINE = (4, 8, 16)
+"""Exact sizes for grids with a block for every row or the like."""
+
+T = TypeVar("T")
+
+
+def explain(
+    lab: Lab,
+    oracle: Oracle,
+    backend: Backend,
+    binding: VariantBinding,
+    candidate: Candidate,
+    entry: str,
+    runs: Iterable[Run],
+) -> dict[str, Diagnosis]:
+    """Why outputs are wrong: under "correct" for sizes that fit the tile, else under "ragged" for those that do not.
+
+    backend : one that can trace, whatever the runs were made on.
+    entry : the kernel's symbol.
+    """
+
+    def attempt(sizes: Sizes) -> Diagnosis | None:
+        return _attempt(lab, oracle, backend, binding, candidate, entry, sizes)
+
+    wrong = [run for run in runs if run.difference is not None and run.difference.mismatches]
+    kinds: tuple[tuple[str, tuple[CaseKind, ...]], ...] = (("correct", ("correct", "observe")), ("ragged", ("ragged",)))
+    for name, members in kinds:
+        failed = [run.sizes for run in wrong if run.kind in members]
+        if failed:
+            found = first_wrong(small_sizes(lab, candidate, failed, exact=name == "correct"), attempt)
+            return {name: found} if found is not None else {}
+    return {}
+
+
+def first_wrong(candidates: Iterable[Sizes], attempt: Callable[[Sizes], T | None]) -> T | None:
+    """What `attempt` gives for the first of the sizes for which it gives something."""
+    return next((found for sizes in candidates if (found := attempt(sizes)) is not None), None)
+
+
+def small_sizes(lab: Lab, candidate: Candidate, failed: list[Sizes], exact: bool) -> list[Sizes]:
+    """Sizes to look for a fault at, smallest first, the smallest that is known to fail last.
+
+    Exact ones are a few tiles along each axis that the grid covers; others lie below and above the tile.  Sizes that
+    the grid does not cover stay as they are, and all do where another size means another compilation.
+    """
+    known = min(failed, key=_elements)
+    if candidate.constants or candidate.template:
+        return [known]
+    tiles: dict[str, int] = {}
+    for covered, tile in zip(candidate.launch.covers, candidate.launch.tile, strict=False):
+        # A grid that covers a product of sizes has no tile of its own along each.
+        tiles |= dict.fromkeys(covered.split("*"), candidate.launch.block[0] if "*" in covered else tile)
+    choices = [
+        _exact(t) if exact else [n for n in (3, 5, t - 1, t + 1, 2 * t + 1) if n > 1 and n % t] for t in tiles.values()
+    ]
+    grown: list[Sizes] = []
+    for values in product(*choices):
+        sizes: Sizes = {**known, **dict(zip(tiles, values, strict=True))}
+        if not fits(lab, sizes, candidate) or any(sizes[name] != value for name, value in candidate.fixed):
+            continue
+        if exact:
+            sizes = rounded(lab, sizes, candidate)
+        if sizes not in grown and _elements(sizes) < _elements(known):
+            grown.append(sizes)
+    # Rectangles before squares of the same size, so that exchanged axes show.
+    grown.sort(key=lambda sizes: (_elements(sizes), len(set(sizes.values())) == 1))
+    return [*grown[: MAX_TRIES - 1], known]
+
+
+def _exact(tile: int) -> list[int]:
+    return [tile * m for m in MULTIPLES] if tile > 1 else list(FINE)
+
+
+def _elements(sizes: Sizes) -> int:
+    return prod(sizes.values())
+
+
+def _attempt(
+    lab: Lab,
+    oracle: Oracle,
+    backend: Backend,
+    binding: VariantBinding,
+    candidate: Candidate,
+    entry: str,
+    sizes: Sizes,
+) -> Diagnosis | None:
+    """The diagnosis at these sizes; None when the output is right there, or there is none."""
+    dtypes = dtypes_of(lab, binding, candidate)
+    try:
+        inputs, expected = oracle.case(sizes, dtypes)
+    except LabError:
+        # The lab does not go that small.
+        return None
+    if max(array.size for array in expected.values()) > MAX_TRACED:
+        return None
+    launch = replace(request(lab, binding, candidate, entry, sizes, inputs, expected, observe=True), trace=True)
+    outcome = backend.run(launch)
+    if outcome.status != "ok":
+        return None
+    for name, right in expected.items():
+        got = outcome.outputs.get(name)
+        tolerance = lab.tolerance.at(sizes, str(right.dtype))
+        if got is None or not wrong_elements(got, right, tolerance).any():
+            continue
+        numbered = [axis for axis in range(3) if launch.grid[axis] > 1 or launch.block[axis] > 1]
+
+        def needs(index: Index, output: str = name) -> Mapping[str, Mask] | None:
+            return _needs(oracle, sizes, dtypes, output, index)
+
+        case = WrongCase(
+            sizes,
+            name,
+            got,
+            right,
+            tolerance,
+            inputs,
+            tile_of_output(lab, name, candidate.launch),
+            outcome.trace,
+            {a.name: [d for d in a.dims if d is not None] for a in binding.kernel.shared_arrays if all(a.dims)},
+            needs,
+            max(numbered, default=0) + 1,
+            outcome.hazards,
+        )
+        return diagnose(case)
+    return None
+
+
+def _needs(
+    oracle: Oracle, sizes: Sizes, dtypes: Mapping[str, str], output: str, index: Index
+) -> Mapping[str, Mask] | None:
+    inputs, _expected = oracle.case(sizes, dtypes)
+
+    def evaluate(changed: Mapping[str, np.ndarray[tuple[int, ...], np.dtype[np.generic]]]) -> np.generic:
+        value: np.generic = oracle.expected(changed, sizes, output)[index]
+        return value
+
+    try:
+        return dependence(evaluate, inputs, oracle.other_inputs(sizes, dtypes))
+    except Exception:
+        # Mixed inputs may break a rule that the lab's own inputs keep: then this cannot be told.
+        return None

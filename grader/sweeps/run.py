@@ -1,0 +1,132 @@
+"""Sweeps of a submission that has been graded: its right kernels and the lab's own, on the GPU or counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from grader.files import write_atomically
+from grader.gpu.work import lab_files
+from grader.lab.records import Lab
+from grader.oracle.expected import Oracle
+from grader.result import SweepRecord
+from grader.running.cases import dtypes_of
+from grader.running.evidence import Evidence
+from grader.submission.bind import bind
+from grader.submission.changes import Program
+from grader.submission.folder import FoundSubmission
+from grader.submission.records import SourceText, Submission
+from grader.submission.source import decode
+from grader.sweeps.counted import EmulatorSweeps, subjects_of
+from grader.sweeps.plan import Owner
+from grader.timing import lock
+from grader.timing.store import folder, key_of
+
+if TYPE_CHECKING:
+    from grader.compiler.process import CompileResult, CompilerProcess
+    from grader.gpu.part import Gpu
+
+LOCK_WAIT_S = 900.0
+
+
+def sweep(
+    lab: Lab,
+    program: Program,
+    evidence: Mapping[str, Evidence],
+    oracle: Oracle,
+    compiler: CompilerProcess,
+    architecture: str,
+    gpu: Gpu | None = None,
+    remeasure: bool = False,
+) -> list[SweepRecord]:
+    """All of the lab's sweeps: timed where there is a GPU, else counted, for `architecture`, on the emulator."""
+    if gpu is not None:
+        from grader.backends.gpu import GpuFault
+
+        with suppress(GpuFault, lock.Busy):
+            return measure_time(lab, program, evidence, oracle, compiler, gpu, remeasure)
+    return count_work(lab, program, evidence, oracle, compiler, architecture)
+
+
+def changeable(lab: Lab, found: FoundSubmission, submission: Submission) -> Program:
+    """A submission of which changed copies can be made: its texts are read and bound anew."""
+    main = submission.sources[: len(found.files)]
+
+    def rebind(texts: Mapping[Path, SourceText]) -> Submission:
+        def header(path: Path) -> SourceText:
+            return texts.get(path) or decode(path)
+
+        return bind(found, [texts.get(source.path, source) for source in main], lab, header)
+
+    return Program(submission, rebind)
+
+
+def count_work(
+    lab: Lab,
+    program: Program,
+    evidence: Mapping[str, Evidence],
+    oracle: Oracle,
+    compiler: CompilerProcess,
+    architecture: str,
+) -> list[SweepRecord]:
+    """All of the lab's sweeps on the emulator; `evidence` by variant tells which kernels are right."""
+
+    def compile_program(sources: Mapping[str, str], expressions: Sequence[str]) -> CompileResult:
+        return compiler.compile(sources, expressions, architecture)
+
+    subjects, left_out = subjects_of(lab, program, evidence)
+    return EmulatorSweeps(lab, oracle, compile_program).run(subjects, left_out)
+
+
+def measure_time(
+    lab: Lab,
+    program: Program,
+    evidence: Mapping[str, Evidence],
+    oracle: Oracle,
+    compiler: CompilerProcess,
+    gpu: Gpu,
+    remeasure: bool,
+) -> list[SweepRecord]:
+    """All of the lab's sweeps on the GPU; kept, and found again for the same programs on the same device.
+
+    Raises
+    ------
+    GpuFault : the device is not usable.
+    Busy : somebody else had it all the time.
+    """
+    from grader.gpu.runs import pools
+    from grader.sweeps.timed import GpuSweeps
+
+    session = gpu.session()
+    device = session.device
+    subjects, left_out = subjects_of(lab, program, evidence)
+    key = key_of(
+        dict(program.submission.device_source),
+        repr([(s.variant, s.of, s.candidate) for s in subjects]),
+        lab_files(lab),
+        gpu.compiler.nvrtc_version(),
+        f"{device.name} {device.architecture} {device.multiprocessors} {device.memory_bytes}",
+        device.driver,
+    )
+    file = folder() / f"{key}.sweeps.json"
+    if not remeasure:
+        with suppress(OSError, msgspec.DecodeError):
+            return msgspec.json.decode(file.read_bytes(), type=list[SweepRecord])
+
+    def compile_for(owner: Owner, sources: Mapping[str, str], expressions: Sequence[str]) -> CompileResult:
+        # The lab's kernels are compiled in a process that never saw a student's file.
+        return (compiler if owner == "submission" else gpu.compiler).compile(sources, expressions, device.architecture)
+
+    types = [dtypes_of(lab, s.binding, s.candidate) for s in subjects]
+    own_types = {p.name: p.dtype for p in lab.parameters if p.kind != "size"}
+    with lock.exclusive(device.uuid, LOCK_WAIT_S):
+        session.forget()
+        sweeps = GpuSweeps(lab, session, session.add, compile_for, pools(lab, oracle, [*types, own_types]))
+        records = sweeps.run(subjects, left_out)
+    with suppress(OSError):
+        write_atomically(file, msgspec.json.encode(records))
+    return records

@@ -1,0 +1,240 @@
+"""The whole path, on files written for the purpose: what a submission can do is a verdict, never an exception."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from grader.errors import LabError, UsageError
+from grader.grading import pipeline
+from grader.lab_files import labs
+from grader.result import Check, Result, encode
+
+LAB = labs.find("transpose")
+REFERENCES = {v.name: v.reference.file.read_text("utf-8") for v in LAB.variants}
+NAIVE = """
+__global__ void transpose_naive(const {t} *in, {t} *out, int rows, int cols)
+{{
+    int c = blockIdx.x * blockDim.x + threadIdx.x, r = blockIdx.y * blockDim.y + threadIdx.y;
+    if (r < rows && c < cols) {body}
+}}
+"""
+RIGHT = "out[c * rows + r] = in[r * cols + c];"
+
+
+@pytest.fixture
+def grade(tmp_path: Path) -> Callable[..., Result]:
+    """Grades a folder of the files given."""
+
+    def write_and_grade(**files: str | bytes) -> Result:
+        folder = tmp_path / "student"
+        folder.mkdir()
+        for name, content in files.items():
+            data = content.encode() if isinstance(content, str) else content
+            (folder / name.replace("__", ".")).write_bytes(data)
+        return pipeline.grade(folder, LAB, command="grade student")
+
+    return write_and_grade
+
+
+def rows(result: Result) -> dict[str, Check]:
+    return {c.id: c for c in result.checks}
+
+
+def test_the_grader_passes_the_reference_kernels(grade: Callable[..., Result]) -> None:
+    text = "".join(text.replace("#define TILE 32", "").replace("#define ROWS 8", "") for text in REFERENCES.values())
+    result = grade(transpose__cu="#define TILE 32\n#define ROWS 8\n" + text)
+    assert result.status == "passed"
+    assert {c.status for c in result.checks if c.check not in ("launch", "speedup")} == {"pass"}
+    # No host code was handed in: that check says nothing, and its 6 points are no part of the possible ones.
+    assert (result.score.earned, result.score.possible, result.score.pending) == (89.0, 94.0, 5.0)
+    assert result.environment.command == "grade student"
+    assert result.variants["padded"].launch.block == (32, 8, 1)  # type: ignore[union-attr]
+
+
+def test_grading_twice_gives_the_same_bytes(grade: Callable[..., Result], tmp_path: Path) -> None:
+    first = grade(transpose__cu=NAIVE.format(t="float", body=RIGHT))
+    assert encode(pipeline.grade(tmp_path / "student", LAB, command="grade student")) == encode(first)
+
+
+@pytest.mark.parametrize("dtype", ["float", "int", "double", "unsigned int"])
+def test_the_element_type_is_the_kernel_s_own(grade: Callable[..., Result], dtype: str) -> None:
+    found = rows(grade(transpose__cu=NAIVE.format(t=dtype, body=RIGHT)))
+    assert {found[f"naive.{c}"].status for c in ("correct", "ragged_sizes", "memory_safety", "coalescing")} == {"pass"}
+
+
+def test_width_and_height_are_told_apart_by_trying(grade: Callable[..., Result]) -> None:
+    swapped = NAIVE.format(t="float", body=RIGHT).replace("int rows, int cols", "int cols, int rows")
+    unnamed = swapped.replace("rows", "p").replace("cols", "q").replace("transpose_naive", "naive_kernel")
+    assert rows(grade(transpose__cu=unnamed))["naive.correct"].status == "pass"
+
+
+def test_only_what_is_there_is_graded(grade: Callable[..., Result]) -> None:
+    result = grade(transpose__cu=NAIVE.format(t="float", body=RIGHT))
+    found = rows(result)
+    assert found["shared.present"].status == "fail"
+    assert "transpose_naive" in found["shared.present"].message
+    assert result.variants["shared"].kernel is None
+    assert (result.status, result.score.earned) == ("failed", 23.0)
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("while (rows) ((volatile float *)out)[c * rows + r] = 1;", "never ends"),
+        # An odd number times five is odd: never zero, and never the same twice in a row.
+        ("for (unsigned i = 1; i; i *= 5) ((volatile float *)out)[c * rows + r] = i;", "does not end"),
+    ],
+)
+def test_a_loop_without_end_is_a_verdict(grade: Callable[..., Result], body: str, words: str) -> None:
+    row = rows(grade(transpose__cu=NAIVE.format(t="float", body=body)))
+    assert row["naive.correct"].status == "fail"
+    assert row["naive.correct"].line == 5
+    assert words in row["naive.correct"].message
+
+
+def test_a_trap_is_a_verdict(grade: Callable[..., Result]) -> None:
+    row = rows(grade(transpose__cu=NAIVE.format(t="float", body="__trap();")))["naive.correct"]
+    assert (row.status, row.line) == ("fail", 5)
+    assert "trap" in row.message
+
+
+def test_an_input_that_is_overwritten(grade: Callable[..., Result]) -> None:
+    body = "{ out[c * rows + r] = in[r * cols + c]; ((float *)in)[r * cols + c] = 0; }"
+    result = grade(transpose__cu=NAIVE.format(t="float", body=body))
+    assert rows(result)["naive.correct"].status == "fail"
+    assert "writes into its input in" in rows(result)["naive.correct"].message
+    assert {c.status for c in result.variants["naive"].cases} == {"fail"}
+
+
+def test_one_element_past_the_end(grade: Callable[..., Result]) -> None:
+    row = rows(grade(transpose__cu=NAIVE.format(t="float", body="{ " + RIGHT + " out[c * rows + r + 1] = in[0]; }")))
+    assert row["naive.memory_safety"].status == "fail"
+    assert "writes 4 bytes past the end of out" in row["naive.memory_safety"].message
+
+
+def test_what_the_emulator_lacks_blames_nobody(grade: Callable[..., Result]) -> None:
+    body = '{ asm volatile("setmaxnreg.inc.sync.aligned.u32 40;"); ' + RIGHT + " }"
+    result = grade(transpose__cu=NAIVE.format(t="float", body=body))
+    row = rows(result)["naive.correct"]
+    assert row.status == "error", row
+    assert "setmaxnreg" in row.message
+    assert row.line == 5
+    assert row.pending == 10
+    assert result.status == "error"
+
+
+def test_a_slip_of_the_emulator_blames_nobody(grade: Callable[..., Result], monkeypatch: pytest.MonkeyPatch) -> None:
+    from grader.ptx.observers.traffic import Traffic
+
+    def slip(*_arguments: object) -> None:
+        raise ZeroDivisionError("in the counters")
+
+    monkeypatch.setattr(Traffic, "finish", slip)
+    result = grade(transpose__cu=NAIVE.format(t="float", body=RIGHT))
+    row = rows(result)["naive.correct"]
+    assert (row.status, row.pending) == ("error", 10)
+    assert "ZeroDivisionError: in the counters" in row.message
+    assert result.status == "error"
+
+
+def test_a_single_file_is_a_submission(tmp_path: Path) -> None:
+    file = tmp_path / "popova.cu"
+    file.write_text(NAIVE.format(t="float", body=RIGHT))
+    result = pipeline.grade(file, LAB)
+    assert result.student.id == "popova"
+    assert rows(result)["naive.correct"].status == "pass"
+
+
+def test_two_files_are_compiled_apart(tmp_path: Path) -> None:
+    folder = tmp_path / "popova" / "transpose"
+    folder.mkdir(parents=True)
+    (folder / "one.cu").write_text(NAIVE.format(t="float", body=RIGHT))
+    (folder / "two.cu").write_text(REFERENCES["shared"] + "int broken = ;\n__global__ void oops() { x }\n")
+    result = pipeline.grade(tmp_path / "popova", LAB)
+    found = rows(result)
+    assert found["naive.correct"].status == "pass"
+    assert found["shared.compiles"].status == "fail"
+    assert result.variants["naive"].file == "one.cu"
+    assert {s.file for s in result.sources} == {"one.cu", "two.cu"}
+
+
+def test_kernels_in_a_header(grade: Callable[..., Result]) -> None:
+    result = grade(
+        transpose__cu='#include "kernels.cuh"\nint main() { return 0; }\n',
+        kernels__cuh="#pragma once\n" + NAIVE.format(t="float", body=RIGHT),
+    )
+    assert rows(result)["naive.correct"].status == "pass"
+    assert result.variants["naive"].file in {s.file for s in result.sources}
+
+
+def test_a_header_that_was_not_handed_in(grade: Callable[..., Result]) -> None:
+    text = '#include "matrix.h"\n' + NAIVE.format(t="float", body="out[INDEX(c, r)] = 1;")
+    row = rows(grade(transpose__cu=text))["naive.compiles"]
+    assert (row.status, row.line) == ("fail", 6)
+    assert "includes matrix.h, which was not handed in" in row.hint
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        ({}, "no .cu file"),
+        ({"transpose__cu": b""}, "empty"),
+        ({"transpose__cu": b"\x00\x01\x02"}, "no text"),
+        ({"transpose__cu": "x", "submission__yaml": "nam: x"}, "did you mean `name`"),
+        (
+            {"transpose__cu": "x", "submission__yaml": "labs: {transpose: {variants: {pad: k}}}"},
+            "did you mean `padded`",
+        ),
+    ],
+)
+def test_a_layout_that_is_wrong_is_a_usage_error(
+    grade: Callable[..., Result], files: dict[str, str | bytes], words: str
+) -> None:
+    with pytest.raises(UsageError, match=words):
+        grade(**files)
+
+
+def test_no_such_folder(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="nobody"):
+        pipeline.grade(tmp_path / "nobody", LAB)
+
+
+def test_a_backend_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="unknown backend 'cpu'"):
+        pipeline.grade(tmp_path, LAB, backend="cpu")
+
+
+def test_a_gpu_that_is_asked_for_and_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("grader.backends.gpu_process.has_driver", lambda: False)
+    with pytest.raises(UsageError, match="no NVIDIA driver"):
+        pipeline.grade(tmp_path, LAB, backend="gpu")
+
+
+def test_a_wrong_oracle_blames_the_lab(tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    oracle = tmp_path / "oracle.py"
+    oracle.write_text("def inputs(sizes, rng):\n    return {}\n\ndef expected(inputs, sizes):\n    return {}\n")
+    (tmp_path / "transpose.cu").write_text(NAIVE.format(t="float", body=RIGHT))
+    with pytest.raises(LabError, match=r"oracle\.py: the oracle gives no `in`"):
+        pipeline.grade(tmp_path, replace(LAB, oracle=oracle))
+
+
+@pytest.mark.parametrize("text", ["int main() { return 0; }", "#define X\n", "\ufeff// только комментарий\n", "}}}}"])
+def test_a_file_without_kernels_is_graded(grade: Callable[..., Result], text: str) -> None:
+    result = grade(transpose__cu=text)
+    assert (result.status, result.score.earned, result.score.pending) == ("failed", 0, 100)
+    assert {c.status for c in result.checks} == {"fail", "skip"}
+
+
+def test_no_process_or_thread_is_left_behind(grade: Callable[..., Result]) -> None:
+    before = threading.active_count()
+    grade(transpose__cu=NAIVE.format(t="float", body=RIGHT))
+    assert threading.active_count() == before
+    children = Path(f"/proc/self/task/{threading.get_native_id()}/children")
+    if children.exists():
+        assert children.read_text() == ""

@@ -1,0 +1,112 @@
+"""Comparing outputs: counts against a plain loop, and the pattern of every slip that courses see."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from grader.lab.records import Tolerance
+from grader.oracle.compare import Array, Difference, compare, sentinel, wrong_elements
+
+EXACT = Tolerance()
+SIDE, TILE = 12, 4
+IN = np.random.default_rng(3).permutation(SIDE * SIDE).astype(np.float32).reshape(SIDE, SIDE)
+OUT = np.ascontiguousarray(IN.T)
+
+
+def difference(got: Array, tile: tuple[int, ...] = (TILE, TILE)) -> Difference:
+    return compare("out", np.ascontiguousarray(got), OUT, EXACT, {"in": IN}, tile)
+
+
+def blocks(array: Array) -> Array:
+    return array.reshape(SIDE // TILE, TILE, SIDE // TILE, TILE)
+
+
+def test_equal_outputs() -> None:
+    found = difference(OUT.copy())
+    assert (found.mismatches, found.first, found.pattern, found.max_abs_error) == (0, None, "", 0.0)
+
+
+def test_one_wrong_element_is_found_with_where_its_values_belong() -> None:
+    got = OUT.copy()
+    got[5, 7] = IN[2, 3]
+    found = difference(got)
+    assert (found.mismatches, found.first, found.pattern) == (1, (5, 7), "scattered")
+    assert found.expected == OUT[5, 7]
+    assert found.belongs_at == ("in", (7, 5))
+    assert found.found_at == ("in", (2, 3))
+    assert found.max_abs_error == abs(float(IN[2, 3]) - float(OUT[5, 7]))
+
+
+@pytest.mark.parametrize(
+    ("got", "pattern"),
+    [
+        (sentinel((SIDE, SIDE), "float32"), "untouched"),
+        (np.where(np.arange(SIDE)[:, None] < 9, OUT, sentinel((SIDE, SIDE), "float32")), "unwritten"),
+        (IN.copy(), "copy"),
+        (blocks(OUT).swapaxes(1, 3).reshape(SIDE, SIDE), "transposed_tiles"),
+        # Every tile transposed within itself, but the tiles stay where they were.
+        (blocks(IN).swapaxes(1, 3).reshape(SIDE, SIDE), "off_diagonal_blocks"),
+        (np.where(np.add.outer(np.arange(SIDE), np.arange(SIDE)) >= 0, OUT + 1, OUT), "all"),
+        (np.broadcast_to(OUT[:1], OUT.shape), "constant_columns"),
+        (np.broadcast_to(OUT[:, :1], OUT.shape), "constant_rows"),
+        (np.where((np.indices((SIDE, SIDE)) < TILE).all(axis=0), OUT, OUT + 1), "first_block_right"),
+    ],
+)
+def test_patterns(got: Array, pattern: str) -> None:
+    assert difference(got.astype(np.float32)).pattern == pattern
+
+
+def test_pattern_of_the_last_incomplete_tile() -> None:
+    got = OUT.copy()
+    got[10:, 3] = 0
+    assert difference(got, tile=(5, 5)).pattern == "last_tiles"
+    got[9, 3] = 0
+    assert difference(got, tile=(5, 5)).pattern == "scattered"
+
+
+def test_without_a_tile_there_is_no_block_pattern() -> None:
+    assert difference(blocks(IN).swapaxes(1, 3).reshape(SIDE, SIDE), tile=()).pattern == "scattered"
+
+
+def test_bit_exact_tells_zero_from_minus_zero_and_equal_nans_apart_by_bits() -> None:
+    got = np.array([0.0, -0.0, math.nan, 1.0], np.float32)
+    expected = np.array([0.0, 0.0, math.nan, 1.0], np.float32)
+    assert wrong_elements(got, expected, EXACT).tolist() == [False, True, False, False]
+
+
+@given(
+    hnp.arrays(np.float32, 20, elements=st.floats(-1e3, 1e3, width=32)),
+    hnp.arrays(np.float32, 20, elements=st.floats(-1e3, 1e3, width=32)),
+    st.floats(0, 10),
+    st.floats(0, 1),
+)
+def test_tolerance_against_a_plain_loop(got: Array, expected: Array, absolute: float, relative: float) -> None:
+    allowed = Tolerance(absolute + 1e-9, relative)
+    wrong = [
+        abs(float(g) - float(e)) > absolute + 1e-9 + relative * abs(float(e))
+        for g, e in zip(got, expected, strict=True)
+    ]
+    assert wrong_elements(got, expected, allowed).tolist() == wrong
+
+
+@pytest.mark.parametrize(("value", "wrong"), [(math.nan, True), (math.inf, True), (-math.inf, True), (1.05, False)])
+def test_tolerance_never_excuses_what_is_no_number(value: float, wrong: bool) -> None:
+    got, expected = np.array([value], np.float32), np.array([1.0], np.float32)
+    assert wrong_elements(got, expected, Tolerance(absolute=0.1)).tolist() == [wrong]
+
+
+def test_an_expected_infinity_or_nan_must_be_met() -> None:
+    expected = np.array([math.inf, math.nan, math.inf], np.float32)
+    got = np.array([math.inf, math.nan, -math.inf], np.float32)
+    assert wrong_elements(got, expected, Tolerance(absolute=0.1)).tolist() == [False, False, True]
+
+
+def test_shapes_and_types_must_agree() -> None:
+    with pytest.raises(ValueError, match="shape or type differ"):
+        compare("out", OUT.astype(np.float64), OUT, EXACT, {})

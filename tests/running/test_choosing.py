@@ -1,0 +1,114 @@
+"""Which reading of a kernel is graded: by trying, also grids that nobody wrote down and sizes that are constants."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from grader.backends.base import LaunchOutcome
+from grader.grading import pipeline
+from grader.lab.records import Sizes
+from grader.lab_files import labs
+from grader.oracle.compare import Difference
+from grader.result import Result
+from grader.running.choosing import choose, readings, wired_sizes
+from grader.running.evidence import Run
+from grader.submission.records import Candidate
+from tests.running.test_cases import CASES, LAB, binding, candidate
+
+
+def graded(tmp_path: Path, text: str) -> Result:
+    file = tmp_path / "transpose.cu"
+    file.write_text(text)
+    return pipeline.grade(file, labs.find("transpose"))
+
+
+def status(result: Result, check: str = "naive.correct") -> str:
+    return next(c.status for c in result.checks if c.id == check)
+
+
+ONE_DIMENSIONAL = {
+    "a thread for every element": """
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i < rows * cols) out[i % cols * rows + i / cols] = in[i];""",
+    "a block for every row": """
+        for (int c = threadIdx.x; c < cols; c += blockDim.x)
+            out[c * rows + blockIdx.x] = in[blockIdx.x * cols + c];""",
+    "a block for every column": """
+        for (int r = threadIdx.x; r < rows; r += blockDim.x)
+            out[blockIdx.x * rows + r] = in[r * cols + blockIdx.x];""",
+}
+
+
+@pytest.mark.parametrize("body", ONE_DIMENSIONAL.values(), ids=list(ONE_DIMENSIONAL))
+def test_one_dimensional_grids(tmp_path: Path, body: str) -> None:
+    kernel = f"__global__ void naive(const float *in, float *out, int rows, int cols)\n{{{body}\n}}\n"
+    host = "int main() { float *a, *b; int n = 0; naive<<<n, 256>>>(a, b, n, n); }\n"
+    result = graded(tmp_path, kernel + host)
+    assert status(result) == "pass"
+    assert status(result, "naive.ragged_sizes") == "pass"
+    assert result.variants["naive"].launch.block == (256, 1, 1)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("constant", ["#define SIDE 512", "const int SIDE = 512;", "constexpr int SIDE = 1 << 9;"])
+def test_a_size_that_is_a_constant(tmp_path: Path, constant: str) -> None:
+    kernel = """
+__global__ void naive(float *in, float *out)
+{
+    int x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y;
+    out[x * SIDE + y] = in[y * SIDE + x];
+}
+int main() { float *a, *b; naive<<<dim3(SIDE / 16, SIDE / 16), dim3(16, 16)>>>(a, b); }
+"""
+    result = graded(tmp_path, constant + kernel)
+    assert status(result) == "pass"
+    record = result.variants["naive"]
+    assert [c.size for c in record.cases] == [{"rows": 512, "cols": 512}]
+    assert record.remarks == [
+        "The kernel works at rows 512, cols 512 only: the size is a constant of the program. Make it a parameter."
+    ]
+
+
+def test_wired_sizes_suit_the_tile_and_the_emulator() -> None:
+    source = "#define A 64\n#define B 100\n#define C (1 << 7)\nconst int D = 256;\n#define E 4096\nint f = 512;\n"
+    exact = candidate(exact=True)
+    assert wired_sizes(LAB, exact, source) == [{"rows": n, "cols": n} for n in (256, 128, 64)]
+    assert wired_sizes(LAB, candidate("rows", "cols"), source) == []
+
+
+def test_readings_of_a_two_dimensional_block_are_the_binding_s_own() -> None:
+    given = candidate("rows", "cols")
+    assert readings(LAB, CASES, binding(given)) == [given]
+
+
+def test_the_first_reading_that_works_is_taken_and_the_likeliest_when_none_does() -> None:
+    from dataclasses import replace
+
+    wrong, right = candidate("cols", "rows"), candidate("rows", "cols")
+    both = replace(binding(wrong), candidates=(wrong, right))
+    tried: list[Candidate] = []
+
+    def trial(given: Candidate, sizes: Sizes) -> Run:
+        tried.append(given)
+        return Run("correct", sizes, LaunchOutcome("ok"), Difference(4, 0 if given is right else 1))
+
+    assert choose(LAB, CASES, both, {}, trial).candidate is right
+    assert tried == [wrong, right]
+    hopeless = Run("correct", {}, LaunchOutcome("fault", reason="endless"), None)
+    chosen = choose(LAB, CASES, both, {}, lambda given, _sizes: tried.append(given) or hopeless)  # type: ignore[func-returns-value]
+    assert chosen.candidate is wrong
+    assert tried == [wrong, right, wrong]
+
+
+def test_a_wrong_kernel_is_graded_on_its_own_grid_not_on_one_that_was_tried_on_suspicion() -> None:
+    from dataclasses import replace
+
+    given = candidate("rows", "cols")
+    line = replace(given, launch=replace(given.launch, block=(64, 1, 1), tile=(1,), covers=("cols",)))
+    assert readings(LAB, CASES, binding(line))[0] != line
+
+    def trial(_candidate: Candidate, sizes: Sizes) -> Run:
+        return Run("correct", sizes, LaunchOutcome("ok"), Difference(4, 1))
+
+    assert choose(LAB, CASES, binding(line), {}, trial).candidate == line

@@ -1,0 +1,193 @@
+"""From a submission to the explanation of its wrong output: sizes are grown, and the check tells what was found."""
+
+from __future__ import annotations
+
+import time
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader.grading import pipeline
+from grader.lab.records import Sizes
+from grader.lab_files import labs
+from grader.result import Check, Diagnosis
+from grader.running.explain import MAX_TRIES, first_wrong, small_sizes
+from grader.submission.records import Candidate, LaunchPlan
+
+LAB = labs.find("transpose")
+
+SOURCE = """#define T 16
+__global__ void transpose_naive(const float *in, float *out, int rows, int cols) {
+    int x = blockIdx.x * T + threadIdx.x, y = blockIdx.y * T + threadIdx.y;
+    NAIVE
+}
+__global__ void transpose_shared(const float *in, float *out, int rows, int cols) {
+    __shared__ float tile[T][T];
+    int x = blockIdx.x * T + threadIdx.x, y = blockIdx.y * T + threadIdx.y;
+    if (x < cols && y < rows) tile[threadIdx.y][threadIdx.x] = in[y * cols + x];
+    __syncthreads();
+    SHARED
+}
+int main() {
+    dim3 block(T, T), grid((cols + T - 1) / T, (rows + T - 1) / T);
+    transpose_naive<<<grid, block>>>(in, out, rows, cols);
+    transpose_shared<<<grid, block>>>(in, out, rows, cols);
+}
+"""
+NAIVE = "if (x < cols && y < rows) out[x * rows + y] = in[y * cols + x];"
+SHARED = """x = blockIdx.y * T + threadIdx.x, y = blockIdx.x * T + threadIdx.y;
+    if (x < rows && y < cols) out[y * rows + x] = tile[threadIdx.x][threadIdx.y];"""
+
+
+@pytest.fixture
+def checks(tmp_path: Path) -> Any:
+    """Grades a source and gives its checks by id."""
+
+    @cache
+    def graded(naive: str = NAIVE, shared: str = SHARED) -> dict[str, Check]:
+        path = tmp_path / "transpose.cu"
+        path.write_text(SOURCE.replace("NAIVE", naive).replace("SHARED", shared), encoding="utf-8")
+        return {check.id: check for check in pipeline.grade(path, LAB, "emulator").checks}
+
+    return graded
+
+
+def test_an_index_slip_is_told_at_one_tile_with_thread_and_line(checks: Any) -> None:
+    row = checks("if (x < cols && y < rows) out[y * rows + x] = in[y * cols + x];")["naive.correct"]
+    assert row.message.startswith(
+        "The smallest size that goes wrong: rows 16, cols 16. 240 of 256 elements are wrong. "
+        "out[0][1] should be in[1][0] = "
+    )
+    assert "but thread (1, 0) of block (0, 0) wrote in[0][1] = " in row.message
+    assert row.message.endswith(
+        " there at line 4. Exactly these elements are wrong: all but the main diagonal. "
+        "In all wrong elements the element of in at the same place came out, nothing was rearranged."
+    )
+    assert (row.status, row.line) == ("fail", 4)
+    assert row.hint == "Row and column have to change places between reading and writing."
+    assert row.diagnosis is not None and row.diagnosis.size == {"rows": 16, "cols": 16}
+
+
+def test_a_fault_that_one_tile_hides_is_found_at_two(checks: Any) -> None:
+    row = checks(shared="if (x < cols && y < rows) out[y * cols + x] = tile[threadIdx.x][threadIdx.y];")[
+        "shared.correct"
+    ]
+    # A single tile is right by chance; a rectangle of two is the next smallest.
+    assert row.diagnosis is not None
+    assert sorted(row.diagnosis.size.values()) == [16, 32]
+    assert row.diagnosis.first == [0, 16]
+
+
+def test_a_guard_left_out_is_told_at_a_size_off_the_tile(checks: Any) -> None:
+    row = checks("out[x * rows + y] = in[y * cols + x];")["naive.ragged_sizes"]
+    assert row.status == "fail" and "past the end of" in row.message
+    found = row.diagnosis
+    assert found is not None
+    assert found.size == {"rows": 3, "cols": 3}
+    assert found.overwritten is not None
+
+
+def test_guards_of_the_wrong_axes_are_told_with_what_was_not_written(checks: Any) -> None:
+    row = checks(shared=SHARED.replace("x < rows && y < cols", "x < cols && y < rows"))["shared.correct"]
+    assert row.diagnosis is not None and row.diagnosis.values is not None
+    assert sorted(row.diagnosis.size.values()) == [16, 32]
+    assert (row.diagnosis.values.id, row.diagnosis.unwritten) == ("unwritten", 256)
+    assert "but no thread wrote it." in row.message
+    assert row.hint.startswith("Some elements have no thread")
+
+
+def test_a_wrong_result_off_the_tile_has_its_own_explanation(checks: Any) -> None:
+    """The last row is left out wherever the number of columns is odd."""
+    row = checks("if (x < cols - cols % 2 && y < rows) out[x * rows + y] = in[y * cols + x];")["naive.ragged_sizes"]
+    assert row.diagnosis is not None and row.diagnosis.region is not None
+    assert row.diagnosis.region.id == "last_row"
+    assert row.message.startswith("The smallest size that goes wrong: rows 3, cols 3. 3 of 9 elements are wrong.")
+    assert "out[2][0] should be in[0][2] = " in row.message
+    assert row.hint.startswith("The grid is rounded up")
+
+
+def test_what_is_right_has_no_diagnosis(checks: Any) -> None:
+    assert [row.diagnosis for row in checks().values() if row.diagnosis is not None] == []
+
+
+def test_an_explanation_costs_little_time(checks: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from grader.running import runs
+
+    spent = []
+
+    def measured(*arguments: Any) -> dict[str, Diagnosis]:
+        started = time.perf_counter()
+        found = explain(*arguments)
+        spent.append(time.perf_counter() - started)
+        return found
+
+    explain = runs.explain
+    monkeypatch.setattr(runs, "explain", measured)
+    checks(
+        "if (x < cols && y < rows) out[y * rows + x] = in[y * cols + x];",
+        SHARED.replace("threadIdx.x][threadIdx.y", "0][0"),
+    )
+    assert len(spent) == 2
+    # 0.3 s is promised on two idle cores.
+    assert max(spent) < 1.0
+
+
+# -- which sizes are tried -------------------------------------------------------------
+
+
+def candidate(
+    tile: tuple[int, ...] = (32, 8), covers: tuple[str, ...] = ("cols", "rows"), roles: tuple[str, ...] = ()
+) -> Candidate:
+    return Candidate(roles or ("in", "out", "rows", "cols"), LaunchPlan((32, 8, 1), tile, covers, False, "lab"))
+
+
+def pairs(sizes: list[Sizes]) -> list[tuple[int, int]]:
+    return [(s["rows"], s["cols"]) for s in sizes]
+
+
+KNOWN = {"rows": 128, "cols": 256}
+
+
+def test_exact_sizes_grow_from_one_tile_rectangles_first() -> None:
+    found = pairs(small_sizes(LAB, candidate(), [{"rows": 1000, "cols": 1000}, KNOWN], exact=True))
+    assert found[0] == (8, 32)
+    assert found[-1] == (128, 256)
+    assert len(found) == MAX_TRIES
+    areas = [rows * cols for rows, cols in found]
+    assert areas == sorted(areas)
+    assert all(rows % 8 == 0 and cols % 32 == 0 for rows, cols in found)
+
+
+def test_a_kernel_for_squares_is_asked_for_squares() -> None:
+    found = pairs(
+        small_sizes(LAB, candidate((16, 16), roles=("in", "out", "rows")), [{"rows": 64, "cols": 64}], exact=True)
+    )
+    assert found == [(16, 16), (32, 32), (64, 64)]
+
+
+def test_sizes_off_the_tile_lie_below_and_above_it() -> None:
+    found = pairs(small_sizes(LAB, candidate((32, 32)), [{"rows": 33, "cols": 33}], exact=False))
+    assert found[0] == (3, 3) and set(found[1:3]) == {(3, 5), (5, 3)}
+    assert found[-1] == (33, 33)
+    assert all(rows % 32 and cols % 32 for rows, cols in found)
+
+
+def test_grids_over_a_product_or_over_lines_have_sizes_too() -> None:
+    flat = pairs(small_sizes(LAB, candidate((256,), ("rows*cols",)), [KNOWN], exact=True))
+    assert flat[0] == (32, 32) and flat[-1] == (128, 256)
+    lines = pairs(small_sizes(LAB, candidate((1,), ("rows",)), [KNOWN], exact=True))
+    assert lines == [(4, 256), (8, 256), (16, 256), (128, 256)]
+
+
+def test_the_first_size_that_fails_is_taken_and_no_other_is_run() -> None:
+    tried = []
+
+    def attempt(sizes: Sizes) -> str | None:
+        tried.append(sizes["n"])
+        return "wrong" if sizes["n"] >= 3 else None
+
+    assert first_wrong([{"n": n} for n in (1, 2, 3, 4)], attempt) == "wrong"
+    assert tried == [1, 2, 3]
+    assert first_wrong([{"n": 1}], attempt) is None

@@ -1,0 +1,198 @@
+"""Sweeps on a simulated GPU: what is timed beside what, intervals and rates, points that fail."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from grader.backends.base import BufferArgument, LaunchRequest
+from grader.backends.gpu import GpuFault, TimedKernel
+from grader.backends.gpu_messages import (
+    HostCopiesDone,
+    HostTimes,
+    KernelFacts,
+    Prepared,
+    Problem,
+    Ready,
+    RoundDone,
+    Warm,
+)
+from grader.compiler.process import CompileResult
+from grader.lab.records import Knob, Lab, Sweep
+from grader.lab_files import labs
+from grader.result import SweepPoint
+from grader.sweeps.plan import Owner, Subject, reference_subject
+from grader.sweeps.timed import GpuSweeps
+
+DEVICE = Ready("Paper", "uuid", "sm_90", "580", 132, 1 << 30, 1 << 20, 2000.0, 1 << 16)
+FACTS = KernelFacts(32, 4224, 0, 2, 100.0)
+TEXT = {"en": "…", "ru": "…"}
+SQUARE = {"rows": 64, "cols": 64}
+
+
+def sweep_of(metrics: tuple[str, ...] = ("time", "gb_per_s"), **more: object) -> Sweep:
+    values = {"emulator": (8, 16, 32, 64), "gpu": (8, 16, 32, 64)}
+    x = Knob("t", TEXT, values, constants=("tile",))
+    base = {"emulator": SQUARE, "gpu": SQUARE}
+    made = Sweep("tile", TEXT, ("naive", "shared"), x, base, {"emulator": ("sectors",), "gpu": metrics})
+    return replace(made, **more)  # type: ignore[arg-type]
+
+
+@dataclass
+class PaperBench:
+    """Every kernel takes as many µs as its block has threads, give or take a tenth."""
+
+    problems: dict[str, str] = field(default_factory=dict)
+    late_problems: dict[str, str] = field(default_factory=dict)
+    faults: dict[str, str] = field(default_factory=dict)
+    sm_mhz: float = 1990.0
+    device: Ready = DEVICE
+    prepared: list[list[TimedKernel]] = field(default_factory=list)
+    rounds: list[list[str]] = field(default_factory=list)
+    copied: list[LaunchRequest] = field(default_factory=list)
+
+    def warm_up(self, busy_ms: float) -> Warm:
+        return Warm(4000.0, 60_000.0, 1990.0)
+
+    def prepare(
+        self,
+        kernels: Sequence[TimedKernel],
+        pools: Mapping[str, Any],
+        l2: str,
+        clock_share: float,
+        max_batch: int,
+        tolerance: tuple[float, float],
+    ) -> Prepared:
+        for kernel in kernels:
+            if kernel.name in self.faults:
+                raise GpuFault(self.faults[kernel.name], kernel.name)
+        self.prepared.append(list(kernels))
+        self._times = {k.name: float(np.prod(k.request.block)) for k in kernels}
+        found = [Problem(name, kind, 1, 2) for name, kind in self.problems.items() if name in self._times]
+        ones = dict.fromkeys(self._times, 1)
+        return Prepared(ones, self._times, 1.0, dict.fromkeys(self._times, FACTS), found)
+
+    def round(self, names: Sequence[str], key: int) -> RoundDone:
+        self.rounds.append(list(names))
+        factor = (0.9, 1.0, 1.1)[len(self.rounds) % 3]
+        found = [Problem(name, kind, 1, 2) for name, kind in self.late_problems.items() if name in names]
+        return RoundDone({n: self._times[n] * factor for n in names}, found, self.sm_mhz, 0)
+
+    def host_copies(self, module: str, request: LaunchRequest, modes: Sequence[str], repeats: int) -> HostCopiesDone:
+        self.copied.append(request)
+        return HostCopiesDone([HostTimes(mode, 1.0, 2.0, 3.0, 6.5, 4.0) for mode in modes if mode != "mapped"])
+
+
+@dataclass
+class Compiler:
+    """Every kernel that is asked for is there; remembers for whom it compiled what."""
+
+    made: list[tuple[Owner, str]] = field(default_factory=list)
+    refuses: str = "no such text"
+
+    def __call__(self, owner: Owner, sources: Mapping[str, str], expressions: Sequence[str]) -> CompileResult:
+        text = "".join(sources.values())
+        self.made.append((owner, text))
+        if self.refuses in text:
+            return CompileResult(ok=False, reason="errors")
+        return CompileResult(ok=True, cubin=text.encode(), entries={e: f"_{e}" for e in expressions})
+
+
+def run(bench: PaperBench, sweep: Sweep | None = None, compiler: Compiler | None = None) -> list[SweepPoint]:
+    lab: Lab = replace(labs.find("transpose"), sweeps=(sweep or sweep_of(),))
+    subjects: list[Subject] = [reference_subject(lab, v) for v in lab.variants if v.name in lab.sweeps[0].variants]
+    known: dict[str, bytes] = {}
+    pools = {"in:float32": np.arange(8, dtype=np.float32)}
+    sweeps = GpuSweeps(lab, bench, known.__setitem__, compiler or Compiler(), pools)
+    (record,) = sweeps.run(subjects, {"padded": "nobody asked"})
+    assert record.backend == "gpu" and record.left_out == {}
+    return record.points
+
+
+def test_times_with_intervals_and_rates_that_fall_as_times_grow() -> None:
+    points = run(PaperBench())
+    point = next(p for p in points if (p.variant, p.x) == ("shared", 16))
+    time, rate = point.values["time"], point.values["gb_per_s"]
+    assert (time.value, time.low, time.high) == (256.0, pytest.approx(256 * 0.9), pytest.approx(256 * 1.1))
+    moved = 2 * 64 * 64 * 4
+    assert rate.value == pytest.approx(moved / 256 / 1000)
+    assert rate.low == pytest.approx(moved / (256 * 1.1) / 1000)
+    assert rate.high == pytest.approx(moved / (256 * 0.9) / 1000)
+
+
+def test_points_stand_in_the_sweep_s_order_with_those_that_cannot_be() -> None:
+    points = run(PaperBench())
+    assert [(p.variant, p.x, p.status) for p in points] == [
+        (variant, x, "impossible" if x == 64 else "ok") for variant in ("naive", "shared") for x in (8, 16, 32, 64)
+    ]
+
+
+def test_points_are_timed_side_by_side_and_checked_by_the_kernel_as_it_stands() -> None:
+    bench = PaperBench()
+    run(bench)
+    naive, shared = bench.prepared
+    assert [k.name for k in shared] == [*(f"reference:shared@{x},None" for x in (8, 16, 32)), "check"]
+    assert {k.checked_by for k in shared[:-1]} == {"check"} and shared[-1].request.block == (32, 32, 1)
+    assert all("check" not in names for names in bench.rounds)
+    assert len(naive) == 4
+
+
+def test_a_changed_program_is_another_module_and_is_compiled_once() -> None:
+    compiler = Compiler()
+    bench = PaperBench()
+    run(bench, compiler=compiler)
+    # The naive kernel has no constant: one program for all its blocks.
+    assert len(compiler.made) == 1 + 3
+    assert {owner for owner, _text in compiler.made} == {"reference"}
+    modules = [k.module for k in bench.prepared[1]]
+    assert len(set(modules)) == 3 and modules[2] == modules[3]
+
+
+@pytest.mark.parametrize("when", ["problems", "late_problems"])
+def test_wrong_results_have_no_times(when: str) -> None:
+    bench = PaperBench(**{when: {"reference:shared@16,None": "wrong"}})
+    points = {p.x: p for p in run(bench) if p.variant == "shared"}
+    assert (points[16].status, points[16].values) == ("wrong", {})
+    assert points[8].status == points[32].status == "ok"
+
+
+def test_a_kernel_that_fails_takes_no_other_with_it() -> None:
+    bench = PaperBench(
+        faults={"reference:shared@8,None": "illegal_address", "reference:shared@16,None": "CUDA_ERROR_X"}
+    )
+    points = {p.x: p for p in run(bench) if p.variant == "shared"}
+    assert [points[x].status for x in (8, 16, 32)] == ["failed", "impossible", "ok"]
+    assert "CUDA_ERROR_X" in points[16].reason
+
+
+def test_a_fault_of_nobody_known_is_the_device_s() -> None:
+    with pytest.raises(GpuFault):
+        run(PaperBench(faults={"check": "illegal_address"}))
+
+
+def test_a_slow_clock_is_no_measurement() -> None:
+    points = run(PaperBench(sm_mhz=900.0))
+    assert {p.status for p in points if p.x < 64} == {"failed"}
+    assert points[0].reason == "the GPU ran below its usual clock"
+
+
+def test_a_program_that_does_not_compile_for_the_device() -> None:
+    points = {p.x: p for p in run(PaperBench(), compiler=Compiler(refuses="TILE 16")) if p.variant == "shared"}
+    assert points[16].status == "impossible" and points[16].reason.startswith("it does not compile")
+    assert points[32].status == "ok"
+
+
+def test_kinds_of_host_memory() -> None:
+    bench = PaperBench()
+    points = run(bench, sweep_of(("total_time",), host_memory=("pinned", "mapped"), variants=("naive",)))
+    found = {(p.x, p.line): p for p in points}
+    assert found[8, "pinned"].values["total_time"].value == 6.5
+    assert found[8, "mapped"].status == "impossible" and found[64, "pinned"].status == "impossible"
+    # The launch has its data: the pool over and over.
+    (buffer,) = [a for a in bench.copied[0].arguments if isinstance(a, BufferArgument) and not a.is_output]
+    assert buffer.initial is not None and buffer.initial.shape == (64, 64)
+    assert buffer.initial.reshape(-1)[:10].tolist() == [0, 1, 2, 3, 4, 5, 6, 7, 0, 1]
