@@ -83,6 +83,7 @@ def _encode(figure: Figure, image_format: Format) -> bytes:
 def _draw_bars(chart: BarChart) -> Figure:
     """Horizontal bars, a group per variant; loads are solid, stores hatched; a dark tick marks the ideal."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
 
     bars = sum(len(group.bars) for group in chart.groups)
     figure = Figure(figsize=(3.9, 0.75 + 0.24 * bars + 0.22 * len(chart.groups)), layout="constrained")
@@ -114,6 +115,8 @@ def _draw_bars(chart: BarChart) -> Figure:
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(position - 0.9, -0.8)
     axes.set_xlim(0, widest * 1.28)
+    # Whole numbers look the same in every language.
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=8, integer=True))
     axes.set_xlabel(f"{chart.axis}    ▎{chart.ideal_label}")
     axes.grid(axis="x", color=FAINT, linewidth=0.6)
     axes.set_axisbelow(True)
