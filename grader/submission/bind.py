@@ -13,24 +13,18 @@ from grader.lab.records import Lab, Variant
 from grader.submission.assign import Known, assign
 from grader.submission.compile_time import constant_edits, size_names, with_global_arrays
 from grader.submission.device_code import DeviceCode, device_code
+from grader.submission.edits import Edit
 from grader.submission.folder import FoundSubmission, VariantSettings, variant_settings
 from grader.submission.kernels import kernel_of, with_headers
 from grader.submission.launches import find_launches
 from grader.submission.loops import unroll_factor
-from grader.submission.parse import ParsedFile, parse
+from grader.submission.parse import parse
 from grader.submission.plans import CompileTime, candidates, requested_launch
-from grader.submission.records import (
-    Edit,
-    Kernel,
-    LaunchSite,
-    Missing,
-    SourceText,
-    Submission,
-    VariantBinding,
-)
+from grader.submission.records import Kernel, LaunchSite, Missing, SourceText, Submission, VariantBinding
 from grader.submission.roles import Unbindable, readings
 from grader.submission.shape import KernelShape
 from grader.submission.source import decode
+from grader.submission.tree import ParsedFile
 
 
 @dataclass(slots=True)

@@ -12,17 +12,11 @@ from dataclasses import dataclass, field, replace
 from math import ceil, prod
 from pathlib import Path
 
-from grader.submission.compile_time import apply, constant_edits, mentioned
-from grader.submission.parse import ParsedFile, parse
-from grader.submission.records import (
-    Candidate,
-    Edit,
-    Kernel,
-    LaunchPlan,
-    SourceText,
-    Submission,
-    VariantBinding,
-)
+from grader.submission.compile_time import constant_edits, mentioned
+from grader.submission.edits import Edit, apply
+from grader.submission.parse import parse
+from grader.submission.records import Candidate, Kernel, LaunchPlan, SourceText, Submission, VariantBinding
+from grader.submission.tree import ParsedFile
 from grader.submission.unrolling import has_pragma, unroll_edits
 
 _WORD = re.compile(r"[^\W\d]\w*")

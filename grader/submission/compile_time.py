@@ -8,15 +8,16 @@ Both are edits of the device code within a line, so that line numbers stay true.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from grader.lab.records import Lab
+from grader.submission.edits import Edit
 from grader.submission.kernels import pointer_uses
-from grader.submission.parse import Item, ParsedFile, declared_name, descendants, function_declarator
-from grader.submission.records import Edit, Kernel, KernelParameter
+from grader.submission.records import Kernel, KernelParameter
 from grader.submission.roles import name_rank
+from grader.submission.tree import Item, ParsedFile, declared_name, descendants, function_declarator
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -121,18 +122,6 @@ def with_global_arrays(parsed: ParsedFile, item: Item, kernel: Kernel, lab: Lab)
     prototypes = [i for i in parsed.items if i.kind == "prototype" and item.name in i.names and i.active]
     blanked = [_blank(parsed, i.start, i.end) for i in prototypes]
     return replace(kernel, parameters=parameters + kernel.parameters), (edit, *blanked)
-
-
-def apply(text: str, edits: Sequence[Edit], values: Mapping[str, int]) -> str:
-    """`text` with the edits made; those of constants that `values` does not name are left out."""
-    for edit in sorted(edits, key=lambda e: -e.start):
-        if edit.constant and edit.constant not in values:
-            continue
-        new = str(values[edit.constant]) if edit.constant else edit.text
-        # The number of lines must stay.
-        lines = text.count("\n", edit.start, edit.end) - new.count("\n")
-        text = text[: edit.start] + new + "\n" * max(0, lines) + text[edit.end :]
-    return text
 
 
 def _tile_sides(parsed: ParsedFile, item: Item) -> set[str]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from grader.submission.arithmetic import FUNCTIONS, Unknown, Value, binary, unary
 from grader.submission.expressions import (
     MAX_DEPTH,
-    MAX_TOKENS,
     Binary,
     Call,
     Cast,
@@ -18,91 +18,16 @@ from grader.submission.expressions import (
     NotReadable,
     Number,
     SizeOf,
-    Token,
     Unary,
-    parse_expression,
     parse_tokens,
     tokens,
 )
+from grader.submission.macros import MAX_STEPS, Macro, expand
+from grader.submission.number_types import DTYPES, SIZES_OF_TYPES
 
-Value = int | float
 Lookup = Callable[[str], Expression | None]
 
 LARGEST = 1 << 64
-MAX_STEPS = 4096
-
-SIZES_OF_TYPES = {
-    "char": 1,
-    "bool": 1,
-    "int8": 1,
-    "uint8": 1,
-    "int16": 2,
-    "uint16": 2,
-    "float16": 2,
-    "int32": 4,
-    "uint32": 4,
-    "float32": 4,
-    "int64": 8,
-    "uint64": 8,
-    "float64": 8,
-}
-
-_DTYPES = {
-    "float": "float32",
-    "double": "float64",
-    "bool": "bool",
-    "char": "int8",
-    "signed char": "int8",
-    "int8_t": "int8",
-    "unsigned char": "uint8",
-    "uint8_t": "uint8",
-    "uchar": "uint8",
-    "short": "int16",
-    "int16_t": "int16",
-    "unsigned short": "uint16",
-    "uint16_t": "uint16",
-    "ushort": "uint16",
-    "int": "int32",
-    "signed": "int32",
-    "int32_t": "int32",
-    "unsigned": "uint32",
-    "uint": "uint32",
-    "uint32_t": "uint32",
-    "long": "int64",
-    "long long": "int64",
-    "int64_t": "int64",
-    "ptrdiff_t": "int64",
-    "unsigned long": "uint64",
-    "unsigned long long": "uint64",
-    "uint64_t": "uint64",
-    "size_t": "uint64",
-    "half": "float16",
-    "__half": "float16",
-}
-
-_FUNCTIONS: dict[str, Callable[..., Value]] = {
-    "ceil": lambda x: float(math.ceil(x)),
-    "ceilf": lambda x: float(math.ceil(x)),
-    "floor": lambda x: float(math.floor(x)),
-    "floorf": lambda x: float(math.floor(x)),
-    "round": lambda x: float(math.floor(x + 0.5)),
-    "sqrt": lambda x: math.sqrt(x),
-    "sqrtf": lambda x: math.sqrt(x),
-    "pow": lambda x, y: math.pow(x, y),
-    "log2": lambda x: math.log2(x),
-    "abs": lambda x: abs(x),
-    "min": lambda x, y: min(x, y),
-    "max": lambda x, y: max(x, y),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Macro:
-    """A `#define`: `parameters` is None for one without parentheses."""
-
-    body: str
-    parameters: tuple[str, ...] | None = None
-    line: int = 0
 
 
 @dataclass(slots=True)
@@ -116,57 +41,21 @@ class Constants:
     def parse(self, text: str) -> Expression | None:
         """The expression that `text` is after macro replacement; None where it is not readable."""
         try:
-            return parse_tokens(self.expand(tokens(text)))
+            return parse_tokens(expand(tokens(text), self.macros))
         except NotReadable:
             return None
-
-    def expand(self, given: Sequence[Token]) -> list[Token]:
-        """Macros replaced token by token, as the preprocessor does: `#define N 4+4` keeps `N*2` at 12.
-
-        Raises
-        ------
-        NotReadable : the result has more than `MAX_TOKENS` tokens, or the way there takes too many steps.
-        """
-        return self._expand(given, frozenset(), iter(range(MAX_STEPS)))
-
-    def _expand(self, given: Sequence[Token], hidden: frozenset[str], steps: Iterator[int]) -> list[Token]:
-        # Macros may double at each level and still come to nothing: the work is bounded, not only the result.
-        if len(hidden) > MAX_DEPTH or next(steps, None) is None:
-            raise NotReadable("macros nested too deep")
-        result: list[Token] = []
-        index = 0
-        while index < len(given):
-            token = given[index]
-            index += 1
-            macro = self.macros.get(token.text) if token.kind == "name" and token.text not in hidden else None
-            if macro is None:
-                result.append(token)
-            else:
-                body = tokens(macro.body)
-                if macro.parameters is not None:
-                    if index >= len(given) or given[index].text != "(":
-                        result.append(token)
-                        continue
-                    arguments, index = _macro_arguments(given, index)
-                    expanded = [self._expand(argument, hidden, steps) for argument in arguments]
-                    by_name = dict(zip(macro.parameters, expanded, strict=False))
-                    body = [inner for t in body for inner in (by_name.get(t.text, [t]) if t.kind == "name" else [t])]
-                result.extend(self._expand(body, hidden | {token.text}, steps))
-            if len(result) > MAX_TOKENS:
-                raise NotReadable("macros grow too large")
-        return result
 
     def dtype(self, type_text: str) -> str | None:
         """NumPy's name for a plain number type, through typedefs and macros; None for anything else."""
         words = [w for w in type_text.split() if w not in {"const", "volatile", "restrict", "__restrict__", "struct"}]
         for _step in range(8):
             text = " ".join(words)
-            if text in _DTYPES:
-                return _DTYPES[text]
+            if text in DTYPES:
+                return DTYPES[text]
             base = [w for w in words if w != "int" and w != "signed"] or ["int"]
             if sorted(base) != sorted(words) or "unsigned" in base:
                 base.sort(key=lambda w: w != "unsigned")
-                return _DTYPES.get(" ".join(base))
+                return DTYPES.get(" ".join(base))
             if len(words) != 1:
                 return None
             name = words[0]
@@ -204,10 +93,6 @@ class Constants:
         return int(value)
 
 
-class _Unknown(ValueError):
-    pass
-
-
 @dataclass(slots=True)
 class _Evaluation:
     constants: Constants
@@ -218,10 +103,10 @@ class _Evaluation:
         # Constants defined through each other (a = b + b, b = c + c, …) would double the work at each step.
         self.steps += 1
         if depth > MAX_DEPTH or self.steps > MAX_STEPS:
-            raise _Unknown
+            raise Unknown
         result = self._value(expression, depth)
         if abs(result) > LARGEST:
-            raise _Unknown
+            raise Unknown
         return result
 
     def _value(self, expression: Expression, depth: int) -> Value:
@@ -231,13 +116,13 @@ class _Evaluation:
             case Name(name):
                 return self.value(self.definition(name), depth + 1)
             case Unary(operator, operand):
-                return _unary(operator, self.value(operand, depth + 1))
+                return unary(operator, self.value(operand, depth + 1))
             case Binary("&&", left, right):
                 return int(bool(self.value(left, depth + 1)) and bool(self.value(right, depth + 1)))
             case Binary("||", left, right):
                 return int(bool(self.value(left, depth + 1)) or bool(self.value(right, depth + 1)))
             case Binary(operator, left, right):
-                return _binary(operator, self.value(left, depth + 1), self.value(right, depth + 1))
+                return binary(operator, self.value(left, depth + 1), self.value(right, depth + 1))
             case Conditional(condition, then, otherwise):
                 return self.value(then if self.value(condition, depth + 1) else otherwise, depth + 1)
             case Cast(type_text, operand):
@@ -245,22 +130,22 @@ class _Evaluation:
             case SizeOf(text):
                 return self.size_of(text)
             case Call(function, arguments):
-                if function not in _FUNCTIONS:
-                    raise _Unknown
-                return _FUNCTIONS[function](*(self.value(a, depth + 1) for a in arguments))
+                if function not in FUNCTIONS:
+                    raise Unknown
+                return FUNCTIONS[function](*(self.value(a, depth + 1) for a in arguments))
 
     def definition(self, name: str) -> Expression:
         found = self.extra(name) if self.extra is not None else None
         if found is None:
             found = self.constants.values.get(name)
         if found is None:
-            raise _Unknown
+            raise Unknown
         return found
 
     def cast(self, type_text: str, value: Value) -> Value:
         dtype = self.constants.dtype(type_text)
         if dtype is None:
-            raise _Unknown
+            raise Unknown
         return float(value) if dtype.startswith("float") else int(value)
 
     def size_of(self, text: str) -> int:
@@ -268,84 +153,5 @@ class _Evaluation:
             return 8
         dtype = self.constants.dtype(text)
         if dtype is None:
-            raise _Unknown
+            raise Unknown
         return SIZES_OF_TYPES[dtype]
-
-
-def _unary(operator: str, value: Value) -> Value:
-    if operator == "-":
-        return -value
-    if operator == "+":
-        return value
-    if operator == "!":
-        return int(not value)
-    return ~_whole(value)
-
-
-def _whole(value: Value) -> int:
-    if isinstance(value, float):
-        raise _Unknown
-    return value
-
-
-def _binary(operator: str, left: Value, right: Value) -> Value:
-    match operator:
-        case "+":
-            return left + right
-        case "-":
-            return left - right
-        case "*":
-            return left * right
-        case "/":
-            if isinstance(left, int) and isinstance(right, int):
-                quotient = abs(left) // abs(right)
-                return quotient if (left < 0) == (right < 0) else -quotient
-            return left / right
-        case "%":
-            remainder = abs(_whole(left)) % abs(_whole(right))
-            return remainder if left >= 0 else -remainder
-        case "<<" | ">>":
-            if not 0 <= right < 64:
-                raise _Unknown
-            return _whole(left) << _whole(right) if operator == "<<" else _whole(left) >> _whole(right)
-        case "&":
-            return _whole(left) & _whole(right)
-        case "|":
-            return _whole(left) | _whole(right)
-        case "^":
-            return _whole(left) ^ _whole(right)
-    return int(_COMPARISONS[operator](left, right))
-
-
-_COMPARISONS: Mapping[str, Callable[[Value, Value], bool]] = {
-    "==": lambda a, b: a == b,
-    "!=": lambda a, b: a != b,
-    "<": lambda a, b: a < b,
-    ">": lambda a, b: a > b,
-    "<=": lambda a, b: a <= b,
-    ">=": lambda a, b: a >= b,
-}
-
-
-def _macro_arguments(given: Sequence[Token], opening: int) -> tuple[list[list[Token]], int]:
-    """The arguments of a macro whose "(" is at `opening`, and the index after its ")"."""
-    arguments: list[list[Token]] = [[]]
-    depth = 0
-    for index in range(opening, len(given)):
-        token = given[index]
-        if token.text == "(":
-            depth += 1
-            if depth == 1:
-                continue
-        elif token.text == ")":
-            depth -= 1
-            if depth == 0:
-                return arguments, index + 1
-        if token.text == "," and depth == 1:
-            arguments.append([])
-        else:
-            arguments[-1].append(token)
-    raise NotReadable("a macro call without its )")
-
-
-__all__ = ["SIZES_OF_TYPES", "Constants", "Lookup", "Macro", "Value", "parse_expression"]

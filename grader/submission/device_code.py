@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.submission.parse import Item, ParsedFile, descendants
+from grader.submission.tree import Item, ParsedFile, descendants
 
 # The headers that NVRTC carries, as in `grader.compiler.headers`, which the compiler serves; here they are only kept.
 _DEVICE_HEADERS = re.compile(

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from grader.submission.constants import Constants, Lookup
 from grader.submission.declarations import learn_constants
 from grader.submission.expressions import Expression
-from grader.submission.parse import Item, ParsedFile, declared_name, descendants, function_declarator
 from grader.submission.records import Kernel, KernelParameter, SharedArray
+from grader.submission.tree import Item, ParsedFile, declared_name, descendants, function_declarator
 
 if TYPE_CHECKING:
     from tree_sitter import Node

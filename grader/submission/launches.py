@@ -7,20 +7,11 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from grader.submission.expressions import (
-    Binary,
-    Call,
-    Cast,
-    Conditional,
-    Expression,
-    Name,
-    Number,
-    Unary,
-)
-from grader.submission.parse import ParsedFile, declared_name, descendants, function_declarator
+from grader.submission.expressions import Binary, Call, Cast, Conditional, Expression, Name, Number, Unary
 from grader.submission.records import LaunchSite
 from grader.submission.scopes import MAX_STEPS, Scope, scope_of
 from grader.submission.symbolic import inline, named_constants
+from grader.submission.tree import ParsedFile, declared_name, descendants, function_declarator
 
 if TYPE_CHECKING:
     from tree_sitter import Node

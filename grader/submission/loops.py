@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from grader.submission.expressions import Expression
 from grader.submission.kernels import local_values
-from grader.submission.parse import Item, ParsedFile, descendants
+from grader.submission.tree import Item, ParsedFile, descendants
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from grader.lab import formula
 from grader.lab.records import Lab, LaunchRule, Variant
 from grader.submission.compile_time import match_sizes
-from grader.submission.constants import SIZES_OF_TYPES
 from grader.submission.expressions import Expression
 from grader.submission.folder import VariantSettings
+from grader.submission.number_types import SIZES_OF_TYPES
 from grader.submission.records import Candidate, Kernel, LaunchPlan, LaunchSite
 from grader.submission.shape import MAX_THREADS, KernelShape
 from grader.submission.symbolic import formula_of, named_constants

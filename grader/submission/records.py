@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from grader.submission.edits import Edit, apply
 from grader.submission.expressions import Expression
 
 
@@ -178,19 +179,6 @@ class Missing:
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
-    """Characters `start` to `end` of a file's device code, and what takes their place.
-
-    constant: the name of the constant whose value stands there; "" for an edit that is always made.
-    """
-
-    start: int
-    end: int
-    text: str
-    constant: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Submission:
     """One student's work for one lab, read and bound.
 
@@ -217,8 +205,6 @@ class Submission:
 
         constants: values for constants of the program, by name.
         """
-        from grader.submission.compile_time import apply
-
         headers = [n for n in self.device_source if n != file and not n.lower().endswith(".cu")]
         return {
             name: apply(self.device_source[name], self.edits.get(name, ()), constants or {})

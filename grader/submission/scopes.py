@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from grader.submission.constants import Constants
 from grader.submission.expressions import Call, Expression, Name, Number
-from grader.submission.parse import ParsedFile, declared_name, descendants
+from grader.submission.tree import ParsedFile, declared_name, descendants
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from grader.submission.constants import Constants, Lookup
 from grader.submission.expressions import Expression, Number
 from grader.submission.kernels import local_values
-from grader.submission.parse import ParsedFile, descendants
 from grader.submission.records import Kernel
+from grader.submission.tree import ParsedFile, descendants
 
 if TYPE_CHECKING:
     from tree_sitter import Node

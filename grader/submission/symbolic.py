@@ -5,18 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from grader.submission.constants import SIZES_OF_TYPES, Constants
-from grader.submission.expressions import (
-    Binary,
-    Call,
-    Cast,
-    Conditional,
-    Expression,
-    Name,
-    Number,
-    SizeOf,
-    Unary,
-)
+from grader.submission.constants import Constants
+from grader.submission.expressions import Binary, Call, Cast, Conditional, Expression, Name, Number, SizeOf, Unary
+from grader.submission.number_types import SIZES_OF_TYPES
 from grader.submission.scopes import MAX_STEPS, Scope
 
 MAX_NODES = 200

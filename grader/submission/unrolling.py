@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from grader.submission.parse import Item, ParsedFile, descendants
-from grader.submission.records import Edit
+from grader.submission.edits import Edit
+from grader.submission.tree import Item, ParsedFile, descendants
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -9,8 +9,9 @@ import pytest
 
 from grader.compiler.process import CompilerProcess
 from grader.submission.device_code import device_code
-from grader.submission.parse import ParsedFile, parse
+from grader.submission.parse import parse
 from grader.submission.source import decode
+from grader.submission.tree import ParsedFile
 
 SOURCES = Path(__file__).parent.parent / "data" / "sources"
 TEMPLATES = {"multiply": "multiply<8>"}

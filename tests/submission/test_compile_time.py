@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from grader.submission.compile_time import apply
-from grader.submission.records import Edit, Submission, VariantBinding
+from grader.submission.edits import Edit, apply
+from grader.submission.records import Submission, VariantBinding
 from tests.submission.labs import LINE, PRODUCT, bound
 
 BODY = "{ int i = blockIdx.x * 16 + threadIdx.x; c[i] = a[i] * b[i] + N; }"

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.submission.constants import Constants, Macro
+from grader.submission.constants import Constants
 from grader.submission.expressions import Call, Name, NotReadable, Number, parse_expression
+from grader.submission.macros import Macro
 from tests.submission.labs import parsed
 
 

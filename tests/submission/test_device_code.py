@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.submission.device_code import device_code, device_source, find_header, header_kind, includes_of
-from grader.submission.parse import ParsedFile, parse
+from grader.submission.parse import parse
 from grader.submission.source import decode
+from grader.submission.tree import ParsedFile
 from tests.submission.labs import SOURCES, parsed
 
 FILES = sorted(SOURCES.glob("*.cu"))

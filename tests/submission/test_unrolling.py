@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from grader.compiler.process import CompilerProcess
-from grader.submission.compile_time import apply
-from grader.submission.parse import ParsedFile, parse
+from grader.submission.edits import apply
+from grader.submission.parse import parse
 from grader.submission.records import SourceText
+from grader.submission.tree import ParsedFile
 from grader.submission.unrolling import has_pragma, unroll_edits
 
 ROW_SUMS = """__device__ float element(const float *a, int i) { return a[i]; }

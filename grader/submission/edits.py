@@ -1,0 +1,31 @@
+"""Changes of a text within its lines, so that line numbers stay true."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Characters `start` to `end` of a file's device code, and what takes their place.
+
+    constant: the name of the constant whose value stands there; "" for an edit that is always made.
+    """
+
+    start: int
+    end: int
+    text: str
+    constant: str = ""
+
+
+def apply(text: str, edits: Sequence[Edit], values: Mapping[str, int]) -> str:
+    """`text` with the edits made; those of constants that `values` does not name are left out."""
+    for edit in sorted(edits, key=lambda e: -e.start):
+        if edit.constant and edit.constant not in values:
+            continue
+        new = str(values[edit.constant]) if edit.constant else edit.text
+        # The number of lines must stay.
+        lines = text.count("\n", edit.start, edit.end) - new.count("\n")
+        text = text[: edit.start] + new + "\n" * max(0, lines) + text[edit.end :]
+    return text
