@@ -65,17 +65,16 @@ class YamlFile:
 
     def _explain(self, text: str, kind: type, keys: KeyPath, value: object) -> LabError:
         message, _separator, place = text.partition(" - at `")
-        inner = keys_of(place) if place else ()
+        inner = _culprit(kind, value, place)
         at = keys + inner
-        unknown = message.startswith("Object contains unknown field `")
-        missing = message.startswith("Object missing required field `")
-        if unknown or missing:
+        if message.startswith("Object missing required field `"):
+            listed = _("allowed: {names}").format(names=", ".join(sorted(field_names(kind, inner))))
+            missing = _("missing key `{name}`; {allowed}").format(name=message.split("`")[1], allowed=listed)
+            return self.error(missing, at)
+        if message.startswith("Object contains unknown field `"):
             name = message.split("`")[1]
-            allowed = field_names(kind, inner)
-            if unknown:
-                return self.error(_("unknown key; {allowed}").format(allowed=choose(name, allowed)), (*at, name))
-            missed = _("missing key `{name}`; {allowed}").format(name=name, allowed=choose(name, allowed))
-            return self.error(missed, at)
+            allowed = choose(name, field_names(kind, inner))
+            return self.error(_("unknown key; {allowed}").format(allowed=allowed), (*at, name))
         got = dig(value, inner)
         shown = repr(got) if isinstance(got, (str, int, float, bool)) else _kind_names()[_kind_of(got)]
         wrong_kind = _WRONG_KIND.fullmatch(message)
@@ -83,6 +82,14 @@ class YamlFile:
             kinds = [_kind_names().get(kind, kind) for kind in re.findall(r"\w+", wrong_kind["expected"])]
             text = _("must be {kind} (got {value})").format(kind=_(" or ").join(kinds), value=shown)
             return self.error(text, at)
+        words = type_at(kind, inner)
+        if isinstance(words, msgspec.inspect.LiteralType):
+            return self.error(
+                _("{value} is not known here; {allowed}").format(
+                    value=shown, allowed=choose(str(got), map(str, words.values))
+                ),
+                at,
+            )
         return self.error(_("{fault} (got {value})").format(fault=message[0].lower() + message[1:], value=shown), at)
 
 
@@ -133,6 +140,8 @@ def read(path: Path) -> YamlFile:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = " ".join(part for part in (error.problem, error.note) if part) or "?"
+        if mark and text.splitlines()[mark.line : mark.line + 1] and _starts_with_tab(text.splitlines()[mark.line]):
+            problem = _("the line is indented with a tab; YAML takes spaces only")
         raise LabError(
             _("not YAML: {problem}").format(problem=problem), path, mark.line + 1 if mark else None
         ) from error
@@ -141,6 +150,10 @@ def read(path: Path) -> YamlFile:
     finally:
         loader.dispose()
     return YamlFile(path, data, lines)
+
+
+def _starts_with_tab(line: str) -> bool:
+    return "\t" in line[: len(line) - len(line.lstrip())]
 
 
 def _loader_class() -> type[yaml.SafeLoader | yaml.CSafeLoader]:
@@ -223,17 +236,46 @@ def choose(got: str, allowed: Iterable[str]) -> str:
     return _("did you mean {near}?").format(near=_(" or ").join(f"`{n}`" for n in near)) + " " + listed
 
 
-def keys_of(place: str) -> KeyPath:
-    """msgspec's path as keys: "$.sizes[2].rows" is ("sizes", 2, "rows").
+def _culprit(kind: type, value: object, place: str) -> KeyPath:
+    """Where msgspec found the fault: "$.sizes[2].rows" is ("sizes", 2, "rows").
 
-    msgspec writes [...] for "some value of this mapping"; the keys end there.
+    msgspec writes [...] for "some value of this mapping".  Which one, is found by asking again for one key at a time.
     """
-    keys: list[Key] = []
+    keys: KeyPath = ()
     for name, index in re.findall(r"\.(\w+)|\[(\d+|\.\.\.)\]", place):
-        if index == "...":
+        if index != "...":
+            keys = (*keys, int(index) if index else name)
+            continue
+        mapping = dig(value, keys)
+        found = [
+            key
+            for key in (mapping if isinstance(mapping, dict) else {})
+            if not _converts(kind, with_only(value, keys, key))
+        ]
+        if not found:
             break
-        keys.append(int(index) if index else name)
-    return tuple(keys)
+        keys = (*keys, found[0])
+    return keys
+
+
+def _converts(kind: type, value: object) -> bool:
+    try:
+        msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        return False
+    return True
+
+
+def with_only(value: object, keys: KeyPath, only: Key) -> object:
+    """`value` with the mapping at `keys` reduced to its key `only`."""
+    if not keys:
+        return {only: value[only]} if isinstance(value, dict) else value
+    first, *rest = keys
+    if isinstance(value, dict):
+        return {k: with_only(v, tuple(rest), only) if k == first else v for k, v in value.items()}
+    if isinstance(value, list):
+        return [with_only(v, tuple(rest), only) if i == first else v for i, v in enumerate(value)]
+    return value
 
 
 def dig(value: object, keys: KeyPath) -> object:
@@ -250,6 +292,12 @@ def dig(value: object, keys: KeyPath) -> object:
 
 def field_names(kind: type, keys: KeyPath) -> list[str]:
     """Names of the fields of the struct that sits at `keys` inside a struct of type `kind`."""
+    info = type_at(kind, keys)
+    return [f.encode_name for f in info.fields] if isinstance(info, msgspec.inspect.StructType) else []
+
+
+def type_at(kind: type, keys: KeyPath) -> object:
+    """msgspec's description of what may sit at `keys` inside a struct of type `kind`; None where that is unknown."""
     info: object = msgspec.inspect.type_info(kind)
     for key in keys:
         if isinstance(info, msgspec.inspect.StructType):
@@ -260,4 +308,4 @@ def field_names(kind: type, keys: KeyPath) -> list[str]:
             info = info.item_type
         if isinstance(info, msgspec.inspect.UnionType):
             info = next((t for t in info.types if isinstance(t, msgspec.inspect.StructType)), None)
-    return [f.encode_name for f in info.fields] if isinstance(info, msgspec.inspect.StructType) else []
+    return info
