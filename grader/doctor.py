@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
+import os
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from grader.compiler.nvrtc import brings_headers
+from grader.compiler.toolkit import header_folders, matching_folder
 from grader.i18n import _
 
 State = Literal["ok", "missing", "optional"]
@@ -56,7 +59,11 @@ def _nvrtc() -> Finding:
         return Finding("NVRTC", purpose, "missing", _first_line(error), "pip install nvidia-cuda-nvrtc cuda-python")
     if int(status) != 0:
         return Finding("NVRTC", purpose, "missing", str(status), "pip install nvidia-cuda-nvrtc")
-    return Finding("NVRTC", purpose, "ok", f"{major}.{minor}")
+    if brings_headers() or matching_folder(header_folders(os.environ, sys.path), (int(major), int(minor))):
+        return Finding("NVRTC", purpose, "ok", f"{major}.{minor}")
+    without = _("{version}; without cuda_fp16.h, cooperative_groups.h and other headers of the device")
+    advice = "pip install --upgrade nvidia-cuda-nvrtc"
+    return Finding("NVRTC", purpose, "optional", without.format(version=f"{major}.{minor}"), advice)
 
 
 def _gpu() -> Finding:

@@ -39,7 +39,7 @@ LAYERS: dict[str, set[str] | None] = {
     "lab_files": None,
     "gpu": None,
     "sweeps": None,
-    "doctor": {"backends", "i18n", "report"},
+    "doctor": {"backends", "compiler", "i18n", "report"},
     "grading": None,
     "cli": None,
     "__main__": {"cli"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from typing import Any
 
 _FAILED_NAME = re.compile(r"#pragma nv_mangled_name (.*)")
 _NAME_MAP = "__nv_name_map("
+_INSTALL = "nvrtcInstallBundledHeaders"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,19 +44,38 @@ def version() -> tuple[int, int]:
 
 def library_folder() -> str:
     """The folder that the loaded NVRTC lies in, with its companion library of built-ins."""
+    return _library_file().rpartition("/")[0]
+
+
+def _library_file() -> str:
     with Path("/proc/self/maps").open() as maps:
         for line in maps:
             path = line.rstrip("\n").partition("/")[2]
             if "libnvrtc.so" in path:
-                return "/" + path.rpartition("/")[0]
+                return f"/{path}"
     raise RuntimeError("NVRTC is loaded from no file")
 
 
-def install_headers(folder: str) -> None:
-    """Unpack the headers that come inside NVRTC (fp16, cooperative groups, …) into `folder`."""
-    from cuda.bindings import nvrtc
+def brings_headers() -> bool:
+    """Whether the loaded NVRTC holds the device's headers (fp16, cooperative groups, …): since 13.3."""
+    return hasattr(_library(), _INSTALL)
 
-    _check(nvrtc.nvrtcInstallBundledHeaders(folder.encode(), 0)[0])
+
+def install_headers(folder: str) -> None:
+    """Unpack the headers that come inside NVRTC into `folder`.
+
+    Raises
+    ------
+    RuntimeError : NVRTC could not; in its own words.
+    """
+    # Past the bindings: those of an earlier version lack the function that the library has.
+    words = ctypes.c_char_p()
+    if getattr(_library(), _INSTALL)(folder.encode(), ctypes.c_uint(0), ctypes.byref(words)):
+        raise RuntimeError((words.value or b"NVRTC does not say why").decode(errors="replace"))
+
+
+def _library() -> ctypes.CDLL:
+    return ctypes.CDLL(_library_file())
 
 
 def compile_source(

@@ -26,6 +26,7 @@ from grader.compiler.headers import (
     needs_bundled,
 )
 from grader.compiler.resources import VERBOSE, Resources, resources_of
+from grader.compiler.toolkit import header_folders
 from grader.errors import InternalError
 from grader.i18n import _
 
@@ -88,12 +89,20 @@ class CompilerProcess:
     """
 
     def __init__(
-        self, wall_limit_s: float = WALL_LIMIT_S, headers: Path | None = None, use_landlock: bool = True
+        self,
+        wall_limit_s: float = WALL_LIMIT_S,
+        headers: Path | None = None,
+        use_landlock: bool = True,
+        toolkits: Sequence[Path] | None = None,
     ) -> None:
-        """headers: where NVRTC's headers are unpacked; use_landlock: False to do as on a kernel without it."""
+        """headers: where NVRTC's headers are unpacked; use_landlock: False to do as on a kernel without it.
+
+        toolkits: folders where headers of a CUDA toolkit may lie, for an NVRTC that brings none.
+        """
         self._wall_limit_s = wall_limit_s
         self._use_landlock = use_landlock
         self._header_folder = str(headers if headers is not None else header_folder())
+        self._toolkits = toolkits if toolkits is not None else header_folders(os.environ, sys.path)
         self._process: subprocess.Popen[bytes] | None = None
         self._ready = False
         self._version = ""
@@ -227,7 +236,7 @@ class CompilerProcess:
         return self._failed("forbidden_include", (Diagnostic(file, line, "error", message),))
 
     def _start(self, install: bool = False) -> None:
-        arguments = [self._header_folder]
+        arguments = [self._header_folder, json.dumps([str(folder) for folder in self._toolkits])]
         arguments += ["install"] if install else []
         arguments += [] if self._use_landlock else ["without-landlock"]
         # The grader may run from a checkout or a zip of paths that isolated mode would not find.
@@ -266,6 +275,13 @@ class CompilerProcess:
         if answer[0] != b"ready":
             self.close()
             reason = answer[1].decode(errors="replace").partition("\n")[0][:300]
+            if answer[0] == b"no-toolkit":
+                message = _(
+                    "NVRTC {version} brings no headers of the device (cuda_fp16.h, cooperative_groups.h, …), and no "
+                    "CUDA toolkit of that version was found; run: pip install --upgrade nvidia-cuda-nvrtc, or set "
+                    "CUDA_HOME to a toolkit's folder"
+                )
+                raise InternalError(message.format(version=reason))
             if answer[0] == b"no-headers":
                 message = _("NVRTC's headers cannot be unpacked ({reason}); set XDG_CACHE_HOME to a folder to write to")
                 raise InternalError(message.format(reason=reason))

@@ -6,6 +6,7 @@ Started by `grader.compiler.process` as `python -I -c …`.  It imports little, 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import sys
 from pathlib import Path
@@ -15,11 +16,15 @@ class CannotUnpack(Exception):
     """The folder for NVRTC's headers cannot be written."""
 
 
+class NoHeaders(Exception):
+    """NVRTC brings no headers of the device and no toolkit has them; its text is NVRTC's version."""
+
+
 def main(arguments: list[str]) -> None:
     """Serve compile requests on standard input and output.
 
-    arguments: the folder of NVRTC's headers; then "install" to unpack them where they are missing, and
-      "without-landlock" to do as on a kernel that lacks it.
+    arguments: the folder of NVRTC's headers; a JSON list of folders that may hold a toolkit's; then "install" to unpack
+      NVRTC's where they are missing, and "without-landlock" to do as on a kernel that lacks it.
     """
     results = os.dup(1)
     nowhere = os.open(os.devnull, os.O_RDWR)
@@ -31,7 +36,11 @@ def main(arguments: list[str]) -> None:
     from grader.compiler import protocol
 
     try:
-        ready = _prepare(arguments[0], "install" in arguments[1:], "without-landlock" not in arguments[1:])
+        toolkits = [Path(folder) for folder in json.loads(arguments[1])]
+        ready = _prepare(arguments[0], toolkits, "install" in arguments[2:], "without-landlock" not in arguments[2:])
+    except NoHeaders as error:
+        protocol.send(results, [b"no-toolkit", str(error).encode()])
+        return
     except CannotUnpack as error:
         protocol.send(results, [b"no-headers", str(error).encode()])
         return
@@ -47,25 +56,42 @@ def main(arguments: list[str]) -> None:
         return
 
 
-def _prepare(header_folder: str, install: bool, use_landlock: bool) -> list[bytes]:
+def _prepare(header_folder: str, toolkits: list[Path], install: bool, use_landlock: bool) -> list[bytes]:
     """Load NVRTC and give up every other right; version, kind of confinement and header folder as sent back."""
     from grader.compiler import nvrtc, sandbox
 
     sandbox.die_with_parent()
     version = ".".join(map(str, nvrtc.version()))
-    headers = Path(header_folder) / version
-    if install and not headers.is_dir():
-        try:
-            _install(headers)
-        except OSError as error:
-            raise CannotUnpack(f"{error.filename}: {error.strerror}") from error
-    readable = [nvrtc.library_folder()]
-    has_headers = headers.is_dir()
-    if has_headers:
-        readable.append(str(headers))
+    headers = _headers(Path(header_folder) / version, toolkits, install)
+    readable = [nvrtc.library_folder(), *([str(headers)] if headers else [])]
     confined = use_landlock and sandbox.confine_files(readable)
     sandbox.limit_resources()
-    return [version.encode(), b"landlock" if confined else b"none", str(headers).encode() if has_headers else b""]
+    return [version.encode(), b"landlock" if confined else b"none", str(headers or "").encode()]
+
+
+def _headers(unpacked: Path, toolkits: list[Path], install: bool) -> Path | None:
+    """The folder of the device's headers: NVRTC's own in `unpacked`, or a toolkit's where NVRTC brings none.
+
+    None: they were not unpacked yet and nothing asks for them (not `install`).
+    """
+    from grader.compiler import nvrtc, toolkit
+
+    if unpacked.is_dir():
+        return unpacked
+    if not nvrtc.brings_headers():
+        found = toolkit.matching_folder(toolkits, nvrtc.version())
+        if found is None and install:
+            raise NoHeaders(unpacked.name)
+        return found
+    if not install:
+        return None
+    try:
+        _install(unpacked)
+    except OSError as error:
+        raise CannotUnpack(f"{error.filename}: {error.strerror}") from error
+    except RuntimeError as error:
+        raise CannotUnpack(str(error)) from error
+    return unpacked
 
 
 def _install(folder: Path) -> None:
