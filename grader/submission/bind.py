@@ -12,14 +12,14 @@ from grader.i18n import _
 from grader.lab.records import Lab, Variant
 from grader.submission.assign import Known, assign
 from grader.submission.compile_time import constant_edits, size_names, with_global_arrays
-from grader.submission.device_code import DeviceCode, device_code
+from grader.submission.device_code import DeviceCode
 from grader.submission.edits import Edit
 from grader.submission.folder import FoundSubmission, VariantSettings, variant_settings
-from grader.submission.kernels import kernel_of, with_headers
+from grader.submission.kernels import kernel_of
 from grader.submission.launches import find_launches
 from grader.submission.loops import unroll_factor
-from grader.submission.parse import parse
 from grader.submission.plans import CompileTime, candidates, requested_launch
+from grader.submission.reading import read_files
 from grader.submission.records import Kernel, LaunchSite, Missing, SourceText, Submission, VariantBinding
 from grader.submission.roles import Unbindable, readings
 from grader.submission.shape import KernelShape
@@ -66,19 +66,8 @@ def bind(
     UsageError : a local header is no text.
     """
     settings = variant_settings(found, [variant.name for variant in lab.variants])
-    main_files = [parse(source) for source in sources]
-    headers: dict[Path, ParsedFile] = {}
-
-    def read(path: Path) -> ParsedFile:
-        if path not in headers:
-            headers[path] = parse(read_header(path))
-        return headers[path]
-
-    codes = [device_code(parsed, found.folder, read) for parsed in main_files]
-    own_headers = [_headers_of(code, parsed, headers) for code, parsed in zip(codes, main_files, strict=True)]
-    main_files = [with_headers(parsed, own) for parsed, own in zip(main_files, own_headers, strict=True)]
-    files = [*main_files, *(header for header in headers.values() if header.kernels)]
-    entries = _entries(files, codes, lab)
+    read = read_files(sources, found.folder, read_header)
+    entries = _entries(read.with_kernels, read.codes, lab)
     given = _given(found, settings, entries, lab)
     known = {id(entry): Known(entry.kernel, entry.shape.is_padded, entry.reason is None) for entry in entries}
     by_known = {id(known[id(entry)]): entry for entry in entries}
@@ -98,39 +87,20 @@ def bind(
         student=found.student,
         name=found.name,
         group=found.group,
-        sources=(*sources, *(header.source for header in headers.values())),
-        device_source={name: text for code in codes for name, text in code.sources.items()},
+        sources=(*sources, *read.header_sources),
+        device_source={name: text for code in read.codes for name, text in code.sources.items()},
         kernels=tuple(entry.kernel for entry in entries),
         launches=tuple(dict.fromkeys(site for entry in entries for site in entry.sites)),
         bindings=bindings,
-        remarks=tuple(r for source in sources for r in source.remarks) + tuple(r for c in codes for r in c.remarks),
-        edits=_edits(entries, dict(_all_files(codes, main_files, headers))),
+        remarks=tuple(r for source in sources for r in source.remarks)
+        + tuple(r for c in read.codes for r in c.remarks),
+        edits=_edits(entries, read.by_name()),
         missing_headers=tuple(
             (parsed.file, name, line)
-            for parsed, code in zip(main_files, codes, strict=True)
+            for parsed, code in zip(read.main_files, read.codes, strict=True)
             for name, line in code.missing_headers
         ),
     )
-
-
-def _headers_of(code: DeviceCode, main: ParsedFile, headers: Mapping[Path, ParsedFile]) -> list[ParsedFile]:
-    """The submission's own headers that a file includes."""
-    by_name = {path.name: parsed for path, parsed in headers.items()}
-    return [by_name[Path(name).name] for name in code.sources if name != main.file and Path(name).name in by_name]
-
-
-def _all_files(
-    codes: Sequence[DeviceCode], main_files: Sequence[ParsedFile], headers: Mapping[Path, ParsedFile]
-) -> list[tuple[str, ParsedFile]]:
-    """Every file that is compiled, by the name that it is compiled under."""
-    by_name = {path.name: parsed for path, parsed in headers.items()}
-    found = []
-    for code, main in zip(codes, main_files, strict=True):
-        for name in code.sources:
-            parsed = main if name == main.file else by_name.get(Path(name).name)
-            if parsed is not None:
-                found.append((name, parsed))
-    return found
 
 
 def _edits(entries: Sequence[_Entry], files: Mapping[str, ParsedFile]) -> dict[str, tuple[Edit, ...]]:

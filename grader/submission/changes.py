@@ -14,6 +14,8 @@ from pathlib import Path
 
 from grader.submission.compile_time import constant_edits, mentioned
 from grader.submission.edits import Edit, apply
+from grader.submission.kernel_macros import device_macros
+from grader.submission.macros import Macro
 from grader.submission.parse import parse
 from grader.submission.records import Candidate, Kernel, LaunchPlan, SourceText, Submission, VariantBinding
 from grader.submission.tree import ParsedFile
@@ -107,8 +109,9 @@ class Program:
                 replace(e, text=str(value) if e.constant else e.text, constant="")
                 for e, value in edits.get(source.path, [])
             ]
-            text = apply(source.text, made, {})
-            if text != source.text:
+            before = self._parse(source).source.text
+            text = apply(before, made, {})
+            if text != before:
                 texts[source.path] = replace(source, text=text)
         if not texts:
             return self.submission
@@ -140,7 +143,11 @@ class Program:
 
     def _parse(self, source: SourceText) -> ParsedFile:
         if source.path not in self._parsed:
-            self._parsed[source.path] = parse(source)
+            macros: dict[str, Macro] = {}
+            for other in self.submission.sources:
+                if other.path.suffix.lower() != ".cu":
+                    macros = device_macros(other.text, macros)
+            self._parsed[source.path] = parse(source, macros)
         return self._parsed[source.path]
 
 

@@ -74,8 +74,13 @@ def device_source(parsed: ParsedFile, local_headers: Mapping[str, ParsedFile] | 
     return _Blanking(parsed, local_headers or {}).text()
 
 
-def device_code(parsed: ParsedFile, folder: Path, read: Callable[[Path], ParsedFile]) -> DeviceCode:
-    """What is compiled of `parsed`, with the headers that lie in the student's `folder`, read with `read`."""
+def device_code(
+    parsed: ParsedFile, folder: Path, read: Callable[[Path], ParsedFile], beside: Iterable[ParsedFile] = ()
+) -> DeviceCode:
+    """What is compiled of `parsed`, with the headers that lie in the student's `folder`, read with `read`.
+
+    beside: the submission's other files, which may use the same headers.
+    """
     headers: dict[str, ParsedFile] = {}
     missing: list[tuple[str, int]] = []
     queue = [parsed]
@@ -93,10 +98,16 @@ def device_code(parsed: ParsedFile, folder: Path, read: Callable[[Path], ParsedF
                 queue.append(headers[include.name])
     blanking = _Blanking(parsed, headers)
     sources = {parsed.file: blanking.text()}
-    # A header's functions may be used by the file only, so everything for the device that a header holds is kept.
-    words = _WORD.findall(sources[parsed.file])
-    for name, header in headers.items():
-        sources[name] = _Blanking(header, headers, words).text()
+    # A header's functions may be used by the file only, so everything for the device that a header holds is kept, and
+    # what the files and the other headers mention.
+    words = {word for text in (*sources.values(), *(device_source(b) for b in beside)) for word in _WORD.findall(text)}
+    for _round in range(len(headers)):
+        kept = {name: _Blanking(header, headers, words).text() for name, header in headers.items()}
+        sources |= kept
+        more = {word for text in kept.values() for word in _WORD.findall(text)}
+        if more <= words:
+            break
+        words |= more
     return DeviceCode(sources, blanking.remarks(), tuple(missing))
 
 

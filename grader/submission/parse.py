@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from grader.errors import UsageError
 from grader.i18n import _
 from grader.submission.constants import Constants
 from grader.submission.declarations import TYPE_NODES, enumerators, learn_constants, node_text
+from grader.submission.kernel_macros import with_kernels_shown
 from grader.submission.kernels import kernel_of
 from grader.submission.macros import Macro
 from grader.submission.records import SourceText
@@ -24,8 +27,11 @@ MAX_NESTING = 100
 _PREDEFINED = {"__CUDACC__": "1", "__CUDACC_RTC__": "1", "__CUDA_ARCH__": "750", "__cplusplus": "201703"}
 
 
-def parse(source: SourceText) -> ParsedFile:
+def parse(source: SourceText, macros: Mapping[str, Macro] | None = None) -> ParsedFile:
     """Read `source`: what the grammar cannot make sense of is left for the compiler to judge.
+
+    macros: those of its headers that stand for device code.  Where such macros are used, the text that is read, and
+    the parsed file's `source`, have what they stand for instead.
 
     Raises
     ------
@@ -34,6 +40,8 @@ def parse(source: SourceText) -> ParsedFile:
     from tree_sitter import Language, Parser
     from tree_sitter_cuda import language
 
+    shown = with_kernels_shown(source.text, macros)
+    source = source if shown == source.text else replace(source, text=shown)
     data = source.text.encode("utf-8", errors="replace")
     root = Parser(Language(language())).parse(data).root_node
     walk = _Walk(data)
