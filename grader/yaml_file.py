@@ -174,7 +174,8 @@ def _refuse_aliases_and_depth(text: str, path: Path) -> None:
         if isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
             depth += 1
             if depth > MAX_DEPTH:
-                raise LabError(f"nested more than {MAX_DEPTH} levels deep", path, _line(event.start_mark))
+                deep = _("nested more than {most} levels deep").format(most=MAX_DEPTH)
+                raise LabError(deep, path, _line(event.start_mark))
         elif isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
             depth -= 1
 
@@ -192,7 +193,7 @@ def _construct(
             key_line = key_node.start_mark.line + 1
             key = key_node.value
             if not isinstance(key_node, yaml.ScalarNode) or key_node.tag == "tag:yaml.org,2002:merge":
-                raise LabError("keys must be plain text", path, key_line)
+                raise LabError(_("keys must be plain text"), path, key_line)
             if key in mapping:
                 first = lines[(*keys, key)]
                 twice = _("{key}: the key is there twice, first in line {line}")
@@ -207,7 +208,7 @@ def _construct(
         # Dates and the like stay text; a tag written out by hand is refused.
         if node.tag.startswith("tag:yaml.org,2002:") and tag in {"timestamp", "binary", "value"}:
             return str(node.value)
-        raise LabError(f"the tag {node.tag} is not allowed", path, line)
+        raise LabError(_("the tag {tag} is not allowed").format(tag=node.tag), path, line)
     if tag == "int" and node.value.lstrip("+-").startswith("0") and node.value.lstrip("+-").isdigit():
         return int(node.value)  # YAML 1.1 reads 010 as 8; nobody means that.
     value: object = loader.construct_object(node)

@@ -25,7 +25,7 @@ LAYERS: dict[str, set[str] | None] = {
     "yaml_file": {"errors", "i18n"},
     "lab": set(),
     "result": {"errors"},
-    "oracle": {"errors", "lab"},
+    "oracle": {"errors", "i18n", "lab"},
     "wording": {"i18n", "lab", "oracle", "ptx"},
     "timing": {"errors", "files", "i18n", "lab", "result"},
     "compiler": {"errors", "i18n"},

@@ -72,30 +72,36 @@ def specimens(lab: Lab) -> list[Specimen]:
     if lab.selftest is None:
         return []
     if not lab.selftest.is_dir():
-        raise read(lab.path).error(f"there is no folder {lab.selftest}", ("selftest",))
+        raise read(lab.path).error(_("there is no folder {path}").format(path=lab.selftest), ("selftest",))
     file = read(lab.selftest / TABLE)
     table = file.decode(dict[str, Any])
     checks = {f"{v.name}.{spec.check}" for v in lab.variants for spec in v.checks}
     found = [_specimen(file, lab, lab.selftest, name, data, checks) for name, data in table.items()]
     there = {f"{kind}/{path.name}" for kind in KINDS for path in (lab.selftest / kind).glob("*.cu")}
     for name in sorted(there - table.keys()):
-        raise file.error(f"{name} lies in the folder and has no verdict here")
+        raise file.error(_("{name} lies in the folder and has no verdict here").format(name=name))
     return found
 
 
 def _specimen(file: YamlFile, lab: Lab, folder: Path, name: str, data: object, checks: set[str]) -> Specimen:
     verdict = file.decode(_Verdict, (name,), data)
     if not (folder / name).is_file() or Path(name).parent.name not in KINDS:
-        raise file.error(f"there is no such kernel: {folder / name}", (name,))
+        raise file.error(_("there is no such kernel: {path}").format(path=folder / name), (name,))
     known = [variant.name for variant in lab.variants]
     for index, variant in enumerate(verdict.variants):
         if variant not in known:
-            raise file.error(f"unknown variant {variant!r}; {choose(variant, known)}", (name, "variants", index))
+            raise file.error(
+                _("unknown variant {variant!r}; {allowed}").format(variant=variant, allowed=choose(variant, known)),
+                (name, "variants", index),
+            )
     for check in verdict.fails:
         if check not in checks or check.partition(".")[0] not in verdict.variants:
-            raise file.error(f"unknown check {check!r}; {choose(check, checks)}", (name, "fails", check))
+            raise file.error(
+                _("unknown check {check!r}; {allowed}").format(check=check, allowed=choose(check, checks)),
+                (name, "fails", check),
+            )
     if bool(verdict.fails) != name.startswith("bad/"):
-        raise file.error("a bad kernel fails something, a good one nothing", (name,))
+        raise file.error(_("a bad kernel fails something, a good one nothing"), (name,))
     return Specimen(lab.id, name, folder / name, frozenset(verdict.variants), verdict.fails)
 
 

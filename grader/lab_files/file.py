@@ -10,6 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from grader.checks import CHECKS, IMPLIED
+from grader.i18n import _
 from grader.lab.records import (
     Cases,
     CheckSpec,
@@ -137,7 +138,7 @@ def load(folder: Path) -> Lab:
         )
     for kind in ("input", "output"):
         if not any(p.kind == kind for p in parameters):
-            raise file.error(f"no parameter of kind {kind}", ("parameters",))
+            raise file.error(_("no parameter of kind {kind}").format(kind=kind), ("parameters",))
     launch = _launch(file, ("launch",), top.launch, sizes)
     check_known(file, ("equal_sizes",), top.equal_sizes, sizes)
     references = (folder / top.reference).resolve()
@@ -146,7 +147,7 @@ def load(folder: Path) -> Lab:
     check_known(file, ("sizes",), top.sizes, BACKENDS)
     for backend in BACKENDS:
         if backend not in top.sizes:
-            raise file.error(f"missing key `{backend}`", ("sizes",))
+            raise file.error(_("missing key `{backend}`").format(backend=backend), ("sizes",))
     cases = {backend: _cases(file, backend, data, sizes) for backend, data in top.sizes.items()}
     return Lab(
         id=folder.name,
@@ -179,18 +180,20 @@ def _parameter(file: YamlFile, name: str, data: object) -> Parameter:
     is_size = part.kind == "size"
     dtype = part.dtype or ("int32" if is_size else "float32")
     if dtype not in DTYPES:
-        raise file.error(f"unknown type {dtype!r}; {choose(dtype, DTYPES)}", (*keys, "dtype"))
+        raise file.error(
+            _("unknown type {dtype!r}; {allowed}").format(dtype=dtype, allowed=choose(dtype, DTYPES)), (*keys, "dtype")
+        )
     if is_size and part.shape:
-        raise file.error("a size has no shape", (*keys, "shape"))
+        raise file.error(_("a size has no shape"), (*keys, "shape"))
     if not is_size and not part.shape:
-        raise file.error("missing key `shape`: an array needs the sizes of its axes, slowest first", keys)
+        raise file.error(_("missing key `shape`: an array needs the sizes of its axes, slowest first"), keys)
     for i, extent in enumerate(part.shape):
         if isinstance(extent, int) and extent < 1:
-            raise file.error(f"an extent must be at least 1 (got {extent})", (*keys, "shape", i))
+            raise file.error(_("an extent must be at least 1 (got {got})").format(got=extent), (*keys, "shape", i))
     if not is_size:
         for key in ("from_grid", "usual"):
             if getattr(part, key) is not None:
-                raise file.error("only a size has this key", (*keys, key))
+                raise file.error(_("only a size has this key"), (*keys, key))
     check_patterns(file, (*keys, "names"), part.names)
     from_grid = True if part.from_grid is None else part.from_grid
     return Parameter(name, part.kind, dtype, tuple(part.shape), tuple(part.names), from_grid, part.usual)
@@ -204,12 +207,16 @@ def _launch(file: YamlFile, keys: KeyPath, part: _Launch, sizes: list[str]) -> L
     if len(numbers) == len(part.block):
         x, y, z = _block(file, at, numbers)
     elif not 1 <= len(part.block) <= 3:
-        raise file.error(f"a block is one to three numbers or formulas, x first (got {part.block})", at)
+        raise file.error(
+            _("a block is one to three numbers or formulas, x first (got {got})").format(got=part.block), at
+        )
     for index, text in enumerate(part.block):
         if isinstance(text, str):
             formula_text(file, (*at, index), text, sizes)
     if part.tile and len(part.tile) != len(part.covers):
-        raise file.error(f"a tile has a number for each of `covers` (got {part.tile})", (*keys, "tile"))
+        raise file.error(
+            _("a tile has a number for each of `covers` (got {got})").format(got=part.tile), (*keys, "tile")
+        )
     shared = formula_text(file, (*keys, "shared_bytes"), part.shared_bytes, [*sizes, "threads"])
     return LaunchRule((x, y, z), tuple(part.covers), tuple(part.tile), shared)
 
@@ -217,7 +224,7 @@ def _launch(file: YamlFile, keys: KeyPath, part: _Launch, sizes: list[str]) -> L
 def _variant(file: YamlFile, name: str, data: object, parameters: tuple[Parameter, ...], references: Path) -> Variant:
     keys: KeyPath = ("variants", name)
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
-        raise file.error("a variant's name is lower-case letters, digits and _", keys)
+        raise file.error(_("a variant's name is lower-case letters, digits and _"), keys)
     part = file.decode(_Variant, keys, data)
     sizes = [p.name for p in parameters if p.kind == "size"]
     check_patterns(file, (*keys, "names"), part.names)
@@ -243,12 +250,14 @@ def _reference(
     check_known(file, (*keys, "multiples"), part.multiples, sizes)
     path = sibling(file, references / part.file, (*keys, "file"))
     if not re.search(rf"\b{re.escape(part.kernel)}\s*\(", path.read_text("utf-8")):
-        raise file.error(f"{part.file} has no kernel {part.kernel!r}", (*keys, "kernel"))
+        raise file.error(
+            _("{file} has no kernel {kernel!r}").format(file=part.file, kernel=part.kernel), (*keys, "kernel")
+        )
     if not 1 <= len(part.tile) <= 3 or min(part.tile) < 1:
-        raise file.error("a tile is one to three positive numbers, x first", (*keys, "tile"))
+        raise file.error(_("a tile is one to three positive numbers, x first"), (*keys, "tile"))
     for name, step in part.multiples.items():
         if step < 1:
-            raise file.error(f"a multiple is at least 1 (got {step})", (*keys, "multiples", name))
+            raise file.error(_("a multiple is at least 1 (got {got})").format(got=step), (*keys, "multiples", name))
     return ReferenceKernel(
         file=path,
         kernel=part.kernel,
@@ -268,11 +277,16 @@ def _checks(file: YamlFile, keys: KeyPath, data: Mapping[str, object]) -> tuple[
     for name, value in data.items():
         at = (*keys, name)
         if name not in CHECKS:
-            raise file.error(f"unknown check; {choose(name, CHECKS)}", at)
+            raise file.error(_("unknown check; {allowed}").format(allowed=choose(name, CHECKS)), at)
         settings = dict(value) if isinstance(value, dict) else {"points": value}
         points = settings.pop("points", None)
         if isinstance(points, bool) or not isinstance(points, (int, float)) or not 0 <= points <= FULL_MARKS:
-            raise file.error(f"points must be a number from 0 to {FULL_MARKS:g} (got {points!r})", at)
+            raise file.error(
+                _("points must be a number from 0 to {total_points:g} (got {points!r})").format(
+                    total_points=FULL_MARKS, points=points
+                ),
+                at,
+            )
         # Kept as plain data: the check makes its own settings of them when it runs.
         file.decode(CHECKS[name].settings, at, settings)
         specs[name] = CheckSpec(name, float(points), settings)
@@ -281,12 +295,15 @@ def _checks(file: YamlFile, keys: KeyPath, data: Mapping[str, object]) -> tuple[
 
 def _check_points(file: YamlFile, variants: tuple[Variant, ...]) -> None:
     if not variants:
-        raise file.error("a lab needs at least one variant", ("variants",))
+        raise file.error(_("a lab needs at least one variant"), ("variants",))
     total = sum(spec.points for variant in variants for spec in variant.checks)
     if abs(total - FULL_MARKS) > 1e-6:
         by_variant = ", ".join(f"{v.name} {sum(s.points for s in v.checks):g}" for v in variants)
         raise file.error(
-            f"the points of all checks add up to {total:g}, not {FULL_MARKS:g} ({by_variant})", ("variants",)
+            _("the points of all checks add up to {total:g}, not {total_points:g} ({by_variant})").format(
+                total=total, total_points=FULL_MARKS, by_variant=by_variant
+            ),
+            ("variants",),
         )
 
 
@@ -307,7 +324,7 @@ def _cases(file: YamlFile, backend: str, data: object, sizes: list[str]) -> Case
 
 def _timing(file: YamlFile, part: _Timing, sizes: list[str]) -> TimingRule:
     if not part.sizes:
-        raise file.error("at least one size must be timed", ("timing", "sizes"))
+        raise file.error(_("at least one size must be timed"), ("timing", "sizes"))
     return TimingRule(
         sizes=tuple(case_of(file, ("timing", "sizes", i), row, sizes) for i, row in enumerate(part.sizes)),
         l2=part.l2,
@@ -324,14 +341,14 @@ def _tolerance(file: YamlFile, part: _Tolerance, sizes: list[str]) -> Tolerance:
     absolute = part.absolute if isinstance(part.absolute, float | int) else 0.0
     for name, value in (("absolute", absolute), ("relative", part.relative)):
         if not 0 <= value < 1e6:
-            raise file.error(f"a tolerance must not be negative (got {value!r})", ("tolerance", name))
+            raise file.error(_("a tolerance must not be negative (got {got!r})").format(got=value), ("tolerance", name))
     return Tolerance(absolute, part.relative, growth)
 
 
 def _block(file: YamlFile, keys: KeyPath, values: list[int]) -> tuple[int, int, int]:
     if not 1 <= len(values) <= 3 or min(values) < 1:
-        raise file.error(f"a block is one to three positive numbers, x first (got {values})", keys)
+        raise file.error(_("a block is one to three positive numbers, x first (got {got})").format(got=values), keys)
     x, y, z = [*values, 1, 1][:3]
     if x * y * z > 1024:
-        raise file.error(f"a block has at most 1024 threads (got {x * y * z})", keys)
+        raise file.error(_("a block has at most 1024 threads (got {got})").format(got=x * y * z), keys)
     return x, y, z

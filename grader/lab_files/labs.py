@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from grader.errors import UsageError
+from grader.i18n import _
 from grader.lab.records import Lab
 from grader.places import data_root
 
@@ -19,7 +20,7 @@ def folders(extra_dirs: Sequence[Path] = ()) -> dict[str, Path]:
     """
     for directory in extra_dirs:
         if not directory.is_dir():
-            raise UsageError(f"--labs {directory}: no such folder")
+            raise UsageError(_("--labs {directory}: no such folder").format(directory=directory))
     found: dict[str, Path] = {}
     for directory in (data_root() / "assignments", Path("assignments"), *extra_dirs):
         if directory.is_dir():
@@ -40,7 +41,7 @@ def find(lab_id: str, extra_dirs: Sequence[Path] = ()) -> Lab:
 
     known = folders(extra_dirs)
     if lab_id not in known:
-        raise UsageError(f"unknown lab {lab_id!r}; {choose(lab_id, known)}")
+        raise UsageError(_("unknown lab {lab!r}; {allowed}").format(lab=lab_id, allowed=choose(lab_id, known)))
     return load(known[lab_id])
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.errors import LabError
+from grader.i18n import _
 from grader.lab.records import Lab, Sizes
 
 Array = npt.NDArray[np.generic]
@@ -58,7 +59,10 @@ class Oracle:
             outputs = {name: np.ascontiguousarray(a.astype(dtypes.get(name, a.dtype))) for name, a in raw.items()}
         except Exception as error:
             raise LabError(
-                f"the oracle failed at {dict(sizes)}: {type(error).__name__}: {error}", self._lab.oracle
+                _("the oracle failed at {sizes}: {kind}: {error}").format(
+                    sizes=dict(sizes), kind=type(error).__name__, error=error
+                ),
+                self._lab.oracle,
             ) from error
         for parameter in self._lab.parameters:
             if parameter.kind == "size":
@@ -66,17 +70,22 @@ class Oracle:
             arrays = inputs if parameter.kind == "input" else outputs
             shape = tuple(sizes[n] if isinstance(n, str) else n for n in parameter.shape)
             if parameter.name not in arrays:
-                raise LabError(f"the oracle gives no `{parameter.name}`", self._lab.oracle)
+                raise LabError(_("the oracle gives no `{name}`").format(name=parameter.name), self._lab.oracle)
             if arrays[parameter.name].shape != shape:
                 got = arrays[parameter.name].shape
-                raise LabError(f"`{parameter.name}` has shape {got}, the lab says {shape}", self._lab.oracle)
+                raise LabError(
+                    _("`{name}` has shape {got}, the lab says {shape}").format(
+                        name=parameter.name, got=got, shape=shape
+                    ),
+                    self._lab.oracle,
+                )
         return inputs, outputs
 
 
 def _load(lab: Lab) -> ModuleType:
     spec = importlib.util.spec_from_file_location(f"oracle_of_{lab.id.replace('-', '_')}", lab.oracle)
     if spec is None or spec.loader is None:
-        raise LabError("is no Python file", lab.oracle)
+        raise LabError(_("is no Python file"), lab.oracle)
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
@@ -84,5 +93,5 @@ def _load(lab: Lab) -> ModuleType:
         raise LabError(f"{type(error).__name__}: {error}", lab.oracle) from error
     for name in ("inputs", "expected"):
         if not callable(getattr(module, name, None)):
-            raise LabError(f"has no function `{name}`", lab.oracle)
+            raise LabError(_("has no function `{name}`").format(name=name), lab.oracle)
     return module

@@ -108,6 +108,19 @@ def test_every_built_in_lab_loads() -> None:
         ("{rows: 128, cols: 64}", "{rows: 0, cols: 64}", ["sizes.emulator.correct[1].rows: a size must be at least 1"]),
         ("  gpu:", "  cpu:", ["sizes.cpu: unknown name 'cpu'", "emulator, gpu"]),
         ("  en: To learn", "  de: To learn", ["aim.de: unknown key", "allowed: en, ru"]),
+        # The name of a mapping's key is told, where the decoder only says "some value of it".
+        (
+            "{rows: 128, cols: 64}",
+            "{rows: 128, cols: many}",
+            ["sizes.emulator.correct[1].cols: must be a whole number (got 'many')"],
+        ),
+        ("l2: cold", "l2: hot", ["timing.l2: 'hot' is not known here; allowed: cold, warm"]),
+        ("seed: 1", "\tseed: 1", ["the line is indented with a tab"]),
+        (
+            "block: [32, 32], covers: [cols, rows]",
+            "block: ['32 threads'], covers: [cols]",
+            ["launch.block[0]", "ceil_div"],
+        ),
     ],
 )
 def test_faults_are_named(edit: Callable[[str, str], Path], old: str, new: str, words: list[str]) -> None:
@@ -231,3 +244,14 @@ def test_faults_of_formulas_and_best_kernels_are_named(
     for word in words:
         assert word in text
     assert f"lab.yaml:{line_of(folder, new.split(chr(10))[0])}" in text
+
+
+def test_faults_are_told_in_the_language_in_use(edit: Callable[[str, str], Path]) -> None:
+    from grader import i18n
+
+    folder = edit("races: 7", "race: 7")
+    i18n.use("ru")
+    with pytest.raises(LabError, match=r"race: неизвестная проверка; возможно, имелось в виду `races`\?"):
+        load(folder)
+    with pytest.raises(UsageError, match="нет работы 'nosuch'"):
+        labs.find("nosuch")
