@@ -78,7 +78,7 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A variable, or a member of one: "d", "blockDim.x"."""
+    """A variable, a member of one, or a function with its template's arguments: "d", "blockDim.x", "k<16 , float>"."""
 
     name: str
 
@@ -279,10 +279,31 @@ class _Reader:
             if member.kind != "name":
                 raise NotReadable(f"unexpected {member.text!r}")
             name += "." + member.text
+        if self.peek() == "<":
+            name += self._template_arguments()
         if self.peek() in {"(", "{"}:
             closing = ")" if self.take().text == "(" else "}"
             return Call(name.removeprefix("std::"), self._arguments(closing, depth))
+        if self.peek() == "[":
+            self.take()
+            index = self.conditional(depth + 1)
+            self.take("]")
+            return Call("[]", (Name(name), index))
         return Name(name)
+
+    def _template_arguments(self) -> str:
+        """`<16, float>` at the current "<", which is then consumed; "" where that is less than."""
+        ahead, words = 1, []
+        while self.peek(ahead) not in {"", ">"}:
+            index = self.position + ahead
+            if self.tokens[index].kind == "operator" and self.tokens[index].text not in {",", "*", "+", "-", "/"}:
+                return ""
+            words.append(self.tokens[index].text)
+            ahead += 1
+        if not words or self.peek(ahead) != ">" or self.peek(ahead + 1) not in {"", ",", ")", "(", "}", ";"}:
+            return ""
+        self.position += ahead + 1
+        return f"<{' '.join(words)}>"
 
     def _arguments(self, closing: str, depth: int) -> tuple[Expression, ...]:
         found: list[Expression] = []

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from grader.submission.expressions import Binary, Call, Cast, Conditional, Expression, Name, Number, Unary
 from grader.submission.records import LaunchSite
 from grader.submission.scopes import MAX_STEPS, Scope, scope_of
-from grader.submission.symbolic import inline, named_constants
+from grader.submission.symbolic import inline, named_constants, names_in
 from grader.submission.tree import ParsedFile, declared_name, descendants, function_declarator
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 MAX_CALLERS = 8
+# main → benchmark → run → the launch: no program of a course hands a size through more functions.
+MAX_CALLS = 4
 
 # Students' and samples' own ways to round a division up.
 _DIVIDING = re.compile(r"(?i)\w*div\w*|\w*ceil\w*|\w*blocks?\w*")
@@ -79,8 +81,9 @@ def _launch_parts(parsed: ParsedFile, call: Node) -> Iterator[_Launch]:
             yield _Launch(callee, parts[0], parts[1], parts[2] if len(parts) > 2 else "0", given)
     elif callee in _LAUNCH_FUNCTIONS and len(given) >= 4:
         kernel, grid, block, shared = _LAUNCH_FUNCTIONS[callee]
-        name = re.sub(r"^\((?:const\s+)?void\s*\*\)|^reinterpret_cast<[^()]*>\(|^&|\)$", "", given[kernel].strip())
-        yield _Launch(name, given[grid], given[block], given[shared] if len(given) > shared else "0", ())
+        yield _Launch(
+            _plain(given[kernel]), given[grid], given[block], given[shared] if len(given) > shared else "0", ()
+        )
 
 
 class _Scopes:
@@ -90,12 +93,14 @@ class _Scopes:
         self.parsed = parsed
         self.plain: dict[int, Scope] = {}
         self.calls = list(_calls(parsed))
+        self.template_parameters = {item.node.id: item.template_parameters for item in parsed.items}
         self.callers: dict[str, list[tuple[Node, Node]]] = {}
         for caller, call in self.calls:
             called = call.child_by_field_name("function")
             if called is not None:
-                self.callers.setdefault(parsed.text(called).partition("<")[0], []).append((caller, call))
+                self.callers.setdefault(_split_template(parsed.text(called))[0], []).append((caller, call))
         self.by_function: dict[int, list[Scope]] = {}
+        self.followed: list[int] = []
         self.pointers: dict[str, str] = {}
         self.kernel_names = {*kernel_names, *(kernel.name for kernel in parsed.kernels)}
 
@@ -115,32 +120,50 @@ class _Scopes:
         declarator = function_declarator(function.child_by_field_name("declarator"))
         listed = declarator.child_by_field_name("parameters") if declarator is not None else None
         names = [declared_name(p.child_by_field_name("declarator")) for p in listed.named_children] if listed else []
+        template = self.template_parameters.get(function.id, ())
         own = declared_name(declarator)
-        if not any(names) or own == "main":
+        if not any([*names, *template]) or own == "main":
             return [plain]
-        found = []
-        for caller, call in self.callers.get(own, ())[:MAX_CALLERS]:
-            arguments = call.child_by_field_name("arguments")
-            if arguments is None or caller.id == function.id:
+        found: list[Scope] = []
+        self.followed.append(function.id)
+        for caller, call in self.callers.get(own, ()):
+            # A function that calls itself hands in what it was handed.
+            if caller.id in self.followed:
                 continue
-            texts = [self.parsed.text(n) for n in arguments.named_children if n.type != "comment"]
-            scope = self.scope(caller)
-            handed: dict[str, tuple[Expression, Scope, int]] = {}
-            for name, text in zip(names, texts, strict=False):
-                expression = self.parsed.constants.parse(text.lstrip("&"))
-                if name and expression is not None:
-                    handed[name] = (expression, scope, call.start_byte)
-            found.append(Scope(plain.constants, plain.definitions, handed))
+            scopes = self.of(caller) if len(self.followed) < MAX_CALLS else [self.scope(caller)]
+            for scope in scopes:
+                if len(found) < MAX_CALLERS:
+                    known = scope if scope.callers < MAX_CALLS else self.scope(caller)
+                    found.append(self.called_from(plain, names, template, known, call))
+        self.followed.pop()
         return found or [plain]
+
+    def called_from(
+        self, plain: Scope, names: Sequence[str], template: Sequence[str], caller: Scope, call: Node
+    ) -> Scope:
+        """A function's scope as it is for one call: with its parameters, and its template's, as the caller has them."""
+        arguments = call.child_by_field_name("arguments")
+        called = call.child_by_field_name("function")
+        texts = [self.parsed.text(n) for n in arguments.named_children if n.type != "comment"] if arguments else []
+        given = _split_template(self.parsed.text(called))[1] if called is not None else ()
+        handed: dict[str, tuple[Expression, Scope, int]] = {}
+        for name, text in (*zip(names, texts, strict=False), *zip(template, given, strict=False)):
+            expression = self.parsed.constants.parse(_plain(text))
+            if name and expression is not None:
+                handed[name] = (expression, caller, call.start_byte)
+        return Scope(plain.constants, plain.definitions, handed, caller.callers + 1)
 
     def kernels(self, callee: str, scope: Scope, position: int) -> list[tuple[str, tuple[str, ...]]]:
         """The kernels that `callee` may be at `position`, with template arguments: itself, or what a pointer holds."""
         name, arguments = _split_template(callee)
         if name in self.kernel_names:
-            return [(name, arguments)]
+            return [(name, tuple(_template_argument(scope, text, position) for text in arguments))]
         if name in scope.arguments:
-            expression = scope.arguments[name][0]
+            expression, scope, position = scope.resolve(Name(name), position)
             text = expression.name if isinstance(expression, Name) else ""
+            inner = _split_template(text)[0]
+            if inner and inner not in self.kernel_names:
+                text = self.pointer(inner)
         else:
             if name not in self.pointers:
                 self.pointers[name] = self.pointer(name)
@@ -149,7 +172,7 @@ class _Scopes:
         for match in re.finditer(r"[^\W\d]\w*(?:\s*<[\w\s,]*>)?", text):
             inner, template_arguments = _split_template(match.group())
             if inner in self.kernel_names:
-                found.append((inner, template_arguments))
+                found.append((inner, tuple(_template_argument(scope, text, position) for text in template_arguments)))
         return found
 
     def pointer(self, name: str) -> str:
@@ -157,6 +180,23 @@ class _Scopes:
         pattern = re.compile(rf"\b{re.escape(name)}\b[^;=\n]{{0,200}}=\s*([^;]{{0,400}});")
         matches = pattern.findall(self.parsed.source.text)
         return str(matches[-1]) if matches else ""
+
+
+def _plain(text: str) -> str:
+    """A kernel or a variable without casts to `void *` and without `&`."""
+    return re.sub(r"^\((?:const\s+)?void\s*\*\)\s*|^reinterpret_cast<[^()]*>\(|^&|(?<=>)\)$", "", text.strip()).strip()
+
+
+def _template_argument(scope: Scope, text: str, position: int) -> str:
+    """A template's argument as the place of the launch knows it: a number, or a type's name."""
+    expression = scope.constants.parse(text)
+    value = scope.value(expression, position)
+    if value is not None:
+        return str(value)
+    if isinstance(expression, Name):
+        resolved = scope.resolve(expression, position)[0]
+        return resolved.name if isinstance(resolved, Name) else text
+    return text
 
 
 def _split_template(callee: str) -> tuple[str, tuple[str, ...]]:
@@ -188,17 +228,16 @@ def _site(
         tile.append(divisor)
         over.append(variable)
     shared = parsed.constants.parse(launch.shared)
-    values = [scope.value(parsed.constants.parse(text), position) for text in template_arguments]
-    keep = {*launch.arguments, *scope.constants.values}
+    template_texts = _split_template(launch.callee)[1]
+    keep = {*launch.arguments, *template_texts, *scope.constants.values}
     return LaunchSite(
         kernel=kernel,
         line=call.start_point.row + 1,
         block=block,
         tile=tuple(tile),
         shared_bytes=scope.value(shared, position),
-        template_arguments=tuple(
-            str(value) if value is not None else text for value, text in zip(values, template_arguments, strict=True)
-        ),
+        template_arguments=template_arguments,
+        template_texts=template_texts,
         grid_over=tuple(over),
         arguments=launch.arguments,
         file=parsed.file,
@@ -226,8 +265,8 @@ def _divisor(scope: Scope, grid: Expression, position: int, arguments: tuple[str
     values = {scope.value(divisor, position) for _dividend, divisor in divisions}
     variable = ""
     for dividend, divisor in divisions:
-        in_divisor = set(_names(divisor))
-        names = [name for name in _names(dividend) if name not in in_divisor]
+        in_divisor = set(names_in(divisor))
+        names = [name for name in names_in(dividend) if name not in in_divisor]
         # `n * n / 256` runs over a product: no one variable.
         if len(set(names)) == 1 and not _has_product(dividend):
             variable = names[0]
@@ -289,26 +328,10 @@ def _divisions(
             return
 
 
-def _names(expression: Expression) -> Iterator[str]:
-    match expression:
-        case Name(name):
-            yield name
-        case Binary(_, left, right):
-            yield from _names(left)
-            yield from _names(right)
-        case Cast(_, operand) | Unary(_, operand):
-            yield from _names(operand)
-        case Call(_, arguments):
-            for argument in arguments:
-                yield from _names(argument)
-        case _:
-            return
-
-
 def _has_product(expression: Expression) -> bool:
     match expression:
         case Binary("*", left, right):
-            return bool(list(_names(left))) and bool(list(_names(right)))
+            return bool(list(names_in(left))) and bool(list(names_in(right)))
         case Binary(_, left, right):
             return _has_product(left) or _has_product(right)
         case Cast(_, operand):

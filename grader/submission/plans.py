@@ -182,6 +182,10 @@ class _Planner:
         if self.site is not None and len(self.site.arguments) == self.arguments:
             own = self.roles[len(self.roles) - self.arguments :]
             by_name |= {t: r for t, r in zip(self.site.arguments, own, strict=True) if r in self.lab.size_names}
+        if self.site is not None:
+            by_name |= {
+                t: role for t, (_n, role) in zip(self.site.template_texts, self.sizes.template, strict=False) if role
+            }
         return formula_of(expression, by_name, named_constants(constants), top)
 
     @property

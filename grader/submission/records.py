@@ -83,7 +83,8 @@ class LaunchSite:
     block: threads along x, y, z; None where not readable.
     tile: elements that one block covers along each grid axis (the divisor in the grid's expression), where readable.
     shared_bytes: value of the third argument for that block, where readable.
-    template_arguments: text between <…> of `kernel<16><<<…>>>`.
+    template_arguments: what stands between <…> of `kernel<16><<<…>>>`, numbers as their values.
+    template_texts: the same as it is written, "N" of `kernel<N><<<…>>>`; () for a kernel that was handed in.
     grid_over: for each grid axis, the variable that the blocks run over ("n" in `(n + 15) / 16`), "" where unclear.
     arguments: text of the arguments handed to the kernel.
     file: the file that the launch stands in.
@@ -105,6 +106,7 @@ class LaunchSite:
     shared_expression: Expression | None = None
     opts_in: bool = False
     grid_expressions: tuple[Expression, ...] = ()
+    template_texts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,11 +32,13 @@ class Scope:
 
     definitions: by name ("block", "block.x"), in order of the text.
     arguments: what a caller hands in, with the caller's scope and the place of its call.
+    callers: how many calls lead here from a function that is read by itself.
     """
 
     constants: Constants
     definitions: dict[str, list[Definition]] = field(default_factory=dict)
     arguments: Mapping[str, tuple[Expression, Scope, int]] = field(default_factory=dict)
+    callers: int = 0
 
     def definition(self, name: str, position: int) -> Expression | None:
         """What `name` was last given before `position`; None where nobody knows."""
@@ -76,6 +78,9 @@ class Scope:
             if found is None and name in self.definitions:
                 # Hides a constant of the file, and nobody knows its value.
                 return _UNKNOWN
+            if found is None and name == "argc":
+                # Run without arguments: what stands in for them is the likely value.
+                return Number(1)
             member, _dot, axis = name.rpartition(".")
             if found is None and axis in _AXES and member:
                 return self.axis(Name(member), _AXES[axis], position)
@@ -173,8 +178,8 @@ def _declaration(parsed: ParsedFile, scope: Scope, node: Node) -> None:
 def _define(parsed: ParsedFile, scope: Scope, name: str, node: Node, text: str | None) -> None:
     expression = scope.constants.parse(text) if text is not None else None
     name = re.sub(r"\s+", "", name)
-    if expression is not None and _mentions(expression, name):
-        # `n = n / 2` would be looked up for ever.
+    if expression is not None and (_mentions(expression, name) or _is_element(expression)):
+        # `n = n / 2` would be looked up for ever, and what an array holds is not followed: `n = atoi(argv[1])`.
         expression = None
     scope.definitions.setdefault(name, []).append(Definition(node.start_byte, expression, _is_conditional(node)))
 
@@ -186,6 +191,11 @@ def _mentions(expression: object, name: str) -> bool:
         return any(_mentions(e, name) for e in expression)
     slots = getattr(expression, "__slots__", ())
     return any(_mentions(getattr(expression, slot), name) for slot in slots if slot not in {"operator", "function"})
+
+
+def _is_element(expression: Expression) -> bool:
+    """Whether it is an array's element, or made from one by functions."""
+    return isinstance(expression, Call) and (expression.function == "[]" or any(map(_is_element, expression.arguments)))
 
 
 def _is_conditional(node: Node) -> bool:

@@ -36,6 +36,7 @@ class KernelShape:
     def __init__(self, parsed: ParsedFile, kernel: Kernel, template_values: dict[str, str]) -> None:
         self.kernel = kernel
         self.constants: Constants = parsed.constants
+        self._template_values = template_values
         body = parsed.functions[kernel.name].node.child_by_field_name("body")
         self.values: Lookup = dict[str, Expression]().get
         self.text = ""
@@ -100,15 +101,21 @@ class KernelShape:
         return side if side is not None and side <= 256 else None
 
     def width(self) -> int | None:
-        """Threads of a block in one dimension: the kernel's largest constant named like a tile that fits its arrays."""
+        """Threads of a block in one dimension: the kernel's largest constant named like a tile that fits its arrays.
+
+        A template's parameter is such a constant too.
+        """
         sizes = [d for a in self.kernel.shared_arrays for d in a.dims if d is not None and not a.dynamic]
         found = []
         for name in set(re.findall(r"[^\W\d]\w*", self.text)):
-            if _TILE_NAME.search(name) and (name in self.constants.macros or name in self.constants.values):
+            if _TILE_NAME.search(name) and (name in self.constants.macros or self._is_constant(name)):
                 value = self.constants.integer(name, self.values)
                 if value is not None and 1 < value <= MAX_THREADS and (not sizes or value <= max(sizes)):
                     found.append(value)
         return max(found, default=None)
+
+    def _is_constant(self, name: str) -> bool:
+        return name in self.constants.values or name in self._template_values
 
     @property
     def is_padded(self) -> bool:

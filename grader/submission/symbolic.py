@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from grader.submission.constants import Constants
@@ -88,12 +88,39 @@ class _Inlining:
             case Cast(type_text, operand):
                 return Cast(type_text, self.of(operand, depth + 1))
             case Conditional(condition, then, otherwise):
+                holds = self.scope.value(condition, self.position)
+                if holds is not None and not self._keeps(condition):
+                    return self.of(then if holds else otherwise, depth + 1)
                 return Conditional(
                     self.of(condition, depth + 1), self.of(then, depth + 1), self.of(otherwise, depth + 1)
                 )
             case Call(function, arguments):
                 return Call(function, tuple(self.of(argument, depth + 1) for argument in arguments))
         return expression
+
+    def _keeps(self, expression: Expression) -> bool:
+        """Whether something in it stays by name: a size that the grader chooses decides."""
+        return any(name in self.keep for name in names_in(expression))
+
+
+def names_in(expression: Expression) -> Iterator[str]:
+    """Every variable that `expression` names."""
+    match expression:
+        case Name(name):
+            yield name
+        case Binary(_, left, right):
+            yield from names_in(left)
+            yield from names_in(right)
+        case Cast(_, operand) | Unary(_, operand):
+            yield from names_in(operand)
+        case Conditional(condition, then, otherwise):
+            for part in (condition, then, otherwise):
+                yield from names_in(part)
+        case Call(_, arguments):
+            for argument in arguments:
+                yield from names_in(argument)
+        case _:
+            return
 
 
 def _names_size(expression: Expression, roles: Mapping[str, str], constants: Constants, depth: int = 0) -> bool:
