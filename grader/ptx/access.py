@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,9 +53,11 @@ class Access:
 
     op: "load", "store" or "atomic".  width: bytes a lane.  stored: the values stored, element by element.
     strong: volatile, relaxed, acquire or release: meant for communication between threads.
+    compared: a load whose value a compare-and-swap checks before anything comes of it.
+    together: where lanes go to several arrays of one space there is an event for each; all their places.
     """
 
-    __slots__ = ("chunk", "instruction", "op", "place", "stored", "strong", "width")
+    __slots__ = ("chunk", "compared", "instruction", "op", "place", "stored", "strong", "together", "width")
 
     def __init__(
         self,
@@ -66,6 +68,7 @@ class Access:
         chunk: Chunk,
         strong: bool,
         stored: list[Value] | None = None,
+        compared: bool = False,
     ) -> None:
         self.instruction = instruction
         self.op = op
@@ -74,10 +77,15 @@ class Access:
         self.chunk = chunk
         self.strong = strong
         self.stored = stored
+        self.compared = compared
+        self.together: Sequence[Place] = (place,)
 
 
 class AccessSpec:
-    """The static side of a load, store or atomic."""
+    """The static side of a load, store or atomic.
+
+    is_copy: what is loaded is only stored elsewhere as it is.  compared: see `Access`.
+    """
 
     def __init__(self, instruction: Instruction, op: str) -> None:
         self.instruction = instruction
@@ -86,6 +94,7 @@ class AccessSpec:
         self.strong = op == "atomic"
         self.count = 1
         self.operation = ""
+        self.is_copy = self.compared = False
         type_name = ""
         for modifier in instruction.modifiers:
             base = modifier.split("::")[0]
@@ -251,7 +260,7 @@ def load(
         return [_fetch(place, spec, element, register_bytes[element], group.lanes) for element in range(spec.count)]
     results = [np.zeros(group.lanes.n, spec.dtype) for _ in range(spec.count)]
     for positions, place in parts:
-        _observe(group.chunk, spec, place, None)
+        _observe(group.chunk, spec, place, None, parts)
         for element, result in enumerate(results):
             result[positions] = as_array(_fetch(place, spec, element, spec.element_bytes, place.lanes), spec.dtype)
     return [from_array(result, group.lanes, size) for result, size in zip(results, register_bytes, strict=True)]
@@ -268,12 +277,13 @@ def _fetch(place: Place, spec: AccessSpec, element: int, register_bytes: int, la
 
 def store(group: Group, spec: AccessSpec, address: Value, offset: int, values: list[Value]) -> None:
     """Carry out a store; where lanes write the same element, the highest lane's value stays."""
-    for positions, place in pieces(group, spec, address, offset):
+    parts = pieces(group, spec, address, offset)
+    for positions, place in parts:
         stored = values if positions is None else [select(value, place.lanes) for value in values]
         if place.array.read_only:
             _read_only(group.chunk, spec, place)
             continue
-        _observe(group.chunk, spec, place, stored)
+        _observe(group.chunk, spec, place, stored, parts)
         group.chunk.version += 1
         indices, start = place.index(spec.element_bytes)
         view = place.array.view(spec.dtype)
@@ -303,8 +313,9 @@ def atomic(
 
     dtype = DTYPES[spec.type_name]
     result = np.zeros(group.lanes.n, dtype)
-    for positions, place in pieces(group, spec, address, offset):
-        _observe(group.chunk, spec, place, None)
+    parts = pieces(group, spec, address, offset)
+    for positions, place in parts:
+        _observe(group.chunk, spec, place, None, parts)
         lanes = place.lanes
         indices, start = place.index(spec.element_bytes)
         index = np.full(lanes.n, start, np.int64) if isinstance(indices, int) else indices + start
@@ -336,12 +347,20 @@ def atomic(
     return from_array(result, group.lanes, size)
 
 
-def _observe(chunk: Chunk, spec: AccessSpec, place: Place, stored: list[Value] | None) -> None:
+def _observe(
+    chunk: Chunk,
+    spec: AccessSpec,
+    place: Place,
+    stored: list[Value] | None,
+    parts: Sequence[tuple[Array | None, Place]] = (),
+) -> None:
     array = place.array
     if spec.op != "store" and array.valid is not None:
         check_written(chunk, spec, place, array)
     if chunk.observers and array.space in ("global", "shared"):
-        event = Access(spec.instruction, spec.op, spec.width, place, chunk, spec.strong, stored)
+        event = Access(spec.instruction, spec.op, spec.width, place, chunk, spec.strong, stored, spec.compared)
+        if len(parts) > 1:
+            event.together = [other for _, other in parts if other.array.space == array.space]
         for observe in chunk.observers:
             observe(event)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,6 +28,14 @@ class Parked:
     expected: int
     arrive_only: bool = False
     release: Callable[[Group], None] | None = None
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """Who met at a barrier for so many threads, by its number: sets of lanes, and whether each waited for the rest."""
+
+    barrier: int
+    parties: list[tuple[Lanes, bool]]
 
 
 class Barriers:
@@ -88,9 +96,15 @@ class Barriers:
                     self._remark_exited(only, chunk.layout.threads - chunk.alive)
                 self.parked = []
                 self._resume(only, only.group)
-                self._announce(None)
+                self._announce(only.barrier, None, None)
                 return True
         return bool(self.parked) and self.release_complete()
+
+    def arrive(self, parked: Parked) -> None:
+        """Lanes come to a barrier and go on at once."""
+        self.parked.append(parked)
+        for listener in self.chunk.on_arrival:
+            listener(self.chunk, parked.barrier, parked.group.lanes)
 
     def check_nobody_waits(self) -> None:
         """Raises LimitExceeded when threads still wait, nobody being able to release them: a deadlock."""
@@ -106,30 +120,31 @@ class Barriers:
         ready = self._complete()
         if not ready:
             return False
+        for number, complete in ready.items():
+            self._release(number, complete)
+        return True
+
+    def _release(self, number: int, complete: Array) -> None:
+        """Let go who waits at a barrier, in the blocks in which it is complete: (blocks,) bool."""
         before, self.parked = self.parked, []
-        released = np.zeros(self.chunk.layout.blocks, np.bool_)
+        parties: list[tuple[Lanes, bool]] = []
+        partial = False
         for parked in before:
-            complete = ready.get(parked.barrier)
-            if complete is None:
-                self.parked.append(parked)
-                continue
-            released |= complete
-            go = complete[parked.group.lanes.blocks]
-            if not go.any():
-                self.parked.append(parked)
-                continue
             group = parked.group
+            go = complete[group.lanes.blocks]
+            if parked.barrier != number or not go.any():
+                self.parked.append(parked)
+                continue
             if not go.all():
                 stay = group.split(group.lanes.select(np.flatnonzero(~go)), parked.block.next)
                 stay.block = parked.block.index
-                self.parked.append(
-                    Parked(stay, parked.block, parked.barrier, parked.expected, parked.arrive_only, parked.release)
-                )
+                self.parked.append(replace(parked, group=stay))
                 group = group.split(group.lanes.select(np.flatnonzero(go)), parked.block.next)
+            partial |= parked.expected > 0
+            parties.append((group.lanes, not parked.arrive_only))
             if not parked.arrive_only:
                 self._resume(parked, group)
-        self._announce(None if released.all() else released)
-        return True
+        self._announce(number, None if complete.all() else complete, Meeting(number, parties) if partial else None)
 
     def _complete(self) -> dict[int, Array]:
         """By barrier number, (blocks,) bool: where everybody it waits for has arrived."""
@@ -160,11 +175,11 @@ class Barriers:
         group.from_back_edge = parked.block.next_is_back_edge
         self.chunk.queue(group)
 
-    def _announce(self, released: Array | None) -> None:
-        for votes in self.votes.values():
-            votes[slice(None) if released is None else released] = 0
+    def _announce(self, number: int, released: Array | None, meeting: Meeting | None) -> None:
+        if number in self.votes:
+            self.votes[number][slice(None) if released is None else released] = 0
         for listener in self.chunk.on_barrier:
-            listener(self.chunk, released)
+            listener(self.chunk, released, meeting)
 
     def _report_mixed(self, sites: list[Parked], complete: Array) -> None:
         """Threads of one block that met at different barrier instructions."""

@@ -16,6 +16,7 @@ from grader.ptx.errors import UnsupportedInstruction
 from grader.ptx.isa.registry import lookup
 from grader.ptx.nodes import Immediate, Instruction, Negated, Operand, Register, Special, Symbol, Vector
 from grader.ptx.shortcuts import short_cut_of
+from grader.ptx.uses import Uses
 from grader.ptx.values import BOOL, UNSIGNED, Vec, as_array, from_array
 
 if TYPE_CHECKING:
@@ -104,6 +105,7 @@ class Code:
             self.loop_at_header[loop.header] = LoopInfo(loop.body, decision.waits, deciding, decision.reads_memory)
         self.repeats: list[Repeat] = []
         """What loads remember of the last time, to be forgotten after a launch."""
+        self.uses = Uses(function)
         self._reach: dict[int, frozenset[int]] = {}
         self.blocks: list[CodeBlock] = []
         from grader.ptx.control import finisher

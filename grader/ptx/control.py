@@ -13,7 +13,7 @@ from grader.ptx.errors import DeviceTrap, UnsupportedInstruction
 from grader.ptx.groups import Frame
 from grader.ptx.nodes import Immediate, Instruction, Register, Symbol, Vector
 from grader.ptx.printf import BUILTINS
-from grader.ptx.values import BOOL, UNSIGNED, Vec, as_array, from_array
+from grader.ptx.values import BOOL, UNSIGNED, Vec, as_array, from_array, select
 
 if TYPE_CHECKING:
     from grader.ptx.groups import Group
@@ -146,23 +146,34 @@ def _barrier(code: Code, block: CodeBlock, instruction: Instruction, successors:
     number = getter(code, operands[0], 4)
     count = getter(code, operands[1], 4) if len(operands) > 1 else (lambda group: 0)
 
-    def finish(group: Group) -> bool:
-        barrier, expected = number(group), count(group)
-        if not isinstance(barrier, int) or not isinstance(expected, int):
-            raise UnsupportedInstruction(instruction.text, instruction.location.line, "barrier differs by thread")
+    def meet(group: Group, barrier: int, expected: int, vote: Any) -> bool:
         parked = Parked(group, block, barrier, expected)
         chunk = group.chunk
         if kind == "arrive":
             parked.group = group.split(group.lanes, successors[0])
             parked.arrive_only = True
-            chunk.barriers.parked.append(parked)
+            chunk.barriers.arrive(parked)
             group.from_back_edge = block.next_is_back_edge
             group.block = successors[0]
             return True
         if target is not None:
-            _vote_at(group, barrier, predicate(group))
+            _vote_at(group, barrier, vote)
             parked.release = lambda released: _deliver(code, released, barrier, modifiers[1], target)
         chunk.barriers.parked.append(parked)
+        return False
+
+    def finish(group: Group) -> bool:
+        barrier, expected, vote = number(group), count(group), None if target is None else predicate(group)
+        if isinstance(barrier, int) and isinstance(expected, int):
+            return meet(group, barrier, expected, vote)
+        # Threads of one group that name different barriers go to them by themselves.
+        barriers, counts = (np.broadcast_to(as_array(v, UNSIGNED[4]), (group.lanes.n,)) for v in (barrier, expected))
+        for pair in sorted(set(zip(barriers.tolist(), counts.tolist(), strict=True))):
+            lanes = group.lanes.select(np.flatnonzero((barriers == pair[0]) & (counts == pair[1])))
+            part = group.split(lanes, successors[0])
+            part.block = block.index
+            if meet(part, *pair, select(vote, lanes)):
+                group.chunk.queue(part)
         return False
 
     return finish

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -125,7 +125,7 @@ def launch(
         together = max(together, min(total, 16 * CHUNK_LANES // padded))
     # Local memory has a copy for every lane.
     together = max(1, min(together, LOCAL_BYTES // (padded * max(1, needs.local_bytes))))
-    starts = list(range(0, total, together))
+    starts = range(0, total, together)
     watched = _spread(len(starts), observed_chunks)
     layout: Layout | None = None
     remarks: dict[tuple[str, int], int] = {}
@@ -217,10 +217,10 @@ def _parameter_arrays(chunk: Chunk, parameters: list[tuple[str, bytes]]) -> dict
     return symbols
 
 
-def _spread(count: int, wanted: int | None) -> set[int]:
+def _spread(count: int, wanted: int | None) -> Collection[int]:
     """Which of `count` chunks to watch: the first, the last, and evenly between."""
     if wanted is None or wanted >= count:
-        return set(range(count))
+        return range(count)
     if wanted <= 0:
         return set()
     return {round(i * (count - 1) / max(wanted - 1, 1)) for i in range(wanted)}

@@ -8,7 +8,7 @@ import numpy as np
 
 from grader.ptx.cfg import build_cfg
 from grader.ptx.code import Code
-from grader.ptx.errors import UnsupportedInstruction
+from grader.ptx.errors import DeviceTrap, UnsupportedInstruction
 from grader.ptx.memory import FUNCTION_WINDOW, SHARED_WINDOW, WINDOW_SPACING, Buffer, Device
 from grader.ptx.nodes import Instruction, Module, Symbol, Variable
 
@@ -93,11 +93,11 @@ class Program:
         return list(self._codes.values())
 
     def function_at(self, pointer: int, instruction: Instruction) -> Code:
-        """The function that a function pointer names."""
+        """The function that a function pointer names.  Raises DeviceTrap where it names none."""
         index, rest = divmod(pointer - FUNCTION_WINDOW, 16)
         names = list(self.module.functions)
         if rest or not 0 <= index < len(names):
-            raise UnsupportedInstruction(instruction.text, instruction.location.line, "call through a bad pointer")
+            raise DeviceTrap(instruction.location.line, f"a call through a pointer to no function ({pointer:#x})")
         return self.code(names[index])
 
     def reachable(self, entry: str) -> frozenset[str]:

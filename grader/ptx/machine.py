@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grader.ptx.barriers import Barriers
+from grader.ptx.barriers import Barriers, Meeting
 from grader.ptx.convergence import Convergence
 from grader.ptx.endless import EndlessLoops
 from grader.ptx.errors import DeviceTrap, LimitExceeded
@@ -58,7 +58,10 @@ class Chunk:
         self.hazards = hazards
         self.tally = tally
         self.observers: list[Callable[[Access], None]] = []
-        self.on_barrier: list[Callable[[Chunk, Array | None], None]] = []
+        self.on_barrier: list[Callable[[Chunk, Array | None, Meeting | None], None]] = []
+        """Told who was released: the blocks (None: all), and who met where a barrier was not for whole blocks."""
+        self.on_arrival: list[Callable[[Chunk, int, Lanes], None]] = []
+        """Told who came to a barrier, by its number, and did not wait."""
         self.on_end: list[Callable[[Chunk], None]] = []
         self.on_warp_sync: list[Callable[[Chunk, Lanes], None]] = []
         self.remarks: dict[tuple[str, int], int] = {}

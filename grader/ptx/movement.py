@@ -122,6 +122,7 @@ def _generic_symbol(code: Code, operand: Operand, spec: AccessSpec) -> None:
 
 def _load(code: Code, instruction: Instruction) -> Step:
     spec = AccessSpec(instruction, "load")
+    spec.is_copy, spec.compared = code.uses.is_copy(instruction), code.uses.is_compared(instruction)
     target, source = instruction.operands
     _generic_symbol(code, source, spec)
     address, offset = _address(code, source)

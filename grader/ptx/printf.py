@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -111,19 +112,52 @@ def _format(chunk: Chunk, template: str, buffer: int, lane: int) -> str:
             return (spec + "d") % number
         if kind in "ouxX":
             number = fetch("u8" if wide else "u4")
-            return (spec + {"u": "d"}.get(kind, kind)) % (number % (1 << short) if short else number)
+            number = number % (1 << short) if short else number
+            if "#" in flags:
+                # C prefixes no zero, and octal numbers with a mere 0: one digit more than they have.
+                spec = spec.replace("#", "") if not number or kind == "o" else spec
+                if kind == "o" and number:
+                    digits = f"{number:o}"
+                    return (spec.split(".")[0] + "s") % ("0" + digits).zfill(int(precision or 0))
+            return (spec + {"u": "d"}.get(kind, kind)) % number
         if kind == "c":
             return (spec + "c") % chr(fetch("i4") & 0xFF)
         if kind == "s":
-            return (spec + "s") % _text(chunk, fetch("u8"))
+            pointer = fetch("u8")
+            return (spec + "s") % (_text(chunk, pointer) if pointer else "(null)")
         if kind == "p":
             return (spec + "s") % hex(fetch("u8"))
         value = fetch("f8")
+        if not math.isfinite(value):
+            spec = spec.replace("0", "", 1) if "0" in flags else spec
+            return (spec.split(".")[0] + ("F" if kind in "AEFG" else "f")) % value
         if kind in "aA":
-            return float.hex(value)
+            text = _hexadecimal(value, precision)
+            return (f"%{flags}{width}s") % (text.upper() if kind == "A" else text)
         return (spec + kind) % value
 
     return _CONVERSION.sub(convert, template)
+
+
+def _hexadecimal(value: float, precision: str | None) -> str:
+    """C's %a: without the zeros that `float.hex` puts behind, or rounded to a number of hexadecimal digits."""
+    mantissa, exponent = value.hex().split("p")
+    sign, (whole, _, digits) = "-" * mantissa.startswith("-"), mantissa.lstrip("-").partition(".")
+    if precision is None:
+        digits = digits.rstrip("0")
+    else:
+        # Half to even, a carry into the digit before the point, as the C library does.
+        places = int(precision)
+        number = int(whole, 16) << 52 | int(digits.ljust(13, "0"), 16)
+        if places < 13:
+            unit = 1 << 4 * (13 - places)
+            number, rest = divmod(number, unit)
+            number += rest * 2 > unit or (rest * 2 == unit and number & 1)
+        else:
+            number <<= 4 * (places - 13)
+        whole = f"0x{number >> 4 * places:x}"
+        digits = f"{number & (1 << 4 * places) - 1:0{places}x}" if places else ""
+    return f"{sign}{whole}{'.' if digits else ''}{digits}p{exponent}"
 
 
 def _assert_fail(group: Group, instruction: Instruction, arguments: list[int], returns: list[int]) -> None:

@@ -507,3 +507,30 @@ extern "C" __global__ void k(int* a, int n) {
 """
     result = run(source, 40, 256, np.zeros(40 * 256, np.int32), 1, observe=False)
     assert (result[0][::256] == 0).all()
+
+
+def test_a_call_through_a_pointer_to_no_function_is_the_kernels_fault() -> None:
+    source = """
+__device__ int twice(int x) { return 2 * x; }
+__device__ int next(int x) { return x + 1; }
+typedef int (*Function)(int);
+__device__ Function table[3] = {twice, next, 0};
+extern "C" __global__ void k(int* a, int n) {
+    a[threadIdx.x] = table[threadIdx.x % n](threadIdx.x);
+}
+"""
+    assert run(source, 1, 4, np.zeros(4, np.int32), 2)[0].tolist() == [0, 2, 4, 4]
+    with pytest.raises(DeviceTrap, match=r"a call through a pointer to no function \(0x0\)") as caught:
+        run(source, 1, 4, np.zeros(4, np.int32), 3)
+    assert caught.value.line == 7
+
+
+def test_the_limit_of_instructions_ends_the_largest_grid_within_a_second() -> None:
+    source = 'extern "C" __global__ void k(int* a) { if (blockIdx.x == gridDim.x - 1) a[threadIdx.x] = 1; }'
+    with pytest.raises(LimitExceeded) as caught:
+        run(source, 2**31 - 1, 1024, np.zeros(1024, np.int32), observe=False, limits=Limits(instructions=1_000_000))
+    assert caught.value.kind == "instructions"
+    started = time.perf_counter()
+    with pytest.raises(LimitExceeded):
+        run(source, 2**31 - 1, 32, np.zeros(32, np.int32), observe=False, limits=Limits(seconds=0.3))
+    assert time.perf_counter() - started < 2

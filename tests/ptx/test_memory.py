@@ -194,6 +194,49 @@ extern "C" __global__ void k(const float* a, float* out, int n) {
     assert run(source, 2, 64, a, out, 64, observe=False).hazards == []
 
 
+PADDED = """
+struct Record { char c; double d; short h; int i; char e; };
+extern "C" __global__ void k(Record* out) {
+    __shared__ Record s[64];
+    int t = threadIdx.x;
+    s[t].c = t;
+    s[t].d = t * 0.5;
+    s[t].h = -t;
+    s[t].i = 7 * t;
+    s[t].e = 3;
+    __syncthreads();
+    out[t] = s[63 - t];
+}
+"""
+
+
+def test_copying_a_struct_with_its_padding_reads_nothing_unwritten() -> None:
+    layout = np.dtype([("c", "i1"), ("d", "f8"), ("h", "i2"), ("i", "i4"), ("e", "i1")], align=True)
+    result = run(PADDED, 1, 64, np.zeros(64, layout))
+    assert result.hazards == []
+    assert result[0].tolist() == [(t, t * 0.5, -t, 7 * t, 3) for t in range(63, -1, -1)]
+
+
+def test_a_member_that_was_forgotten_is_found_in_the_copy() -> None:
+    layout = np.dtype([("c", "i1"), ("d", "f8"), ("h", "i2"), ("i", "i4"), ("e", "i1")], align=True)
+    broken = PADDED.replace("    s[t].d = t * 0.5;\n", "")
+    (hazard,) = run(broken, 1, 64, np.zeros(64, layout)).hazards
+    assert (hazard.kind, hazard.line, hazard.count, hazard.offset_bytes) == ("uninitialized", 11, 64, 63 * 32 + 8)
+
+
+def test_half_of_a_word_is_missing_where_something_is_computed_from_it() -> None:
+    source = """
+extern "C" __global__ void k(int* out) {
+    __shared__ unsigned short s[64];
+    s[2 * threadIdx.x] = 1;
+    __syncthreads();
+    out[threadIdx.x] = ((int*)s)[threadIdx.x] + 1;
+}
+"""
+    (hazard,) = run(source, 1, 32, np.zeros(32, np.int32)).hazards
+    assert (hazard.kind, hazard.line, hazard.count) == ("uninitialized", 6, 32)
+
+
 def test_an_atomic_on_memory_that_nobody_wrote() -> None:
     source = 'extern "C" __global__ void k(int* bins) { atomicAdd(&bins[threadIdx.x & 7], 1); }'
     (hazard,) = run(source, 1, 32, Bytes(32)).hazards

@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 
 from grader.ptx.access import Access
+from grader.ptx.barriers import Meeting
 from grader.ptx.machine import Chunk
 from grader.ptx.memory import MemoryArray
-from grader.ptx.observers.shadow import Shadow, Stamp
+from grader.ptx.observers.clocks import Clock
+from grader.ptx.observers.shadow import Order, Shadow, Stamp
 from grader.ptx.records import LaunchReport
 from grader.ptx.values import UNSIGNED, Array, Lanes, Value, as_array
 
@@ -27,23 +29,22 @@ class Races:
     """The race detector: attach it to a launch, read `LaunchReport.hazards`."""
 
     def __init__(self) -> None:
-        self._interval: list[tuple[tuple[Any, ...], Access, Array, Array]] = []
+        self._interval: list[tuple[tuple[Any, ...], Access, Clock]] = []
         self._keys: set[tuple[Any, ...]] = set()
         self._interval_lanes = 0
         self._harmless: set[tuple[tuple[Any, ...], ...]] = set()
         self._kept: dict[int, Any] = {}
         self._kept_bytes = 0
         self._global: dict[int, Shadow] = {}
-        self._reads: dict[int, list[tuple[Access, Array, Array]]] = {}
+        self._reads: dict[int, list[tuple[Access, Clock]]] = {}
         self._read_bytes: dict[int, int] = {}
 
     # -- subscription ------------------------------------------------------------------
 
     def attach(self, chunk: Chunk) -> None:
         """Watch a chunk; shared memory starts afresh, global memory keeps its history."""
-        layout = chunk.layout
-        self._epochs = np.zeros(layout.blocks, np.int32)
-        self._segments = np.zeros(layout.blocks * layout.padded // 32, np.int32)
+        self._clock = Clock.start(chunk.layout)
+        self._arrived: dict[int, Array] = {}
         self._shared: Shadow | None = None
         self._clean_start = True
         self._interval, self._keys, self._interval_lanes = [], set(), 0
@@ -51,6 +52,7 @@ class Races:
         self._harmless, self._kept, self._kept_bytes = set(), {}, 0
         chunk.observers.append(self.access)
         chunk.on_barrier.append(self._barrier)
+        chunk.on_arrival.append(self._arrival)
         chunk.on_warp_sync.append(self._warp_sync)
         chunk.on_end.append(self._end)
 
@@ -67,21 +69,29 @@ class Races:
         elif array.space == "global":
             self._global_access(event)
 
-    def _barrier(self, chunk: Chunk, released: Array | None) -> None:
+    def _barrier(self, chunk: Chunk, released: Array | None, meeting: Meeting | None) -> None:
+        whole = released is None and meeting is None
         if self._interval:
-            self._examine(whole=released is None)
-        if released is None:
-            # In place would change the epochs of accesses still in somebody's list.
-            self._epochs = self._epochs + 1
-            self._clean_start = True
+            self._examine(whole)
+        self._clean_start = whole
+        if meeting is None:
+            self._clock = self._clock.after_barrier(released, chunk.layout)
         else:
-            self._epochs = self._epochs + released.astype(np.int32)
-            self._clean_start = False
+            arrived = self._arrived.get(meeting.barrier)
+            self._clock = self._clock.after_meeting(meeting.parties, arrived, chunk.layout)
+            if arrived is not None:
+                for lanes, _ in meeting.parties:
+                    arrived[lanes.ids >> 5] = -1
+
+    def _arrival(self, chunk: Chunk, barrier: int, lanes: Lanes) -> None:
+        arrived = self._arrived.setdefault(barrier, np.full(len(self._clock.epochs), -1, np.int32))
+        warps = np.unique(lanes.ids >> 5)
+        arrived[warps] = self._clock.epochs[warps]
+        self._clock = self._clock.after_arrival(lanes, chunk.layout)
+        self._clean_start = False
 
     def _warp_sync(self, chunk: Chunk, lanes: Lanes) -> None:
-        warps = np.unique(lanes.ids >> 5)
-        self._segments = self._segments.copy()
-        self._segments[warps] += 1
+        self._clock = self._clock.after_warp_sync(lanes)
 
     def _end(self, chunk: Chunk) -> None:
         if self._interval:
@@ -98,12 +108,12 @@ class Races:
             place.shift,
             place.array.storage,
             id(place.lanes),
-            id(self._segments),
+            id(self._clock),
         )
         if key in self._keys:
             return
         self._keys.add(key)
-        self._interval.append((key, event, self._epochs, self._segments))
+        self._interval.append((key, event, self._clock))
         self._interval_lanes += place.lanes.n
         if self._interval_lanes > INTERVAL_LANES:
             self._examine(whole=False)
@@ -112,13 +122,13 @@ class Races:
     def _examine(self, whole: bool) -> None:
         """Run the interval's accesses through the shadow memory, unless the like has been found harmless."""
         interval, self._interval, self._keys, self._interval_lanes = self._interval, [], set(), 0
-        # Segments are numbered within the interval, so that the same interval of a later iteration looks the same.
+        # Clocks are numbered within the interval, so that the same interval of a later iteration looks the same.
         numbers: dict[int, int] = {}
         signature = tuple((*key[:5], numbers.setdefault(key[5], len(numbers))) for key, *_ in interval)
         comparable = whole and self._clean_start
         if comparable and signature in self._harmless:
             return
-        if not any(event.op != "load" for _, event, *_ in interval):
+        if not any(event.op != "load" for _, event, _ in interval):
             found = False
             if not comparable:
                 self._replay(interval)
@@ -127,19 +137,19 @@ class Races:
         if comparable and not found and self._keep(interval):
             self._harmless.add(signature)
 
-    def _replay(self, interval: list[tuple[tuple[Any, ...], Access, Array, Array]]) -> bool:
+    def _replay(self, interval: list[tuple[tuple[Any, ...], Access, Clock]]) -> bool:
         if self._shared is None:
             self._shared = Shadow(len(interval[0][1].place.array.data))
         if self._clean_start:
             self._shared.events.clear()
         found = False
-        for _, event, epochs, segments in interval:
-            found |= self._check(self._shared, event, epochs, segments)
+        for _, event, clock in interval:
+            found |= self._check(self._shared, event, clock)
         return found
 
-    def _keep(self, interval: list[tuple[tuple[Any, ...], Access, Array, Array]]) -> bool:
+    def _keep(self, interval: list[tuple[tuple[Any, ...], Access, Clock]]) -> bool:
         """Hold on to the objects whose identities are in the signature; False when that would take too much memory."""
-        for _, event, *_ in interval:
+        for _, event, _ in interval:
             for thing in (event.place.vec, event.place.lanes):
                 if thing is not None and id(thing) not in self._kept:
                     self._kept[id(thing)] = thing
@@ -159,7 +169,7 @@ class Races:
                 return
         if shadow is None:
             shadow = self._start(array)
-        self._check(shadow, event, self._epochs, self._segments)
+        self._check(shadow, event, self._clock)
 
     def _note_read(self, array: MemoryArray, event: Access) -> None:
         """Most arrays that are read are never written: keep the reads until somebody writes."""
@@ -167,19 +177,21 @@ class Races:
         vec = event.place.vec
         if vec is not None and not (reads and reads[-1][0].place.vec is vec):
             self._read_bytes[id(array)] = self._read_bytes.get(id(array), 0) + 8 * event.place.lanes.n
-        reads.append((event, self._epochs, self._segments))
+        if not (reads and reads[-1][1] is self._clock):
+            self._read_bytes[id(array)] = self._read_bytes.get(id(array), 0) + self._clock.size_bytes
+        reads.append((event, self._clock))
         if self._read_bytes.get(id(array), 0) > MEMO_BYTES // 2:
             self._start(array)
 
     def _start(self, array: MemoryArray) -> Shadow:
         shadow = self._global[id(array)] = Shadow(array.size)
-        for event, epochs, segments in self._reads.pop(id(array), []):
-            self._check(shadow, event, epochs, segments)
+        for event, clock in self._reads.pop(id(array), []):
+            self._check(shadow, event, clock)
         return shadow
 
     # -- the rules ---------------------------------------------------------------------
 
-    def _check(self, shadow: Shadow, event: Access, epochs: Array, segments: Array) -> bool:
+    def _check(self, shadow: Shadow, event: Access, clock: Clock) -> bool:
         """Compare an access with the history, report conflicts, and record it; True when there were any."""
         place, chunk = event.place, event.chunk
         lanes, padded = place.lanes, chunk.layout.padded
@@ -188,41 +200,35 @@ class Races:
         if rows is not None:
             offsets = offsets + rows + place.array.storage
         units, per_lane = shadow.units(offsets, event.width)
-        thread = (lanes.ids + chunk.first_block * padded).astype(np.int32)
-        epoch, segment = epochs[lanes.blocks], segments[lanes.ids >> 5]
+        first_thread = chunk.first_block * padded
+        thread = (lanes.ids + first_thread).astype(np.int32)
+        warps = lanes.ids >> 5
+        epoch, segment = clock.epochs[warps], clock.segments[warps]
         if per_lane > 1:
             thread, epoch, segment = (np.repeat(a, per_lane) for a in (thread, epoch, segment))
-        stamp = Stamp(thread, epoch, segment, len(shadow.events))
+        stamp = Stamp(thread, epoch, segment, np.full(len(thread), len(shadow.events), np.int32))
+        order = Order(clock, first_thread, padded)
         shadow.events.append(event)
         found = False
-        overwritten = shadow.writer.unordered(units, stamp, padded)
-        if event.op == "atomic" and overwritten.any():
-            atomics = np.array([known.op == "atomic" for known in shadow.events])
-            overwritten &= ~atomics[shadow.writer.event[units]]
-        if overwritten.any():
-            detail = "write_write" if event.op != "load" else "read_write"
-            who, what = shadow.writer.thread[units], shadow.writer.event[units]
-            found |= self._report(shadow, event, overwritten, who, what, detail, per_lane)
-        if event.op == "load":
-            shadow.read(units, stamp)
-            return found
-        counted = np.zeros(len(units), np.bool_)
-        for track in shadow.readers or ():
-            bad = track.unordered(units, stamp, padded) & ~counted
-            if bad.any():
-                counted |= bad
-                found |= self._report(
-                    shadow, event, bad, track.thread[units], track.event[units], "read_write", per_lane
-                )
-        shadow.writer.put(units, stamp)
+        overwritten = np.zeros(len(units), np.bool_)
+        for detail, tracks in shadow.opponents(event.op, event.compared):
+            counted = np.zeros(len(units), np.bool_)
+            for track in tracks:
+                past = track.at(units)
+                bad = (order.distance(past, stamp) > 0) & ~counted
+                if bad.any():
+                    counted |= bad
+                    found |= self._report(shadow, event, bad, past, detail, per_lane)
+            if detail == "write_write":
+                overwritten = counted
+        if not event.compared:
+            shadow.record(units, stamp, order, event.op)
         if event.op == "store":
             # Lanes of this very access that write one place: the last one stays, the others lose.
-            winner = shadow.writer.thread[units]
-            bad = (winner != thread) & ~overwritten
+            winner = shadow.writer.at(units)
+            bad = (winner.thread != thread) & ~overwritten
             if bad.any():
-                found |= self._report(
-                    shadow, event, bad, winner, np.full(len(units), stamp.event), "write_write", per_lane
-                )
+                found |= self._report(shadow, event, bad, winner, "write_write", per_lane)
         return found
 
     def _report(
@@ -230,11 +236,11 @@ class Races:
         shadow: Shadow,
         event: Access,
         bad: Array,
-        other_thread: Array,
-        other_event: Array,
+        past: Stamp,
         detail: str,
         per_lane: int,
     ) -> bool:
+        other_thread, other_event = past.thread, past.event
         chunk, array = event.chunk, event.place.array
         start = chunk.first_block * chunk.layout.padded
         ids = np.repeat(event.place.lanes.ids, per_lane) if per_lane > 1 else event.place.lanes.ids

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from grader.ptx.access import Access
 from grader.ptx.machine import Chunk
 from grader.ptx.memory import Place
 from grader.ptx.records import LaunchReport, LineCounter
-from grader.ptx.values import Array, remember
+from grader.ptx.values import Array, Lanes, remember
 
 
 class Traffic:
@@ -31,7 +32,9 @@ class Traffic:
 
     def access(self, event: Access) -> None:
         """Count one access of one set of lanes."""
-        place = event.place
+        place, together = event.place, event.together
+        if place is not together[0]:
+            return
         space = "shared" if place.array.space == "shared" else "global"
         key = (id(event.instruction), space)
         counter = self._by_instruction.get(key)
@@ -41,13 +44,18 @@ class Traffic:
                 (line, space, event.op, event.width), LineCounter(line, space, event.op, event.width)
             )
             self._by_instruction[key] = counter
-        cost = self._cost(place, event.op, event.width, space)
+        if len(together) == 1:
+            cost = self._cost(place, event.op, event.width, space)
+            counter.lanes += place.lanes.n
+        else:
+            lanes = event.chunk.union([part.lanes for part in together])
+            cost = _measure(lanes, _addresses(together, lanes), event.width, space)
+            counter.lanes += lanes.n
         counter.requests += cost[0]
         counter.wavefronts += cost[1]
         counter.sectors += cost[2]
         counter.ideal += cost[3]
         counter.unique_bytes += cost[4]
-        counter.lanes += place.lanes.n
         if cost[5] > counter.ways or not counter.worst_words:
             counter.ways = max(counter.ways, cost[5])
             counter.worst_words = cost[6]
@@ -62,7 +70,7 @@ class Traffic:
             key = ("traffic", op == "atomic", width, space, place.shift % period)
         found = memo.get(key)
         if found is None:
-            found = remember(memo, key, _measure(place, op, width, space))
+            found = remember(memo, key, _measure(place.lanes, _addresses([place], place.lanes), width, space))
         return found
 
     def finish(self, report: LaunchReport) -> None:
@@ -70,11 +78,19 @@ class Traffic:
         report.counters.by_line = sorted(self._lines.values(), key=lambda c: (c.line, c.space, c.op, c.width_bytes))
 
 
-def _measure(place: Place, op: str, width: int, space: str) -> tuple[Any, ...]:
+def _addresses(places: Sequence[Place], lanes: Lanes) -> Array:
+    """(n,) int64: where each lane goes, in bytes of its block's shared memory or of the device's memory."""
+    result = np.empty(lanes.n, np.int64)
+    for place in places:
+        start = place.array.storage if place.array.space == "shared" else place.array.base
+        result[slice(None) if place.lanes is lanes else place.lanes.positions_in(lanes)] = place.offsets() + start
+    return result
+
+
+def _measure(lanes: Lanes, addresses: Array, width: int, space: str) -> tuple[Any, ...]:
     """(requests, wavefronts, sectors, ideal, unique bytes, ways, worst request's words)."""
-    lanes = place.lanes
     active = lanes.active_table()
-    offsets = lanes.to_warps(place.offsets(), 0)
+    offsets = lanes.to_warps(addresses, 0)
     rows, weights = _distinct_rows(offsets, active)
     sample, mask = offsets[rows], active[rows]
     unique = metrics.unique_bytes(sample, mask, width)
@@ -91,7 +107,7 @@ def _measure(place: Place, op: str, width: int, space: str) -> tuple[Any, ...]:
     if space == "shared":
         # Of equally bad requests the first warp's: its words are the ones a reader can follow by hand.
         worst = int(min(np.flatnonzero(wavefronts == wavefronts.max()), key=lambda row: rows[row]))
-        words = np.where(mask[worst], (sample[worst] + place.array.storage) // metrics.BANK_BYTES, -1)
+        words = np.where(mask[worst], sample[worst] // metrics.BANK_BYTES, -1)
         worst_words = tuple(words.tolist())
 
     def total(values: Array) -> int:

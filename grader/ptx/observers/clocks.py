@@ -1,0 +1,87 @@
+"""What orders the accesses of a chunk's threads: barriers and `__syncwarp()`, warp by warp (vector clocks)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from grader.ptx.values import Array, Lanes, Layout
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Clock:
+    """How far the warps of a chunk have come, from one synchronisation to the next.  Never changed once made.
+
+    epochs: (warps,) int32, the barriers that each warp has passed or has arrived at.
+    segments: (warps,) int32, its `__syncwarp()` calls.
+    known: (warps, warps of a block) int32, the last epoch of each warp of its block that is over for this warp.
+    None while all barriers were for whole blocks: every earlier epoch is over then.
+    """
+
+    epochs: Array
+    segments: Array
+    known: Array | None = None
+
+    @classmethod
+    def start(cls, layout: Layout) -> Clock:
+        """That of a chunk that has not run yet."""
+        warps = layout.blocks * layout.padded // 32
+        return cls(np.zeros(warps, np.int32), np.zeros(warps, np.int32))
+
+    @property
+    def size_bytes(self) -> int:
+        """How much memory it holds."""
+        return self.epochs.nbytes + self.segments.nbytes + (0 if self.known is None else self.known.nbytes)
+
+    def after_warp_sync(self, lanes: Lanes) -> Clock:
+        """The warps of these lanes have synchronised, each by itself."""
+        segments = self.segments.copy()
+        segments[np.unique(lanes.ids >> 5)] += 1
+        return replace(self, segments=segments)
+
+    def after_barrier(self, blocks: Array | None, layout: Layout) -> Clock:
+        """All threads of some blocks have met: (blocks,) bool, None for all of them."""
+        warps = slice(None) if blocks is None else np.repeat(blocks, layout.padded // 32)
+        epochs = self.epochs.copy()
+        epochs[warps] += 1
+        if self.known is None:
+            return replace(self, epochs=epochs)
+        known = self.known.copy()
+        known[warps] = _by_warp(self.epochs, layout)[warps]
+        return replace(self, epochs=epochs, known=known)
+
+    def after_arrival(self, lanes: Lanes, layout: Layout) -> Clock:
+        """Some warps have come to a barrier for which they do not wait: what they do next is not before it."""
+        epochs = self.epochs.copy()
+        epochs[np.unique(lanes.ids >> 5)] += 1
+        return replace(self, epochs=epochs, known=self._known(layout))
+
+    def _known(self, layout: Layout) -> Array:
+        return _by_warp(self.epochs, layout) - np.int32(1) if self.known is None else self.known.copy()
+
+    def after_meeting(self, parties: Sequence[tuple[Lanes, bool]], arrived: Array | None, layout: Layout) -> Clock:
+        """Some threads of a block have met at a barrier for just so many: (lanes, whether they waited for the others).
+
+        Who waited knows what all knew who came; who only arrived learns nothing.  arrived: (warps,) the epochs in
+        which those who did not wait came.
+        """
+        per_block = layout.padded // 32
+        known = self._known(layout)
+        came = np.unique(np.concatenate([lanes.ids >> 5 for lanes, _ in parties]))
+        waited = np.unique(np.concatenate([lanes.ids[: lanes.n if waits else 0] >> 5 for lanes, waits in parties]))
+        together = np.full((layout.blocks, per_block), -1, np.int32)
+        np.maximum.at(together, came // per_block, known[came])
+        over = self.epochs if arrived is None else np.where(arrived < 0, self.epochs, arrived)
+        together[came // per_block, came % per_block] = over[came]
+        known[waited] = np.maximum(known[waited], together[waited // per_block])
+        epochs = self.epochs.copy()
+        epochs[came] += 1
+        return replace(self, epochs=epochs, known=known)
+
+
+def _by_warp(epochs: Array, layout: Layout) -> Array:
+    """(warps, warps of a block): the epochs of the warps of each warp's own block."""
+    per_block = layout.padded // 32
+    return np.repeat(epochs.reshape(layout.blocks, per_block), per_block, axis=0)
