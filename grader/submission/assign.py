@@ -18,6 +18,7 @@ NUMBERED = 60.0
 MISNUMBERED = 8.0
 BEST_PER_VARIANT = 6
 
+_COUNTED = re.compile(r"(.*\D)(\d)")
 _HELPER = re.compile(r"(?i)init|fill|copy|print|warm|check|verif|compare|memset|zero|clear|empty|test|random|generate")
 
 
@@ -39,16 +40,41 @@ def assign(variants: Sequence[Variant], known: Sequence[Known], given: Mapping[s
     free = [k for k in known if (k.kernel.file, k.kernel.name) not in taken]
     files = {k.kernel.file for k in known}
     open_variants = [variant for variant in variants if variant.name not in given]
-    scores: list[list[tuple[float, int]]] = []
-    for variant in open_variants:
-        scored = [(_score(variant, k, open_variants, len(files) > 1), i) for i, k in enumerate(free)]
-        # Of equals the later static one: courses go from the plain to the better.  Without names, the first.
-        ranked = sorted(((s, i) for s, i in scored if s is not None), key=lambda pair: (-pair[0], pair[1]))
-        scores.append(ranked[:BEST_PER_VARIANT])
-    best = _best(scores, 0, frozenset())[1]
+    ways = []
+    for names in _numberings([k.kernel.name for k in free]):
+        scores: list[list[tuple[float, int]]] = []
+        for variant in open_variants:
+            scored = [(_score(variant, k, n, open_variants, len(files) > 1), i) for i, (k, n) in _numbered(free, names)]
+            # Of equals the later static one: courses go from the plain to the better.  Without names, the first.
+            ranked = sorted(((s, i) for s, i in scored if s is not None), key=lambda pair: (-pair[0], pair[1]))
+            scores.append(ranked[:BEST_PER_VARIANT])
+        ways.append(_best(scores, 0, frozenset()))
+    best = max(ways, key=lambda way: way[0])[1]
     found = dict(given)
     found |= {variant.name: free[i] for variant, i in zip(open_variants, best, strict=True) if i is not None}
     return found
+
+
+def _numbered(known: Sequence[Known], names: Sequence[str]) -> list[tuple[int, tuple[Known, str]]]:
+    return list(enumerate(zip(known, names, strict=True)))
+
+
+def _numberings(names: Sequence[str]) -> list[list[str]]:
+    """The names as they are and, where some count from 1 (`transpose1`, `transpose2`), counted from 0 too."""
+    stems: dict[str, list[int]] = {}
+    for name in names:
+        match = _COUNTED.fullmatch(name)
+        if match is not None:
+            stems.setdefault(match.group(1), []).append(int(match.group(2)))
+    from_one = {stem for stem, numbers in stems.items() if len(numbers) > 1 and min(numbers) == 1}
+    if not from_one:
+        return [list(names)]
+    shifted = []
+    for name in names:
+        match = _COUNTED.fullmatch(name)
+        stem, number = match.groups() if match is not None else ("", "")
+        shifted.append(f"{stem}{int(number) - 1}" if stem in from_one and number else name)
+    return [list(names), shifted]
 
 
 def _best(
@@ -81,17 +107,20 @@ def _numbered_rank(variant: Variant, name: str) -> int | None:
     return rank if found is not None and found.group()[-1:].isdigit() else None
 
 
-def _score(variant: Variant, known: Known, variants: Sequence[Variant], several_files: bool) -> float | None:
-    """How well a kernel fits a variant; None where it cannot be it."""
+def _score(variant: Variant, known: Known, name: str, variants: Sequence[Variant], several_files: bool) -> float | None:
+    """How well a kernel fits a variant; None where it cannot be it.
+
+    name: what the kernel is called, its number perhaps counted from another one.
+    """
     kernel = known.kernel
-    is_helper = _HELPER.search(kernel.name) is not None
+    is_helper = _HELPER.search(name) is not None
     fits_memory = variant.shared_memory is None or kernel.uses_shared == variant.shared_memory
     fits_padding = variant.padded is None or known.is_padded == variant.padded
     fits_loops = variant.unrolled is None or (kernel.unroll > 1) == variant.unrolled
     # Of two tiles the static one: how much memory a dynamic one gets may not be readable.
     dynamic = 1.0 if any(array.dynamic for array in kernel.shared_arrays) else 0.0
-    named = _named(variant, kernel, several_files)
-    numbered = _numbered_rank(variant, kernel.name)
+    named = _named(variant, kernel, name, several_files)
+    numbered = _numbered_rank(variant, name)
     if numbered is not None and not is_helper and known.fits and not kernel.is_empty:
         fits = fits_memory and fits_padding and fits_loops
         return (NUMBERED - numbered if fits else MISNUMBERED - 0.5 * min(numbered, 10)) - dynamic
@@ -99,11 +128,14 @@ def _score(variant: Variant, known: Known, variants: Sequence[Variant], several_
         if is_helper or kernel.is_empty or not (known.fits and fits_memory and fits_padding and fits_loops):
             return None
         # What is named for another variant is this one only when that has a better one: two kernels called shared.
-        elsewhere = any(_named(other, kernel, several_files) is not None for other in variants)
+        elsewhere = any(_named(v, kernel, name, several_files) is not None and not _exceeds(v, known) for v in variants)
         return (UNNAMED / 2 if elsewhere else UNNAMED) - dynamic
     score = named + (5 if fits_memory else -5) + (3 if fits_padding else -3) + (4 if fits_loops else -4) - dynamic
     if is_helper:
         # Anything better is better: `copyShared` beside a tile without a telling name.
+        score = UNNAMED - 5
+    elif _exceeds(variant, known):
+        # Called shared, and padded as well: the padded variant unless there is another one for that.
         score = UNNAMED - 5
     if not known.fits:
         score -= 50
@@ -112,9 +144,14 @@ def _score(variant: Variant, known: Known, variants: Sequence[Variant], several_
     return max(score, 1.0)
 
 
-def _named(variant: Variant, kernel: Kernel, several_files: bool) -> float | None:
+def _exceeds(variant: Variant, known: Known) -> bool:
+    """Whether the kernel avoids the conflicts that the variant may have."""
+    return variant.padded is False and known.is_padded
+
+
+def _named(variant: Variant, kernel: Kernel, name: str, several_files: bool) -> float | None:
     """What a kernel's name, or in a submission of several files its file's, counts for a variant."""
-    rank = name_rank(variant, kernel.name)
+    rank = name_rank(variant, name)
     if rank is not None:
         return NAMED - 4.0 * min(rank, 10)
     stem = kernel.file.rpartition(".")[0]

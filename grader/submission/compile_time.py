@@ -95,7 +95,7 @@ def with_global_arrays(parsed: ParsedFile, item: Item, kernel: Kernel, lab: Lab)
     arrays = [p for p in lab.parameters if p.kind != "size"]
     lacking = len(arrays) - sum(p.is_pointer for p in kernel.parameters)
     declared = _global_arrays(parsed) if lacking > 0 else {}
-    words = set(_WORD.findall(parsed.text(item.node)))
+    words = mentioned(parsed, item) if declared else set()
     own = {p.name for p in kernel.parameters}
     names = [name for name in declared if name in words and name not in own]
     names.sort(key=lambda name: min((r for p in arrays if (r := name_rank(name, p)) is not None), default=1 << 16))

@@ -17,6 +17,7 @@ FULLY = 1024
 """For a loop that is unrolled altogether."""
 
 _LOOPS = {"for_statement", "while_statement", "do_statement"}
+_WORD = re.compile(r"[^\W\d]\w*")
 _PRAGMA = re.compile(
     r"#\s*pragma\s+(?:GCC\s+|nv_)?unroll\b[ \t]*\(?[ \t]*([^)\n]*)|_Pragma\s*\(\s*\"unroll\s*([^\"]*)\"\s*\)"
 )
@@ -87,7 +88,21 @@ def _repeats(parsed: ParsedFile, loop: Node) -> int:
             products += not _inside_index(node, body)
         elif node.type == "call_expression" and re.match(r"_*fmaf?", parsed.text(node)):
             products += 1
+    # A step may be a macro: `STEP(k) STEP(k + 1)`.
+    outside = _without_indices(parsed.text(body))
+    for word in _WORD.findall(outside):
+        macro = parsed.constants.macros.get(word)
+        if macro is not None:
+            products += len(re.findall(r"\*|\bfmaf?\b", _without_indices(macro.body)))
     return products
+
+
+def _without_indices(text: str) -> str:
+    """`text` without what stands in brackets, innermost brackets first."""
+    before = ""
+    while before != text:
+        before, text = text, re.sub(r"\[[^\[\]]*\]", "", text)
+    return text
 
 
 def _inside_index(node: Node, stop: Node) -> bool:

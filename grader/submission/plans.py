@@ -283,9 +283,14 @@ def _covers(
 ) -> list[tuple[str, ...]]:
     """The size that each grid axis runs over: the one whose argument the grid divides; without a clue, either order.
 
-    A kernel that numbers all elements, or all tiles, along one axis runs over the product, "rows*cols".
+    A kernel that numbers all elements, or all tiles, along one axis runs over the product, "rows*cols"; one that is
+    launched with a block for each row runs over the rows alone.
     """
     usual = rule.covers
+    if len(usual) > 1 and site is not None and len(site.grid_expressions) == 1 and site.tile == (1,):
+        alone = dict(zip(site.arguments, roles, strict=False)).get(site.grid_over[0])
+        if alone in usual and "blockIdx.y" not in shape.text:
+            return [(alone,)]
     if len(usual) > 1 and along_one_axis:
         return [("*".join(usual),)]
     if len(usual) > 1 and shape.is_flat and (site is None or len(site.tile) <= 1):

@@ -64,7 +64,11 @@ def test_kernels_of_real_programs(file: str, expected: dict[str, str]) -> None:
         ([("sharedFirst", "shared"), ("sharedSecond", "padded")], ("no_candidate", "sharedFirst", "sharedSecond")),
         # One kernel is not two variants.
         ([("sharedPadded", "padded")], ("no_candidate", "no_candidate", "sharedPadded")),
-        ([("shared", "padded")], ("no_candidate", "shared", "no_candidate")),
+        # What is padded is the padded variant, whatever it is called, unless another kernel is that.
+        ([("shared", "padded")], ("no_candidate", "no_candidate", "shared")),
+        ([("shared", "padded"), ("best", "padded")], ("no_candidate", "shared", "best")),
+        # A tile without padding that is called padded stays what it is called: the conflicts are a fault to show.
+        ([("padded", "shared")], ("no_candidate", "no_candidate", "padded")),
         # Helpers are nobody's.
         ([("initialize", "naive"), ("copyKernel", "naive"), ("warmup", "naive")], ("no_candidate",) * 3),
         ([("copyNaive", "naive"), ("flipNaive", "naive")], ("flipNaive", "no_candidate", "no_candidate")),
@@ -73,6 +77,8 @@ def test_kernels_of_real_programs(file: str, expected: dict[str, str]) -> None:
         ([("k1", "naive"), ("k2", "shared"), ("k3", "padded")], ("k1", "k2", "k3")),
         ([("k0", "naive"), ("k11", "shared"), ("k2", "padded")], ("k0", "k11", "k2")),
         ([("k", "naive"), ("k2", "shared"), ("k3", "padded")], ("k", "k2", "k3")),
+        # Counted from 1: the first of two tiles is the plain one.
+        ([("k1", "naive"), ("k2", "shared"), ("k3", "shared")], ("k1", "k2", "k3")),
         # Nor is it nothing: the second of two tiles without padding is the one that should have it.
         ([("k0", "naive"), ("k12", "shared"), ("k2", "shared")], ("k0", "k12", "k2")),
     ],
@@ -209,20 +215,22 @@ def test_templates_without_a_launch_get_plausible_arguments() -> None:
 
 
 @pytest.mark.parametrize(
-    ("head", "launch", "expression", "dims"),
+    ("head", "launch", "variant", "expression", "dims"),
     [
-        ("int S, int PAD = 1", "tile<16>", "tile<16, 1>", (16, 17)),
-        ("int S = 8, int PAD = S / 4", "tile<>", "tile<8, 2>", (8, 10)),
-        ("int S = 8, int PAD = 1", "tile<32, 0>", "tile<32, 0>", (32, 32)),
+        ("int S, int PAD = 1", "tile<16>", "padded", "tile<16, 1>", (16, 17)),
+        ("int S = 8, int PAD = S / 4", "tile<>", "padded", "tile<8, 2>", (8, 10)),
+        ("int S = 8, int PAD = 1", "tile<32, 0>", "shared", "tile<32, 0>", (32, 32)),
     ],
 )
-def test_templates_take_their_default_arguments(head: str, launch: str, expression: str, dims: tuple[int, int]) -> None:
+def test_templates_take_their_default_arguments(
+    head: str, launch: str, variant: str, expression: str, dims: tuple[int, int]
+) -> None:
     text = (
         f"template <{head}> __global__ void tile(const float *a, float *b) {{"
         " __shared__ float t[S][S + PAD]; t[0][0] = a[0]; b[0] = t[0][0]; }\n"
         f"int main() {{ {launch}<<<1, 32>>>(p, q); }}"
     )
-    found = binding(bound(text), "shared")
+    found = binding(bound(text), variant)
     assert found.expression == expression
     assert found.kernel.shared_arrays[0].dims == dims
 
