@@ -10,8 +10,8 @@ from grader.ptx.records import Hazard
 
 
 def sizes_text(sizes: Mapping[str, int]) -> str:
-    """{"rows": 33, "cols": 31} as "rows 33, cols 31"."""
-    return ", ".join(f"{name} {value}" for name, value in sizes.items())
+    """{"rows": 33, "cols": 31} as "rows = 33, cols = 31"."""
+    return ", ".join(f"{name} = {value}" for name, value in sizes.items())
 
 
 def index_text(index: Sequence[int]) -> str:
@@ -115,6 +115,8 @@ def _out_of_bounds(hazard: Hazard, who: str) -> str:
         return _("{who} uses an address in {array} that is no multiple of {width} bytes.").format(
             **words, width=hazard.width_bytes
         )
+    if hazard.detail in ("before", "after") and _is_whole(hazard):
+        return _element_outside(hazard, who)
     if hazard.detail == "before":
         return _access(hazard).format(**words, distance=_bytes(-hazard.offset_bytes), side=_("before the start"))
     if hazard.detail == "after":
@@ -123,6 +125,29 @@ def _out_of_bounds(hazard: Hazard, who: str) -> str:
     if hazard.op == "load":
         return _("{who} reads at an address that belongs to no array.").format(**words)
     return _("{who} writes at an address that belongs to no array.").format(**words)
+
+
+def _is_whole(hazard: Hazard) -> bool:
+    """Whether the access falls on a place where an element of its width would be."""
+    width = hazard.width_bytes
+    return width > 0 and hazard.offset_bytes % width == 0 and hazard.array_bytes % width == 0
+
+
+def _element_outside(hazard: Hazard, who: str) -> str:
+    """Counted in elements, as the program counts: a student can compare that with the index in the line."""
+    width = hazard.width_bytes
+    if hazard.op == "load":
+        text = _("{who} reads element {index} {of_array}; there are elements 0 to {last} ({width} bytes each).")
+    else:
+        text = _("{who} writes element {index} {of_array}; there are elements 0 to {last} ({width} bytes each).")
+    index, last = hazard.offset_bytes // width, hazard.array_bytes // width - 1
+    return text.format(who=who, index=index, of_array=_of_array(hazard), last=last, width=width)
+
+
+def _of_array(hazard: Hazard) -> str:
+    if hazard.array:
+        return _("of {array}").format(array=hazard.array)
+    return _("of shared memory") if hazard.space == "shared" else _("of global memory")
 
 
 def _access(hazard: Hazard) -> str:
@@ -138,18 +163,18 @@ def _bytes(count: int) -> str:
 def _race(hazard: Hazard, who: str) -> str:
     words = {
         "who": who,
-        "array": array_text(hazard),
+        "of_array": _of_array(hazard),
         "other": thread_text(hazard.other_thread or (0, 0, 0), hazard.other_block or hazard.block),
         "other_line": hazard.other_line,
     }
     if hazard.detail.startswith("write_write"):
-        text = _("{who} writes the element of {array} that {other} writes too (line {other_line}).")
+        text = _("{who} writes the element {of_array} that {other} writes too (line {other_line}).")
     elif hazard.op == "load":
         text = _(
-            "{who} reads the element of {array} that {other} writes (line {other_line}), with no barrier between them."
+            "{who} reads the element {of_array} that {other} writes (line {other_line}), with no barrier between them."
         )
     else:
         text = _(
-            "{who} writes the element of {array} that {other} reads (line {other_line}), with no barrier between them."
+            "{who} writes the element {of_array} that {other} reads (line {other_line}), with no barrier between them."
         )
     return text.format(**words)

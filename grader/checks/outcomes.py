@@ -31,14 +31,14 @@ def verdict_of_runs(runs: list[Run]) -> Verdict | None:
             return fault(run)
         if run.changed_inputs:
             return failed(
-                _("At {sizes}: {difference}").format(
+                _("{difference} Seen at {sizes}.").format(
                     sizes=sizes_text(run.sizes), difference=changed_text(run.changed_inputs[0])
                 ),
                 _("The input must stay as it is: declare it const, and look at which pointer is written to."),
                 data={"sizes": dict(run.sizes), "changed_inputs": list(run.changed_inputs)},
             )
         if run.difference is not None and run.difference.mismatches:
-            text = _("At {sizes}: {difference}").format(
+            text = _("{difference} Seen at {sizes}.").format(
                 sizes=sizes_text(run.sizes), difference=difference_text(run.difference)
             )
             return failed(text, "", data={"sizes": dict(run.sizes)} | _numbers(run))
@@ -49,7 +49,7 @@ def explained(verdict: Verdict, diagnosis: Diagnosis | None) -> Verdict:
     """A verdict on a wrong output, told by its diagnosis where there is one."""
     if diagnosis is None or verdict.status != "fail" or "mismatches" not in verdict.data:
         return verdict
-    message = _("The smallest size that goes wrong: {sizes}. {explanation}").format(
+    message = _("{explanation} The smallest size that goes wrong: {sizes}.").format(
         sizes=sizes_text(diagnosis.size), explanation=" ".join(diagnosis.sentences)
     )
     line = diagnosis.writer.line if diagnosis.writer is not None else verdict.line
@@ -59,7 +59,7 @@ def explained(verdict: Verdict, diagnosis: Diagnosis | None) -> Verdict:
 def fault(run: Run) -> Verdict:
     """A launch that stopped: why, where, and what usually causes it."""
     outcome = run.outcome
-    at = _("At {sizes}: {reason}").format(sizes=sizes_text(run.sizes), reason=fault_text(outcome))
+    at = _("{reason} Seen at {sizes}.").format(sizes=sizes_text(run.sizes), reason=fault_text(outcome))
     hints = {
         "deadlock": _("A barrier must be reached by every thread of the block: take it out of the if or the loop."),
         "time": _("Look at the loop's condition: does every thread change what it tests?"),

@@ -6,9 +6,11 @@ from dataclasses import replace
 
 from grader.checks import races
 from grader.checks.base import CheckKind, Settings, Verdict, failed, not_applicable, passed
+from grader.checks.cures import count
 from grader.checks.outcomes import explained, verdict_of_runs
 from grader.i18n import _, ngettext
 from grader.ptx.records import Hazard
+from grader.result import Diagnosis
 from grader.running.evidence import Evidence, Run
 from grader.wording import hazard_text, sizes_text
 
@@ -28,15 +30,16 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
     unguarded = next((run for run in runs if _outside(run, everywhere)), None)
     if unguarded is not None:
         hazard = _outside(unguarded, everywhere)[0]
-        text = _("At {sizes}: {hazard}").format(sizes=sizes_text(unguarded.sizes), hazard=hazard_text(hazard))
+        text = _("{hazard} Seen at {sizes}.").format(sizes=sizes_text(unguarded.sizes), hazard=hazard_text(hazard))
+        data: dict[str, object] = {"sizes": dict(unguarded.sizes), "count": hazard.count}
         return replace(
-            failed(text, _guard_hint(), hazard.line, data={"sizes": dict(unguarded.sizes), "count": hazard.count}),
+            failed(text, _guard_hint(evidence), hazard.line, data=data),
             diagnosis=evidence.diagnoses.get("ragged"),
         )
     unordered = next((run for run in runs if _unordered(run, evidence)), None)
     if unordered is not None:
         hazard = races.worst(_unordered(unordered, evidence))
-        text = _("At {sizes}: {hazard}").format(sizes=sizes_text(unordered.sizes), hazard=hazard_text(hazard))
+        text = _("{hazard} Seen at {sizes}.").format(sizes=sizes_text(unordered.sizes), hazard=hazard_text(hazard))
         data = {"sizes": dict(unordered.sizes), "count": hazard.count}
         return failed(text, races.hint(hazard), hazard.line, data=data)
     verdict = verdict_of_runs(runs)
@@ -50,8 +53,10 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
             data={"sizes": len(runs)},
         )
     if verdict.status == "fail" and not verdict.hint:
-        verdict = explained(verdict, evidence.diagnoses.get("ragged"))
-        return replace(verdict, hint=_guard_hint(), line=verdict.line or evidence.bound.kernel.line)
+        diagnosis = evidence.diagnoses.get("ragged")
+        verdict = explained(verdict, diagnosis)
+        hint = _rest_hint() if diagnosis is not None and _leaves_out(diagnosis) else _guard_hint(evidence)
+        return replace(verdict, hint=hint, line=verdict.line or evidence.bound.kernel.line)
     return verdict
 
 
@@ -71,12 +76,27 @@ def _unordered(run: Run, evidence: Evidence) -> list[Hazard]:
     return [h for h in races.counted(run.outcome.hazards) if (h.kind, h.line) not in judged]
 
 
-def _guard_hint() -> str:
+def _leaves_out(diagnosis: Diagnosis) -> bool:
+    """Whether the sum that a wrong element is has too few terms, and otherwise the right ones."""
+    terms = sum(count(r) for r in (*diagnosis.read, *diagnosis.missing))
+    return bool(diagnosis.missing) and not diagnosis.surplus and diagnosis.writer is not None and terms > 1
+
+
+def _rest_hint() -> str:
     return _(
-        "The grid is rounded up, so its last blocks have threads outside the matrix: guard every read and every write "
-        "with the sizes, each with its own (after the tiles change places the guard has to change too), and leave "
-        "__syncthreads() outside the if."
+        "The loop stops before the rest: n / T steps leave out what is left when T does not divide n. Take "
+        "(n + T - 1) / T steps, and in the last one take part only with what lies inside the data."
     )
+
+
+def _guard_hint(evidence: Evidence) -> str:
+    text = _(
+        "The grid is rounded up, so its last blocks have threads outside the data: guard every read and every write "
+        "with the sizes, and leave __syncthreads() outside the if."
+    )
+    if len(set(evidence.lab.launch.covers)) > 1:
+        text += " " + _("Rows and columns change places in the output, and so must the sizes in its guard.")
+    return text
 
 
 CHECK = CheckKind("ragged_sizes", judge, needs=("correct",))

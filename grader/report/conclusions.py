@@ -21,7 +21,7 @@ def conclusions(job: ReportJob) -> list[str]:
         *_correctness(variants, numbers),
         *_shared(counted, numbers),
         *_global(counted, numbers),
-        *_times(variants, numbers),
+        *_times(variants, numbers, job.extents),
     ]
 
 
@@ -114,7 +114,7 @@ def _global(counted: dict[str, Counters], numbers: Numbers) -> list[str]:
     return sentences
 
 
-def _times(variants: dict[str, Variant], numbers: Numbers) -> list[str]:
+def _times(variants: dict[str, Variant], numbers: Numbers, extents: tuple[str, ...]) -> list[str]:
     """The largest measured speed-up of each variant, or that there are no times."""
     sentences = []
     for name, variant in variants.items():
@@ -125,7 +125,7 @@ def _times(variants: dict[str, Variant], numbers: Numbers) -> list[str]:
                 _("{name}: {time} at the size {size}, a speed-up of {speedup}.").format(
                     name=name,
                     time="–" if median_us is None else numbers.microseconds(median_us),
-                    size=size_text(size),
+                    size=size_text(size, extents),
                     speedup=numbers.decimal(speedup),
                 )
             )

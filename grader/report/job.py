@@ -26,6 +26,7 @@ class ReportJob(Record, frozen=True):
     """One report to render.
 
     task: Markdown.  directory: where `report.html` and `report.pdf` go.  pdf: whether a PDF is wanted.
+    extents: sizes that are the axes of an array, slowest first; () where the lab's sizes are other things too.
     """
 
     result: Result
@@ -37,6 +38,7 @@ class ReportJob(Record, frozen=True):
     sweeps: tuple[SweepText, ...] = ()
     directory: str = ""
     pdf: bool = True
+    extents: tuple[str, ...] = ()
 
 
 def in_language(text: Text, language: str) -> str:
@@ -64,4 +66,5 @@ def make_job(result: Result, lab: Lab, language: str, directory: str = "", pdf: 
         ),
         directory=directory,
         pdf=pdf,
+        extents=lab.size_names if any(p.shape == lab.size_names for p in lab.parameters) else (),
     )

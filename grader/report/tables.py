@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from grader.i18n import _
@@ -23,7 +24,8 @@ def kernel_rows(job: ReportJob) -> list[View]:
                 "kernel": variant.kernel or "",
                 "where": where(variant.file, variant.line),
                 "launch": launch_text(variant.launch) if variant.launch else "",
-                "cases": [case_view(case, Numbers(job.language)) for case in variant.cases],
+                "cases": [case_view(case, Numbers(job.language), job.extents) for case in variant.cases],
+                "error": largest_error(variant.cases, Numbers(job.language)),
             }
         )
     return rows
@@ -40,16 +42,20 @@ def launch_text(launch: Launch) -> str:
     return origins[launch.origin].format(block=block)
 
 
-def case_view(case: Case, numbers: Numbers) -> View:
+def largest_error(cases: Sequence[Case], numbers: Numbers) -> str:
+    """The largest error of the runs that are right, in words; "" where they are right to the bit."""
+    largest = max((c.max_abs_error or 0.0 for c in cases if c.status == "pass"), default=0.0)
+    return _("largest error {error}").format(error=numbers.error(largest)) if largest else ""
+
+
+def case_view(case: Case, numbers: Numbers, extents: Sequence[str] = ()) -> View:
     """One run: its size, whether it was right, and in a few words how wrong; the whole story stands with the fault."""
     status = check_status(case.status)
     if case.mismatches:
         detail = _("wrong elements: {count}").format(count=numbers.count(case.mismatches))
-    elif case.max_abs_error:
-        detail = _("largest error {error}").format(error=numbers.error(case.max_abs_error))
     else:
         detail = shortened(case.message)
-    return {**status._asdict(), "size": size_text(case.size), "kind": case.kind, "detail": detail}
+    return {**status._asdict(), "size": size_text(case.size, extents), "kind": case.kind, "detail": detail}
 
 
 def counter_table(job: ReportJob) -> View | None:
@@ -84,7 +90,7 @@ def counter_table(job: ReportJob) -> View | None:
         (_("sectors per global load (least possible)"), [against_ideal(*pair) for pair in loads]),
         (_("sectors per global store (least possible)"), [against_ideal(*pair) for pair in stores]),
     ]
-    sizes = {size_text(c.size): None for c in found}
+    sizes = {size_text(c.size, job.extents): None for c in found}
     sampled = [c for c in found if c.sampled_blocks < c.total_blocks]
     return {
         "variants": columns,

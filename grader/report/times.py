@@ -33,7 +33,9 @@ def time_table(job: ReportJob) -> View | None:
     previous = ""
     for column, timing in timed:
         cells = [text(timing) or "–" for _group, _title, text in shown]
-        rows.append({**column, "first": column["name"] != previous, "size": size_text(timing.size), "cells": cells})
+        rows.append(
+            {**column, "first": column["name"] != previous, "size": size_text(timing.size, job.extents), "cells": cells}
+        )
         previous = column["name"]
     head: list[View] = []
     for group, title, _text in shown:
@@ -119,7 +121,7 @@ def host_memory_table(job: ReportJob) -> View | None:
     for column in variant_columns(job):
         for index, row in enumerate(job.result.variants.get(column["name"], Variant()).host_memory):
             values = [row.copy_in_us, row.kernel_us, row.copy_out_us, row.total_us, row.cpu_read_us]
-            size = size_text(row.size)
+            size = size_text(row.size, job.extents)
             rows.append(
                 {
                     **column,

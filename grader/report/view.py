@@ -5,6 +5,7 @@ The views hold strings, lists and dicts only, so that a template or a terminal t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from grader.i18n import _
@@ -219,6 +220,8 @@ def shortened(text: str, limit: int = 110) -> str:
     return sentence if len(sentence) <= limit else sentence[: limit - 1].rstrip() + "…"
 
 
-def size_text(size: dict[str, int]) -> str:
-    """Sizes in the lab's order: "256 × 128"."""
-    return "\u00a0×\u00a0".join(str(value) for value in size.values())
+def size_text(size: dict[str, int], extents: Sequence[str] = ()) -> str:
+    """Sizes in the lab's order: "256 × 128" where they are the `extents` of an array, else "n = 8192, radius = 2"."""
+    if len(size) > 1 and tuple(size) == tuple(extents):
+        return "\u00a0×\u00a0".join(str(value) for value in size.values())
+    return ", ".join(f"{name}\u00a0=\u00a0{value}" for name, value in size.items())

@@ -33,8 +33,8 @@ def test_correct_names_first_element_values_and_pattern() -> None:
     row = check(evidence(runs=(run("correct", SLIP), run("observe", SLIP))), "correct")
     assert row.status == "fail"
     assert row.message == (
-        "At rows 64, cols 64: 2048 of 4096 elements are wrong. The first: out[0][32] should be 17 (in[32][0]), "
-        "got 5.5 (in[0][32]). All wrong elements lie in blocks off the main diagonal."
+        "2048 of 4096 elements are wrong. The first: out[0][32] should be 17 (in[32][0]), got 5.5 (in[0][32]). "
+        "All wrong elements lie in blocks off the main diagonal. Seen at rows = 64, cols = 64."
     )
     assert "blockIdx.x and blockIdx.y" in row.hint
     assert row.line == 6
@@ -102,7 +102,8 @@ def test_ragged_sizes_without_a_guard() -> None:
     row = check(evidence(runs=(run("correct"), run("ragged", SLIP, (outside,)))), "ragged_sizes")
     assert (row.status, row.line) == ("fail", 11)
     assert row.message == (
-        "At rows 33, cols 31: Thread (1, 0, 0) of block (2, 0, 0) reads 8 bytes past the end of in (4092 bytes)."
+        "Thread (1, 0, 0) of block (2, 0, 0) reads element 1024 of in; there are elements 0 to 1022 (4 bytes each). "
+        "Seen at rows = 33, cols = 31."
     )
     assert "guard" in row.hint
     # The slip is paid for here alone.
@@ -119,7 +120,7 @@ def test_what_every_size_shows_is_not_paid_for_twice() -> None:
 def test_ragged_sizes_wrong_result() -> None:
     row = check(evidence(runs=(run("correct"), run("ragged", SLIP))), "ragged_sizes")
     assert row.status == "fail"
-    assert row.message.startswith("At rows 33, cols 31: 2048 of 4096")
+    assert row.message.startswith("2048 of 4096")
     assert "guard" in row.hint
 
 
@@ -134,7 +135,7 @@ def test_a_barrier_or_a_race_that_cut_tiles_alone_show(fault: Hazard, words: str
     given = evidence(runs=(run("correct"), run("ragged", hazards=(fault,))))
     row = check(given, "ragged_sizes")
     assert (row.status, row.line) == ("fail", fault.line)
-    assert row.message.startswith("At rows 33, cols 31: ")
+    assert row.message.endswith(" Seen at rows = 33, cols = 31.")
     assert words in row.message
     assert hint in row.hint
     # It is paid for once: here where exact sizes do not show it, else in `races`.
@@ -152,9 +153,14 @@ def test_ragged_sizes_that_the_lab_does_not_have() -> None:
 @pytest.mark.parametrize(
     ("fault", "words", "hint"),
     [
-        (hazard("out_of_bounds", "before", offset_bytes=-4), "reads 4 bytes before the start of t", "declared size"),
-        (hazard("out_of_bounds", "after", offset_bytes=4096), "reads 4 bytes past the end of t", "declared size"),
-        (hazard("out_of_bounds", "after", op="store", offset_bytes=4096), "writes 4 bytes past", "declared size"),
+        (
+            hazard("out_of_bounds", "before", offset_bytes=-4),
+            "reads element -1 of t; there are elements 0 to 1023",
+            "declared size",
+        ),
+        (hazard("out_of_bounds", "after", offset_bytes=4096), "reads element 1024 of t; there are", "declared size"),
+        (hazard("out_of_bounds", "after", offset_bytes=4094), "reads 2 bytes past the end of t", "declared size"),
+        (hazard("out_of_bounds", "after", op="store", offset_bytes=4096), "writes element 1024 of t", "declared size"),
         (hazard("out_of_bounds", "unmapped", space="global", array=""), "belongs to no array", "last thread"),
         (hazard("out_of_bounds", "misaligned", width_bytes=16), "no multiple of 16 bytes", "float4"),
         (hazard("uninitialized", ""), "reads t, byte 128, which nothing had written", "last block left"),

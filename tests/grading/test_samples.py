@@ -216,7 +216,7 @@ def test_fedorov_s_error_is_quoted_at_its_line() -> None:
 
 def test_morozov_s_message_names_array_and_thread() -> None:
     row = checks("morozov")["padded.memory_safety"]
-    assert "writes 4 bytes past the end of tile (4224 bytes)" in row.message
+    assert "writes element 1056 of tile; there are elements 0 to 1055 (4 bytes each)" in row.message
     assert [h.kind for h in result("morozov").variants["padded"].hazards] == ["out_of_bounds"]
 
 

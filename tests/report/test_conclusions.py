@@ -56,4 +56,4 @@ def test_a_measured_time_is_told() -> None:
     ]
     padded = msgspec.structs.replace(result.variants["padded"], timing=timing)
     said = conclusions(job(msgspec.structs.replace(result, variants={**result.variants, "padded": padded})))
-    assert said[-1] == "padded: 98\u00a0µs at the size 2048, a speed-up of 1.9."
+    assert said[-1] == "padded: 98\u00a0µs at the size n\u00a0=\u00a02048, a speed-up of 1.9."

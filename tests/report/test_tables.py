@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from grader.lab_files import labs
 from grader.report import tables
+from grader.report.job import make_job
 from grader.report.numbers import Numbers
-from grader.report.view import summary
+from grader.report.view import size_text, summary
 from grader.result import Case
 from tests import sample_results
 from tests.report.jobs import job
@@ -45,3 +47,21 @@ def test_a_case_says_how_wrong_it_is_in_a_few_words() -> None:
     assert tables.case_view(wrong, Numbers("en"))["detail"] == "wrong elements: 12,345"
     stopped = Case(size={"n": 9}, status="fail", message="A story. Of many words.")
     assert tables.case_view(stopped, Numbers("en"))["detail"] == "A story"
+
+
+def test_sizes_are_a_product_only_where_they_are_the_axes_of_an_array() -> None:
+    sizes = {"transpose": ("rows", "cols"), "matmul": (), "batch-square": (), "box-blur": ()}
+    assert {name: make_job(sample_results.passed(), labs.find(name), "en").extents for name in sizes} == sizes
+    assert size_text({"rows": 64, "cols": 128}, ("rows", "cols")) == "64\u00a0×\u00a0128"
+    assert size_text({"n": 8192, "radius": 2}) == "n\u00a0=\u00a08192, radius\u00a0=\u00a02"
+
+
+def test_the_largest_error_is_told_once_for_a_kernel() -> None:
+    cases = [
+        Case(size={"n": 1}, status="pass", max_abs_error=2e-6),
+        Case(size={"n": 2}, status="pass", max_abs_error=9e-6),
+        Case(size={"n": 3}, status="fail", max_abs_error=5.0, mismatches=4),
+    ]
+    assert tables.largest_error(cases, Numbers("en")) == "largest error 9.0e-6"
+    assert tables.largest_error([Case(size={"n": 1}, status="pass", max_abs_error=0.0)], Numbers("en")) == ""
+    assert [tables.case_view(case, Numbers("en"))["detail"] for case in cases] == ["", "", "wrong elements: 4"]

@@ -51,9 +51,9 @@ def test_a_row_for_every_variant_and_size_that_was_timed() -> None:
     table = times.time_table(timed())
     assert table is not None
     assert [(row["name"], row["first"], row["size"]) for row in table["rows"]] == [
-        ("naive", True, "64"),
-        ("padded", True, "64"),
-        ("padded", False, "4096"),
+        ("naive", True, "n\u00a0=\u00a064"),
+        ("padded", True, "n\u00a0=\u00a064"),
+        ("padded", False, "n\u00a0=\u00a04096"),
     ]
 
 
@@ -111,7 +111,7 @@ def test_kinds_of_host_memory() -> None:
         (True, "pinned", "23\u00a0µs"),
         (False, "mapped (zero-copy)", "30\u00a0µs"),
     ]
-    assert "At the size 16." in table["notes"][0]
+    assert "At the size n\u00a0=\u00a016." in table["notes"][0]
 
 
 def test_the_page_shows_them_in_both_languages() -> None:

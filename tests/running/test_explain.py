@@ -56,14 +56,12 @@ def checks(tmp_path: Path) -> Any:
 
 def test_an_index_slip_is_told_at_one_tile_with_thread_and_line(checks: Any) -> None:
     row = checks("if (x < cols && y < rows) out[y * rows + x] = in[y * cols + x];")["naive.correct"]
-    assert row.message.startswith(
-        "The smallest size that goes wrong: rows 16, cols 16. 240 of 256 elements are wrong. "
-        "out[0][1] should be in[1][0] = "
-    )
+    assert row.message.startswith("240 of 256 elements are wrong. out[0][1] should be in[1][0] = ")
     assert "but thread (1, 0) of block (0, 0) wrote in[0][1] = " in row.message
     assert row.message.endswith(
         " there at line 4. Exactly these elements are wrong: all but the main diagonal. "
-        "In all wrong elements the element of in at the same place came out, nothing was rearranged."
+        "In all wrong elements the element of in at the same place came out, nothing was rearranged. "
+        "The smallest size that goes wrong: rows = 16, cols = 16."
     )
     assert (row.status, row.line) == ("fail", 4)
     assert row.hint == "Row and column have to change places between reading and writing."
@@ -82,7 +80,7 @@ def test_a_fault_that_one_tile_hides_is_found_at_two(checks: Any) -> None:
 
 def test_a_guard_left_out_is_told_at_a_size_off_the_tile(checks: Any) -> None:
     row = checks("out[x * rows + y] = in[y * cols + x];")["naive.ragged_sizes"]
-    assert row.status == "fail" and "past the end of" in row.message
+    assert row.status == "fail" and "there are elements 0 to" in row.message
     found = row.diagnosis
     assert found is not None
     assert found.size == {"rows": 3, "cols": 3}
@@ -103,7 +101,8 @@ def test_a_wrong_result_off_the_tile_has_its_own_explanation(checks: Any) -> Non
     row = checks("if (x < cols - cols % 2 && y < rows) out[x * rows + y] = in[y * cols + x];")["naive.ragged_sizes"]
     assert row.diagnosis is not None and row.diagnosis.region is not None
     assert row.diagnosis.region.id == "last_row"
-    assert row.message.startswith("The smallest size that goes wrong: rows 3, cols 3. 3 of 9 elements are wrong.")
+    assert row.message.startswith("3 of 9 elements are wrong. ")
+    assert row.message.endswith("The smallest size that goes wrong: rows = 3, cols = 3.")
     assert "out[2][0] should be in[0][2] = " in row.message
     assert row.hint.startswith("The grid is rounded up")
 
