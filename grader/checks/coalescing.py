@@ -59,7 +59,8 @@ def judge(evidence: Evidence, settings: CoalescingSettings) -> Verdict:
         key=lambda c: c.sectors / c.ideal,
     )
     message = _("Not coalesced: {figures}. Worst is line {line}.").format(figures=figures, line=worst.line)
-    return failed(message, _hint(worst, settings.sides), worst.line, share, data=data)
+    hint = _hint(worst) + _way_out(evidence, settings, loads, stores)
+    return failed(message, hint, worst.line, share, data=data)
 
 
 def ratio(counters: Counters, op: str) -> float:
@@ -79,18 +80,27 @@ def _figure(sectors: float | None, ideal: float | None) -> str:
     )
 
 
-def _hint(worst: LineCounters, sides: str) -> str:
-    text = _(
+def _hint(worst: LineCounters) -> str:
+    return _(
         "Memory comes in sectors of 32 bytes: here a warp's request touches {sectors:g} of them where {ideal:g} hold "
         "all its bytes. Threads with neighbouring threadIdx.x should use neighbouring addresses: threadIdx.x has to be "
         "added to the index as it is, not multiplied by the row length."
     ).format(sectors=decimal(worst.sectors / worst.requests), ideal=decimal(worst.ideal / worst.requests))
-    if sides == "both":
-        text += " " + _(
+
+
+def _way_out(evidence: Evidence, settings: CoalescingSettings, loads: float, stores: float) -> str:
+    """What such kernels do about it: a transposition through a tile, a vector whose threads take several elements."""
+    axes = len(set(evidence.lab.launch.covers))
+    if axes > 1 and settings.sides == "both":
+        return " " + _(
             "Through a tile both sides can be so: exchange the blocks' indices for the output and the threads' indices "
             "inside the tile."
         )
-    return text
+    if len(evidence.lab.launch.covers) == 1 and min(loads, stores) > settings.max_ratio + TOLERANCE:
+        return " " + _(
+            "Where a thread takes several elements, let it step by the number of threads, not take neighbouring ones."
+        )
+    return ""
 
 
 CHECK = CheckKind("coalescing", judge, CoalescingSettings, needs=("correct",))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from grader.checks import memory_safety, races
 from grader.checks.base import CheckKind, Settings, Verdict, passed
 from grader.checks.cures import cure_of
 from grader.checks.outcomes import explained, verdict_of_runs
@@ -25,8 +26,19 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
     if verdict.status != "fail":
         return verdict
     verdict = explained(verdict, evidence.diagnoses.get("correct"))
-    hint = verdict.hint or cure_of(str(verdict.data.get("pattern", ""))) or _follow()
+    hint = verdict.hint or cure_of(str(verdict.data.get("pattern", ""))) or _of_hazards(evidence) or _follow()
     return replace(verdict, hint=hint, line=verdict.line or evidence.bound.kernel.line)
+
+
+def _of_hazards(evidence: Evidence) -> str:
+    """How to mend an access or an order of accesses that may be what spoils the result, "" where all are in order."""
+    if "hazards" in evidence.unmeasured:
+        return ""
+    outside = evidence.hazards("out_of_bounds", "uninitialized")
+    if outside:
+        return memory_safety.hint(evidence, outside[0])
+    unordered = races.counted(evidence.hazards(*races.KINDS))
+    return races.hint(races.worst(unordered)) if unordered else ""
 
 
 def _follow() -> str:

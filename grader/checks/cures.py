@@ -15,6 +15,17 @@ def cure(diagnosis: Diagnosis) -> str:
         return _(
             "A row of {array} has {right} elements: that is what the row's number is multiplied by in its index."
         ).format(array=values.data.get("array", diagnosis.output), right=values.data["right"])
+    if diagnosis.compared and diagnosis.read and not diagnosis.missing and not diagnosis.surplus:
+        if values is not None and values.id == "zero":
+            return _(
+                "The right elements are read, and nothing comes of them: an integer division such as 1 / 5 is 0, and "
+                "an int drops what stands after the point. Divide by a float, and add up in a float."
+            )
+        if values is None:
+            return _(
+                "The right elements are read, so look at what is computed from them: the formula, the divisor, integer "
+                "division, a sum that is kept in an int."
+            )
     return (
         (cure_of(values.id) if values is not None else "")
         or _of_reads(diagnosis)
@@ -26,7 +37,8 @@ def _exchanged(one: ElementRange, other: ElementRange) -> bool:
     return one.array == other.array and len(one.ranges) > 1 and one.ranges == other.ranges[::-1]
 
 
-def _count(elements: ElementRange) -> int:
+def count(elements: ElementRange) -> int:
+    """Elements in a range."""
     return prod(high - low + 1 for low, high in elements.ranges)
 
 
@@ -90,7 +102,7 @@ def _of_reads(diagnosis: Diagnosis) -> str:
             "Row and column of {array} are exchanged where it is read: compare its index with the formula."
         ).format(array=exchanged)
     if diagnosis.missing and not diagnosis.surplus and diagnosis.read:
-        if diagnosis.uses > sum(_count(r) for r in diagnosis.read):
+        if diagnosis.uses > sum(count(r) for r in diagnosis.read):
             return _("Some elements are used again and again in place of others: an index does not follow the loop.")
         return _("The loop leaves terms out: look at where it starts, where it ends, and its step.")
     if diagnosis.surplus and not diagnosis.missing:

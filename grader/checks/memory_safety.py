@@ -22,7 +22,27 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
         message += " " + ngettext("({n} more line does so.)", "({n} more lines do so.)", len(hazards) - 1).format(
             n=len(hazards) - 1
         )
-    return failed(message, _hint(first), first.line, data={"lines": [h.line for h in hazards], "count": first.count})
+    return failed(
+        message, hint(evidence, first), first.line, data={"lines": [h.line for h in hazards], "count": first.count}
+    )
+
+
+def hint(evidence: Evidence, hazard: Hazard) -> str:
+    """How to mend it."""
+    return _dynamic_hint(hazard) if _is_dynamic(evidence, hazard) else _hint(hazard)
+
+
+def _is_dynamic(evidence: Evidence, hazard: Hazard) -> bool:
+    """Whether it is an access past the end of an array whose size the launch says."""
+    dynamic = {array.name for array in evidence.bound.kernel.shared_arrays if array.dynamic}
+    return hazard.kind == "out_of_bounds" and hazard.detail == "after" and hazard.array in dynamic
+
+
+def _dynamic_hint(hazard: Hazard) -> str:
+    return _(
+        "The launch gives {array} {bytes} bytes. Its third argument <<<grid, block, bytes>>> counts bytes, not "
+        "elements: the number of elements that the whole block puts there, times sizeof(float)."
+    ).format(array=hazard.array, bytes=hazard.array_bytes)
 
 
 def _hint(hazard: Hazard) -> str:
@@ -41,8 +61,8 @@ def _hint(hazard: Hazard) -> str:
             "must be smaller than the number of rows and columns."
         )
     return _(
-        "Compute the largest index by hand, from the last thread of the last block: is it below rows·columns? On a GPU "
-        "such an access may go unnoticed, overwrite another array, or stop the program."
+        "Compute the largest index by hand, from the last thread of the last block: is it below the number of "
+        "elements? On a GPU such an access may go unnoticed, overwrite another array, or stop the program."
     )
 
 

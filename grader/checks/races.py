@@ -51,11 +51,6 @@ def hint(hazard: Hazard) -> str:
         )
     if hazard.kind == "warp_sync":
         return _("The mask of a _sync function must name exactly the lanes that call it.")
-    if hazard.within_warp:
-        return _(
-            "Threads of one warp do not run in step since Volta: put __syncwarp() between writing and reading, or "
-            "__syncthreads() if other warps read it too."
-        )
     if hazard.space == "global":
         return _(
             "Nothing orders the threads of different blocks: let each thread write its own elements, or use an atomic "
@@ -64,6 +59,12 @@ def hint(hazard: Hazard) -> str:
     if hazard.detail.startswith("write_write"):
         return _("Two threads own one element of shared memory: the index must differ for different threads.")
     between = sorted((hazard.line, hazard.other_line))
+    if hazard.within_warp:
+        return _(
+            "A thread reads what another thread stored, and since Volta not even the threads of one warp run in step. "
+            "Put __syncthreads() between line {first} and line {second}, where every thread reaches it; __syncwarp() "
+            "is enough only where no other warp uses these elements."
+        ).format(first=between[0], second=between[1])
     return _(
         "A thread reads what another thread stored, and the warps of a block run in any order: on a GPU the result "
         "depends on luck. Put __syncthreads() between line {first} and line {second}, where every thread reaches it."

@@ -56,6 +56,15 @@ def judge(evidence: Evidence, settings: TechniqueSettings) -> Verdict:
                 data={"shared_requests": counters.shared_requests},
             )
         return passed(_("Works in global memory alone."))
+    declared = next((array for array in evidence.bound.kernel.shared_arrays), None)
+    if not counters.shared_requests and declared is not None:
+        return failed(
+            _(
+                "{array} lies in shared memory, but nothing of the result comes from it: the compiler left it out."
+            ).format(array=declared.name),
+            _("After the barrier take the elements from {array}, not from global memory.").format(array=declared.name),
+            declared.line,
+        )
     if not counters.shared_requests:
         return failed(
             _("The kernel does not use shared memory."),

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Literal
 
-from grader.checks.outcomes import fault_text
+from grader.checks.outcomes import fault_text, verdict_of_runs
 from grader.i18n import _, ngettext
+from grader.oracle.compare import Difference
 from grader.ptx.records import Hazard as RawHazard
 from grader.result import Case, Hazard, Launch, Variant
 from grader.running.evidence import Evidence, Run
 from grader.submission.records import Candidate, Missing, VariantBinding
 from grader.wording import changed_text, difference_text, hazard_text, sizes_text
+
+_SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def variant_record(evidence: Evidence) -> Variant:
@@ -24,7 +27,7 @@ def variant_record(evidence: Evidence) -> Variant:
         line=binding.kernel.line,
         end_line=binding.kernel.end_line,
         launch=_launch(binding, evidence.candidate) if evidence.candidate else None,
-        cases=[_case(run) for run in evidence.runs],
+        cases=[_case(run) for run in (*evidence.runs, *evidence.larger)],
         counters=evidence.counters,
         hazards=_hazards(evidence),
         remarks=_remarks(evidence),
@@ -49,8 +52,8 @@ def remark_text(kind: str, line: int, count: int = 1) -> str:
             ).format(line=line)
         case "exited_before_barrier":
             return ngettext(
-                "Line {line}: {n} thread had returned before this barrier; allowed since compute capability 7.0.",
-                "Line {line}: {n} threads had returned before this barrier; allowed since compute capability 7.0.",
+                "Line {line}: {n} thread had left the kernel before this barrier; allowed since compute capability 7.0.",
+                "Line {line}: {n} threads had left the kernel before this barrier; allowed since compute capability 7.0.",
                 count,
             ).format(line=line, n=count)
     return f"{kind} ({line})"
@@ -98,8 +101,19 @@ def _case(run: Run) -> Case:
         max_abs_error=difference.max_abs_error,
         mismatches=difference.mismatches,
         first_wrong=list(difference.first) if difference.first is not None else None,
-        message=difference_text(difference) if difference.mismatches else "",
+        message=difference_text(difference) if difference.mismatches else _how(difference),
     )
+
+
+def _how(difference: Difference) -> str:
+    """How a right output was told to be right, where not by comparing every element."""
+    if not difference.projections:
+        return ""
+    return ngettext(
+        "checked by {n} random projection; it misses a wrong row with a probability of at most 2⁻{power}",
+        "checked by {n} random projections; they miss a wrong row with a probability of at most 2⁻{power}",
+        difference.projections,
+    ).format(n=difference.projections, power=str(difference.projections).translate(_SUPERSCRIPT))
 
 
 def _hazards(evidence: Evidence) -> list[Hazard]:
@@ -137,6 +151,13 @@ def _remarks(evidence: Evidence) -> list[str]:
         )
     if evidence.untimed:
         remarks.append(evidence.untimed)
+    remarks += [
+        _("{what}. So large a size is tried beside the others and costs no points.").format(
+            what=verdict.message.rstrip(".")
+        )
+        for run in evidence.larger
+        if (verdict := verdict_of_runs([run])) is not None
+    ]
     counts: dict[tuple[str, int], int] = {}
     for run in evidence.runs:
         for kind, line, count in run.outcome.remarks:

@@ -212,6 +212,9 @@ def _binding(
     variant: Variant,
     lab: Lab,
 ) -> VariantBinding | Missing:
+    if entry is None and entries and all(e.reason is not None for e in entries):
+        # Nothing in the file can be a kernel of this lab: why, told of the first.
+        entry = entries[0]
     if entry is None:
         return Missing(variant.name, "no_candidate", {"kernels": [e.kernel.name for e in entries]})
     kernel = entry.kernel

@@ -16,8 +16,11 @@ def test_technique_staged() -> None:
 
 
 def test_technique_without_shared_memory() -> None:
-    row = check(evidence(counters=counters(shared=False)), "technique")
+    row = check(evidence(counters=counters(shared=False), kernel=kernel(None)), "technique")
     assert (row.status, row.line, row.message) == ("fail", 6, "The kernel does not use shared memory.")
+    unused = check(evidence(counters=counters(shared=False)), "technique")
+    assert (unused.status, unused.line) == ("fail", 7)
+    assert unused.message.startswith("t lies in shared memory, but nothing of the result comes from it")
     assert check(evidence(counters=counters(shared=False)), "bank_conflicts").skip_reason == "prerequisite"
 
 
