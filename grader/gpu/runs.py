@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from math import prod
 
 import numpy as np
 
@@ -15,14 +16,18 @@ from grader.i18n import _
 from grader.lab.records import Lab
 from grader.oracle.expected import Oracle
 from grader.result import Resources
-from grader.running.cases import ProgramRequest, dtypes_of, fits, planned, probe_sizes, request
+from grader.running.cases import ProgramRequest, block_of, dtypes_of, fits, planned, probe_sizes, request
 from grader.running.evidence import Evidence, Run
 from grader.running.references import placeholder, shape_at
 from grader.running.runs import Runner
+from grader.submission.records import Candidate
 from grader.wording import sizes_text
 
 Compile = Callable[[str, str, Mapping[str, int]], CompileResult]
 """Compiles a file for the device: file, name expression, values of its constants."""
+
+MAX_THREADS = 1024
+"""Of a block, on every GPU."""
 
 NEVER_ENDS = ("time", "instructions", "endless", "deadlock")
 """Reasons of the emulator for which a kernel is not tried on the device: it would only be waited for."""
@@ -123,13 +128,32 @@ class GpuRunner:
             emulated = tuple(run for run in emulated if run.outcome.status != "unsupported")
             text = _("the emulator cannot run this kernel: {reason}").format(reason=unsupported)
             unmeasured |= {"counters": text, "hazards": text}
+        is_right = failed is None and all(_is_right(run) for run in emulated)
         return replace(
             evidence,
             runs=(*emulated, *runs),
             unmeasured=unmeasured,
             resources=self._resources(evidence),
+            larger=tuple(self._larger(evidence, candidate)) if is_right and evidence.wired_sizes is None else (),
             untimed=untimed,
         )
+
+    def _larger(self, evidence: Evidence, candidate: Candidate) -> Iterator[Run]:
+        """Runs at the lab's large sizes, as far as the kernel takes such."""
+        cases, binding = self._lab.cases["gpu"], evidence.bound
+        wanted = planned(self._lab, replace(cases, correct=cases.large, ragged=()), binding, candidate)
+        known = [run.sizes for run in evidence.runs]
+        for kind, sizes in wanted:
+            threads = prod(block_of(candidate.launch, sizes))
+            if kind != "correct" or sizes in known:
+                continue
+            if threads > MAX_THREADS:
+                reason = _("{threads} threads a block, at most {limit} are possible")
+                outcome = LaunchOutcome("impossible", reason=reason.format(threads=threads, limit=MAX_THREADS) + ".")
+                yield Run("large", sizes, outcome, None, backend="gpu")
+                continue
+            run = self._runner.run_once(binding, candidate, binding.expression, "large", sizes, observe=False)
+            yield replace(run, outcome=replace(run.outcome, outputs={}), backend="gpu")
 
     def timed(self, evidence: Evidence) -> list[TimedCandidate]:
         """The kernel at each size at which it can be timed; [] when its results are wrong or nothing is timed."""

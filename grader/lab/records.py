@@ -137,13 +137,18 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class Cases:
-    """The sizes a backend runs: for `correct`, for `ragged_sizes`, and the one that observers watch."""
+    """The sizes a backend runs: for `correct`, for `ragged_sizes`, and the one that observers watch.
+
+    large: of a GPU only; what is wrong there is told and costs nothing, for what a kernel may take for granted of its
+      sizes (a row that fits into a block, say) need not hold there.
+    """
 
     correct: tuple[Sizes, ...]
     ragged: tuple[Sizes, ...]
     observe: Sizes
     probe: Sizes
     """A small exact multiple of every tile, on which doubtful bindings are tried out."""
+    large: tuple[Sizes, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,6 +89,7 @@ class _Sizes(_Part, frozen=True):
     observe: dict[str, int]
     probe: dict[str, int]
     ragged: list[dict[str, int]] = []
+    large: list[dict[str, int]] = []
 
 
 class _Tolerance(_Part, frozen=True):
@@ -314,11 +315,14 @@ def _cases(file: YamlFile, backend: str, data: object, sizes: list[str]) -> Case
     def cases(key: str, rows: list[dict[str, int]]) -> tuple[Sizes, ...]:
         return tuple(case_of(file, (*keys, key, i), row, sizes) for i, row in enumerate(rows))
 
+    if part.large and backend == "emulator":
+        raise file.error(_("only a GPU runs large sizes"), (*keys, "large"))
     return Cases(
         correct=cases("correct", part.correct),
         ragged=cases("ragged", part.ragged),
         observe=case_of(file, (*keys, "observe"), part.observe, sizes),
         probe=case_of(file, (*keys, "probe"), part.probe, sizes),
+        large=cases("large", part.large),
     )
 
 

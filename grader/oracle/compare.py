@@ -43,6 +43,8 @@ class Difference:
     pattern: str = ""
     name: str = ""
     """The output's name."""
+    projections: int = 0
+    """Random vectors by which rows were told right from wrong; 0: every element was compared."""
 
 
 def compare(

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import ModuleType
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from grader.errors import LabError
 from grader.i18n import _
-from grader.lab.records import Lab, Sizes
+from grader.lab.records import Lab, Parameter, Sizes
+from grader.oracle.projected import Float64, Projected, blank, rows_of
 
 Array = npt.NDArray[np.generic]
+_T = TypeVar("_T")
+
+PROJECTION = ("projected_tolerance", "projection", "rows")
+"""What an oracle has all of, or none."""
 
 
 class Oracle:
@@ -28,16 +34,45 @@ class Oracle:
         self._lab = lab
         self._module = _load(lab)
         self._cases: dict[tuple[object, ...], tuple[dict[str, Array], dict[str, Array]]] = {}
+        self._inputs: dict[tuple[object, ...], dict[str, Array]] = {}
 
     def case(self, sizes: Sizes, dtypes: Mapping[str, str]) -> tuple[dict[str, Array], dict[str, Array]]:
         """Inputs and expected outputs by parameter name; `dtypes` are the element types that the kernel takes.
 
         The inputs depend on the lab's seed and the sizes alone, so that every grading sees the same ones.
         """
-        key = (*sorted(sizes.items()), *sorted(dtypes.items()))
+        key = _key(sizes, dtypes)
         if key not in self._cases:
-            self._cases[key] = self._compute(sizes, dtypes)
+            inputs = self._given(sizes, dtypes)
+            self._cases[key] = inputs, self._outputs(sizes, dtypes, inputs)
         return self._cases[key]
+
+    def projected(self, sizes: Sizes, dtypes: Mapping[str, str]) -> Projected | None:
+        """The case as one whose outputs are checked by projections; None where they are computed in full.
+
+        So they are where the oracle says nothing else, and for kernels on other types than the lab's: these round
+        otherwise than the oracle's word on it says.
+        """
+        outputs = [p for p in self._lab.parameters if p.kind == "output"]
+        if not hasattr(self._module, PROJECTION[0]) or any(
+            dtypes.get(p.name, p.dtype) != p.dtype for p in self._lab.parameters
+        ):
+            return None
+        absolute = self._call(sizes, lambda: self._module.projected_tolerance(dict(sizes)))
+        if absolute is None:
+            return None
+        inputs = self._given(sizes, dtypes)
+
+        def project(name: str, vectors: Float64) -> Float64:
+            found = self._call(sizes, lambda: self._module.projection(inputs, dict(sizes), name, vectors))
+            return self._shaped(name, found, (rows_of(shapes[name]), vectors.shape[1])).astype(np.float64)
+
+        def rows(name: str, which: npt.NDArray[np.intp]) -> Array:
+            found = self._call(sizes, lambda: self._module.rows(inputs, dict(sizes), name, which))
+            return self._shaped(name, found, (which.size, shapes[name][-1]))
+
+        shapes = {p.name: _shape(p, sizes) for p in outputs}
+        return Projected(inputs, {p.name: blank(_shape(p, sizes), p.dtype) for p in outputs}, absolute, project, rows)
 
     def other_inputs(self, sizes: Sizes, dtypes: Mapping[str, str]) -> dict[str, Array]:
         """Inputs of the same sizes with other values, where the lab draws them by chance."""
@@ -50,13 +85,47 @@ class Oracle:
         result: Array = self._module.expected(dict(inputs), dict(sizes))[output]
         return result
 
-    def _compute(self, sizes: Sizes, dtypes: Mapping[str, str]) -> tuple[dict[str, Array], dict[str, Array]]:
-        rng = np.random.default_rng([self._lab.seed, *(sizes[name] for name in self._lab.size_names)])
+    def _given(self, sizes: Sizes, dtypes: Mapping[str, str]) -> dict[str, Array]:
+        """The inputs of a case."""
+        key = _key(sizes, dtypes)
+        if key not in self._inputs:
+            rng = np.random.default_rng([self._lab.seed, *(sizes[name] for name in self._lab.size_names)])
+            self._inputs[key] = self._arrays("input", sizes, dtypes, lambda: self._module.inputs(dict(sizes), rng))
+        return self._inputs[key]
+
+    def _outputs(self, sizes: Sizes, dtypes: Mapping[str, str], inputs: dict[str, Array]) -> dict[str, Array]:
+        return self._arrays("output", sizes, dtypes, lambda: self._module.expected(inputs, dict(sizes)))
+
+    def _arrays(
+        self, kind: str, sizes: Sizes, dtypes: Mapping[str, str], compute: Callable[[], Mapping[str, Array]]
+    ) -> dict[str, Array]:
+        """Arrays that the oracle computes, of the wanted types and all of the lab's shapes."""
+
+        def converted() -> dict[str, Array]:
+            raw = compute()
+            return {name: np.ascontiguousarray(a.astype(dtypes.get(name, a.dtype))) for name, a in raw.items()}
+
+        arrays = self._call(sizes, converted)
+        for parameter in self._lab.parameters:
+            if parameter.kind != kind:
+                continue
+            if parameter.name not in arrays:
+                raise LabError(_("the oracle gives no `{name}`").format(name=parameter.name), self._lab.oracle)
+            self._shaped(parameter.name, arrays[parameter.name], _shape(parameter, sizes))
+        return arrays
+
+    def _shaped(self, name: str, array: Array, shape: tuple[int, ...]) -> Array:
+        if array.shape != shape:
+            raise LabError(
+                _("`{name}` has shape {got}, the lab says {shape}").format(name=name, got=array.shape, shape=shape),
+                self._lab.oracle,
+            )
+        return array
+
+    def _call(self, sizes: Sizes, compute: Callable[[], _T]) -> _T:
+        """What the oracle's own code gives; whatever it raises is the lab's fault."""
         try:
-            raw = self._module.inputs(dict(sizes), rng)
-            inputs = {name: np.ascontiguousarray(a.astype(dtypes.get(name, a.dtype))) for name, a in raw.items()}
-            raw = self._module.expected(inputs, dict(sizes))
-            outputs = {name: np.ascontiguousarray(a.astype(dtypes.get(name, a.dtype))) for name, a in raw.items()}
+            return compute()
         except Exception as error:
             raise LabError(
                 _("the oracle failed at {sizes}: {kind}: {error}").format(
@@ -64,22 +133,14 @@ class Oracle:
                 ),
                 self._lab.oracle,
             ) from error
-        for parameter in self._lab.parameters:
-            if parameter.kind == "size":
-                continue
-            arrays = inputs if parameter.kind == "input" else outputs
-            shape = tuple(sizes[n] if isinstance(n, str) else n for n in parameter.shape)
-            if parameter.name not in arrays:
-                raise LabError(_("the oracle gives no `{name}`").format(name=parameter.name), self._lab.oracle)
-            if arrays[parameter.name].shape != shape:
-                got = arrays[parameter.name].shape
-                raise LabError(
-                    _("`{name}` has shape {got}, the lab says {shape}").format(
-                        name=parameter.name, got=got, shape=shape
-                    ),
-                    self._lab.oracle,
-                )
-        return inputs, outputs
+
+
+def _key(sizes: Sizes, dtypes: Mapping[str, str]) -> tuple[object, ...]:
+    return (*sorted(sizes.items()), *sorted(dtypes.items()))
+
+
+def _shape(parameter: Parameter, sizes: Sizes) -> tuple[int, ...]:
+    return tuple(sizes[axis] if isinstance(axis, str) else axis for axis in parameter.shape)
 
 
 def _load(lab: Lab) -> ModuleType:
@@ -91,7 +152,8 @@ def _load(lab: Lab) -> ModuleType:
         spec.loader.exec_module(module)
     except Exception as error:
         raise LabError(f"{type(error).__name__}: {error}", lab.oracle) from error
-    for name in ("inputs", "expected"):
+    projects = any(hasattr(module, name) for name in PROJECTION)
+    for name in ("inputs", "expected", *(PROJECTION if projects else ())):
         if not callable(getattr(module, name, None)):
             raise LabError(_("has no function `{name}`").format(name=name), lab.oracle)
     return module

@@ -11,7 +11,7 @@ from grader.result.measured import HostMemory, Resources, Timing, Witness
 from grader.result.record import Record
 
 BackendName = Literal["emulator", "gpu"]
-CaseKind = Literal["correct", "ragged", "observe"]
+CaseKind = Literal["correct", "ragged", "observe", "large"]
 
 HazardKind = Literal["race", "out_of_bounds", "uninitialized", "barrier_divergence", "warp_sync"]
 

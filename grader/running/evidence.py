@@ -72,6 +72,7 @@ class Evidence:
     unmeasured: why the backend cannot measure something, by what ("time": text for people).
     source: what was compiled, by file name.
     resources, host_memory, witnesses: as in the result; empty without a GPU.
+    larger: runs at the lab's `large` sizes, on which no mark depends; of kernels that are right at all others.
     untimed: why the kernel's own doings keep it from being timed, in words; "" when nothing does.
     wired_sizes: the only sizes that the kernel works at, when they are constants of its file; else None.
     """
@@ -92,6 +93,7 @@ class Evidence:
     resources: Resources | None = None
     host_memory: tuple[HostMemory, ...] = ()
     witnesses: tuple[Witness, ...] = ()
+    larger: tuple[Run, ...] = ()
     untimed: str = ""
 
     @property

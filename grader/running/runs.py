@@ -13,6 +13,7 @@ from grader.i18n import _
 from grader.lab.records import Lab, Sizes
 from grader.oracle.compare import Difference, compare
 from grader.oracle.expected import Array, Oracle
+from grader.oracle.projected import Projected
 from grader.result import CaseKind
 from grader.running.cases import dtypes_of, request, tile_of_output
 from grader.running.choosing import choose
@@ -81,7 +82,9 @@ class Runner:
         changed: Callable[[LaunchRequest], LaunchRequest] | None = None,
     ) -> Run:
         """One launch at one size, compared with the oracle; `changed` makes another launch of it before it runs."""
-        inputs, expected = self._oracle.case(sizes, dtypes_of(self._lab, binding, candidate))
+        dtypes = dtypes_of(self._lab, binding, candidate)
+        projected = self._oracle.projected(sizes, dtypes)
+        inputs, expected = (projected.inputs, projected.blanks) if projected else self._oracle.case(sizes, dtypes)
         launch = request(self._lab, binding, candidate, entry, sizes, inputs, expected, observe)
         outcome = self._backend.run(changed(launch) if changed else launch)
         if outcome.status != "ok":
@@ -90,7 +93,7 @@ class Runner:
             kind,
             sizes,
             outcome,
-            self._difference(candidate, sizes, outcome, inputs, expected),
+            self._difference(candidate, sizes, outcome, inputs, expected, projected),
             changed_inputs=tuple(name for name in inputs if name in outcome.outputs),
         )
 
@@ -101,20 +104,18 @@ class Runner:
         outcome: LaunchOutcome,
         inputs: Mapping[str, Array],
         expected: Mapping[str, Array],
+        projected: Projected | None,
     ) -> Difference:
         """Of the first output that is wrong, else of the first output."""
-        differences = [
-            compare(
-                name,
-                outcome.outputs[name],
-                expected[name],
-                self._lab.tolerance.at(sizes, str(expected[name].dtype)),
-                inputs,
-                tile_of_output(self._lab, name, candidate.launch),
-            )
-            for name in expected
-            if name in outcome.outputs
-        ]
+
+        def difference(name: str) -> Difference:
+            got, tile = outcome.outputs[name], tile_of_output(self._lab, name, candidate.launch)
+            if projected is not None:
+                return projected.compare(name, got, tile)
+            tolerance = self._lab.tolerance.at(sizes, str(expected[name].dtype))
+            return compare(name, got, expected[name], tolerance, inputs, tile)
+
+        differences = [difference(name) for name in expected if name in outcome.outputs]
         return next((d for d in differences if d.mismatches), differences[0])
 
     def _array_bytes(self, binding: VariantBinding, candidate: Candidate, sizes: Sizes) -> dict[str, int]:

@@ -105,6 +105,11 @@ def test_every_built_in_lab_loads() -> None:
         ("kernel: transpose_naive", "kernel: transpose", ["variants.naive.reference.kernel", "no kernel 'transpose'"]),
         ("names: [naive,", "names: ['(naive',", ["variants.naive.names[0]: not a regular expression"]),
         ("{rows: 33, cols: 33}, {rows: 31, cols: 31}, {rows: 31, cols: 65}", "{rows: 33}", ["ragged[0]", "`cols`"]),
+        (
+            "{rows: 1, cols: 40}]\n",
+            "{rows: 1, cols: 40}]\n    large: [{rows: 9, cols: 9}]\n",
+            ["sizes.emulator.large: only a GPU runs large sizes"],
+        ),
         ("{rows: 128, cols: 64}", "{rows: 0, cols: 64}", ["sizes.emulator.correct[1].rows: a size must be at least 1"]),
         ("  gpu:", "  cpu:", ["sizes.cpu: unknown name 'cpu'", "emulator, gpu"]),
         ("  en: To learn", "  de: To learn", ["aim.de: unknown key", "allowed: en, ru"]),

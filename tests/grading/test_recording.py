@@ -1,0 +1,38 @@
+"""Runs as the records of a result."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from grader.backends.base import LaunchOutcome
+from grader.grading.recording import variant_record
+from grader.oracle.compare import Difference
+from grader.result import CaseKind
+from tests.checks.evidence_factory import evidence, run
+
+LARGE: CaseKind = "large"
+
+
+def test_large_sizes_are_told_and_cost_nothing() -> None:
+    right, wrong, impossible = (
+        replace(run("correct"), kind=LARGE, sizes={"n": n}, backend="gpu", difference=difference, outcome=outcome)
+        for n, difference, outcome in (
+            (4096, Difference(1 << 24, 0, name="c", projections=32), LaunchOutcome("ok")),
+            (8192, Difference(1 << 26, 2, first=(5, 7), expected=3.0, got=4.0, name="c"), LaunchOutcome("ok")),
+            (2048, None, LaunchOutcome("impossible", reason="2048 threads a block, at most 1024 are possible.")),
+        )
+    )
+    record = variant_record(evidence(larger=(right, wrong, impossible)))
+    assert [(case.kind, case.size, case.status) for case in record.cases[-3:]] == [
+        ("large", {"n": 4096}, "pass"),
+        ("large", {"n": 8192}, "fail"),
+        ("large", {"n": 2048}, "fail"),
+    ]
+    assert record.cases[-3].message == (
+        "checked by 32 random projections; they miss a wrong row with a probability of at most 2⁻³²"
+    )
+    costs_nothing = "So large a size is tried beside the others and costs no points."
+    assert record.remarks == [
+        "2 of 67108864 elements are wrong. The first: c[5][7] should be 3, got 4. Seen at n = 8192. " + costs_nothing,
+        "the launch is impossible: 2048 threads a block, at most 1024 are possible. Seen at n = 2048. " + costs_nothing,
+    ]
