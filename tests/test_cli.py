@@ -108,8 +108,16 @@ def test_a_group_is_graded_each_in_turn(here: Path, capsys: pytest.CaptureFixtur
     assert rows["fedorov"][1:4] == ["0", "of", "94"]
     assert rows["nobody"][:6] == ["nobody", "–", "no", ".cu", "file;", "looked"]
     assert files(here / "reports") == {
-        f"{student}/transpose/{name}" for student in ("ivanov", "fedorov") for name in ("result.json", "report.html")
+        *(
+            f"{student}/transpose/{name}"
+            for student in ("ivanov", "fedorov")
+            for name in ("result.json", "report.html")
+        ),
+        "transpose.csv",
     }
+    marks = (here / "reports/transpose.csv").read_text("utf-8-sig").splitlines()
+    assert marks[1].startswith('fedorov,Фёдоров Артём,ИП-311,needs work,0,94,94,0,0,0,"compiles (transpose.cu:37): ')
+    assert marks[2].startswith("ivanov,") and marks[3].startswith("nobody,,,not graded,,,,")
     assert sorted(line.split()[0] for line in out.splitlines() if line[:2] in ("1/", "2/", "3/")) == [
         "1/3",
         "2/3",
@@ -301,6 +309,8 @@ def test_an_interrupted_group_keeps_what_is_finished(here: Path) -> None:
     assert err == "grade: interrupted; what is finished is kept\n"
     finished = sorted((here / "reports").glob("*/transpose/result.json"))
     assert 1 <= len(finished) < 12
+    told = out[out.index("Not graded: ") :].splitlines()[0]
+    assert all(f"student{n:02}" in told for n in range(12) if not any(f"student{n:02}" in str(f) for f in finished))
     for path in finished:
         assert decode(path.read_bytes()).score.earned == 95.0
         assert path.parent.parent.name in out

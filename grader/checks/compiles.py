@@ -41,19 +41,26 @@ def _errors(evidence: Evidence) -> Verdict:
         return failed(
             _("The compiler refused the file without saying why."), _("Compile it with nvcc to see."), data=data
         )
-    message = _("{file}, line {line}: {message}").format(file=first.file, line=first.line, message=first.message)
+    own = first.file == kernel.file
+    message = first.message
+    if not own:
+        message = _("{file}, line {line}: {message}").format(file=first.file, line=first.line, message=first.message)
     others = len(diagnostics) - 1
     if others:
         message += " " + ngettext("(and {n} more error)", "(and {n} more errors)", others).format(n=others)
     hint = first.hint + " " if first.hint else ""
     hint += _("A compiler error stops the whole program: none of its kernels can run. Mend the first one first.")
+    if 'expected a ";"' in first.message:
+        hint = (
+            _("A missing semicolon is noticed at the next word only: look at the end of the line before.") + " " + hint
+        )
     if evidence.compilation.missing_headers:
         hint = _("The file includes {headers}, which was not handed in: put it beside the file.").format(
             headers=", ".join(evidence.compilation.missing_headers)
         )
     if not inside:
-        hint += " " + _("It lies outside this kernel, yet in the same file.")
-    return failed(message, hint, line=first.line, data=data)
+        hint += " " + _("It lies outside this kernel, yet in the same program.")
+    return failed(message, hint, line=first.line if own else None, data=data)
 
 
 CHECK = CheckKind("compiles", judge, needs=("present",))

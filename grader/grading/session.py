@@ -17,6 +17,7 @@ from grader.grading.workers import Failed, Graded, GradeTask, Outcome, Refused
 from grader.i18n import _
 from grader.lab.records import Lab
 from grader.lab_files import labs
+from grader.report.gradebook import gradebook, gradebook_line, refused_line
 from grader.report.group import failed_row, group_row, student_line
 from grader.report.job import ReportJob, make_job
 from grader.report.renderer import Renderer
@@ -151,6 +152,10 @@ def _grade_group(order: Order, lab: Lab, tasks: list[GradeTask], jobs: int, rend
         if group.rows:
             rows = [group.rows[task.path] for task in tasks if task.path in group.rows]
             terminal.show_group(out, rows, group.variants)
+            missing = [Path(task.path).name for task in tasks if task.path not in group.rows]
+            if missing:
+                out.print(_("Not graded: {students}").format(students=visible(", ".join(missing))), soft_wrap=True)
+            out.print(_("Marks as a table: {path}").format(path=group.write_gradebook(tasks)), soft_wrap=True)
             out.print(_("Results and reports: {folder}").format(folder=order.out), soft_wrap=True)
             for line in announced.notices:
                 out.print(line, soft_wrap=True)
@@ -173,6 +178,7 @@ class _Group:
         self.rows: dict[str, View] = {}
         self.variants: list[View] = []
         self.code = 0
+        self._lines: dict[str, View] = {}
         self._order = order
         self._lab = lab
         self._renderer = renderer
@@ -191,6 +197,7 @@ class _Group:
         name = Path(task.path).name
         reason = reason.removeprefix(f"{task.path}: ")
         self.rows[task.path] = failed_row(name, reason)
+        self._lines[task.path] = refused_line(name, reason)
         return visible(f"! {name}: {reason}")
 
     def _graded(self, task: GradeTask, result: Result) -> str:
@@ -198,8 +205,16 @@ class _Group:
         self._renderer.submit(job)
         self.variants = variant_columns(job)
         self.code = max(self.code, exit_code([result]))
-        self.rows[task.path] = group_row(job)
+        row = self.rows[task.path] = group_row(job)
+        self._lines[task.path] = gradebook_line(job, row["fault"])
         return student_line(job)
+
+    def write_gradebook(self, tasks: Sequence[GradeTask]) -> Path:
+        """Write the marks of all that are graded by now, in the order of `tasks`; returns the file."""
+        path = self._order.out / f"{self._lab.id}.csv"
+        lines = [self._lines[task.path] for task in tasks if task.path in self._lines]
+        write_atomically(path, gradebook(lines, [v.name for v in self._lab.variants], self._order.language))
+        return path
 
 
 def _reason(order: Order, outcome: Outcome) -> tuple[str, int]:

@@ -6,9 +6,9 @@ from grader.i18n import _
 from grader.report.job import ReportJob
 from grader.report.labels import check_status, result_status
 from grader.report.numbers import Numbers
-from grader.report.view import FAULT_STATUSES, View, blocked_points, lost_points, shortened, variant_columns
+from grader.report.view import FAULT_STATUSES, View, blocked_points, lost_points, shortened, variant_columns, where
 from grader.report.visible import visible
-from grader.result import Check
+from grader.result import Result, Variant
 from grader.titles import check_title
 
 # A variant is as good as its worst check.
@@ -34,7 +34,7 @@ def group_row(job: ReportJob) -> View:
             earned=numbers.points(result.score.earned), possible=numbers.points(result.score.possible)
         ),
         "cells": cells,
-        "fault": _worst_fault(result.checks),
+        "fault": _worst_fault(result),
     }
 
 
@@ -49,9 +49,11 @@ def failed_row(student: str, reason: str) -> View:
     return {"student": student, "key": "error", "mark": "–", "cells": [], "fault": reason}
 
 
-def _worst_fault(checks: list[Check]) -> str:
+def _worst_fault(result: Result) -> str:
+    checks = result.checks
     faults = [c for c in checks if c.status in FAULT_STATUSES]
     if not faults:
         return ""
     worst = max(faults, key=lambda c: (c.status == "fail", lost_points(c) + blocked_points(checks, c)))
-    return f"{check_title(worst.check)}: {shortened(worst.message)}"
+    place = where(result.variants.get(worst.variant, Variant()).file, worst.line) if worst.line else ""
+    return f"{check_title(worst.check)}{f' ({place})' if place else ''}: {shortened(worst.message)}"

@@ -42,15 +42,21 @@ def show_result(out: Console, view: View) -> None:
         if part:
             heading.append(f" · {part}")
     out.print(heading)
-    out.print(_matrix(view))
+    table = _matrix(view)
+    if out.measure(table, options=out.options.update(width=10 * out.width)).maximum > out.width:
+        table = _matrix(view, short=True)
+    out.print(table)
     out.print(_score_line(view))
     for row in view["waiting"]:
         out.print(Text(_("… {points} points pending: {reason}").format(**row), style="dim"))
+    for row in view["inapplicable"]:
+        out.print(Text(_("· {check} does not apply: {reason}").format(**row), style="dim"))
     _show_faults(out, view)
     _show_remarks(out, view)
 
 
-def _matrix(view: View) -> Table:
+def _matrix(view: View, short: bool = False) -> Table:
+    """Checks against variants; short: a tick alone for what has passed, where the terminal is narrow."""
     from rich.text import Text
 
     table = _table()
@@ -58,7 +64,7 @@ def _matrix(view: View) -> Table:
     for variant in view["variants"]:
         table.add_column(Text(variant["name"]), overflow="fold")
     for row in view["matrix"]:
-        table.add_row(row["title"], *(_cell(cell) for cell in row["cells"]))
+        table.add_row(row["title"], *(_cell(cell, short) for cell in row["cells"]))
     table.add_section()
     totals = [
         _("{earned} of {possible}").format(earned=t["earned"], possible=t["possible"]) if t["possible"] != "0" else ""
@@ -68,12 +74,13 @@ def _matrix(view: View) -> Table:
     return table
 
 
-def _cell(cell: View | None) -> Text:
+def _cell(cell: View | None, short: bool) -> Text:
     from rich.text import Text
 
     if cell is None:
         return Text("")
-    text = Text(f"{cell['symbol']} {cell['word']}", style=STYLES.get(cell["key"], "dim"))
+    word = "" if short and cell["key"] == "pass" else f" {cell['word']}"
+    text = Text(f"{cell['symbol']}{word}", style=STYLES.get(cell["key"], "dim"))
     # That it earned nothing goes without saying; the row would only grow.
     if cell["points"] and cell["key"] != "blocked":
         text.append(f"  {cell['points']}", style="not bold default")

@@ -24,7 +24,7 @@ FAULT_STATUSES = ("fail", "borderline", "error")
 def summary(job: ReportJob) -> View:
     """Mark, table of checks against variants, and what to mend: all that a terminal shows.
 
-    Keys: student, lab, status, score, variants, matrix, totals, faults, waiting, remarks.
+    Keys: student, lab, status, score, variants, matrix, totals, faults, waiting, inapplicable, remarks.
     """
     result = job.result
     numbers = Numbers(job.language)
@@ -44,6 +44,7 @@ def summary(job: ReportJob) -> View:
         "totals": [totals([c for c in result.checks if c.variant == name], numbers) for name in names],
         "faults": faults(job, numbers),
         "waiting": waiting(result.checks, numbers),
+        "inapplicable": inapplicable(result.checks),
         "remarks": remarks(result, columns),
     }
 
@@ -202,6 +203,15 @@ def waiting(checks: list[Check], numbers: Numbers) -> list[View]:
         if check.pending and check.status == "skip" and check.skip_reason != "prerequisite":
             reasons[check.message] = reasons.get(check.message, 0.0) + check.pending
     return [{"reason": reason, "points": numbers.points(points)} for reason, points in reasons.items()]
+
+
+def inapplicable(checks: list[Check]) -> list[View]:
+    """Why checks are no part of the mark, each reason once: else nobody knows why the points are no hundred."""
+    reasons: dict[tuple[str, str], None] = {}
+    for check in checks:
+        if check.status == "skip" and check.skip_reason == "not_applicable" and check.message:
+            reasons[check.check, check.message] = None
+    return [{"check": check_title(check), "reason": reason} for check, reason in reasons]
 
 
 def remarks(result: Result, columns: list[View]) -> list[View]:

@@ -38,7 +38,7 @@ def test_compiles_prefers_the_error_inside_the_kernel() -> None:
     errors = (Diagnostic("transpose.cu", 3, "first"), Diagnostic("transpose.cu", 9, "inside"))
     row = check(evidence(compilation=Compilation("errors", errors)), "compiles")
     assert (row.status, row.line) == ("fail", 9)
-    assert row.message == "transpose.cu, line 9: inside (and 1 more error)"
+    assert row.message == "inside (and 1 more error)"
     assert "outside this kernel" not in row.hint
 
 
@@ -50,8 +50,12 @@ def test_compiles_tells_what_a_message_means_to_a_beginner() -> None:
 
 def test_compiles_names_an_error_elsewhere() -> None:
     row = check(evidence(compilation=Compilation("errors", (Diagnostic("transpose.cu", 30, "bad"),))), "compiles")
-    assert (row.line, row.message) == (30, "transpose.cu, line 30: bad")
+    assert (row.line, row.message) == (30, "bad")
     assert "outside this kernel" in row.hint
+    header = Diagnostic("tile.h", 3, 'expected a ";"')
+    row = check(evidence(compilation=Compilation("errors", (header,))), "compiles")
+    assert (row.line, row.message) == (None, 'tile.h, line 3: expected a ";"')
+    assert "look at the end of the line before" in row.hint
 
 
 @pytest.mark.parametrize(

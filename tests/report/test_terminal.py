@@ -71,7 +71,7 @@ def test_a_group_is_a_row_per_student() -> None:
     lines = {line.split()[0]: line for line in file.getvalue().splitlines() if line.strip()}
     assert lines["ivanov"].split() == ["ivanov", "80", "of", "100", "✓", "20", "✓", "20", "✓", "40"]
     assert lines["petrova"].split()[:10] == ["petrova", "25", "of", "80", "✗", "0", "✗", "20", "✗", "5"]
-    assert "bank conflicts: 32-way bank conflicts" in lines["petrova"]
+    assert "bank conflicts (transpose.cu:12): 32-way bank" in lines["petrova"]
     assert lines["nobody"].split() == ["nobody", "–", "no", ".cu", "file"]
 
 
@@ -82,4 +82,36 @@ def test_the_running_account_is_one_line_each() -> None:
 def test_a_worst_fault_is_cut_to_one_readable_length() -> None:
     checks = [msgspec.structs.replace(c, message="long\nand longer" * 90) for c in sample_results.failed().checks]
     row = group_row(job(msgspec.structs.replace(sample_results.failed(), checks=checks)))
-    assert row["fault"] == "bank conflicts: long"
+    assert row["fault"] == "bank conflicts (transpose.cu:12): long"
+
+
+def test_a_narrow_terminal_cuts_no_title() -> None:
+    """Five variants in Russian on 80 columns: ticks without words, the names of checks whole."""
+    from rich.console import Console
+
+    i18n.use("ru")
+    view = summary(job(language="ru"))
+    view["variants"] += [{"name": "fourth", "colour": "#000"}, {"name": "fifth", "colour": "#000"}]
+    for row in view["matrix"]:
+        row["cells"] += row["cells"][:2]
+    view["totals"] += view["totals"][:2]
+    file = io.StringIO()
+    terminal.show_result(Console(file=file, width=80, markup=False, highlight=False), view)
+    text = file.getvalue()
+    assert "…" not in text[: text.index("Баллы")].replace("… не", "")
+    assert "✓  20" in text and "✓ пройдено" not in text[: text.index("Баллы")]
+
+
+def test_what_does_not_apply_is_explained() -> None:
+    result = sample_results.passed()
+    reason = "The kernel is not handed the size."
+    checks = [
+        msgspec.structs.replace(
+            c, status="skip", skip_reason="not_applicable", message=reason, earned=0.0, possible=0.0
+        )
+        if c.check == "bank_conflicts"
+        else c
+        for c in result.checks
+    ]
+    text = shown(job(msgspec.structs.replace(result, checks=checks)))
+    assert text.count("· bank conflicts does not apply: The kernel is not handed the size.") == 1
