@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping, MutableMapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields, replace
 from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import structs
 
-from grader.backends.base import Backend, LaunchOutcome, LaunchRequest
-from grader.backends.emulator import open_emulator
+from grader.backends.base import LaunchOutcome, LaunchRequest
 from grader.i18n import _
 from grader.lab.records import Lab, Sizes, Sweep
 from grader.oracle.expected import Oracle
@@ -24,7 +23,7 @@ from grader.running.evidence import Evidence, Run
 from grader.running.references import shape_at
 from grader.running.runs import Runner
 from grader.submission.changes import Program
-from grader.submission.records import Submission, VariantBinding
+from grader.submission.records import VariantBinding
 from grader.sweeps.plan import (
     Place,
     Ready,
@@ -36,9 +35,10 @@ from grader.sweeps.plan import (
     unfit,
     without_data,
 )
+from grader.sweeps.programs import ChangedLaunch, CompileProgram, Programs
 
 if TYPE_CHECKING:
-    from grader.compiler.process import CompileResult
+    pass
 
 SECTOR_BYTES = 32
 COPIES = ("pageable", "pinned", "write_combined")
@@ -56,70 +56,28 @@ _SHARED = re.compile(r"(\d+) bytes of shared memory a block, at most (\d+)")
 HOPELESS = ("time", "instructions", "endless", "deadlock")
 """Ends of a launch after which the kernel's other points are not tried: each would take seconds."""
 
-CompileProgram = Callable[[Mapping[str, str], Sequence[str]], "CompileResult"]
-"""Compiles sources, the main file first, for some name expressions."""
+KnownPoints = MutableMapping[tuple[str, str], list[SweepPoint]]
+"""Points of the lab's own kernels by sweep and variant."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedLaunch(ProgramRequest):
-    """A launch of a program that was changed; others: expressions of the same file's kernels that are swept too."""
-
-    submission: Submission | None = None
-    others: tuple[str, ...] = ()
-
-
-class Programs:
-    """Changed programs as one backend; each is compiled once, for all kernels that are swept.
-
-    The compiler is a process of its own: while it works at one program, another is run here.
-    """
-
-    name = "emulator"
-    measures = frozenset({"results", "counters"})
-
-    def __init__(self, compile_program: CompileProgram, pool: Executor) -> None:
-        self._compile = compile_program
-        self._pool = pool
-        self._ordered: dict[tuple[object, ...], Future[CompileResult]] = {}
-        self._built: dict[tuple[object, ...], Backend] = {}
-
-    def order(self, launch: ChangedLaunch) -> tuple[object, ...]:
-        """Have the program of a launch compiled, if it is not yet; returns its key."""
-        assert launch.submission is not None
-        expression = launch.expression or launch.entry
-        sources = launch.submission.program(launch.file, dict(launch.constants))
-        # A template's arguments are those of this kernel; other programs serve all their kernels.
-        is_template = launch.expression not in ("", launch.entry)
-        wanted = [expression] if is_template else sorted({expression, *launch.others})
-        key = (*sources.items(), *wanted)
-        if key not in self._ordered:
-            self._ordered[key] = self._pool.submit(self._compile, sources, wanted)
-        return key
-
-    def run(self, request: LaunchRequest) -> LaunchOutcome:
-        """Run one launch; "impossible" where its program does not compile."""
-        assert isinstance(request, ChangedLaunch)
-        key = self.order(request)
-        result = self._ordered[key].result()
-        entry = result.entries.get(request.expression or request.entry)
-        if entry is None:
-            error = next((d.message for d in result.diagnostics if d.severity == "error"), result.reason)
-            return LaunchOutcome("impossible", reason=_("it does not compile: {error}").format(error=error))
-        if key not in self._built:
-            self._built[key] = open_emulator(result.ptx)
-        return self._built[key].run(request.of_entry(entry))
+def _is_known(known: KnownPoints, sweep: Sweep, subject: Subject) -> bool:
+    return subject.of == "reference" and (sweep.id, subject.variant) in known
 
 
 class EmulatorSweeps:
     """Runs sweeps on the emulator.
 
     oracle: the lab's.  compile_program: compiles a changed program for the emulator.
+    known: points of the lab's own kernels by sweep and variant, from an earlier run; those that lack are added.
     """
 
-    def __init__(self, lab: Lab, oracle: Oracle, compile_program: CompileProgram) -> None:
+    def __init__(
+        self, lab: Lab, oracle: Oracle, compile_program: CompileProgram, known: KnownPoints | None = None
+    ) -> None:
         self._lab = lab
         self._oracle = oracle
         self._compile = compile_program
+        self._known = known if known is not None else {}
         self._runs: dict[tuple[object, ...], Run] = {}
         self._endless: Counter[tuple[str, str]] = Counter()
 
@@ -141,9 +99,11 @@ class EmulatorSweeps:
         self, sweep: Sweep, subjects: Sequence[Subject], programs: Programs
     ) -> list[tuple[Subject, list[Ready | SweepPoint]]]:
         """Every point of a sweep, with its program on its way through the compiler."""
-        found = []
+        found: list[tuple[Subject, list[Ready | SweepPoint]]] = []
         for subject in subjects:
-            if subject.variant in sweep.variants:
+            if subject.variant in sweep.variants and _is_known(self._known, sweep, subject):
+                found.append((subject, []))
+            elif subject.variant in sweep.variants:
                 prepared = [ready(self._lab, sweep, subject, place) for place in places(sweep, "emulator")]
                 for point in prepared:
                     if isinstance(point, Ready):
@@ -160,19 +120,38 @@ class EmulatorSweeps:
     ) -> list[SweepPoint]:
         points: list[SweepPoint] = []
         for subject, prepared in planned:
-            owner = (subject.variant, subject.of)
-            hopeless = _("the kernel takes too long") if self._endless[owner] >= MOST_HOPELESS else ""
-            for point in prepared:
-                if isinstance(point, SweepPoint):
-                    points += for_each_mode(sweep, point)
-                elif hopeless:
-                    points += for_each_mode(sweep, unfit(subject, point.place, "failed", hopeless))
-                else:
-                    run = self._run(point, runner, subjects)
-                    if run.outcome.reason in HOPELESS:
-                        hopeless = ended(run.outcome)
-                        self._endless[owner] += 1
-                    points += self._points(sweep, point, run)
+            if _is_known(self._known, sweep, subject):
+                points += self._known[sweep.id, subject.variant]
+                continue
+            found = self._line(sweep, subject, prepared, runner, subjects)
+            if subject.of == "reference":
+                self._known[sweep.id, subject.variant] = found
+            points += found
+        return points
+
+    def _line(
+        self,
+        sweep: Sweep,
+        subject: Subject,
+        prepared: Sequence[Ready | SweepPoint],
+        runner: Runner,
+        subjects: Sequence[Subject],
+    ) -> list[SweepPoint]:
+        """The points of one kernel."""
+        points: list[SweepPoint] = []
+        owner = (subject.variant, subject.of)
+        hopeless = _("the kernel takes too long") if self._endless[owner] >= MOST_HOPELESS else ""
+        for point in prepared:
+            if isinstance(point, SweepPoint):
+                points += for_each_mode(sweep, point)
+            elif hopeless:
+                points += for_each_mode(sweep, unfit(subject, point.place, "failed", hopeless))
+            else:
+                run = self._run(point, runner, subjects)
+                if run.outcome.reason in HOPELESS:
+                    hopeless = ended(run.outcome)
+                    self._endless[owner] += 1
+                points += self._points(sweep, point, run)
         return points
 
     def _run(self, point: Ready, runner: Runner, subjects: Sequence[Subject]) -> Run:

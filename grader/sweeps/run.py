@@ -11,6 +11,7 @@ import msgspec
 
 from grader.files import write_atomically
 from grader.gpu.work import lab_files
+from grader.i18n import language
 from grader.lab.records import Lab
 from grader.oracle.expected import Oracle
 from grader.result import SweepRecord
@@ -21,7 +22,7 @@ from grader.submission.changes import Program
 from grader.submission.folder import FoundSubmission
 from grader.submission.records import SourceText, Submission
 from grader.submission.source import decode
-from grader.sweeps.counted import EmulatorSweeps, subjects_of
+from grader.sweeps.counted import EmulatorSweeps, KnownPoints, subjects_of
 from grader.sweeps.plan import Owner
 from grader.timing import lock
 from grader.timing.store import folder, key_of
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     from grader.gpu.part import Gpu
 
 LOCK_WAIT_S = 900.0
+
+_known: dict[str, KnownPoints] = {}
+"""Counts of the labs' own kernels, which are the same for every student that this process grades."""
 
 
 def sweep(
@@ -79,7 +83,9 @@ def count_work(
         return compiler.compile(sources, expressions, architecture)
 
     subjects, left_out = subjects_of(lab, program, evidence)
-    return EmulatorSweeps(lab, oracle, compile_program).run(subjects, left_out)
+    # The reasons of points that cannot be run are in words.
+    key = key_of({}, language(), lab_files(lab), compiler.nvrtc_version(), architecture, "")
+    return EmulatorSweeps(lab, oracle, compile_program, _known.setdefault(key, {})).run(subjects, left_out)
 
 
 def measure_time(

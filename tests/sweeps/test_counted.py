@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from grader import i18n
 from grader.compiler.process import CompileResult, CompilerProcess
 from grader.grading import pipeline
 from grader.lab.records import Knob, Lab, Sweep
@@ -116,6 +117,38 @@ def test_blocks_that_no_device_can_run(compiling: Compiling) -> None:
     impossible = record.points[1]
     assert (impossible.status, impossible.block, impossible.values) == ("impossible", (64, 64, 1), {})
     assert impossible.reason == "4096 threads a block, at most 1024 are possible"
+
+
+def test_the_lab_s_own_kernels_are_counted_once(compiling: Compiling, tmp_path: Path) -> None:
+    lab = lab_with(sweep_of(tile(16, 32), "naive"))
+    file = tmp_path / "transpose.cu"
+    file.write_text((lab.path.parent / "../../reference/transpose/naive.cu").read_text("utf-8"))
+    own, known = references(lab), {}
+    subjects = [*students(lab, file), *own]
+    first = EmulatorSweeps(lab, Oracle(lab), compiling, known).run(subjects, {})
+    programs = len(compiling.programs)
+    again = EmulatorSweeps(lab, Oracle(lab), compiling, known).run(subjects, {})
+    assert again == first
+    # The student's programs only.
+    assert [(p.of, p.x) for p in first[0].points] == [(of, x) for of in ("submission", "reference") for x in (16, 32)]
+    assert 2 * (len(compiling.programs) - programs) == programs
+    # Another lab's kernels, or the same in another language, have a store of their own.
+    assert set(known) == {("it", "naive")}
+
+
+def test_what_is_kept_from_one_grading_to_the_next_changes_nothing() -> None:
+    path, lab = KERNELS / "transpose" / "good", labs.find("transpose")
+    file = min(path.glob("*.cu"))
+    first, again = (pipeline.grade(file, lab, backend="emulator") for _grading in range(2))
+    assert encode(again) == encode(first)
+    assert {point.of for record in again.sweeps for point in record.points} >= {"reference"}
+    try:
+        i18n.use("ru")
+        russian = pipeline.grade(file, lab, backend="emulator")
+    finally:
+        i18n.use("en")
+    reasons = {p.reason for record in russian.sweeps for p in record.points if p.of == "reference" and p.reason}
+    assert reasons and not any("threads a block" in reason for reason in reasons)
 
 
 def test_shared_memory_that_no_device_has(compiling: Compiling) -> None:
