@@ -21,6 +21,11 @@ def cure(diagnosis: Diagnosis) -> str:
                 "The right elements are read, and nothing comes of them: an integer division such as 1 / 5 is 0, and "
                 "an int drops what stands after the point. Divide by a float, and add up in a float."
             )
+        if diagnosis.got is None:
+            return _(
+                "The right elements are read, yet what comes out is no number: a variable that is added to holds "
+                "garbage until it is set. Begin with float sum = 0, once for every element of the result."
+            )
         if values is None:
             return _(
                 "The right elements are read, so look at what is computed from them: the formula, the divisor, integer "

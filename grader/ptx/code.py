@@ -97,6 +97,10 @@ class Code:
         # The condition code of add.cc and its kin lives in a register of its own, which no block boundary crosses.
         self.carry = len(self.register_bytes) - 1
         self.register_bytes[self.carry] = 1
+        self.fresh_registers: list[Any] = [0] * len(self.register_bytes)
+        """What registers hold at first: garbage, NaN to a float, where the function may read them before it writes."""
+        for index in self.live_in[0] if self.live_in else ():
+            self.fresh_registers[index] = (1 << 8 * self.register_bytes[index]) - 1
         self.loop_at_header: dict[int, LoopInfo] = {}
         for loop, decision in zip(graph.loops, graph.exit_decisions, strict=True):
             deciding = None

@@ -259,7 +259,7 @@ def enter(group: Group, callee: Code, given: list[str], wanted: list[str], resum
     symbols = {p.name: caller[name] for p, name in zip(function.parameters, given, strict=True)}
     symbols.update({p.name: caller[name] for p, name in zip(function.returns, wanted, strict=True)})
     symbols.update(group.chunk.local_variables(len(group.frames), function))
-    registers: list[Any] = [0] * len(callee.register_bytes)
+    registers = callee.fresh_registers.copy()
     group.push(Frame(callee, registers, symbols, resume), link)
     group.from_back_edge = False
     return True

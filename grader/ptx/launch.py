@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -146,7 +146,7 @@ def launch(
                         observer.attach(chunk)
                 symbols = _parameter_arrays(chunk, parameters)
                 symbols.update(chunk.local_variables(0, function))
-                registers: list[Any] = [0] * len(code.register_bytes)
+                registers = code.fresh_registers.copy()
                 chunk.run(Group(chunk, layout.root, [Frame(code, registers, symbols)], 0, ()))
                 for key, count in chunk.remarks.items():
                     remarks[key] = remarks.get(key, 0) + count
