@@ -25,8 +25,11 @@ MAX_OPT_IN_SHARED_BYTES = 227 * 1024
 """What a block can have at most on any GPU so far (compute capability 9.0), after opting in, of which only dynamic
 arrays can make use: a static one above 48 KiB does not pass the assembler."""
 
-SECONDS_PER_LAUNCH = 8.0
-"""For launches that use up time without instructions."""
+ISSUED_PER_LAUNCH = 6_000_000
+"""The same for kernels of which few threads run at a time: instructions, however many threads execute them."""
+
+SECONDS_PER_LAUNCH = 60.0
+"""Not reached before the others but on a very slow machine, for which nobody is blamed."""
 
 INSTRUCTIONS_PER_TRACE = 20_000_000
 """Traced launches are small, and there are several."""
@@ -75,13 +78,16 @@ class EmulatorBackend:
                 max_shared_bytes=MAX_OPT_IN_SHARED_BYTES if request.shared_bytes else MAX_STATIC_SHARED,
                 observe=request.observe,
                 observers=[history] if history else [],
-                limits=Limits(instructions=instructions, seconds=SECONDS_PER_LAUNCH),
+                limits=Limits(instructions=instructions, issued=ISSUED_PER_LAUNCH, seconds=SECONDS_PER_LAUNCH),
             )
         except UnsupportedInstruction as error:
             return LaunchOutcome("unsupported", reason=str(error), line=error.line)
         except LaunchError as error:
             return LaunchOutcome("impossible", reason=str(error))
         except LimitExceeded as error:
+            if error.kind == "time":
+                reason = _("the emulator did not finish within {seconds:g} s").format(seconds=SECONDS_PER_LAUNCH)
+                return LaunchOutcome("unsupported", reason=reason, line=error.line)
             return LaunchOutcome("fault", reason=error.kind, line=error.line)
         except DeviceTrap as error:
             return LaunchOutcome("fault", reason="trap", line=error.line)

@@ -9,6 +9,7 @@ import numpy as np
 
 from grader.ptx.barriers import Parked
 from grader.ptx.code import Code, CodeBlock, getter, refuse
+from grader.ptx.convergence import report_outsiders
 from grader.ptx.errors import DeviceTrap, UnsupportedInstruction
 from grader.ptx.groups import Frame
 from grader.ptx.nodes import Immediate, Instruction, Register, Symbol, Vector
@@ -127,6 +128,7 @@ def _barrier(code: Code, block: CodeBlock, instruction: Instruction, successors:
         mask = getter(code, operands[0], 4)
 
         def in_warp(group: Group) -> bool:
+            report_outsiders(group, instruction, mask(group))
             if not group.chunk.convergence.sync(group, block, mask(group)):
                 return False
             group.from_back_edge = block.next_is_back_edge

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from grader.ptx.nodes import Instruction
 
 U32 = UNSIGNED[4]
+FULL = 0xFFFFFFFF
 COLLECTIVE = frozenset({"shfl", "vote", "match", "redux"})
 """Instructions that every lane named in their member mask executes together; `bar.warp.sync` is one of its own."""
 
@@ -183,3 +184,15 @@ def report_missing(group: Group, instruction: Instruction, missing: Array) -> No
 def _pack(lanes: Array) -> Array:
     """(warps,) uint32 masks of (warps · 32,) flags."""
     return np.packbits(lanes, bitorder="little").view(np.uint32)
+
+
+def report_outsiders(group: Group, instruction: Instruction, mask: Value) -> None:
+    """Report lanes that execute a warp-wide instruction although its member mask leaves them out."""
+    if isinstance(mask, int) and mask == FULL:
+        return
+    lanes = group.lanes
+    own = np.uint32(1) << (lanes.ids & 31).astype(np.uint32)
+    outside = np.flatnonzero((as_array(mask, U32) & own) == 0)
+    if len(outside):
+        first = int(lanes.ids[outside[0]])
+        group.chunk.hazards.add(group.chunk, "warp_sync", "not_a_member", instruction, first, len(outside), op="sync")

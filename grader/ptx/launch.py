@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Collection, Sequence
 from typing import Protocol
@@ -104,6 +105,7 @@ def launch(
     threads = block3[0] * block3[1] * block3[2]
     if threads > MAX_THREADS:
         raise LaunchError(f"block {block3} has {threads} threads, at most {MAX_THREADS} are allowed")
+    _check_launch_bounds(function, block3)
     needs = program.needs(entry)
     slots, static = program.shared_slots(entry, shared_bytes), needs.static_bytes
     if static + shared_bytes > max_shared_bytes:
@@ -186,6 +188,16 @@ def _three(sizes: Sequence[int], what: str, limits: Index3) -> Index3:
         if not 1 <= size <= limit:
             raise LaunchError(f"{what}.{axis} is {size}, allowed are 1 to {limit}")
     return padded[0], padded[1], padded[2]
+
+
+def _check_launch_bounds(function: Function, block: Index3) -> None:
+    """What `__launch_bounds__()` and `__block_size__()` promise must hold (PTX ISA, .maxntid and .reqntid)."""
+    threads = block[0] * block[1] * block[2]
+    for name, numbers in function.launch_bounds:
+        if name == "maxntid" and threads > math.prod(numbers):
+            raise LaunchError(f"the block has {threads} threads, __launch_bounds__ allows {math.prod(numbers)}")
+        if name == "reqntid" and block != numbers:
+            raise LaunchError(f"the block is {block}, the kernel requires {numbers}")
 
 
 def _parameters(function: Function, arguments: Sequence[Argument]) -> list[tuple[str, bytes]]:

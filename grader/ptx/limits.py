@@ -13,11 +13,13 @@ CYCLES = 16
 class Limits:
     """When to give up on a kernel.
 
-    instructions: thread-instructions of one launch; seconds: its wall-clock time; printf_bytes: kept output;
+    instructions: thread-instructions of one launch; issued: the same, counted once for all threads that execute them
+    together, which is what takes the time where few do; seconds: wall-clock time; printf_bytes: kept output;
     local_bytes: one local variable of one thread; depth: nested calls.
     """
 
     instructions: int = 20_000_000_000
+    issued: int = 1_000_000_000
     seconds: float = 10.0
     printf_bytes: int = 16_384
     local_bytes: int = 512 * 1024
@@ -32,6 +34,7 @@ class Tally:
     limits: Limits
     thread_instructions: int = 0
     warp_instructions: int = 0
+    issued: int = 0
     printf: list[str] = field(default_factory=list)
     printf_left: int = 0
     started: float = field(default_factory=time.perf_counter)

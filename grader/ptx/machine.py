@@ -227,6 +227,8 @@ class Chunk:
                 raise LimitExceeded(
                     "instructions", block.line, f"more than {limits.instructions} thread-instructions were executed"
                 )
+            if tally.issued > limits.issued:
+                raise LimitExceeded("instructions", block.line, f"more than {limits.issued} instructions were issued")
             if not tally.turns & 127 and time.perf_counter() - tally.started > limits.seconds:
                 raise LimitExceeded("time", block.line, f"the kernel did not end within {limits.seconds:g} s")
             for step in block.steps:
@@ -241,6 +243,7 @@ class Chunk:
         tally = self.tally
         tally.thread_instructions += block.size * lanes.n
         tally.warp_instructions += block.size * lanes.n_warps
+        tally.issued += block.size
         block.executions += lanes.n
         self.clock += CYCLES * block.size
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from grader.ptx.code import Code, Step, getter
-from grader.ptx.convergence import report_missing
+from grader.ptx.convergence import report_missing, report_outsiders
 from grader.ptx.errors import UnsupportedInstruction
 from grader.ptx.nodes import Instruction, Operand, Register, Vector
 from grader.ptx.values import BOOL, UNSIGNED, Array, Lanes, Value, as_array, from_array
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from grader.ptx.groups import Group
 
 U32 = UNSIGNED[4]
-FULL = 0xFFFFFFFF
 
 
 def _table(value: Value, lanes: Lanes, dtype: np.dtype[Any]) -> Array:
@@ -33,14 +32,7 @@ def _members(group: Group, instruction: Instruction, mask: Value) -> Array:
     table = _table(mask, lanes, U32)
     if not lanes.whole_warps:
         report_missing(group, instruction, group.chunk.convergence.missing(lanes, mask))
-    if mask != FULL:
-        own = np.uint32(1) << (lanes.ids & 31).astype(np.uint32)
-        outside = np.flatnonzero((as_array(mask, U32) & own) == 0)
-        if len(outside):
-            first = int(lanes.ids[outside[0]])
-            group.chunk.hazards.add(
-                group.chunk, "warp_sync", "not_a_member", instruction, first, len(outside), op="sync"
-            )
+    report_outsiders(group, instruction, mask)
     return table
 
 

@@ -7,8 +7,8 @@ import importlib
 import numpy as np
 import pytest
 
-from grader.ptx import Counters, Device, LaunchError, Limits, launch, parse
-from tests.ptx.ptx_text import module_text
+from grader.ptx import Counters, Device, LaunchError, LimitExceeded, Limits, launch, parse
+from tests.ptx.ptx_text import HEADER, module_text
 from tests.ptx.running import compiled, run
 
 SOURCE = """
@@ -193,3 +193,27 @@ def test_printf_of_many_threads_comes_in_order_and_is_capped() -> None:
     assert run(source, 1, 8, np.zeros(1, np.int32)).report.printf == "1,3,5,7,"
     report = run(source, 100, 1024, np.zeros(1, np.int32), limits=Limits(printf_bytes=100)).report
     assert len(report.printf) == 100
+
+
+def test_more_threads_than_the_launch_bounds_promise() -> None:
+    source = 'extern "C" __global__ void __launch_bounds__(48) k(int* a) { a[threadIdx.x] = 1; }'
+    assert run(source, 1, 48, np.zeros(48, np.int32))[0].all()
+    assert run(source, 1, (6, 8), np.zeros(48, np.int32))[0][:6].all()
+    with pytest.raises(LaunchError, match="the block has 49 threads, __launch_bounds__ allows 48"):
+        run(source, 1, 49, np.zeros(64, np.int32))
+
+
+def test_a_block_that_the_kernel_requires() -> None:
+    source = HEADER + ".entry k() .reqntid 32, 2 { ret; }"
+    launch(parse(source), "k", (1,), (32, 2), [])
+    with pytest.raises(LaunchError, match=r"the block is \(64, 1, 1\), the kernel requires \(32, 2, 1\)"):
+        launch(parse(source), "k", (1,), (64,), [])
+
+
+def test_few_threads_that_go_on_for_long_run_into_a_limit_of_their_own() -> None:
+    source = 'extern "C" __global__ void k(volatile int* a, int n) { for (int i = 0; i < n; ++i) a[0] = i; }'
+    limits = Limits(issued=2000)
+    assert run(source, 1, 1024, np.zeros(1, np.int32), 100, observe=False, limits=limits)[0][0] == 99
+    with pytest.raises(LimitExceeded, match="more than 2000 instructions were issued") as caught:
+        run(source, 1, 1, np.zeros(1, np.int32), 3000, observe=False, limits=limits)
+    assert caught.value.kind == "instructions"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from grader.ptx.observers import shadow
 from tests.ptx.running import Run, run
 
 Brief = tuple[str, bool, int, str, int, str, int]
@@ -252,3 +253,21 @@ def test_a_reducing_barrier_keeps_its_votes_while_another_is_complete() -> None:
 }"""
     result = run('extern "C" __global__ void k(' + source, 1, 160, ints(161), observe=False)
     assert result[0][:160].tolist() == [48] * 64 + [72] * 96
+
+
+# -- what a long launch may forget -------------------------------------------------------------------------------------
+
+
+def test_accesses_that_are_forgotten_leave_the_latest_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thread 0 is busy with other elements between the two accesses that race."""
+    monkeypatch.setattr(shadow, "KEPT_LANES", 1000)
+    source = """int* a, int n) {
+    if (threadIdx.x == 40)
+        a[1] = 1;
+    if (threadIdx.x == 0) {
+        for (int i = 0; i < n; ++i)
+            a[2 + i % 100] += i;
+        a[0] = a[1];
+    }
+}"""
+    assert races(source, 1, 64, ints(128), 3000) == [("read_write", False, 7, "load", 3, "store", 1)]

@@ -381,3 +381,9 @@ extern "C" __global__ void k(int* out, int n) {
     result = run(source, 2, 32, np.zeros(64, np.int32), 20, observe=False)
     assert result.hazards == []
     assert result[0].tolist() == [3] * 20 + [0] * 43 + [24]
+
+
+def test_a_lane_that_the_mask_of_its_syncwarp_leaves_out() -> None:
+    source = 'extern "C" __global__ void k(int* out) { __syncwarp(0x0f0f0f0fu); out[threadIdx.x] = 1; }'
+    hazards = run(source, 1, 32, np.zeros(32, np.int32)).hazards
+    assert [(h.kind, h.detail, h.thread, h.count) for h in hazards] == [("warp_sync", "not_a_member", (4, 0, 0), 16)]

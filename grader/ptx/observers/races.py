@@ -206,17 +206,18 @@ class Races:
         epoch, segment = clock.epochs[warps], clock.segments[warps]
         if per_lane > 1:
             thread, epoch, segment = (np.repeat(a, per_lane) for a in (thread, epoch, segment))
-        stamp = Stamp(thread, epoch, segment, np.full(len(thread), len(shadow.events), np.int32))
+        stamp = Stamp(thread, epoch, segment, shadow.note(event))
         order = Order(clock, first_thread, padded)
-        shadow.events.append(event)
         found = False
         overwritten = np.zeros(len(units), np.bool_)
         for detail, tracks in shadow.opponents(event.op, event.compared):
             counted = np.zeros(len(units), np.bool_)
             for track in tracks:
+                if not track.opposes(units, stamp):
+                    continue
                 past = track.at(units)
                 bad = (order.distance(past, stamp) > 0) & ~counted
-                if bad.any():
+                if np.count_nonzero(bad):
                     counted |= bad
                     found |= self._report(shadow, event, bad, past, detail, per_lane)
             if detail == "write_write":
@@ -225,10 +226,9 @@ class Races:
             shadow.record(units, stamp, order, event.op)
         if event.op == "store":
             # Lanes of this very access that write one place: the last one stays, the others lose.
-            winner = shadow.writer.at(units)
-            bad = (winner.thread != thread) & ~overwritten
-            if bad.any():
-                found |= self._report(shadow, event, bad, winner, "write_write", per_lane)
+            bad = (shadow.writer.thread[units] != thread) & ~overwritten
+            if np.count_nonzero(bad):
+                found |= self._report(shadow, event, bad, shadow.writer.at(units), "write_write", per_lane)
         return found
 
     def _report(
@@ -240,7 +240,7 @@ class Races:
         detail: str,
         per_lane: int,
     ) -> bool:
-        other_thread, other_event = past.thread, past.event
+        other_thread, other_event = past.thread, np.asarray(past.event)
         chunk, array = event.chunk, event.place.array
         start = chunk.first_block * chunk.layout.padded
         ids = np.repeat(event.place.lanes.ids, per_lane) if per_lane > 1 else event.place.lanes.ids

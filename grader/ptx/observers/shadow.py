@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from grader.ptx.access import Access
 
 NOBODY = -1
+KEPT_LANES = 2_000_000
+"""Accesses (of single threads) noted before those are forgotten that nobody needs any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +29,12 @@ class Stamp:
     thread: Array
     epoch: Array
     segment: Array
-    event: Array
+    event: Array | int
 
     def __getitem__(self, chosen: Array | slice) -> Stamp:
         """Some of the elements."""
-        return Stamp(self.thread[chosen], self.epoch[chosen], self.segment[chosen], self.event[chosen])
+        event = self.event if isinstance(self.event, int) else self.event[chosen]
+        return Stamp(self.thread[chosen], self.epoch[chosen], self.segment[chosen], event)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,7 @@ class Order:
         within a launch (CUDA C++ programming guide, memory consistency model).
         """
         there = (past.thread != NOBODY) & (past.thread != now.thread)
-        if not there.any():
+        if not np.count_nonzero(there):
             return np.zeros(len(there), np.int8)
         same_block = past.thread // self.padded == now.thread // self.padded
         same_warp = past.thread >> 5 == now.thread >> 5
@@ -89,6 +92,11 @@ class Track:
         """The accesses recorded for some units."""
         return Stamp(self.thread[units], self.epoch[units], self.segment[units], self.event[units])
 
+    def opposes(self, units: Array, now: Stamp) -> bool:
+        """Whether any thread but its own stands where each lane's access goes."""
+        other = self.thread[units]
+        return bool(np.count_nonzero((other != now.thread) & (other != NOBODY)))
+
     def widen(self, factor: int) -> None:
         """Make each unit into `factor` smaller ones with the same history."""
         for name in self.__slots__:
@@ -110,19 +118,24 @@ class Crowd:
     def put(self, units: Array, stamp: Stamp, order: Order) -> None:
         """Record an access of some lanes."""
         latest, other = self.tracks
-        before = latest.at(units)
+        before = latest.thread[units]
+        displaced = before != stamp.thread
+        displaced &= before != NOBODY
+        past = latest.at(units) if np.count_nonzero(displaced) else None
         latest.put(units, stamp)
-        winner = latest.at(units)
-        displaced = (before.thread != winner.thread) & (before.thread != NOBODY)
-        beaten = winner.thread != stamp.thread
-        if displaced.any():
-            distance = order.distance(before, winner)
-            better = displaced & (distance >= order.distance(other.at(units), winner))
-            other.put(units[better], before[better])
-        if beaten.any():
+        winner = latest.thread[units]
+        beaten = winner != stamp.thread
+        if past is not None:
+            now = latest.at(units)
+            better = order.distance(past, now) >= order.distance(other.at(units), now)
+            better &= past.thread != winner
+            better &= displaced
+            other.put(units[better], past[better])
+        if np.count_nonzero(beaten):
             # Lanes of this very access that touch one unit: the lowest is as far from the highest as any.
-            units, lost, winner = units[beaten], stamp[beaten], winner[beaten]
-            better = order.distance(lost, winner) >= order.distance(other.at(units), winner)
+            units, lost = units[beaten], stamp[beaten]
+            now = latest.at(units)
+            better = order.distance(lost, now) >= order.distance(other.at(units), now)
             other.put(units[better][::-1], lost[better][::-1])
 
 
@@ -132,11 +145,12 @@ class Shadow:
     unit: bytes per entry, 4 until something narrower comes along.
     """
 
-    __slots__ = ("_count", "atomics", "events", "readers", "unit", "writer")
+    __slots__ = ("_count", "_room", "atomics", "events", "readers", "unit", "writer")
 
     def __init__(self, size: int) -> None:
         self.events: list[Access] = []
         """The accesses recorded, by number."""
+        self._room = KEPT_LANES
         self.unit = 4
         self._count = -(-size // 4)
         self.writer = Track(self._count)
@@ -159,6 +173,26 @@ class Shadow:
         crowds = [crowd for crowd in (self.readers, self.atomics) if crowd is not None]
         for track in (self.writer, *(track for crowd in crowds for track in crowd.tracks)):
             track.widen(factor)
+
+    def note(self, event: Access) -> int:
+        """The number of an access that is about to be recorded."""
+        self._room -= event.place.lanes.n + 64
+        if self._room < 0:
+            self._forget()
+        self.events.append(event)
+        return len(self.events) - 1
+
+    def _forget(self) -> None:
+        """Let go of accesses that others have taken the place of everywhere, and number the rest anew."""
+        crowds = [crowd for crowd in (self.readers, self.atomics) if crowd is not None]
+        tracks = [self.writer, *(track for crowd in crowds for track in crowd.tracks)]
+        used = np.unique(np.concatenate([track.event for track in tracks]))
+        # Numbers past the end are left from before `events` was cleared; those accesses are long in order.
+        used = used[used < len(self.events)]
+        for track in tracks:
+            track.event = np.searchsorted(used, track.event).astype(np.int32)
+        self.events = [self.events[number] for number in used.tolist()]
+        self._room = max(KEPT_LANES, sum(event.place.lanes.n + 64 for event in self.events))
 
     def record(self, units: Array, stamp: Stamp, order: Order, op: str) -> None:
         """Note an access that was made: a "load", "store" or "atomic"."""
