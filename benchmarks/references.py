@@ -59,6 +59,7 @@ RACES = (
     Race("transpose", {"rows": 4096, "cols": 4096}, 0.0),
     Race("transpose", {"rows": 8192, "cols": 8192}, 0.95),
     Race("transpose", {"rows": 16384, "cols": 16384}, 0.0),
+    Race("transpose", {"rows": 32768, "cols": 32768}, 0.0),
     Race("matmul", {"n": 1024}, 0.0),
     Race("matmul", {"n": 4096}, 0.85),
     Race("batch-square", {"n": 2, "count": 1_000_000}, 0.0),

@@ -12,9 +12,10 @@ from msgspec import structs
 
 from grader.backends.base import BufferArgument, LaunchOutcome, LaunchRequest
 from grader.backends.gpu import FAULTS, GpuFault, TimedKernel
+from grader.backends.gpu_region import nbytes_of
 from grader.gpu.speed import Bench, sample_rounds, tolerance_between, with_data
 from grader.gpu.work import work_at
-from grader.i18n import _
+from grader.i18n import _, decimal
 from grader.lab.records import Lab, Sizes, Sweep
 from grader.oracle.expected import Array
 from grader.result import Estimate, SweepPoint, SweepRecord
@@ -31,6 +32,14 @@ BUDGET_US = 250_000.0
 """For the rounds of the points of one kernel at one size."""
 
 HOST_REPEATS = 3
+
+COPIES_OF_ARRAYS = 2
+"""Of a launch's arrays on the device: one to work on, one for what is expected."""
+
+MEMORY_SHARE = 0.9
+"""Of the device's memory, what is taken at most: the rest is the context's, the driver's and other programs'."""
+
+OUT_OF_MEMORY = "CUDA_ERROR_OUT_OF_MEMORY"
 
 CompileFor = Callable[[Owner, Mapping[str, str], Sequence[str]], "CompileResult"]
 """Compiles sources for the device, of a submission or of the lab."""
@@ -90,6 +99,8 @@ class GpuSweeps:
             loaded: list[Loaded] = []
             for place in places(sweep, "gpu"):
                 prepared = ready(self._lab, sweep, subject, place)
+                if isinstance(prepared, Ready):
+                    prepared = self._too_large(prepared) or prepared
                 found = self._load(prepared) if isinstance(prepared, Ready) else prepared
                 if isinstance(found, Loaded):
                     loaded.append(found)
@@ -108,6 +119,18 @@ class GpuSweeps:
         rank = {(s.variant, s.of): i for i, s in enumerate(subjects)}
         points.sort(key=lambda p: (rank[p.variant, p.of], order.get((p.line, p.x), 0)))
         return record_of(sweep, "gpu", points, left_out)
+
+    def _too_large(self, point: Ready) -> SweepPoint | None:
+        """The point that says so where the device has not the memory for its arrays; None where it has."""
+        launch = without_data(self._lab, point)
+        arrays = sum(nbytes_of(a) for a in launch.arguments if isinstance(a, BufferArgument))
+        needed, most = arrays * COPIES_OF_ARRAYS, int(self._bench.device.memory_bytes * MEMORY_SHARE)
+        if needed <= most:
+            return None
+        reason = _("{needed} GiB of the GPU's memory are needed, {most} GiB can be had").format(
+            needed=_gib(needed), most=_gib(most)
+        )
+        return replace_point(unfit(point.subject, point.place, "impossible", reason), point.block)
 
     def _load(self, point: Ready) -> Loaded | SweepPoint:
         """Compile a point's program; the point that says so where it does not compile."""
@@ -157,6 +180,12 @@ class GpuSweeps:
                 round_us = sum(prepared.estimate_us[name] * prepared.batch[name] for name in names)
                 found, _mhz = sample_rounds(self._bench, names, [], plan.plan_for(2 * round_us, BUDGET_US))
             except GpuFault as fault:
+                if fault.reason == OUT_OF_MEMORY and not fault.is_submissions:
+                    reason = _("so much of the GPU's memory is not free")
+                    return points + [
+                        replace_point(unfit(o.point.subject, o.point.place, "impossible", reason), o.point.block)
+                        for o in here
+                    ]
                 failed = next((o for o in here if o.name == fault.subject), None)
                 if not fault.is_submissions or failed is None:
                     raise
@@ -219,6 +248,10 @@ class GpuSweeps:
             else structs.replace(lacking, line=mode)
             for mode in sweep.host_memory
         ]
+
+
+def _gib(nbytes: int) -> str:
+    return f"{decimal(nbytes / (1 << 30)):.1f}"
 
 
 def _ok(point: Ready) -> SweepPoint:

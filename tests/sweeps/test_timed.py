@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from grader.backends.base import BufferArgument, LaunchRequest
 from grader.backends.gpu import GpuFault, TimedKernel
@@ -40,6 +41,10 @@ def sweep_of(metrics: tuple[str, ...] = ("time", "gb_per_s"), **more: object) ->
     base = {"emulator": SQUARE, "gpu": SQUARE}
     made = Sweep("tile", TEXT, ("naive", "shared"), x, base, {"emulator": ("sectors",), "gpu": metrics})
     return replace(made, **more)  # type: ignore[arg-type]
+
+
+def replace_device(**changes: Any) -> Ready:
+    return structs.replace(DEVICE, **changes)
 
 
 @dataclass
@@ -122,6 +127,34 @@ def test_times_with_intervals_and_rates_that_fall_as_times_grow() -> None:
     assert rate.value == pytest.approx(moved / 256 / 1000)
     assert rate.low == pytest.approx(moved / (256 * 1.1) / 1000)
     assert rate.high == pytest.approx(moved / (256 * 0.9) / 1000)
+
+
+def sized(*sides: int) -> Sweep:
+    """A sweep of square matrices of these sides."""
+    x = Knob("n", TEXT, {"emulator": (8,), "gpu": sides}, sizes={"rows": "n", "cols": "n"})
+    return sweep_of(x=x)
+
+
+def test_arrays_that_the_gpu_has_no_memory_for() -> None:
+    # 4 GiB each way, and as much again to compare with: 16 GiB, of which a device of 17 lends 15.3.
+    bench = PaperBench(device=replace_device(memory_bytes=17 << 30))
+    points = run(bench, sized(16384, 32768))
+    assert [(p.x, p.status) for p in points] == [(16384, "ok"), (32768, "impossible")] * 2
+    assert points[1].reason == "16.0 GiB of the GPU's memory are needed, 15.3 GiB can be had"
+    assert {k.request.grid for kernels in bench.prepared for k in kernels} == {(512, 512, 1)}
+    assert [p.status for p in run(PaperBench(device=replace_device(memory_bytes=18 << 30)), sized(32768))] == ["ok"] * 2
+
+
+def test_memory_that_others_hold() -> None:
+    class Full(PaperBench):
+        def prepare(self, kernels: Sequence[TimedKernel], *more: Any) -> Prepared:  # type: ignore[override]
+            if kernels[0].request.grid[0] > 1:
+                raise GpuFault("CUDA_ERROR_OUT_OF_MEMORY", is_submissions=False)
+            return super().prepare(kernels, *more)
+
+    points = run(Full(), sized(32, 64))
+    assert [(p.x, p.status) for p in points] == [(32, "ok"), (64, "impossible")] * 2
+    assert points[1].reason == "so much of the GPU's memory is not free"
 
 
 def test_points_stand_in_the_sweep_s_order_with_those_that_cannot_be() -> None:
