@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -114,6 +115,8 @@ def _bar(counters: Counters, space: str, op: str, label: str, numbers: Numbers) 
 def bank_maps(job: ReportJob) -> list[BankMap]:
     """A map per variant whose shared-memory addresses were recorded, to be compared with each other.
 
+    Variants without conflicts whose lanes use the same banks share one: four diagonals say no more than one.
+
     Shown is each variant's worst request.  A variant without conflicts shows the request that compares with the
     worst one of all: the same operation, spread over most rows of banks.
     """
@@ -125,26 +128,34 @@ def bank_maps(job: ReportJob) -> list[BankMap]:
         if lines:
             recorded.append((column, variant.file or "", lines))
     worst = max((c for _column, _file, lines in recorded for c in lines), key=lambda c: c.ways, default=None)
-    return [
-        _map(column, file, max(lines, key=lambda c: (c.ways, worst is None or c.op == worst.op, _rows_spanned(c))))
-        for column, file, lines in recorded
-    ]
+    alike: dict[object, list[tuple[View, str, LineCounters]]] = {}
+    for column, file, lines in recorded:
+        shown = max(lines, key=lambda c: (c.ways, worst is None or c.op == worst.op, _rows_spanned(c)))
+        key = column["name"] if shown.ways > 1 else (shown.op, shown.width_bytes, _banks(shown))
+        alike.setdefault(key, []).append((column, file, shown))
+    return [_map(members) for members in alike.values()]
+
+
+def _banks(counter: LineCounters) -> tuple[int | None, ...]:
+    return tuple(None if word is None else word % BANKS for word in counter.lane_words)
 
 
 def _rows_spanned(counter: LineCounters) -> int:
     return len({word // BANKS for word in counter.lane_words if word is not None})
 
 
-def _map(column: View, file: str, counter: LineCounters) -> BankMap:
+def _map(members: Sequence[tuple[View, str, LineCounters]]) -> BankMap:
+    column, file, counter = members[0]
     words_each = max(1, counter.width_bytes // 4)
     operations = {"load": _("load"), "store": _("store"), "atomic": _("atomic")}
     if counter.ways > 1:
         verdict = _("{ways} words in one bank: {ways}-way conflict").format(ways=counter.ways)
     else:
         verdict = _("one word in a bank: no conflict")
-    place = _("{operation} at {file}:{line}").format(operation=operations[counter.op], file=file, line=counter.line)
+    line = ", ".join(dict.fromkeys(str(shown.line) for _column, _file, shown in members))
+    place = _("{operation} at {file}:{line}").format(operation=operations[counter.op], file=file, line=line)
     return BankMap(
-        title=column["name"],
+        title=", ".join(member["name"] for member, _file, _counter in members),
         place=place,
         verdict=verdict,
         colour=column["colour"],

@@ -54,27 +54,30 @@ def _shared(counted: dict[str, Counters], numbers: Numbers) -> list[str]:
     """Bank conflicts of each variant that uses shared memory, and what the best gains over the worst."""
     users = {name: c for name, c in counted.items() if c.shared_requests}
     sentences = []
+    clean: dict[str, list[str]] = {}
     for name, c in users.items():
+        efficiency = "–" if c.shared_efficiency_pct is None else numbers.percent(c.shared_efficiency_pct)
         if c.shared_excess == 0:
-            text = _(
-                "{name}: no bank conflicts, every shared-memory request takes as few wavefronts as it can; "
-                "efficiency {efficiency}."
-            )
-        else:
-            text = _(
+            clean.setdefault(efficiency, []).append(name)
+            continue
+        sentences.append(
+            _(
                 "{name}: bank conflicts of up to {ways} ways; a shared-memory request takes {per_request} wavefronts "
                 "on average, {excess} of {wavefronts} wavefronts are superfluous; efficiency {efficiency}."
-            )
-        sentences.append(
-            text.format(
+            ).format(
                 name=name,
                 ways=c.worst_conflict_ways,
                 per_request=numbers.decimal(c.shared_wavefronts / c.shared_requests),
                 excess=numbers.count(c.shared_excess),
                 wavefronts=numbers.count(c.shared_wavefronts),
-                efficiency="–" if c.shared_efficiency_pct is None else numbers.percent(c.shared_efficiency_pct),
+                efficiency=efficiency,
             )
         )
+    text = _(
+        "{name}: no bank conflicts, every shared-memory request takes as few wavefronts as it can; "
+        "efficiency {efficiency}."
+    )
+    sentences += [text.format(name=", ".join(names), efficiency=shown) for shown, names in clean.items()]
     if users:
         worst, best = (choose(users, key=lambda n: users[n].shared_wavefronts) for choose in (max, min))
         if users[worst].shared_wavefronts > users[best].shared_wavefronts > 0:
@@ -92,6 +95,9 @@ def _global(counted: dict[str, Counters], numbers: Numbers) -> list[str]:
     store_text = _(
         "{name}: a store moves {sectors} sectors per request where {ideal} would do: {ratio} times the traffic."
     )
+    both_text = _(
+        "{name}: loads and stores move {sectors} sectors per request where {ideal} would do: {ratio} times the traffic."
+    )
     sentences = []
     coalesced = []
     for name, c in counted.items():
@@ -101,6 +107,8 @@ def _global(counted: dict[str, Counters], numbers: Numbers) -> list[str]:
         )
         measured = [(text, sectors, ideal) for text, sectors, ideal in accesses if sectors is not None and ideal]
         scattered = [(t, sectors, ideal) for t, sectors, ideal in measured if sectors > ideal * NEGLIGIBLE]
+        if len({(sectors, ideal) for _text, sectors, ideal in scattered}) < len(scattered):
+            scattered = [(both_text, *scattered[0][1:])]
         for text, sectors, ideal in scattered:
             ratio = numbers.ratio(sectors / ideal)
             sentences.append(

@@ -21,7 +21,6 @@ NARROW, WIDE = 3.9, 7.9
 HEIGHT = 2.9
 LABEL_GAP = 0.075
 """Between the labels of neighbouring lines, as a share of the axes' height."""
-REASON_WIDTH = 34
 AXIS_WIDTH = 30
 
 
@@ -150,31 +149,15 @@ def spread(heights: Sequence[float], gap: float) -> list[float]:
 
 
 def _mark_gaps(axes: Axes, panel: Panel) -> None:
-    """A cross for each kernel at the foot of the axes; the reason above it where it covers no line, each once."""
-    drawn = {dot.x for line in panel.lines for dot in line.dots}
+    """A cross for each kernel at the foot of the axes; the reasons stand below the figures, where there is room."""
     by_x: dict[int, list[Gap]] = {}
     for gap in panel.gaps:
         by_x.setdefault(gap.x, []).append(gap)
-    reasons: set[str] = set()
     for x, here in by_x.items():
         colours = list(dict.fromkeys(colour for gap in here for colour in gap.colours))
         for index, colour in enumerate(colours):
             axes.plot([x], [0.04 + 0.06 * index], transform=axes.get_xaxis_transform(), marker="x", color=colour,
                       markersize=5, markeredgewidth=1.6, clip_on=False, zorder=4)  # fmt: skip
-        if x not in drawn and here[0].reason not in reasons:
-            reasons.add(here[0].reason)
-            axes.annotate(
-                "\n".join(textwrap.wrap(here[0].reason, REASON_WIDTH, max_lines=2, placeholder=" …")),
-                xy=(x, 0.06 * len(colours) + 0.05),
-                xycoords=("data", "axes fraction"),
-                rotation=90,
-                ha="center",
-                va="bottom",
-                fontsize=6.3,
-                color=MUTED,
-                zorder=4,
-                bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.5},
-            )
 
 
 def _plain(value: float, _position: float = 0.0) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from grader.i18n import _
@@ -40,7 +41,8 @@ def listings(job: ReportJob) -> list[View]:
 
 def _rows(source: Source, job: ReportJob) -> list[View]:
     notes = notes_by_line(job, source.file)
-    lines = highlight(source.text)
+    # Backslashes lined up far to the right would each break into a line of their own.
+    lines = highlight(re.sub(r"[ \t]{2,}\\$", r" \\", source.text, flags=re.MULTILINE))
     shown = _shown(len(lines), notes)
     rows: list[View] = []
     gap_start = 0

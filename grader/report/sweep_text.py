@@ -20,6 +20,9 @@ from grader.report.sweep_charts import (
 from grader.report.view import View, variant_columns
 from grader.result import SweepPoint, SweepRecord
 
+WHO = "\ue000"
+"""Stands for names in a sentence until it is known for how many kernels the rest of it holds."""
+
 FLAT = 1.05
 """Values whose greatest is not more than this many times the least are called the same."""
 
@@ -84,7 +87,7 @@ class _Teller:
 
     def best_values(self) -> list[str]:
         """For each variant on its last line: the best value, and how much the worst costs; then the best of all."""
-        found = []
+        alike: dict[str, list[str]] = {}
         flat: list[str] = []
         for name in self._names:
             for line, values in self._last_line(name).items():
@@ -94,7 +97,8 @@ class _Teller:
                     if high <= FLAT * low:
                         flat.append(who)
                     else:
-                        found.append(self._of_best(who, values))
+                        alike.setdefault(self._of_best(values), []).append(who)
+        found = [text.replace(WHO, "; ".join(names)) for text, names in alike.items()]
         if flat:
             text = _("{title}: {names}: {quantity} hardly depends on {x}.")
             found.append(
@@ -117,21 +121,25 @@ class _Teller:
         if not self._names:
             return []
         base = self._values(self._names[0])
-        found = []
+        alike: dict[str, list[str]] = {}
         for name in self._names[1:]:
             for line, values in self._values(name).items():
                 other = base.get(line, {})
                 ratios = {x: self._gain(other[x], values[x]) for x in sorted(values) if other.get(x) and values[x]}
                 if ratios:
-                    found.append(self._of_gain(name, line, ratios))
-        return found
+                    alike.setdefault(self._of_gain(line, ratios), []).append(name)
+        return [text.replace(WHO, ", ".join(names)) for text, names in alike.items()]
 
-    def _of_best(self, who: str, values: Mapping[int, float]) -> str:
+    def _of_best(self, values: Mapping[int, float]) -> str:
+        """The sentence with `WHO` for the kernels that it holds for."""
         best, worst = self._best(values), self._worst(values)
-        text = _("{title}: {who} does best at {x} = {best}, {amount}; {x} = {worst} is {ratio} times worse.")
+        if self._metric in MEASURED:
+            text = _("{title}: {who} does best at {x} = {best}, {amount}; {x} = {worst} is {ratio} times worse.")
+        else:
+            text = _("{title}: {who} needs least at {x} = {best}, {amount}; {x} = {worst} takes {ratio} times as many.")
         return text.format(
             title=self._title,
-            who=who,
+            who=WHO,
             x=self._x,
             best=best,
             worst=worst,
@@ -148,9 +156,16 @@ class _Teller:
         ratio = bests[high] / bests[low]
         if ratio <= FLAT:
             return []
-        text = _(
-            "{title}: each at its best, {best} is {ratio} times better than {worst} ({quantity}: {low} against {high})."
-        )
+        if self._metric in MEASURED:
+            text = _(
+                "{title}: each at its best, {best} is {ratio} times better than {worst} "
+                "({quantity}: {low} against {high})."
+            )
+        else:
+            text = _(
+                "{title}: each at its best, {best} needs {ratio} times fewer than {worst} "
+                "({quantity}: {low} against {high})."
+            )
         return [
             text.format(
                 title=title or self._title,
@@ -163,12 +178,16 @@ class _Teller:
             )
         ]
 
-    def _of_gain(self, name: str, line: str, ratios: Mapping[int, float]) -> str:
+    def _of_gain(self, line: str, ratios: Mapping[int, float]) -> str:
+        """The sentence with `WHO` for the kernels that it holds for."""
         xs = list(ratios)
         better = [x for x in xs if ratios[x] > FLAT]
         # The first value from which on it is better everywhere.
         from_here = next((x for i, x in enumerate(xs) if all(later in better for later in xs[i:])), None)
-        if not better:
+        steady = max(ratios.values()) <= FLAT * min(ratios.values())
+        if self._metric not in MEASURED:
+            text = self._of_fewer(bool(better), steady, from_here, xs[0])
+        elif not better:
             text = _("{title}: {name} is better than {first} at no {x} tried ({quantity}).")
         elif from_here is None:
             text = _("{title}: {name} is better than {first} at {x} = {values} only, up to {most} times ({quantity}).")
@@ -178,7 +197,7 @@ class _Teller:
             text = _("{title}: {name} is better than {first} at every {x} tried, up to {most} times ({quantity}).")
         return text.format(
             title=self._title,
-            name=name,
+            name=WHO,
             first=", ".join(part for part in (self._names[0], line) if part),
             x=self._x,
             values=", ".join(map(str, better)),
@@ -186,6 +205,20 @@ class _Teller:
             quantity=quantity(self._metric),
             most=self._numbers.ratio(max(ratios.values())),
         )
+
+    def _of_fewer(self, any_better: bool, steady: bool, from_here: int | None, first_x: int) -> str:
+        """The same of counted work, which is no better or worse but more or less."""
+        if not any_better:
+            return _("{title}: {name} needs no fewer than {first} at any {x} tried ({quantity}).")
+        if from_here is None:
+            return _(
+                "{title}: {name} needs fewer than {first} at {x} = {values} only, up to {most} times ({quantity})."
+            )
+        if from_here != first_x:
+            return _("{title}: {name} needs fewer than {first} from {x} = {start} on, up to {most} times ({quantity}).")
+        if steady:
+            return _("{title}: {name} needs {most} times fewer than {first} at every {x} tried ({quantity}).")
+        return _("{title}: {name} needs fewer than {first} at every {x} tried, up to {most} times ({quantity}).")
 
     def _amount(self, value: float) -> str:
         text = amount(self._metric, value, self._numbers)

@@ -10,7 +10,7 @@ from grader.report.job import ReportJob
 from grader.report.labels import check_status
 from grader.report.numbers import Numbers
 from grader.report.view import View, shortened, size_text, variant_columns, where
-from grader.result import Case, Launch, Result, Variant
+from grader.result import Case, Counters, Launch, Result, Variant
 
 
 def kernel_rows(job: ReportJob) -> list[View]:
@@ -96,12 +96,24 @@ def counter_table(job: ReportJob) -> View | None:
         "variants": columns,
         "rows": [{"title": title, "cells": cells} for title, cells in rows],
         "size": ", ".join(sizes),
+        "note": _shared_words_note(found),
         "sampled": _("counted in {sampled} of {total} blocks").format(
             sampled=numbers.count(sampled[0].sampled_blocks), total=numbers.count(sampled[0].total_blocks)
         )
         if sampled
         else "",
     }
+
+
+def _shared_words_note(found: Sequence[Counters]) -> str:
+    """Why the efficiency is low where there is no conflict; "" where nobody will ask."""
+    low = [c for c in found if c.shared_requests and not c.shared_excess and (c.shared_efficiency_pct or 100) < 99]
+    if not low:
+        return ""
+    return _(
+        "An efficiency below 100 % without bank conflicts is no fault: lanes of a warp read the same words, "
+        "or some of them take no part."
+    )
 
 
 def counted(result: Result, name: str) -> Any:

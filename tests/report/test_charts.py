@@ -73,3 +73,20 @@ def test_no_counters_no_charts() -> None:
     assert charts.wavefront_chart(nothing) is None
     assert charts.sector_chart(nothing) is None
     assert charts.bank_maps(nothing) == []
+
+
+def test_variants_with_one_and_the_same_map_share_it() -> None:
+    """Two kernels without conflicts whose lanes use the same banks; the third has conflicts and its own map."""
+    result = sample_results.passed()
+    padded = result.variants["padded"]
+    assert padded.counters is not None
+    moved = [
+        msgspec.structs.replace(c, line=c.line + 20, lane_words=[None if w is None else w + 64 for w in c.lane_words])
+        for c in padded.counters.by_line
+    ]
+    twin = msgspec.structs.replace(padded, counters=msgspec.structs.replace(padded.counters, by_line=moved))
+    alone = charts.bank_maps(job(result))
+    together = charts.bank_maps(job(msgspec.structs.replace(result, variants={**result.variants, "naive": twin})))
+    assert [chart.title for chart in alone] == ["shared", "padded"]
+    assert [chart.title for chart in together] == ["naive, padded", "shared"]
+    assert together[0].place.endswith(":32, 12")

@@ -57,3 +57,28 @@ def test_a_measured_time_is_told() -> None:
     padded = msgspec.structs.replace(result.variants["padded"], timing=timing)
     said = conclusions(job(msgspec.structs.replace(result, variants={**result.variants, "padded": padded})))
     assert said[-1] == "padded: 98\u00a0µs at the size n\u00a0=\u00a02048, a speed-up of 1.9."
+
+
+def test_variants_alike_share_a_sentence() -> None:
+    result = sample_results.passed()
+    padded = result.variants["padded"]
+    variants = {"padded": padded, "again": padded}
+    said = conclusions(job(msgspec.structs.replace(result, variants=variants)))
+    assert len([sentence for sentence in said if "no bank conflicts" in sentence]) == 1
+    assert any(sentence.startswith("padded, again: no bank conflicts") for sentence in said)
+
+
+def test_loads_and_stores_alike_share_a_sentence() -> None:
+    result = sample_results.passed()
+    naive = result.variants["naive"]
+    assert naive.counters is not None
+    changes = {
+        f"global_{op}_{what}_per_request": value
+        for op in ("load", "store")
+        for what, value in (("sectors", 32.0), ("ideal", 4.0))
+    }
+    counters = msgspec.structs.replace(naive.counters, **changes)
+    said = conclusions(
+        job(msgspec.structs.replace(result, variants={"naive": msgspec.structs.replace(naive, counters=counters)}))
+    )
+    assert "naive: loads and stores move 32 sectors per request where 4 would do: 8 times the traffic." in said

@@ -73,3 +73,11 @@ def test_hazards_of_one_kind_in_one_line_are_told_once() -> None:
     changed = msgspec.structs.replace(result, variants={"shared": shared}, checks=[])
     notes = listing.notes_by_line(job(changed), "transpose.cu")
     assert [n["text"] for g in notes[12] for n in g["notes"] if n["kind"] == "hazard"] == ["race 0", "beyond"]
+
+
+def test_backslashes_that_are_lined_up_break_no_lines() -> None:
+    text = "#define A(x)          \\\n    do { x; } while (0)   \\\n;\nint a;    // \\ b\n"
+    result = msgspec.structs.replace(sample_results.passed(), sources=[Source(file="a.cu", sha256="", text=text)])
+    (shown,) = listing.listings(job(result))
+    lines = ["".join(part for _css, part in row["tokens"]) for row in shown["rows"]]
+    assert lines == ["#define A(x) \\", "    do { x; } while (0) \\", ";", "int a;    // \\ b"]

@@ -23,11 +23,12 @@ def over_sizes(*values: float, metric: str = "sectors", backend: str = "emulator
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
-        ((4.0, 2.0), "shared is better than naive at every N tried, up to 4 times"),
-        ((8.0, 4.0, 2.0), "shared is better than naive from N = 4 on, up to 4 times"),
-        ((4.0, 9.0, 2.0), "shared is better than naive from N = 8 on, up to 4 times"),
-        ((4.0, 2.0, 9.0), "shared is better than naive at N = 2, 4 only, up to 4 times"),
-        ((8.0, 7.9, 9.0), "shared is better than naive at no N tried"),
+        ((4.0, 2.0), "shared needs fewer than naive at every N tried, up to 4 times"),
+        ((4.0, 4.0), "shared needs 2 times fewer than naive at every N tried"),
+        ((8.0, 4.0, 2.0), "shared needs fewer than naive from N = 4 on, up to 4 times"),
+        ((4.0, 9.0, 2.0), "shared needs fewer than naive from N = 8 on, up to 4 times"),
+        ((4.0, 2.0, 9.0), "shared needs fewer than naive at N = 2, 4 only, up to 4 times"),
+        ((8.0, 7.9, 9.0), "shared needs no fewer than naive at any N tried"),
     ],
 )
 def test_from_where_on_a_technique_pays(values: tuple[float, ...], sentence: str) -> None:
@@ -44,10 +45,21 @@ def test_of_rates_more_is_better() -> None:
 
 def test_the_best_value_of_each_and_the_best_of_all() -> None:
     assert sweep_conclusions(swept(tile_sweep())) == [
-        "Tile: naive, N = 64 does best at T = 32, 6 sectors of global memory per element; T = 8 is 4 times worse.",
-        "Tile: shared, N = 64 does best at T = 32, 1.5 sectors of global memory per element; T = 8 is 4 times worse.",
-        "Tile: each at its best, shared is 4 times better than naive "
+        "Tile: naive, N = 64 needs least at T = 32, 6 sectors of global memory per element; "
+        "T = 8 takes 4 times as many.",
+        "Tile: shared, N = 64 needs least at T = 32, 1.5 sectors of global memory per element; "
+        "T = 8 takes 4 times as many.",
+        "Tile: each at its best, shared needs 4 times fewer than naive "
         "(sectors of global memory per element: 1.5 against 6).",
+    ]
+
+
+def test_kernels_alike_share_a_sentence() -> None:
+    points = [point(name, x, 64.0 / x) for name in ("naive", "shared") for x in (8, 32)]
+    record = msgspec.structs.replace(tile_sweep(), lines="", points=points)
+    assert sweep_conclusions(swept(record)) == [
+        "Tile: naive; shared needs least at T = 32, 2 sectors of global memory per element; "
+        "T = 8 takes 4 times as many."
     ]
 
 
