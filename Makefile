@@ -2,6 +2,7 @@
 # make test       set everything up, lint, type-check, run the quick tests
 # make test-slow  the slow tests;  make test-gpu: those that need a GPU
 # make check-install  the package, installed alone, works outside the checkout
+# make bench      how fast grading and the emulator are here; needs no GPU (benchmarks/ has two more that do)
 # make messages   extract and compile the translations
 
 PYTHON ?= python3
@@ -39,7 +40,8 @@ messages: $(VENV)/.ready-dev
 	$(BIN)/python scripts/messages.py
 
 bench: $(VENV)/.ready
-	$(BIN)/python benchmarks/startup.py
+	$(BIN)/python benchmarks/startup.py --backend emulator
+	$(BIN)/python benchmarks/emulator.py
 
 clean:
 	rm -rf $(VENV) build *.egg-info reports

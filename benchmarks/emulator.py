@@ -1,6 +1,6 @@
 """Speed of the emulator, side by side with numba-cuda's simulator on the same kernels and sizes.
 
-    pip install -e .[bench]
+    pip install -e .[bench]     # left out without it: the comparison
     python benchmarks/emulator.py [--largest 1024] [--simulated 64] [--no-numba]
 
 Times are the best of three launches (one from N = 512 on) of a module that is compiled and parsed already; compiling
@@ -12,6 +12,7 @@ the peak of a process of its own at N = 1024.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import subprocess
 import sys
@@ -197,7 +198,10 @@ def main() -> None:
     source = (FOLDER / "emulator_kernels.cu").read_text(encoding="utf-8")
     module = parse(compiled(source))
     print(f"{len(os.sched_getaffinity(0))} cores, Python {sys.version.split()[0]}, NumPy {np.__version__}\n")
-    regular(module, options.largest, 0 if options.no_numba else options.simulated)
+    with_numba = not options.no_numba and importlib.util.find_spec("numba_cuda") is not None
+    if not with_numba and not options.no_numba:
+        print("numba-cuda is not installed: without its simulator\n")
+    regular(module, options.largest, options.simulated if with_numba else 0)
     divergent(module)
     from_source(source)
     memory()

@@ -1,6 +1,6 @@
 """Whole-process times of `grade`: until the verdicts stand on the terminal, until the HTML, until the PDF.
 
-    python benchmarks/startup.py [--runs 7] [--student submissions/ivanov] [--lab transpose]
+    python benchmarks/startup.py [--runs 7] [--student submissions/ivanov] [--lab transpose] [--backend auto]
 
 Every run is a fresh process with an empty output folder; times count from its start.  One run that is not counted
 goes before, so that files are in the page cache.  Prints median, best and worst.
@@ -20,10 +20,11 @@ from pathlib import Path
 TARGETS_S = {"verdicts": 1.0, "HTML": 2.5, "PDF": 4.5}
 
 
-def measure(student: str, lab: str) -> dict[str, float]:
+def measure(student: str, lab: str, backend: str) -> dict[str, float]:
     """Seconds from process start to each milestone of one run."""
     with tempfile.TemporaryDirectory() as out:
         command = [sys.executable, "-m", "grader", student, "--lab", lab, "--out", out, "--lang", "en"]
+        command += ["--backend", backend]
         started = time.perf_counter()
         reached: dict[str, float] = {}
         # Compiled modules are kept from one run to the next, as they are wherever the package is installed.
@@ -50,9 +51,11 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=7)
     parser.add_argument("--student", default="submissions/ivanov")
     parser.add_argument("--lab", default="transpose")
+    parser.add_argument("--backend", default="auto", choices=["auto", "gpu", "emulator"])
     arguments = parser.parse_args()
-    measure(arguments.student, arguments.lab)
-    runs = [measure(arguments.student, arguments.lab) for _run in range(arguments.runs)]
+    what = (arguments.student, arguments.lab, arguments.backend)
+    measure(*what)
+    runs = [measure(*what) for _run in range(arguments.runs)]
     cores = len(os.sched_getaffinity(0))
     print(f"{arguments.student}, {arguments.lab}: {len(runs)} runs, {cores} cores, seconds from process start\n")
     print(f"{'':10}{'median':>8}{'best':>8}{'worst':>8}{'target':>8}")

@@ -1,0 +1,68 @@
+"""Large sizes on a real GPU: projections of products, faults that cost nothing, memory that is enough or not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from grader.grading import pipeline
+from grader.lab.records import Knob, Sweep
+from grader.lab_files import labs
+from grader.places import data_root
+
+KERNELS = data_root() / "tests" / "kernels"
+MATMUL = replace(labs.find("matmul"), sweeps=(), timing=None)
+TEXT = {"en": "…", "ru": "…"}
+
+
+@pytest.fixture(autouse=True)
+def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_LAB_GRADER_STORE", str(tmp_path / "store"))
+
+
+def test_products_of_4096_are_exact() -> None:
+    result = pipeline.grade(data_root() / "submissions" / "ivanov", MATMUL, backend="gpu")
+    for name, variant in result.variants.items():
+        large = [case for case in variant.cases if case.kind == "large"]
+        assert [(case.size, case.status, case.max_abs_error) for case in large] == [({"n": 4096}, "pass", 0.0)], name
+        assert large[0].message.startswith("checked by 32 random projections")
+        assert large[0].backend == "gpu"
+
+
+def test_a_row_that_does_not_fit_costs_nothing() -> None:
+    path = KERNELS / "matmul" / "good" / "row_fewer_threads.cu"
+    emulated = pipeline.grade(path, MATMUL, backend="emulator")
+    graded = pipeline.grade(path, MATMUL, backend="gpu")
+    assert {c.id: c.earned for c in graded.checks} == {c.id: c.earned for c in emulated.checks}
+    row = graded.variants["row"]
+    assert [case.status for case in row.cases if case.kind == "large"] == ["fail"]
+    assert any(text.endswith("is tried beside the others and costs no points.") for text in row.remarks), row.remarks
+
+
+def test_blocks_that_grow_with_the_matrix_end_at_1024_threads() -> None:
+    graded = pipeline.grade(KERNELS / "matmul" / "good" / "row_and_column_n_threads.cu", MATMUL, backend="gpu")
+    for name in ("row", "column"):
+        (large,) = (case for case in graded.variants[name].cases if case.kind == "large")
+        assert (large.status, "4096 threads a block, at most 1024 are possible" in large.message) == ("fail", True)
+        assert all(c.status != "fail" for c in graded.checks if c.variant == name)
+
+
+def test_a_transposition_of_four_gibibytes() -> None:
+    x = Knob("n", TEXT, {"emulator": (64,), "gpu": (4096, 32768, 1 << 18)}, sizes={"rows": "n", "cols": "n"})
+    metrics = {"emulator": ("sectors",), "gpu": ("time", "gb_per_s")}
+    base = {"emulator": {"rows": 64, "cols": 64}, "gpu": {"rows": 64, "cols": 64}}
+    lab = replace(labs.find("transpose"), sweeps=(Sweep("size", TEXT, ("padded",), x, base, metrics),), timing=None)
+    result = pipeline.grade(data_root() / "submissions" / "ivanov", lab, backend="gpu")
+    points = {(p.of, p.x): p for p in result.sweeps[0].points}
+    for owner in ("submission", "reference"):
+        middle, large, huge = (points[owner, n] for n in (4096, 32768, 1 << 18))
+        # 256 GiB each way: more than any GPU has.
+        assert huge.status == "impossible" and "GiB of the GPU's memory are needed" in huge.reason
+        assert middle.status == "ok"
+        if large.status == "ok":
+            # 64 times the bytes.
+            assert large.values["time"].value > 30 * middle.values["time"].value
+        else:
+            assert large.status == "impossible" and "memory" in large.reason
