@@ -316,3 +316,34 @@ def test_an_interrupted_group_keeps_what_is_finished(here: Path) -> None:
         assert path.parent.parent.name in out
     time.sleep(0.2)
     assert not [path for path in files(here / "reports") if Path(path).name.startswith(".")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["x", "--lab", "transpose", "--backend", "cpu"], "Недопустимое значение '--backend': 'cpu' — не одно из"),
+        (["x", "--lab", "transpose", "--jobs", "0"], "Недопустимое значение '--jobs': 0 вне допустимого: x>=1."),
+        (["x", "--lab"], "У параметра '--lab' должно быть значение."),
+        (["x", "--lab", "transpose", "--no-pdf=1"], "У параметра '--no-pdf' не бывает значения."),
+        (["x", "--lab", "nosuch"], "нет работы 'nosuch'; допустимо: "),
+        (["labs", "--labs", "nosuch"], "--labs nosuch: нет такой папки"),
+    ],
+)
+def test_complaints_of_the_command_line_speak_the_language(
+    here: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], complaint: str
+) -> None:
+    code, _out, err = (
+        run(capsys, *arguments, "--lang", "ru") if arguments[-1] != "--lab" else run(capsys, "--lang", "ru", *arguments)
+    )
+    assert (code, err.startswith(f"grade: {complaint}")) == (2, True), err
+
+
+def test_click_still_has_the_texts_that_are_translated_for_it() -> None:
+    """A new click with other words would fall back to English without a sound."""
+    import click
+
+    from grader.cli import click_texts
+
+    source = "".join(path.read_text("utf-8") for path in Path(click.__file__).parent.glob("*.py"))
+    for text in click_texts.texts():
+        assert text in source, text

@@ -55,6 +55,7 @@ def grade_command() -> click.Command:
         ),
         epilog=_epilog(),
         context_settings={"help_option_names": ["-h", "--help"]},
+        options_metavar=_("[OPTIONS]"),
     )
 
 
@@ -64,6 +65,7 @@ def _epilog() -> str:
         ("grade labs", _("the labs there are")),
         ("grade doctor", _("what this machine can do")),
         ("grade new-lab NAME", _("the skeleton of a lab")),
+        ("grade selftest [LAB]", _("whether a lab tells good kernels from bad ones")),
         ("grade calibrate LAB", _("thresholds of speed that fit this GPU")),
     ]
     codes = [
@@ -73,9 +75,11 @@ def _epilog() -> str:
         ("3", _("the grader itself failed")),
     ]
     blocks = ((_("Other commands:"), commands), (_("Exit codes:"), codes))
-    return "\n\n".join(
-        "\n".join(["\b", title, *(f"  {name:<14} {text}" for name, text in rows)]) for title, rows in blocks
-    )
+    paragraphs = []
+    for title, rows in blocks:
+        width = max(len(name) for name, _text in rows)
+        paragraphs.append("\n".join(["\b", title, *(f"  {name:<{width}}  {text}" for name, text in rows)]))
+    return "\n\n".join(paragraphs)
 
 
 def _print_version(context: click.Context, _parameter: click.Parameter, value: bool) -> None:

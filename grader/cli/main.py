@@ -17,6 +17,7 @@ from pathlib import Path
 import click
 
 from grader import i18n
+from grader.cli import click_texts
 from grader.cli.complaints import complain, internal, usage_message
 from grader.cli.doctor import doctor_command
 from grader.cli.grade import grade_command
@@ -35,6 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def run(arguments: list[str]) -> int:
     """Run the command line; returns the exit code, having printed one line on standard error if it is 2 or 3."""
     i18n.use(language_of(arguments, os.environ))
+    click_texts.speak(i18n.language())
     commands = {
         "labs": labs_command,
         "doctor": doctor_command,
