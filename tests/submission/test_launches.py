@@ -57,6 +57,7 @@ def launch(body: str, before: str = "") -> LaunchSite:
         ("int t = 128; k<<<dim3(m / t, n /\nt), dim3(t,\nt)>>>(a, b, n, m);", (128, 128, 1), (128, 128), ("m", "n")),
         ("int t = atoi(s), g = n / t; k<<<dim3(g, g), dim3(t, t)>>>(a, b, n, m);", None, (None, None), ("n", "n")),
         ("int t = 32; if (argc > 1) t = atoi(argv[1]); k<<<n / t, t>>>(a, b, n, m);", (32, 1, 1), (32,), ("n",)),
+        ("int t = argc > 1 ? atoi(argv[1]) : 16; k<<<n / t, t>>>(a, b, n, m);", (16, 1, 1), (16,), ("n",)),
         ("int t = 32; scanf(\"%d\", &t); k<<<n / t, t>>>(a, b, n, m);", None, (None,), ("n",)),
         ("for (int t = 8; t < 64; t *= 2) k<<<n / t, t>>>(a, b, n, m);", None, (None,), ("n",)),
         ("int t = 8; t = 16; k<<<n / t, t>>>(a, b, n, m); t = 4;", (16, 1, 1), (16,), ("n",)),
@@ -123,6 +124,42 @@ void sized(float *x, int side, int n) { dim3 b(side, side); other<<<dim3(n / sid
         ("other", (16, 16, 1), (16, 16)),
         ("other", (32, 32, 1), (32, 32)),
     ]
+
+
+def test_a_kernel_with_its_templates_arguments_is_handed_on() -> None:
+    wrapper = """template <class F> float run(F kernel, float *x, int n) { kernel<<<n / 64, 64>>>(x); return 0; }
+float twice(int n) { return run(t<TILE>, a, n) + run(&other, a, n); }
+template <class... P, class... A>
+void any(void (*kernel)(P...), dim3 g, dim3 b, A&&... x) { kernel<<<g, b>>>(x...); }"""
+    sites = launches('constexpr int S = 8; printf("%f", run(t<S>, a, n)); twice(n); any(t<S>, n / S, S, a);', wrapper)
+    assert sorted((s.kernel, s.template_arguments, s.block) for s in sites) == [
+        ("other", (), (64, 1, 1)),
+        ("t", ("16",), (64, 1, 1)),
+        ("t", ("8",), (8, 1, 1)),
+        ("t", ("8",), (64, 1, 1)),
+    ]
+
+
+def test_a_template_of_the_hosts_knows_its_arguments() -> None:
+    wrapper = """template <int S, class T>
+void all(T *x, int n) { dim3 b(S, S); t<S><<<dim3(n / S, n / S), b, S * 4>>>(x); }"""
+    sites = launches("all<8>(a, n); all<TILE, float>(a, n);", wrapper)
+    assert [(s.template_arguments, s.template_texts, s.block, s.tile, s.shared_bytes) for s in sites] == [
+        (("8",), ("S",), (8, 8, 1), (8, 8), 32),
+        (("16",), ("S",), (16, 16, 1), (16, 16), 64),
+    ]
+
+
+def test_what_is_handed_through_several_functions() -> None:
+    wrapper = """void run(float *x, int side, int n) { other<<<n / side, side>>>(x); }
+void bench(float *x, int side) { run(x, side, 1024); }
+void all(float *x, int side) { bench(x, side * 2); }"""
+    assert [(s.block, s.tile) for s in launches("all(a, 16);", wrapper)] == [((32, 1, 1), (32,))]
+
+
+def test_functions_that_call_each_other_are_no_endless_matter() -> None:
+    wrapper = "void b(int n);\nvoid a(int n) { b(n); other<<<n / 4, n>>>(x); }\nvoid b(int n) { a(n); }"
+    assert {s.kernel for s in launches("a(8);", wrapper)} == {"other"}
 
 
 def test_the_line_is_that_of_the_kernels_name() -> None:

@@ -29,6 +29,8 @@ def factor(body: str, before: str = "", templates: dict[str, str] | None = None)
         (f"for (int m = 0; m < n; m += 16) {{\n#pragma unroll\n{PLAIN}\n__syncthreads(); }}", FULLY),
         (f"// s += a[k] * b[k];\n/* #pragma unroll 4 */\n{PLAIN}", 1),
         ("for (int k = 0; k < n; k += 2) s = fmaf(a[k + 1], b[k + 1], fmaf(a[k], b[k], s));", 2),
+        ("for (int k = 0; k < n; k += 4) { STEP(k) STEP(k + 1) STEP(k + 2) STEP(k + 3) }", 4),
+        ("for (int k = 0; k < n; k += 4) s += a[INDEX(k, n)] * b[INDEX(k, n)];", 1),
         # Steps of a tile and of a block: each does one thing at a time.
         (f"for (int m = 0; m < n; m += 16) {{ {PLAIN} }}", 1),
         ("for (int k = threadIdx.x; k < n; k += 32) t[k] = a[k * n + 1];", 1),
@@ -37,7 +39,8 @@ def factor(body: str, before: str = "", templates: dict[str, str] | None = None)
     ],
 )
 def test_factor(body: str, expected: int) -> None:
-    assert factor(body, before="const int U = 6;") == expected
+    macros = "#define STEP(k) s += a[(k) * n] * b[k];\n#define INDEX(i, j) ((i) * (j))\n"
+    assert factor(body, before=macros + "const int U = 6;") == expected
 
 
 def test_a_template_argument_and_a_function_that_is_called() -> None:
