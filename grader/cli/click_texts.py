@@ -1,6 +1,6 @@
 """click's own texts in our languages: what it says in help and complaints, looked up in our catalogues.
 
-click asks gettext's current domain, which is ours from `speak` on.  Only texts that a user of `grade` can meet are here.
+click asks gettext's current domain, which is ours from `speak` on.  Only texts that users of `grade` can meet are here.
 """
 
 from __future__ import annotations
