@@ -11,6 +11,7 @@ from grader.ptx.code import Code
 from grader.ptx.errors import DeviceTrap, UnsupportedInstruction
 from grader.ptx.memory import FUNCTION_WINDOW, SHARED_WINDOW, WINDOW_SPACING, Buffer, Device
 from grader.ptx.nodes import Instruction, Module, Symbol, Variable
+from grader.ptx.translate import translate
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ class Program:
         """The runnable form of a function."""
         found = self._codes.get(name)
         if found is None:
-            found = self._codes[name] = Code(build_cfg(self.module.functions[name], self.module), self)
+            found = self._codes[name] = translate(build_cfg(self.module.functions[name], self.module), self)
         return found
 
     def forget(self) -> None:

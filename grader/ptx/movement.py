@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grader.ptx import access, affine
-from grader.ptx.access import AccessSpec, Repeat
+from grader.ptx import affine, transfers
+from grader.ptx.access import AccessSpec, element_dtype
 from grader.ptx.code import Code, Getter, Step, getter, symbol_getter
 from grader.ptx.errors import UnsupportedInstruction
 from grader.ptx.memory import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BYTES
 from grader.ptx.nodes import Address, Instruction, Operand, Register, Sink, Symbol, Vector
+from grader.ptx.transfers import Repeat
 from grader.ptx.values import UNSIGNED, Shifted, Value, Vec, as_array, from_array
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def _size(type_name: str) -> int:
-    return 0 if type_name == "pred" else access.element_dtype(type_name).itemsize
+    return 0 if type_name == "pred" else element_dtype(type_name).itemsize
 
 
 def _mov(code: Code, instruction: Instruction) -> Step:
@@ -133,7 +134,7 @@ def _load(code: Code, instruction: Instruction) -> Step:
     code.repeats.append(last)
 
     def step(group: Group) -> None:
-        values = access.load(group, spec, address(group), offset, sizes, last)
+        values = transfers.load(group, spec, address(group), offset, sizes, last)
         for index, value in zip(indices, values, strict=True):
             if index is not None:
                 group.registers[index] = value
@@ -144,9 +145,9 @@ def _load(code: Code, instruction: Instruction) -> Step:
 
     def single(group: Group) -> None:
         where = address(group)
-        value = access.load_again(group, spec, last, where, size)
+        value = transfers.load_again(group, spec, last, where, size)
         if value is None:
-            value = access.load(group, spec, where, offset, sizes, last)[0]
+            value = transfers.load(group, spec, where, offset, sizes, last)[0]
         group.registers[target_index] = value
 
     return single
@@ -161,7 +162,7 @@ def _store(code: Code, instruction: Instruction) -> Step:
     readers = [getter(code, element, spec.element_bytes) for element in elements]
 
     def step(group: Group) -> None:
-        access.store(group, spec, address(group), offset, [read(group) for read in readers])
+        transfers.store(group, spec, address(group), offset, [read(group) for read in readers])
 
     return step
 
@@ -182,7 +183,7 @@ def _atomic(code: Code, instruction: Instruction) -> Step:
     def step(group: Group) -> None:
         values = [read(group) for read in readers]
         compare = values[0] if swap else None
-        old = access.atomic(group, spec, address(group), offset, values[-1], compare, size)
+        old = transfers.atomic(group, spec, address(group), offset, values[-1], compare, size)
         if index is not None:
             group.registers[index] = old
 

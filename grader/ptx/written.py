@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grader.ptx.memory import MemoryArray, Place
+from grader.ptx.memory import MemoryArray
+from grader.ptx.placing import Place
 from grader.ptx.values import UNSIGNED, Array, remember
 
 if TYPE_CHECKING:

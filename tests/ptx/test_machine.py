@@ -534,3 +534,34 @@ def test_the_limit_of_instructions_ends_the_largest_grid_within_a_second() -> No
     with pytest.raises(LimitExceeded):
         run(source, 2**31 - 1, 32, np.zeros(32, np.int32), observe=False, limits=Limits(seconds=0.3))
     assert time.perf_counter() - started < 2
+
+
+# -- registers ---------------------------------------------------------------------------------------------------------
+
+NEVER_SET = """
+extern "C" __global__ void k(const float* a, float* out, int n) {
+    float sum;
+    for (int i = 0; i < n; ++i) sum += a[i];
+    out[0] = sum;
+}
+"""
+SET_WHERE_USED = """
+extern "C" __global__ void k(const float* a, float* out, int n) {
+    float x;
+    if (threadIdx.x < n) x = a[threadIdx.x];
+    __syncthreads();
+    if (threadIdx.x < n) out[threadIdx.x] = x;
+}
+"""
+
+
+def test_a_variable_that_nothing_sets_holds_garbage() -> None:
+    a = np.arange(4, dtype=np.float32)
+    result = run(NEVER_SET, 1, 1, a, np.zeros(4, np.float32), 4)
+    assert np.isnan(result[1][0])
+
+
+def test_a_variable_that_is_set_where_it_is_used_is_in_order() -> None:
+    a = np.arange(64, dtype=np.float32)
+    result = run(SET_WHERE_USED, 1, 64, a, np.zeros(64, np.float32), 40)
+    np.testing.assert_array_equal(result[1], np.where(a < 40, a, 0))

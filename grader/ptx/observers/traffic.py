@@ -10,7 +10,7 @@ import numpy as np
 from grader.ptx import metrics
 from grader.ptx.access import Access
 from grader.ptx.machine import Chunk
-from grader.ptx.memory import Place
+from grader.ptx.placing import Place
 from grader.ptx.records import LaunchReport, LineCounter
 from grader.ptx.values import Array, Lanes, remember
 
