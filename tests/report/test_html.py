@@ -156,3 +156,13 @@ def test_a_russian_page_speaks_russian() -> None:
     ours = re.sub(r"SHA|NVRTC|Python|NumPy|wavefront", "", page.text.split("Листинг")[0])
     for english in ("Results", "passed", "points", "shared memory", "request"):
         assert english not in ours
+
+
+def test_the_first_screen_names_what_to_fix() -> None:
+    failed = job(sample_results.failed())
+    page = html.render(html.document(failed), [])
+    head = page[: page.index("</header>")]
+    assert 'href="#fault-1">bank conflicts</a>' in head and "transpose.cu:12" in head
+    assert page.count('id="fault-1"') == 1
+    good = html.render(html.document(job()), [])
+    assert "What to fix" not in good[: good.index("</header>")]
