@@ -127,6 +127,7 @@ def examine(
             language=i18n.language(),
             labs_folders=[str(folder) for folder in labs_folders],
             sweeps=False,
+            times=False,
         )
         for specimen in found
     ]

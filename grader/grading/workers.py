@@ -41,6 +41,8 @@ class GradeTask(Record, frozen=True):
     witnesses: list[str] = msgspec.field(default_factory=list)
     sweeps: bool = True
     """False leaves out the lab's sweeps, on which no mark depends."""
+    times: bool = True
+    """False leaves out the times of kernels, and with them the marks for speed."""
 
 
 class Graded(Record, frozen=True, tag="graded"):
@@ -78,6 +80,8 @@ def grade_here(task: GradeTask, lab: Lab | None = None, judged: Callable[[Result
         lab = labs.find(task.lab, [Path(folder) for folder in task.labs_folders])
     if not task.sweeps:
         lab = dataclasses.replace(lab, sweeps=())
+    if not task.times:
+        lab = dataclasses.replace(lab, timing=None)
     return pipeline.grade(
         Path(task.path),
         lab,
