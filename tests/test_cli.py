@@ -323,7 +323,7 @@ def test_an_interrupted_group_keeps_what_is_finished(here: Path) -> None:
     [
         (["x", "--lab", "transpose", "--backend", "cpu"], "Недопустимое значение '--backend': 'cpu' — не одно из"),
         (["x", "--lab", "transpose", "--jobs", "0"], "Недопустимое значение '--jobs': 0 вне допустимого: x>=1."),
-        (["x", "--lab"], "У параметра '--lab' должно быть значение."),
+        (["x", "--lab"], "У параметра '--lab' должно быть 1 значение."),
         (["x", "--lab", "transpose", "--no-pdf=1"], "У параметра '--no-pdf' не бывает значения."),
         (["x", "--lab", "nosuch"], "нет работы 'nosuch'; допустимо: "),
         (["labs", "--labs", "nosuch"], "--labs nosuch: нет такой папки"),

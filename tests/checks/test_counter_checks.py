@@ -82,7 +82,7 @@ def test_bank_conflicts_of_an_unpadded_tile() -> None:
     row = check(given, "bank_conflicts")
     assert (row.status, row.earned, row.line) == ("fail", 0.0, 12)
     assert row.message == (
-        "32-way bank conflict in line 12 (excess wavefronts per request: 31); shared_efficiency is 6.06 %."
+        "32-way bank conflict in line 12 (excess wavefronts per request: 31); efficiency of shared memory 6.06 %."
     )
     assert "Lanes 0 and 1 of a warp want words 0 and 32 of shared memory; both lie in bank 0" in row.hint
     assert "In all 32 different words" in row.hint
