@@ -171,6 +171,24 @@ def inputs(sizes, rng):
     assert "status 7" in (here / "reports" / "grade-error.log").read_text()
 
 
+def test_headers_that_cannot_be_had_are_told_in_the_students_row(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for student in ("first", "second"):
+        shutil.copytree(SAMPLES / "ivanov", here / "group" / student)
+        (here / "group" / student / "submission.yaml").unlink()
+    source = here / "group" / "first" / "transpose.cu"
+    source.write_text("#include <cooperative_groups.h>\n" + source.read_text("utf-8"), encoding="utf-8")
+    # A folder in which nobody can make another.
+    monkeypatch.setenv("XDG_CACHE_HOME", "/proc")
+    code, out, _err = run(capsys, "group", "--lab", "transpose", "--no-pdf", "--jobs", "1")
+    assert code == 3
+    lines = {line.split(":")[0].split()[-1]: line for line in out.splitlines() if line[:2] in ("1/", "2/")}
+    assert "the grader failed (NVRTC's headers cannot be unpacked (" in lines["first"]
+    assert "set XDG_CACHE_HOME to a folder to write to); details are in" in lines["first"]
+    assert "95 of 100" in out[out.index("Worst fault") :]
+
+
 def test_a_folder_called_like_a_command_is_written_with_a_dot(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shutil.copytree(SAMPLES / "ivanov", here / "labs")
     code, out, _err = run(capsys, "./labs", "--lab", "transpose", "--no-pdf")

@@ -223,6 +223,8 @@ def _reason(order: Order, outcome: Outcome) -> tuple[str, int]:
     assert isinstance(outcome, Failed)
     log = order.out / LOG_NAME
     write_atomically(log, outcome.details.encode())
+    if outcome.message:
+        return _("the grader failed ({error}); details are in {log}").format(error=outcome.message, log=log), 3
     return _("the grader failed; details are in {log}").format(log=log), 3
 
 

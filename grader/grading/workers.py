@@ -20,7 +20,7 @@ from pathlib import Path
 
 import msgspec
 
-from grader.errors import UsageError
+from grader.errors import InternalError, UsageError
 from grader.lab.records import Lab
 from grader.result import Record, Result
 
@@ -58,9 +58,10 @@ class Refused(Record, frozen=True, tag="refused"):
 
 
 class Failed(Record, frozen=True, tag="failed"):
-    """The grader failed; `details` is a traceback or what else is known."""
+    """The grader failed; `details` is a traceback or what else is known, `message` what to tell, "" for a slip."""
 
     details: str
+    message: str = ""
 
 
 Outcome = Graded | Refused | Failed
@@ -191,6 +192,8 @@ def _outcome(task: GradeTask) -> Outcome:
         return Graded(result=grade_here(task))
     except UsageError as error:
         return Refused(message=str(error))
+    except InternalError as error:
+        return Failed(details=traceback.format_exc(), message=str(error))
     except Exception:
         return Failed(details=traceback.format_exc())
 
