@@ -52,8 +52,10 @@ def remark_text(kind: str, line: int, count: int = 1) -> str:
             ).format(line=line)
         case "exited_before_barrier":
             return ngettext(
-                "Line {line}: {n} thread had left the kernel before this barrier; allowed since compute capability 7.0.",
-                "Line {line}: {n} threads had left the kernel before this barrier; allowed since compute capability 7.0.",
+                "Line {line}: {n} thread had left the kernel before this barrier; "
+                "allowed since compute capability 7.0.",
+                "Line {line}: {n} threads had left the kernel before this barrier; "
+                "allowed since compute capability 7.0.",
                 count,
             ).format(line=line, n=count)
     return f"{kind} ({line})"
@@ -148,6 +150,14 @@ def _remarks(evidence: Evidence) -> list[str]:
             _("The kernel works at {sizes} only: the size is a constant of the program. Make it a parameter.").format(
                 sizes=sizes_text(evidence.wired_sizes)
             )
+        )
+    candidate = evidence.candidate
+    if candidate is not None and candidate.own and not candidate.constants:
+        remarks.append(
+            _(
+                "Graded at {sizes} only: with another value of this constant the kernel is wrong, so its value stands "
+                "in the program a second time."
+            ).format(sizes=sizes_text(dict(candidate.own)))
         )
     if evidence.untimed:
         remarks.append(evidence.untimed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -43,7 +43,7 @@ def choose(lab: Lab, cases: Cases, binding: VariantBinding, source: Mapping[str,
     """The likeliest reading whose result is right on the probe's sizes; the likeliest of all when none is.
 
     A kernel that takes no size and is wrong at the lab's may have its size written into it as a constant: it is
-    graded at that size then.
+    graded at that size then.  So is one whose program has a constant for a size, but is right at its own value only.
 
     Parameters
     ----------
@@ -56,7 +56,30 @@ def choose(lab: Lab, cases: Cases, binding: VariantBinding, source: Mapping[str,
         wired = next((sizes for sizes in suspected if is_right(trial(candidate, sizes))), None)
         if wired is not None:
             return Choice(candidate, [("observe", wired)], wired)
+    kept = as_written(candidate)
+    if candidate.own and is_within(cases, candidate.own):
+        changed = next((s for kind, s in planned_cases if kind != "ragged" and not _agrees(s, candidate.own)), None)
+        kept_cases = planned(lab, cases, binding, kept)
+        # The value may stand in the program a second time, as `/ 5` beside `#define RADIUS 2`.
+        is_wrong = changed is not None and not is_right(trial(candidate, changed))
+        if is_wrong and kept_cases and is_right(trial(kept, kept_cases[0][1])):
+            return Choice(kept, kept_cases)
     return Choice(candidate, planned_cases)
+
+
+def as_written(candidate: Candidate) -> Candidate:
+    """The reading with the program's own values of the sizes that are its constants."""
+    return replace(candidate, constants=(), fixed=(*candidate.fixed, *candidate.own))
+
+
+def is_within(cases: Cases, values: Sequence[tuple[str, int]]) -> bool:
+    """Whether sizes are no larger than the lab's: a program's own may be too much for the emulator."""
+    largest = [*cases.correct, cases.observe]
+    return all(value <= max(sizes[role] for sizes in largest) for role, value in values)
+
+
+def _agrees(sizes: Sizes, values: Sequence[tuple[str, int]]) -> bool:
+    return all(sizes[role] == value for role, value in values)
 
 
 def readings(lab: Lab, cases: Cases, binding: VariantBinding) -> list[Candidate]:

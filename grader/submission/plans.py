@@ -75,7 +75,8 @@ def candidates(
             free = {p.name for p in lab.parameters if p.kind == "size" and p.from_grid}
             exact = not sizes & set(covers) and set(covers) <= free
             plan = plan_of.plan(covers, exact)
-            found.append(Candidate(roles, plan, square_only, named.constants, named.template, named.fixed))
+            sizes_of_program = (named.constants, named.template, named.fixed, named.own)
+            found.append(Candidate(roles, plan, square_only, *sizes_of_program))
     return tuple(dict.fromkeys(found))[:MAX_CANDIDATES]
 
 
@@ -86,6 +87,7 @@ class _Sizes:
     constants: tuple[tuple[str, str], ...]
     template: tuple[tuple[str, str], ...]
     fixed: tuple[tuple[str, int], ...]
+    own: tuple[tuple[str, int], ...]
 
     @classmethod
     def of(cls, roles: tuple[str, ...], fixed: CompileTime, lab: Lab) -> _Sizes:
@@ -101,7 +103,8 @@ class _Sizes:
             if p.kind == "size" and p.usual is not None and p.name not in given
         ]
         constants = tuple((role, name) for role, name in matched.items() if name in fixed.changeable)
-        return cls(constants, template if in_template else (), tuple(built_in))
+        own = tuple((role, fixed.constants[name]) for role, name in constants)
+        return cls(constants, template if in_template else (), tuple(built_in), own)
 
     def all_roles(self) -> set[str]:
         return {role for role, _name in self.constants} | {role for _text, role in self.template if role}

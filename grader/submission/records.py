@@ -144,6 +144,7 @@ class Candidate:
     constants: sizes that are constants of the program, as (role, constant's name): each size graded is compiled anew.
     template: the kernel's template arguments as (text, role): a role's size takes the place of the text.
     fixed: sizes that cannot be changed, as (role, value): the kernel runs at that value only.
+    own: values that the program gives to the sizes that are its constants, as (role, value).
     """
 
     roles: tuple[str, ...]
@@ -152,6 +153,7 @@ class Candidate:
     constants: tuple[tuple[str, str], ...] = ()
     template: tuple[tuple[str, str], ...] = ()
     fixed: tuple[tuple[str, int], ...] = ()
+    own: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,3 +112,30 @@ def test_a_wrong_kernel_is_graded_on_its_own_grid_not_on_one_that_was_tried_on_s
         return Run("correct", sizes, LaunchOutcome("ok"), Difference(4, 1))
 
     assert choose(LAB, CASES, binding(line), {}, trial).candidate == line
+
+
+BLUR = """#define RADIUS 2
+__global__ void naive(const float *in, float *out, int count)
+{{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= count) return;
+    float sum = 0;
+    for (int k = -RADIUS; k <= RADIUS; ++k)
+        sum += i >= RADIUS && i < count - RADIUS ? in[i + k] : 0;
+    out[i] = i < RADIUS || i >= count - RADIUS ? in[i] : sum / {divisor};
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("divisor", "verdict", "remarks"),
+    [("(2 * RADIUS + 1)", "pass", 0), ("5", "pass", 1), ("4", "fail", 0)],
+)
+def test_a_constant_whose_value_stands_in_the_program_twice(
+    tmp_path: Path, divisor: str, verdict: str, remarks: int
+) -> None:
+    (tmp_path / "box-blur.cu").write_text(BLUR.format(divisor=divisor))
+    result = pipeline.grade(tmp_path / "box-blur.cu", labs.find("box-blur"))
+    assert status(result) == verdict
+    told = [r for r in result.variants["naive"].remarks if r.startswith("Graded at radius = 2 only")]
+    assert len(told) == remarks
