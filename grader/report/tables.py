@@ -77,11 +77,13 @@ def counter_table(job: ReportJob) -> View | None:
             (_("shared memory: requests"), [c.shared_requests for c in found]),
             (_("shared memory: wavefronts"), [c.shared_wavefronts for c in found]),
             (_("of them more than needed"), [c.shared_excess for c in found]),
-            (_("worst bank conflict, ways"), [c.worst_conflict_ways for c in found]),
         ]
         for title, values in shared:
             cells = [numbers.count(v) if c.shared_requests else "–" for v, c in zip(values, found, strict=True)]
             rows.append((title, cells))
+        ways = [c.worst_conflict_ways if c.shared_requests else None for c in found]
+        worst = ["–" if w is None else numbers.count(w) if w > 1 else _("none") for w in ways]
+        rows.append((_("worst bank conflict, ways"), worst))
         efficiencies = [c.shared_efficiency_pct for c in found]
         rows.append((_("shared memory efficiency"), ["–" if e is None else numbers.percent(e) for e in efficiencies]))
     loads = [(c.global_load_sectors_per_request, c.global_load_ideal_per_request) for c in found]
