@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -114,7 +115,13 @@ def test_a_group_is_graded_each_in_turn(here: Path, capsys: pytest.CaptureFixtur
             for name in ("result.json", "report.html")
         ),
         "transpose.csv",
+        "transpose.html",
     }
+    page = (here / "reports/transpose.html").read_text("utf-8")
+    links = re.findall(r'href="([^"]+)"', page)
+    assert links == ["fedorov/transpose/report.html", "ivanov/transpose/report.html"]
+    assert all((here / "reports" / link).is_file() for link in links)
+    assert "Фёдоров Артём" in page and "nobody" in page
     marks = (here / "reports/transpose.csv").read_text("utf-8-sig").splitlines()
     assert marks[1].startswith('fedorov,Фёдоров Артём,ИП-311,needs work,0,94,94,0,0,0,"compiles (transpose.cu:37): ')
     assert marks[2].startswith("ivanov,") and marks[3].startswith("nobody,,,not graded,,,,")

@@ -19,7 +19,7 @@ from grader.lab.records import Lab
 from grader.lab_files import labs
 from grader.report.gradebook import gradebook, gradebook_line, refused_line
 from grader.report.group import failed_row, group_row, student_line
-from grader.report.job import ReportJob, make_job
+from grader.report.job import ReportJob, in_language, make_job
 from grader.report.renderer import Renderer
 from grader.report.view import View, summary, variant_columns
 from grader.report.visible import visible
@@ -155,7 +155,8 @@ def _grade_group(order: Order, lab: Lab, tasks: list[GradeTask], jobs: int, rend
             missing = [Path(task.path).name for task in tasks if task.path not in group.rows]
             if missing:
                 out.print(_("Not graded: {students}").format(students=visible(", ".join(missing))), soft_wrap=True)
-            out.print(_("Marks as a table: {path}").format(path=group.write_gradebook(tasks)), soft_wrap=True)
+            for line in group.write_marks(tasks):
+                out.print(line, soft_wrap=True)
             out.print(_("Results and reports: {folder}").format(folder=order.out), soft_wrap=True)
             for line in announced.notices:
                 out.print(line, soft_wrap=True)
@@ -209,12 +210,17 @@ class _Group:
         self._lines[task.path] = gradebook_line(job, row["fault"])
         return student_line(job)
 
-    def write_gradebook(self, tasks: Sequence[GradeTask]) -> Path:
-        """Write the marks of all that are graded by now, in the order of `tasks`; returns the file."""
-        path = self._order.out / f"{self._lab.id}.csv"
-        lines = [self._lines[task.path] for task in tasks if task.path in self._lines]
-        write_atomically(path, gradebook(lines, [v.name for v in self._lab.variants], self._order.language))
-        return path
+    def write_marks(self, tasks: Sequence[GradeTask]) -> list[str]:
+        """Write the marks of all that are graded by now, in the order of `tasks`; returns lines that name the files."""
+        from grader.report.html import group_page
+
+        language, names = self._order.language, [v.name for v in self._lab.variants]
+        graded = [task.path for task in tasks if task.path in self.rows]
+        table, page = (self._order.out / f"{self._lab.id}.{kind}" for kind in ("csv", "html"))
+        write_atomically(table, gradebook([self._lines[path] for path in graded], names, language))
+        title = in_language(self._lab.title, language)
+        write_atomically(page, group_page([self.rows[path] for path in graded], names, title, language).encode())
+        return [_("Marks as a table: {path}").format(path=table), _("Marks as a page: {path}").format(path=page)]
 
 
 def _reason(order: Order, outcome: Outcome) -> tuple[str, int]:

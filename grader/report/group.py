@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 from grader.i18n import _
 from grader.report.job import ReportJob
 from grader.report.labels import check_status, result_status
@@ -29,6 +31,9 @@ def group_row(job: ReportJob) -> View:
         )
     return {
         "student": result.student.id,
+        "name": visible(result.student.name or result.student.id),
+        "group": visible(result.student.group),
+        "report": f"{quote(result.student.id)}/{quote(result.lab)}/report.html",
         "key": result_status(result.status).key,
         "mark": _("{earned} of {possible}").format(
             earned=numbers.points(result.score.earned), possible=numbers.points(result.score.possible)
@@ -46,7 +51,8 @@ def student_line(job: ReportJob) -> str:
 
 def failed_row(student: str, reason: str) -> View:
     """The row of a submission that could not be graded at all."""
-    return {"student": student, "key": "error", "mark": "–", "cells": [], "fault": reason}
+    shown = {"name": visible(student), "group": "", "report": ""}
+    return {"student": student, **shown, "key": "error", "mark": "–", "cells": [], "fault": visible(reason)}
 
 
 def _worst_fault(result: Result) -> str:

@@ -111,6 +111,12 @@ def render(
     return template.render(**page, figures=drawn, pictures=pictures, sweeps=sweeps)
 
 
+def group_page(rows: Sequence[View], variants: Sequence[str], title: str, language: str) -> str:
+    """A group's marks as one page with a link to each report; rows: of `group_row` or `failed_row`."""
+    template = _environment().get_template("group.html.j2")
+    return template.render(rows=rows, variants=variants, title=title, language=language)
+
+
 def markdown(text: str) -> str:
     """A task's Markdown as HTML.  HTML within it is shown as text, images are left out, links are not followed."""
     from markdown_it import MarkdownIt
