@@ -24,6 +24,7 @@ from grader.submission.records import Kernel, LaunchSite, Missing, SourceText, S
 from grader.submission.roles import Unbindable, readings
 from grader.submission.shape import KernelShape
 from grader.submission.source import decode
+from grader.submission.structs import with_struct_parameters
 from grader.submission.tree import ParsedFile
 
 
@@ -129,7 +130,9 @@ def _entries(files: Sequence[ParsedFile], codes: Sequence[DeviceCode], lab: Lab)
             entry = _Entry(parsed, kernel, sites)
             _instantiate(entry, lab)
             item = parsed.functions[plain.name]
-            entry.kernel, entry.edits = with_global_arrays(parsed, item, entry.kernel, lab)
+            entry.kernel, of_structs = with_struct_parameters(parsed, item, entry.kernel)
+            entry.kernel, of_arrays = with_global_arrays(parsed, item, entry.kernel, lab)
+            entry.edits = of_structs or of_arrays
             entry.kernel = replace(entry.kernel, unroll=unroll_factor(parsed, item, entry.template_values))
             try:
                 readings(entry.kernel, lab)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from grader.lab.records import Lab
 from grader.submission.edits import Edit
 from grader.submission.kernels import pointer_uses
+from grader.submission.positions import blank, characters
 from grader.submission.records import Kernel, KernelParameter
 from grader.submission.roles import name_rank
 from grader.submission.tree import Item, ParsedFile, declared_name, descendants, function_declarator
@@ -83,7 +84,7 @@ def constant_edits(parsed: ParsedFile, names: Collection[str]) -> tuple[Edit, ..
         if name in names:
             # What a macro is replaced by reaches to the end of the line, comments included.
             text = re.split(r"\s*(?://|/\*)", parsed.text(node))[0]
-            found.append(Edit(*_characters(parsed, node.start_byte, node.start_byte + len(text.encode())), "", name))
+            found.append(Edit(*characters(parsed, node.start_byte, node.start_byte + len(text.encode())), "", name))
     return tuple(found)
 
 
@@ -115,12 +116,12 @@ def with_global_arrays(parsed: ParsedFile, item: Item, kernel: Kernel, lab: Lab)
     inner = parsed.text(listed)[1:-1].strip()
     start, end = listed.start_byte + 1, listed.end_byte - 1
     if inner in {"", "void"}:
-        edit = Edit(*_characters(parsed, start, end), text)
+        edit = Edit(*characters(parsed, start, end), text)
     else:
-        edit = Edit(*_characters(parsed, start, start), f"{text}, ")
+        edit = Edit(*characters(parsed, start, start), f"{text}, ")
     # A prototype would now declare another function of the name.
     prototypes = [i for i in parsed.items if i.kind == "prototype" and item.name in i.names and i.active]
-    blanked = [_blank(parsed, i.start, i.end) for i in prototypes]
+    blanked = [blank(parsed, i.start, i.end) for i in prototypes]
     return replace(kernel, parameters=parameters + kernel.parameters), (edit, *blanked)
 
 
@@ -171,14 +172,3 @@ def _global_arrays(parsed: ParsedFile) -> dict[str, tuple[str, str]]:
             if declarator.type in {"array_declarator", "pointer_declarator"} and parsed.constants.dtype(type_text):
                 found[declared_name(declarator)] = (type_text, " ".join(parsed.text(declarator).split()))
     return found
-
-
-def _blank(parsed: ParsedFile, start: int, end: int) -> Edit:
-    first, last = _characters(parsed, start, end)
-    return Edit(first, last, re.sub(r"[^\n]", " ", parsed.source.text[first:last]))
-
-
-def _characters(parsed: ParsedFile, start: int, end: int) -> tuple[int, int]:
-    """Positions in bytes as positions in characters, which device code and the student's text have in common."""
-    before = len(parsed.data[:start].decode("utf-8", errors="replace"))
-    return before, before + len(parsed.data[start:end].decode("utf-8", errors="replace"))

@@ -240,7 +240,7 @@ def _accessed(parsed: ParsedFile, node: Node | None) -> str:
 def _base(parsed: ParsedFile, node: Node | None) -> str:
     """The pointer that an address is computed from: `p` in `(float *)(p + i)` and `&p[i]`."""
     while node is not None:
-        if node.type == "identifier":
+        if node.type in {"identifier", "field_expression"}:
             return parsed.text(node)
         if node.type == "binary_expression":
             # In `i + p` the pointer comes second; the caller looks the name up, so the left one is tried first.

@@ -30,6 +30,7 @@ class KernelParameter:
 
     is_read, is_written: whether the kernel reads or writes through the pointer, as far as its text shows.
     is_global: a global array of the program, made a parameter for grading.
+    owner: of a number that is a struct's field, the parameter that the struct's pointer has become.
     """
 
     name: str
@@ -40,6 +41,7 @@ class KernelParameter:
     is_read: bool = False
     is_written: bool = False
     is_global: bool = False
+    owner: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,8 @@ MAX_READINGS = 6
 # Readings whose scores are this close are told apart by trying them out, not by name.
 DOUBT = 1.0
 
+_WIDTH = re.compile(r"(?i)w|width|n?_?cols?|columns?|stride|pitch|ld")
+_HEIGHT = re.compile(r"(?i)h|height|n?_?rows?")
 _INTEGERS = {"int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"}
 
 
@@ -50,8 +52,26 @@ def readings(kernel: Kernel, lab: Lab) -> list[tuple[str, ...]]:
     for size_roles in _size_orders(scalars, sizes):
         for pointer_roles in _pointer_orders(pointers, arrays):
             arrays_left, sizes_left = iter(pointer_roles), iter(size_roles)
-            found.append(tuple(next(arrays_left if p.is_pointer else sizes_left) for p in kernel.parameters))
+            roles = tuple(next(arrays_left if p.is_pointer else sizes_left) for p in kernel.parameters)
+            found.append(_of_structs(kernel, roles, lab))
     return list(dict.fromkeys(found))[:MAX_READINGS]
+
+
+def _of_structs(kernel: Kernel, roles: tuple[str, ...], lab: Lab) -> tuple[str, ...]:
+    """`roles` with the height and the width of each matrix that was a struct after that matrix's own shape."""
+    shapes = {
+        p.name: lab.parameter(role).shape for p, role in zip(kernel.parameters, roles, strict=True) if p.is_pointer
+    }
+    found = []
+    for parameter, role in zip(kernel.parameters, roles, strict=True):
+        shape = shapes.get(parameter.owner, ())
+        plain = len(shape) == 2 and all(axis in lab.size_names for axis in shape)
+        if plain and _WIDTH.fullmatch(parameter.name):
+            role = str(shape[1])
+        elif plain and _HEIGHT.fullmatch(parameter.name):
+            role = str(shape[0])
+        found.append(role)
+    return tuple(found)
 
 
 def name_rank(name: str, parameter: Parameter) -> int | None:
