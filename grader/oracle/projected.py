@@ -64,6 +64,9 @@ class Projected:
             # What is no number is not within the slack either.
             suspect = np.flatnonzero(~(off <= slack(self.absolute, *flat.shape)))
         if not suspect.size:
+            if self.absolute == 0:
+                # What deviates by nothing deviates nowhere most.
+                return Difference(got.size, 0, name=name, projections=VECTORS)
             suspect = np.sort(np.argsort(off)[-LOOKED_AT:])
         right = self.rows(name, suspect).astype(got.dtype)
         # Zeros of another sign are as good.
