@@ -25,6 +25,9 @@ from grader.ptx.values import Layout
 CHUNK_LANES = 16_384
 """Lanes executed side by side: large enough that Python's overhead vanishes, small enough for the L2 cache."""
 
+CONTENDING_LANES = 1024
+"""The same for kernels with locks or loops of compare-and-swap."""
+
 LOCAL_BYTES = 128 * 1024 * 1024
 """Local memory of all lanes that run side by side, as far as it is known before the launch (recursion is not)."""
 
@@ -125,6 +128,9 @@ def launch(
     if needs.waits:
         # Blocks that wait for each other must run side by side, as far as memory allows.
         together = max(together, min(total, 16 * CHUNK_LANES // padded))
+    elif needs.contends:
+        # Of those who want one place in one step all but one have to try again: n threads take n² / 2 attempts.
+        together = max(1, CONTENDING_LANES // padded)
     # Local memory has a copy for every lane.
     together = max(1, min(together, LOCAL_BYTES // (padded * max(1, needs.local_bytes))))
     starts = range(0, total, together)

@@ -22,7 +22,8 @@ class Needs:
     local_bytes: of local and `.param` variables of one activation of each function.
     locked_spaces: spaces in which it may order accesses by hand, with fences and atomics or volatile accesses.  Such
     an order is beyond the race detector, which therefore holds its peace there.
-    waits: a loop may wait for another thread.
+    waits: a loop may wait for another thread, perhaps one of another block.  contends: a loop tries an atomic update
+    until it gets through.
     """
 
     shared_slots: tuple[tuple[str, int] | None, ...]
@@ -30,6 +31,7 @@ class Needs:
     local_bytes: int
     locked_spaces: frozenset[str]
     waits: bool
+    contends: bool
 
 
 class Program:
@@ -137,7 +139,7 @@ class Program:
         used: set[str] = set()
         communicating: set[str] = set()
         local_bytes = 0
-        fences = waits = False
+        fences = waits = contends = False
         for name in names:
             function = self.module.functions[name]
             for variable in function.variables:
@@ -156,7 +158,10 @@ class Program:
                 ):
                     named = {"global", "shared"}.intersection(m.split("::")[0] for m in item.modifiers)
                     communicating |= named or {"global", "shared"}
-            waits = waits or bool(function.body and self.code(name).graph.spin_loops)
+            if function.body:
+                decisions = self.code(name).graph.exit_decisions
+                waits |= any(decision.polls for decision in decisions)
+                contends |= any(decision.waits for decision in decisions)
         slots: list[tuple[str, int] | None] = []
         static = 0
         for variable in self.shared:
@@ -165,7 +170,9 @@ class Program:
                 static = -(-static // variable.align) * variable.align + variable.size_bytes
             else:
                 slots.append(None)
-        return Needs(tuple(slots), static, local_bytes, frozenset(communicating) if fences else frozenset(), waits)
+        return Needs(
+            tuple(slots), static, local_bytes, frozenset(communicating) if fences else frozenset(), waits, contends
+        )
 
     def shared_slots(self, entry: str, dynamic_bytes: int) -> list[tuple[str, int] | None]:
         """Name and bytes of each slot of shared memory that a kernel uses; the dynamic one is the last."""

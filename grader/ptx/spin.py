@@ -31,12 +31,15 @@ class ExitDecision:
     waits: another thread's progress may change them.
     reads_memory: some of them are loaded from memory that a kernel can write.
     unknown: something else has a say: a clock, a barrier's vote, a function called in the loop.
+    polls: it waits for more than its turn at a compare-and-swap (a lock, an update of one's own), so that threads that
+        have not begun may have to do their part first.
     """
 
     registers: frozenset[int]
     waits: bool
     reads_memory: bool
     unknown: bool
+    polls: bool = False
 
 
 def exit_decisions(
@@ -61,6 +64,11 @@ def reads_other_threads(instruction: Instruction) -> bool:
     if instruction.opcode == "atom":
         return bool(instruction.operands) and not isinstance(instruction.operands[0], Sink | Address)
     return instruction.opcode == "ld" and not _FRESH_LOADS.isdisjoint(instruction.modifiers)
+
+
+def _takes_turns(instruction: Instruction) -> bool:
+    """Whether an atomic is a compare-and-swap that changes something: of those who try, one gets through."""
+    return "cas" in instruction.modifiers and instruction.operands[2] != instruction.operands[3]
 
 
 def _controllers(successors: Graph, post_dominators: Sequence[int | None]) -> list[set[int]]:
@@ -97,7 +105,7 @@ def _decision(
     seen_blocks: set[int] = set()
     registers: set[int] = set()
     pending: list[Register] = []
-    waits = reads_memory = False
+    waits = polls = reads_memory = False
     unknown = calls
 
     def follow_branches(blocks: Iterable[int]) -> None:
@@ -111,18 +119,21 @@ def _decision(
 
     def close() -> None:
         """Follow the registers in `pending` to what they are computed from."""
-        nonlocal waits, reads_memory, unknown
+        nonlocal waits, polls, reads_memory, unknown
         while pending:
             register = pending.pop()
             if register.index in registers:
                 continue
             registers.add(register.index)
             for block, instruction in writers.get(register.index, ()):
-                waits |= reads_other_threads(instruction)
+                if reads_other_threads(instruction):
+                    waits = True
+                    polls |= not _takes_turns(instruction)
                 caller = _call_behind(instruction, callers)
                 if caller is not None:
                     unknown = True
-                    waits = waits or _call_waits(caller, module)
+                    if _call_waits(caller, module):
+                        waits = polls = True
                 reads_memory |= _reads_memory(instruction)
                 unknown |= instruction.opcode in ("bar", "barrier", "activemask") or any(
                     isinstance(operand, Special) and operand.name.startswith(("clock", "globaltimer"))
@@ -133,7 +144,7 @@ def _decision(
 
     follow_branches(deciding)
     close()
-    ends_with_others = waits
+    ends_with_others, ends_with_later = waits, polls
     if reads_memory and not unknown:
         # What the loop may write to that memory, and when, has a say as well; so have those it meets at barriers.
         for block in loop.body:
@@ -143,7 +154,7 @@ def _decision(
                     follow_branches(controllers[block])
                 unknown |= instruction.opcode in ("bar", "barrier") and "warp" not in instruction.modifiers
         close()
-    return ExitDecision(frozenset(registers), ends_with_others, reads_memory, unknown)
+    return ExitDecision(frozenset(registers), ends_with_others, reads_memory, unknown, ends_with_later)
 
 
 def _reads_memory(instruction: Instruction) -> bool:

@@ -217,3 +217,19 @@ def test_few_threads_that_go_on_for_long_run_into_a_limit_of_their_own() -> None
     with pytest.raises(LimitExceeded, match="more than 2000 instructions were issued") as caught:
         run(source, 1, 1, np.zeros(1, np.int32), 3000, observe=False, limits=limits)
     assert caught.value.kind == "instructions"
+
+
+def test_blocks_that_contend_for_one_place_run_few_at_a_time() -> None:
+    """Threads that run together try together, and one gets through: n of them make n (n + 1) / 2 attempts."""
+    source = """
+extern "C" __global__ void k(int* p) {
+    int old = *p, seen;
+    do {
+        seen = old;
+        old = atomicCAS(p, seen, seen + 1);
+    } while (seen != old);
+}
+"""
+    result = run(source, 12, 128, np.zeros(1, np.int32), observe=False)
+    assert result[0].tolist() == [12 * 128]
+    assert result.report.opcode_counts["atom"] == (1024 * 1025 + 512 * 513) // 2

@@ -135,11 +135,11 @@ SWAP = """{kind}* p) {{
 def test_the_read_before_a_loop_of_compare_and_swap_does_no_harm(kind: str, word: str, pack: str, unpack: str) -> None:
     """The CUDA C++ programming guide's own way of making any operation atomic starts with a plain read."""
     source = SWAP.format(kind=kind, word=word, pack=pack, unpack=unpack, extra="")
-    result = run(
-        'extern "C" __global__ void k(' + source, 2, 64, np.zeros(1, {"int": "i4", "float": "f4", "double": "f8"}[kind])
-    )
+    # More blocks than run side by side: those that come later read what the first have changed.
+    kept = np.zeros(1, {"int": "i4", "float": "f4", "double": "f8"}[kind])
+    result = run('extern "C" __global__ void k(' + source, 12, 96, kept)
     assert result.hazards == []
-    assert result[0].tolist() == [2 * sum(t % 7 for t in range(64))]
+    assert result[0].tolist() == [12 * sum(t % 7 for t in range(96))]
 
 
 def test_other_reads_and_writes_beside_compare_and_swap_race() -> None:
@@ -262,6 +262,8 @@ def test_accesses_that_are_forgotten_leave_the_latest_named(monkeypatch: pytest.
     """Thread 0 is busy with other elements between the two accesses that race."""
     monkeypatch.setattr(shadow, "KEPT_LANES", 1000)
     source = """int* a, int n) {
+    if (threadIdx.x == 0)
+        for (int i = 0; i < 20; ++i) a[2 + i] = i;
     if (threadIdx.x == 40)
         a[1] = 1;
     if (threadIdx.x == 0) {
@@ -270,4 +272,4 @@ def test_accesses_that_are_forgotten_leave_the_latest_named(monkeypatch: pytest.
         a[0] = a[1];
     }
 }"""
-    assert races(source, 1, 64, ints(128), 3000) == [("read_write", False, 7, "load", 3, "store", 1)]
+    assert races(source, 1, 64, ints(128), 3000) == [("read_write", False, 9, "load", 5, "store", 1)]

@@ -128,6 +128,39 @@ def test_a_race_in_a_late_iteration_only() -> None:
     assert {brief(h) for h in races(body)} == {("read_write", False, 8, "load", 6, "store")}
 
 
+def test_the_same_load_one_element_further_on_races_in_the_second_iteration_only() -> None:
+    body = (
+        "    float x = 0;\n    s[t] = 1;\n    #pragma unroll 1\n    for (int k = 0; k < n; ++k)\n"
+        "        x += s[t + k];\n    s[64 + t] = x;"
+    )
+    assert {brief(h) for h in races(body, block=32, n=1)} == set()
+    assert {brief(h) for h in races(body, block=32, n=2)} == {("read_write", True, 8, "load", 5, "store")}
+
+
+def test_the_same_load_behind_a_syncwarp_is_looked_at_again() -> None:
+    body = (
+        "    s[t] = t;\n    __syncwarp();\n    #pragma unroll 1\n    for (int k = 0; k < n; ++k) {\n"
+        "        float x = s[t ^ 1];\n        __syncwarp();\n        s[t] = x;\n    }"
+    )
+    assert races(body, n=1) == []
+    assert {brief(h) for h in races(body, n=2)} == {("read_write", True, 8, "load", 10, "store")}
+
+
+def test_a_syncwarp_in_another_place_makes_another_interval() -> None:
+    body = (
+        "    float x = 0;\n    #pragma unroll 1\n    for (int k = 0; k < n; ++k) {\n        s[t] = t;\n"
+        "        if (k % 2 == 0) __syncwarp();\n        x += s[t ^ 1];\n        if (k % 2) __syncwarp();\n"
+        "        __syncthreads();\n    }\n    out[t] = x;"
+    )
+    assert races(body, n=1) == []
+    assert {brief(h) for h in races(body, n=2)} == {("read_write", True, 9, "load", 7, "store")}
+
+
+def test_arrays_of_one_block_are_told_apart() -> None:
+    body = "    __shared__ float other[256];\n    s[t] = t;\n    out[t] = other[63 - t];\n    other[255 - t] = s[t];"
+    assert races(body) == []
+
+
 def test_only_one_block_races_and_it_is_named() -> None:
     body = (
         "    s[t] = in[t];\n    if (blockIdx.x != 70) __syncthreads();\n    out[blockIdx.x * 32 + t] = s[63 - t] + t;"
