@@ -106,7 +106,7 @@ class Program:
         texts = {}
         for source in self.submission.sources:
             made = [
-                replace(e, text=str(value) if e.constant else e.text, constant="")
+                replace(e, text=f"{e.text}{value}" if e.constant else e.text, constant="")
                 for e, value in edits.get(source.path, [])
             ]
             before = self._parse(source).source.text

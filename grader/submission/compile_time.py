@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from grader.lab.records import Lab
+from grader.lab.records import Lab, Parameter
 from grader.submission.edits import Edit
 from grader.submission.kernels import pointer_uses
 from grader.submission.positions import blank, characters
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 _WORD = re.compile(r"[^\W\d]\w*")
 MAX_WORDS = 4096
+SET_BY_HOST = 0
+"""In place of the value of a constant that the host copies to the device: `__constant__ int n;`."""
+_PREFIX = re.compile(r"(?i)(?:c|d|g|dev|const|device)_(?=\w)")
 
 
 def mentioned(parsed: ParsedFile, item: Item) -> set[str]:
@@ -58,7 +61,7 @@ def size_names(parsed: ParsedFile, item: Item, kernel: Kernel) -> dict[str, int]
         value = parsed.constants.evaluate(name)
         if isinstance(value, int) and value > 0:
             found[name] = value
-    return found
+    return found | {name: SET_BY_HOST for name, _node in _set_by_host(parsed) if name in words - own}
 
 
 def match_sizes(names: Collection[str], lab: Lab, taken: Collection[str]) -> dict[str, str]:
@@ -68,13 +71,19 @@ def match_sizes(names: Collection[str], lab: Lab, taken: Collection[str]) -> dic
         for parameter in lab.parameters
         if parameter.kind == "size" and parameter.name not in taken
         for order, name in enumerate(names)
-        if (rank := name_rank(name, parameter)) is not None
+        if (rank := _size_rank(name, parameter)) is not None
     )
     found: dict[str, str] = {}
     for _rank, _order, role, name in ranked:
         if role not in found and name not in found.values():
             found[role] = name
     return found
+
+
+def _size_rank(name: str, parameter: Parameter) -> int | None:
+    """As `name_rank`; `c_n` and `d_n` are called n."""
+    rank = name_rank(name, parameter)
+    return rank if rank is not None else name_rank(_PREFIX.sub("", name, count=1), parameter)
 
 
 def constant_edits(parsed: ParsedFile, names: Collection[str]) -> tuple[Edit, ...]:
@@ -85,6 +94,9 @@ def constant_edits(parsed: ParsedFile, names: Collection[str]) -> tuple[Edit, ..
             # What a macro is replaced by reaches to the end of the line, comments included.
             text = re.split(r"\s*(?://|/\*)", parsed.text(node))[0]
             found.append(Edit(*characters(parsed, node.start_byte, node.start_byte + len(text.encode())), "", name))
+    for name, node in _set_by_host(parsed):
+        if name in names:
+            found.append(Edit(*characters(parsed, node.end_byte, node.end_byte), " = ", name))
     return tuple(found)
 
 
@@ -156,6 +168,17 @@ def _definitions(parsed: ParsedFile) -> Iterator[tuple[str, Node]]:
                     value = node.child_by_field_name("value")
                     if value is not None and value.type not in {"argument_list", "initializer_list"}:
                         yield declared_name(node), value
+
+
+def _set_by_host(parsed: ParsedFile) -> Iterator[tuple[str, Node]]:
+    """Name and declarator of every whole number in constant memory that the file gives no value."""
+    for item in parsed.items:
+        if item.kind == "variable" and item.active and "__constant__" in item.qualifiers:
+            type_node = item.node.child_by_field_name("type")
+            dtype = parsed.constants.dtype(parsed.text(type_node)) if type_node is not None else None
+            for declarator in item.node.children_by_field_name("declarator"):
+                if declarator.type == "identifier" and dtype is not None and "int" in dtype:
+                    yield parsed.text(declarator), declarator
 
 
 def _global_arrays(parsed: ParsedFile) -> dict[str, tuple[str, str]]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 class Edit:
     """Characters `start` to `end` of a file's device code, and what takes their place.
 
-    constant: the name of the constant whose value stands there; "" for an edit that is always made.
+    constant: the name of the constant whose value comes after `text`; "" for an edit that is always made.
     """
 
     start: int
@@ -24,7 +24,7 @@ def apply(text: str, edits: Sequence[Edit], values: Mapping[str, int]) -> str:
     for edit in sorted(edits, key=lambda e: -e.start):
         if edit.constant and edit.constant not in values:
             continue
-        new = str(values[edit.constant]) if edit.constant else edit.text
+        new = f"{edit.text}{values[edit.constant]}" if edit.constant else edit.text
         # The number of lines must stay.
         lines = text.count("\n", edit.start, edit.end) - new.count("\n")
         text = text[: edit.start] + new + "\n" * max(0, lines) + text[edit.end :]

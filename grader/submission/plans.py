@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from grader.lab import formula
 from grader.lab.records import Lab, LaunchRule, Variant
-from grader.submission.compile_time import match_sizes
+from grader.submission.compile_time import SET_BY_HOST, match_sizes
 from grader.submission.expressions import Expression
 from grader.submission.folder import VariantSettings
 from grader.submission.number_types import SIZES_OF_TYPES
@@ -103,7 +103,7 @@ class _Sizes:
             if p.kind == "size" and p.usual is not None and p.name not in given
         ]
         constants = tuple((role, name) for role, name in matched.items() if name in fixed.changeable)
-        own = tuple((role, fixed.constants[name]) for role, name in constants)
+        own = tuple((role, value) for role, name in constants if (value := fixed.constants[name]) != SET_BY_HOST)
         return cls(constants, template if in_template else (), tuple(built_in), own)
 
     def all_roles(self) -> set[str]:

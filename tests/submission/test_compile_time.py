@@ -40,6 +40,20 @@ def test_constants_are_changed_where_they_are_defined(definition: str, changed: 
     assert after["main.cu"] == before["main.cu"].replace(definition, changed)
 
 
+@pytest.mark.parametrize(
+    ("declared", "name", "changed"),
+    [
+        ("__constant__ int c_n;", "c_n", "__constant__ int c_n = 64;"),
+        ("__constant__ unsigned other, N;", "N", "__constant__ unsigned other, N = 64;"),
+    ],
+)
+def test_constants_that_the_host_copies_to_the_device(declared: str, name: str, changed: str) -> None:
+    body = BODY.replace("N", name)
+    submission, naive = product(f"{declared}\n__global__ void naive(float *a, float *b, float *c) {body}\n")
+    assert (naive.candidates[0].constants, naive.candidates[0].own) == ((("n", name),), ())
+    assert submission.program("main.cu", {name: 64})["main.cu"].split("\n")[0] == changed
+
+
 def test_lines_stay_true_where_a_definition_takes_several() -> None:
     text = "#define N \\\n  1024\n__global__ void naive(float *a, float *b, float *c) " + BODY
     submission, _naive = product(text)
