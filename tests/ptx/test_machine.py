@@ -565,3 +565,25 @@ def test_a_variable_that_is_set_where_it_is_used_is_in_order() -> None:
     a = np.arange(64, dtype=np.float32)
     result = run(SET_WHERE_USED, 1, 64, a, np.zeros(64, np.float32), 40)
     np.testing.assert_array_equal(result[1], np.where(a < 40, a, 0))
+
+
+def test_blocks_at_different_barriers_of_which_some_threads_have_returned() -> None:
+    source = """
+extern "C" __global__ void k(int* out) {
+    __shared__ int s[64];
+    int t = threadIdx.x;
+    if (t >= 50) return;
+    s[t] = t;
+    if (blockIdx.x % 2) {
+        __syncthreads();
+        out[blockIdx.x * 50 + t] = s[49 - t];
+    } else {
+        s[t] += 100;
+        __syncthreads();
+        out[blockIdx.x * 50 + t] = s[49 - t] + 1000;
+    }
+}
+"""
+    result = run(source, 2, 64, np.zeros(100, np.int32))
+    assert result[0].tolist() == [*range(1149, 1099, -1), *range(49, -1, -1)]
+    assert result.hazards == []

@@ -299,3 +299,36 @@ def test_buffers_lie_far_apart_and_aligned() -> None:
     addresses = [device.buffer(f"b{k}", 1000).address for k in range(5)]
     assert all(address % 256 == 0 for address in addresses)
     assert min(np.diff(addresses)) >= 1 << 36
+
+
+def test_one_padded_struct_that_all_threads_copy() -> None:
+    layout = np.dtype([("c", "i1"), ("d", "f8"), ("h", "i2"), ("i", "i4"), ("e", "i1")], align=True)
+    result = run(PADDED.replace("s[63 - t]", "s[9]"), 1, 64, np.zeros(64, layout))
+    assert result.hazards == []
+    assert result[0].tolist() == [(9, 4.5, -9, 63, 3)] * 64
+
+
+def test_only_every_second_lane_is_misaligned() -> None:
+    source = 'extern "C" __global__ void k(char* a, int* b) { b[threadIdx.x] = *(int*)(a + 2 * threadIdx.x); }'
+    (hazard,) = run(source, 1, 32, np.zeros(256, np.int8), np.zeros(32, np.int32)).hazards
+    assert (hazard.detail, hazard.thread, hazard.count) == ("misaligned", (1, 0, 0), 16)
+
+
+MOVING = """
+extern "C" __global__ void k(const char* a, int* b, int step, int n) {
+    int sum = 0;
+    #pragma unroll 1
+    for (int i = 0; i < n; ++i)
+        sum += *(const int*)(a + 4 * threadIdx.x + step * i);
+    b[threadIdx.x] = sum;
+}
+"""
+
+
+def test_a_load_in_a_loop_that_runs_past_the_end() -> None:
+    arguments = np.zeros(100, np.int32), np.zeros(32, np.int32)
+    assert run(MOVING, 1, 32, *arguments, 128, 3).hazards == []
+    (hazard,) = run(MOVING, 1, 32, *arguments, 128, 4).hazards
+    assert (hazard.detail, hazard.thread, hazard.count, hazard.offset_bytes) == ("after", (4, 0, 0), 28, 400)
+    (hazard,) = run(MOVING, 1, 32, *arguments, 2, 2).hazards
+    assert (hazard.detail, hazard.thread, hazard.count, hazard.offset_bytes) == ("misaligned", (0, 0, 0), 32, 2)

@@ -243,8 +243,7 @@ def test_a_reducing_barrier_keeps_its_votes_while_another_is_complete() -> None:
         VOTE(1, 64);
         *go = 1;
     } else if (t < 96) {
-        VOTE(2, 96);
-        count += 0;
+        VOTE(2, 96 /* the first */);
     } else {
         while (*go == 0);
         VOTE(2, 96);
@@ -273,3 +272,43 @@ def test_accesses_that_are_forgotten_leave_the_latest_named(monkeypatch: pytest.
     }
 }"""
     assert races(source, 1, 64, ints(128), 3000) == [("read_write", False, 9, "load", 5, "store", 1)]
+
+
+def test_who_only_arrived_is_not_ordered_behind_those_who_waited() -> None:
+    source = """int* out) {
+    __shared__ int s[64];
+    int t = threadIdx.x;
+    if (t < 32) asm volatile("bar.arrive 1, 64;" ::: "memory");
+    if (t >= 32) {
+        s[t] = t;
+        asm volatile("bar.sync 1, 64;" ::: "memory");
+    }
+    if (t < 32)
+        out[t] = s[t + 32];
+}"""
+    assert races(source, 1, 64, ints(32)) == [("read_write", False, 10, "load", 6, "store", 32)]
+
+
+def test_a_barrier_of_the_block_orders_all_after_one_of_some() -> None:
+    source = HALVES.replace("    out[t]", "    __syncthreads();\n    out[t]")
+    assert races(source.format(number="half + 1", index="127 - t"), 1, 128, ints(128)) == []
+
+
+def test_a_syncwarp_of_one_warp_orders_no_other() -> None:
+    source = """int* out) {
+    __shared__ int s[64];
+    int t = threadIdx.x;
+    s[t] = t;
+    if (t < 32) __syncwarp();
+    out[t] = s[t ^ 1];
+}"""
+    assert races(source, 1, 64, ints(64)) == [("read_write", True, 6, "load", 4, "store", 32)]
+
+
+def test_volatile_reads_of_global_memory_poll() -> None:
+    source = """int* flag, int* out) {
+    if (threadIdx.x == 0 && blockIdx.x == 0) *flag = 1;
+    if (threadIdx.x == 0 && blockIdx.x == 1) out[0] = *(volatile int*)flag;
+}"""
+    assert races(source, 2, 32, ints(1), ints(1)) == []
+    assert races(source.replace("(volatile int*)", ""), 2, 32, ints(1), ints(1)) != []

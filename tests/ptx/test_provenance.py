@@ -230,3 +230,25 @@ def test_too_large_a_launch_leaves_no_history(monkeypatch: pytest.MonkeyPatch) -
     watch, _ = history(source, (51,))
     assert not watch.complete
     assert watch.writes("out", 0, 4) == []
+
+
+def test_each_atomic_reads_what_the_one_before_it_left() -> None:
+    watch, _ = history("__global__ void k(const float *in, float *out) { atomicAdd(out, in[threadIdx.x]); }", (4,))
+    for i, write in enumerate(watch.writes("out", 0, 4)[1:]):
+        read = watch.reads(write)[-1]
+        assert (read.origin, read.put and read.put.thread) == ("written", (i, 0, 0))
+
+
+def test_a_value_loaded_before_a_loop_counts_in_every_iteration() -> None:
+    watch, _ = history(
+        """__global__ void k(const float *in, float *out) {
+    float scale = in[63];
+    #pragma unroll 1
+    for (int row = 0; row < 3; ++row)
+        out[row * 8 + threadIdx.x] = in[row * 8 + threadIdx.x] * scale;
+}""",
+        (8,),
+    )
+    for row in range(3):
+        (write,) = watch.writes("out", 4 * (row * 8 + 3), 4)
+        assert sorted(elements(watch.reads(write))) == [("in", row * 8 + 3), ("in", 63)]

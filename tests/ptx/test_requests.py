@@ -50,3 +50,36 @@ extern "C" __global__ void k(const float* a, const float* b, float* out) {
     zeros = np.zeros(128, np.float32)
     c = counter(source, 6, "global", "load", 64, zeros, zeros, zeros)
     assert (c.requests, c.sectors, c.ideal, c.lanes, c.unique_bytes) == (2, 8, 8, 64, 256)
+
+
+def test_one_address_read_narrow_and_wide() -> None:
+    source = """
+extern "C" __global__ void k(float* out) {
+    __shared__ __align__(16) float s[128];
+    int t = threadIdx.x;
+    for (int i = 0; i < 4; ++i) s[t + 32 * i] = t;
+    __syncthreads();
+    float x = *(volatile float*)(s + 4 * t);
+    float4 y = *(float4*)(s + 4 * t);
+    out[t] = x + y.x + y.y + y.z + y.w;
+}
+"""
+    narrow = counter(source, 7, "shared", "load", 32, np.zeros(32, np.float32))
+    wide = counter(source, 8, "shared", "load", 32, np.zeros(32, np.float32))
+    assert (narrow.wavefronts, narrow.ideal, narrow.unique_bytes) == (4, 1, 128)
+    assert (wide.wavefronts, wide.ideal, wide.unique_bytes) == (4, 4, 512)
+
+
+def test_a_conflict_in_one_half_of_a_warp_is_two_way() -> None:
+    source = """
+extern "C" __global__ void k(float* out) {
+    __shared__ float2 s[64];
+    int t = threadIdx.x;
+    s[t] = s[t + 32] = make_float2(t, t);
+    __syncthreads();
+    float2 v = s[t < 16 ? t : 2 * (t - 16)];
+    out[t] = v.x + v.y;
+}
+"""
+    c = counter(source, 7, "shared", "load", 32, np.zeros(32, np.float32))
+    assert (c.requests, c.wavefronts, c.ideal, c.ways) == (1, 3, 2, 2)
