@@ -252,3 +252,20 @@ def test_a_value_loaded_before_a_loop_counts_in_every_iteration() -> None:
     for row in range(3):
         (write,) = watch.writes("out", 4 * (row * 8 + 3), 4)
         assert sorted(elements(watch.reads(write))) == [("in", row * 8 + 3), ("in", 63)]
+
+
+def test_blocks_that_run_later_are_found_as_well() -> None:
+    watch, out = history(
+        """__global__ void k(const float *in, float *out) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    out[i] = in[i] + in[i ^ 1];
+}""",
+        (1024,),
+        (20,),
+        20480,
+        20480,
+    )
+    (write,) = watch.writes("out", 4 * 20001, 4)
+    assert (write.block, write.thread) == ((19, 0, 0), (545, 0, 0))
+    assert sorted(elements(watch.reads(write))) == [("in", 20000), ("in", 20001)]
+    assert out[20001] == 40001
