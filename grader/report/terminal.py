@@ -50,7 +50,7 @@ def show_result(out: Console, view: View) -> None:
     for row in view["waiting"]:
         out.print(Text(_("… {points} points pending: {reason}").format(**row), style="dim"))
     for row in view["inapplicable"]:
-        out.print(Text(_("· {check} does not apply: {reason}").format(**row), style="dim"))
+        out.print(Text(_("· {check}: does not apply. {reason}").format(**row), style="dim"))
     _show_faults(out, view)
     _show_remarks(out, view)
 

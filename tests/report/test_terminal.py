@@ -114,4 +114,4 @@ def test_what_does_not_apply_is_explained() -> None:
         for c in result.checks
     ]
     text = shown(job(msgspec.structs.replace(result, checks=checks)))
-    assert text.count("· bank conflicts does not apply: The kernel is not handed the size.") == 1
+    assert text.count("· bank conflicts: does not apply. The kernel is not handed the size.") == 1
