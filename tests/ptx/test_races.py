@@ -272,6 +272,10 @@ GOOD = {
     ),
     "different_halves": "    if (t < 32) s[t] = 1;\n    else s[t + 32] = 2;\n    out[t] = s[t < 32 ? t : t + 32];",
     "barrier_counts": "    s[t] = in[t];\n    int c = __syncthreads_count(t > 3);\n    out[t] = s[63 - t] + c;",
+    "own_element_now_others_before": (
+        "    s[t] = t;\n    s[128 + t] = t;\n    __syncthreads();\n    s[t] = 5;\n"
+        "    out[t] = s[t < 32 ? t : 128 + 63 - t];"
+    ),
     "shuffles_need_no_barrier": "    out[t] = __shfl_xor_sync(0xffffffffu, in[t], 1);",
     "divergent_branches": (
         "    if (t % 2) s[t] = 1;\n    else s[t] = 2;\n    __syncthreads();\n"
