@@ -58,6 +58,23 @@ def test_a_thread_that_writes_what_all_warps_have_read(writer: int) -> None:
     assert races(source, 1, 32, ints(96), writer) == []
 
 
+def test_another_blocks_read_is_not_forgotten_for_later_ones_nearby() -> None:
+    source = """int* in, int* out) {
+    int t = threadIdx.x, b = blockIdx.x, x = 0;
+    if (b == 1 && t == 0)
+        x = in[0];
+    if (b == 0 && t == 0) x += in[0];
+    if (b == 0 && t == 40) x += in[0];
+    if (b == 0 && t == 1) x += in[0];
+    __syncthreads();
+    if (b == 0 && t == 2)
+        in[0] = 5;
+    out[64 * b + t] = x;
+}"""
+    assert races(source, 2, 64, ints(1), ints(128)) == [("read_write", False, 10, "store", 4, "load", 1)]
+    assert races(source, 1, 64, ints(1), ints(128)) == []
+
+
 @pytest.mark.parametrize("reader", range(3))
 def test_a_block_that_reads_what_all_blocks_add_to(reader: int) -> None:
     source = """int* sum, int* out, int reader) {
