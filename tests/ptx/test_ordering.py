@@ -306,6 +306,21 @@ def test_who_only_arrived_is_not_ordered_behind_those_who_waited() -> None:
     assert races(source, 1, 64, ints(32)) == [("read_write", False, 10, "load", 6, "store", 32)]
 
 
+def test_who_only_arrived_learns_nothing_by_the_time_the_others_have_met() -> None:
+    """Warp 0 arrives where warp 1 waits, and goes on when it has met warp 2, which knows nothing of warp 1."""
+    source = """int* out) {
+    __shared__ int s[32];
+    int t = threadIdx.x, w = t / 32;
+    if (w == 1) s[t - 32] = t;
+    if (w == 0) asm volatile("bar.arrive 1, 64;" ::: "memory");
+    if (w == 1) asm volatile("bar.sync 1, 64;" ::: "memory");
+    if (w != 1) asm volatile("bar.sync 2, 64;" ::: "memory");
+    if (w == 0)
+        out[t] = s[t];
+}"""
+    assert races(source, 1, 96, ints(32)) == [("read_write", False, 9, "load", 4, "store", 32)]
+
+
 def test_a_barrier_of_the_block_orders_all_after_one_of_some() -> None:
     source = HALVES.replace("    out[t]", "    __syncthreads();\n    out[t]")
     assert races(source.format(number="half + 1", index="127 - t"), 1, 128, ints(128)) == []
