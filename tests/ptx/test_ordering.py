@@ -257,9 +257,11 @@ def test_a_reducing_barrier_keeps_its_votes_while_another_is_complete() -> None:
     #define VOTE(number, threads) asm volatile("{.reg .pred p; setp.ne.u32 p, %1, 0;" \\
         "bar.red.popc.u32 %0, " #number ", " #threads ", p;}" : "=r"(count) : "r"(t % 4) : "memory")
     if (t < 64) {
+        while (go[1] == 0);
         VOTE(1, 64);
         *go = 1;
     } else if (t < 96) {
+        go[1] = 1;
         VOTE(2, 96 /* the first */);
     } else {
         while (*go == 0);
@@ -267,7 +269,7 @@ def test_a_reducing_barrier_keeps_its_votes_while_another_is_complete() -> None:
     }
     out[t] = count;
 }"""
-    result = run('extern "C" __global__ void k(' + source, 1, 160, ints(161), observe=False)
+    result = run('extern "C" __global__ void k(' + source, 1, 160, ints(162), observe=False)
     assert result[0][:160].tolist() == [48] * 64 + [72] * 96
 
 
@@ -322,7 +324,7 @@ def test_who_only_arrived_learns_nothing_by_the_time_the_others_have_met() -> No
 
 
 def test_a_barrier_of_the_block_orders_all_after_one_of_some() -> None:
-    source = HALVES.replace("    out[t]", "    __syncthreads();\n    out[t]")
+    source = HALVES.replace("    out[t]", "    __syncthreads();\n    s[127 - t] = 0;\n    __syncthreads();\n    out[t]")
     assert races(source.format(number="half + 1", index="127 - t"), 1, 128, ints(128)) == []
 
 
