@@ -332,3 +332,22 @@ def test_a_load_in_a_loop_that_runs_past_the_end() -> None:
     assert (hazard.detail, hazard.thread, hazard.count, hazard.offset_bytes) == ("after", (4, 0, 0), 28, 400)
     (hazard,) = run(MOVING, 1, 32, *arguments, 2, 2).hazards
     assert (hazard.detail, hazard.thread, hazard.count, hazard.offset_bytes) == ("misaligned", (0, 0, 0), 32, 2)
+
+
+def test_a_padded_struct_in_a_buffer_that_was_not_filled() -> None:
+    source = """
+struct Pair { char c; double d; };
+extern "C" __global__ void k(Pair* p, Pair* out) {
+    if (threadIdx.x == 0) {
+        p->c = 1;
+        p->d = 2;
+    }
+    __syncthreads();
+    out[threadIdx.x] = *p;
+}
+"""
+    result = run(source, 1, 32, Bytes(16), np.zeros(64, np.float64))
+    assert result.hazards == []
+    assert result[1][1::2].tolist() == [2.0] * 32
+    (hazard,) = run(source.replace("p->d = 2;", ""), 1, 32, Bytes(16), np.zeros(64, np.float64)).hazards
+    assert (hazard.kind, hazard.line, hazard.offset_bytes) == ("uninitialized", 8, 8)
