@@ -71,7 +71,8 @@ def judge(evidence: Evidence, settings: BankConflictSettings) -> Verdict:
             lines=", ".join(str(n) for n in others)
         )
     if counters.shared_efficiency_pct is not None:
-        message += "; " + _("efficiency of shared memory {pct:.2f} %").format(pct=decimal(counters.shared_efficiency_pct))
+        pct = decimal(counters.shared_efficiency_pct)
+        message += "; " + _("efficiency of shared memory {pct:.2f} %").format(pct=pct)
     data["lines"] = [c.line for c in rows]
     return failed(message + ".", _hint(evidence, worst), worst.line, share, data=data)
 
