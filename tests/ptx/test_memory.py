@@ -350,4 +350,4 @@ extern "C" __global__ void k(Pair* p, Pair* out) {
     assert result.hazards == []
     assert result[1][1::2].tolist() == [2.0] * 32
     (hazard,) = run(source.replace("p->d = 2;", ""), 1, 32, Bytes(16), np.zeros(64, np.float64)).hazards
-    assert (hazard.kind, hazard.line, hazard.offset_bytes) == ("uninitialized", 8, 8)
+    assert (hazard.kind, hazard.line, hazard.offset_bytes) == ("uninitialized", 9, 8)
