@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import structs
 
 from grader.backends.base import LaunchOutcome, LaunchRequest
-from grader.i18n import _
+from grader.i18n import _, say
 from grader.lab.records import Lab, Sizes, Sweep
 from grader.oracle.expected import Oracle
 from grader.result import Estimate, SweepPoint, SweepRecord
@@ -251,11 +251,11 @@ def _impossible(reason: str) -> str:
 def ended(outcome: LaunchOutcome) -> str:
     """How a launch ended that did not end well."""
     texts = {
-        "time": _("the kernel takes too long"),
-        "instructions": _("the kernel takes too long"),
-        "endless": _("the kernel never ends"),
-        "deadlock": _("threads wait at a barrier for ever"),
-        "trap": _("the kernel stops with an error"),
+        "time": say("the kernel takes too long"),
+        "instructions": say("the kernel takes too long"),
+        "endless": say("the kernel never ends"),
+        "deadlock": say("threads wait at a barrier for ever"),
+        "trap": say("the kernel stops with an error"),
     }
     return texts.get(outcome.reason, outcome.reason)
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 from msgspec import structs
 
-from grader.i18n import _
+from grader.i18n import say
 from grader.lab import formula
 from grader.lab.records import Knob, Lab, ReferenceKernel, Sizes, Sweep, Variant
 from grader.result import SweepPoint
@@ -100,7 +100,7 @@ def ready(lab: Lab, sweep: Sweep, subject: Subject, place: Place) -> Ready | Swe
         return unfit(subject, place, "fixed", _obstacle(changed))
     candidate = _reading(lab, subject, changed)
     if candidate is None:
-        return unfit(subject, place, "fixed", _("with this value the kernel cannot be recognised any more"))
+        return unfit(subject, place, "fixed", say("with this value the kernel cannot be recognised any more"))
     formulas = next((knob.block for knob, _value in reversed(turned) if knob.block), ())
     numbers = [value for knob, value in turned if knob.constants]
     # A kernel without such a constant goes by its block, whose width is as good as one.
@@ -214,21 +214,21 @@ def _block(formulas: Sequence[str], values: Mapping[str, int]) -> Block:
 
 def _obstacle(changed: Changed) -> str:
     if changed.obstacle == "by_hand":
-        return _("unrolled by hand, {count} steps at a time").format(count=changed.unrolled)
+        return say("unrolled by hand, {count} steps at a time", count=changed.unrolled)
     if changed.obstacle == "no_loop":
-        return _("the kernel has no loop to unroll")
-    return _("the kernel's text cannot be changed")
+        return say("the kernel has no loop to unroll")
+    return say("the kernel's text cannot be changed")
 
 
 def _size_obstacle(lab: Lab, candidate: Candidate, sizes: Sizes) -> str:
     """Why the kernel cannot be asked for these sizes, "" when it can."""
     for name, value in candidate.fixed:
         if sizes[name] != value:
-            return _("{size} = {value} is written into the program").format(size=name, value=value)
+            return say("{size} = {value} is written into the program", size=name, value=value)
     if not fits(lab, sizes, candidate):
-        return _("the kernel takes square arrays only")
+        return say("the kernel takes square arrays only")
     if candidate.launch.exact and rounded(lab, sizes, candidate) != sizes:
-        return _("the kernel needs multiples of its block")
+        return say("the kernel needs multiples of its block")
     return ""
 
 
@@ -236,13 +236,13 @@ def _launch_obstacle(lab: Lab, binding: VariantBinding, candidate: Candidate, si
     """Why no device can run the launch, as far as that is known without compiling; "" when nothing is against it."""
     threads = prod(block)
     if threads > MAX_THREADS or block[2] > 64:
-        return _("{threads} threads a block, at most {limit} are possible").format(threads=threads, limit=MAX_THREADS)
+        return say("{threads} threads a block, at most {limit} are possible", threads=threads, limit=MAX_THREADS)
     arrays = {p.name: placeholder(shape_at(lab, p.name, sizes), p.dtype) for p in lab.parameters if p.kind != "size"}
     shared = request(lab, binding, candidate, "", sizes, arrays, {}, observe=False).shared_bytes
     if shared > MAX_SHARED_BYTES:
-        return _("{bytes} bytes of shared memory a block, at most {limit} are possible").format(
-            bytes=shared, limit=MAX_SHARED_BYTES
+        return say(
+            "{bytes} bytes of shared memory a block, at most {limit} are possible", bytes=shared, limit=MAX_SHARED_BYTES
         )
     if prod(grid_of(candidate.launch, sizes)) == 0:
-        return _("the grid would be empty")
+        return say("the grid would be empty")
     return ""

@@ -7,9 +7,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from grader.files import write_atomically
 from grader.gpu.work import lab_files
 from grader.i18n import language
 from grader.lab.records import Lab
@@ -22,6 +19,7 @@ from grader.submission.changes import Program
 from grader.submission.folder import FoundSubmission
 from grader.submission.records import SourceText, Submission
 from grader.submission.source import decode
+from grader.sweeps import kept
 from grader.sweeps.counted import EmulatorSweeps, KnownPoints, subjects_of
 from grader.sweeps.plan import Owner
 from grader.timing import lock
@@ -85,7 +83,8 @@ def count_work(
     subjects, left_out = subjects_of(lab, program, evidence)
     # The reasons of points that cannot be run are in words.
     key = key_of({}, language(), lab_files(lab), compiler.nvrtc_version(), architecture, "")
-    return EmulatorSweeps(lab, oracle, compile_program, _known.setdefault(key, {})).run(subjects, left_out)
+    known = _known.setdefault(key, {})
+    return kept.spoken(EmulatorSweeps(lab, oracle, compile_program, known).run(subjects, left_out))
 
 
 def measure_time(
@@ -119,9 +118,9 @@ def measure_time(
         device.driver,
     )
     file = folder() / f"{key}.sweeps.json"
-    if not remeasure:
-        with suppress(OSError, msgspec.DecodeError):
-            return msgspec.json.decode(file.read_bytes(), type=list[SweepRecord])
+    found = None if remeasure else kept.find(file, left_out)
+    if found is not None:
+        return found
 
     def compile_for(owner: Owner, sources: Mapping[str, str], expressions: Sequence[str]) -> CompileResult:
         # The lab's kernels are compiled in a process that never saw a student's file.
@@ -133,6 +132,5 @@ def measure_time(
         session.forget()
         sweeps = GpuSweeps(lab, session, session.add, compile_for, pools(lab, oracle, [*types, own_types]))
         records = sweeps.run(subjects, left_out)
-    with suppress(OSError):
-        write_atomically(file, msgspec.json.encode(records))
-    return records
+    kept.keep(file, records)
+    return kept.spoken(records)

@@ -15,7 +15,7 @@ from grader.backends.gpu import FAULTS, GpuFault, TimedKernel
 from grader.backends.gpu_region import nbytes_of
 from grader.gpu.speed import Bench, sample_rounds, tolerance_between, with_data
 from grader.gpu.work import work_at
-from grader.i18n import _, decimal
+from grader.i18n import say
 from grader.lab.records import Lab, Sizes, Sweep
 from grader.oracle.expected import Array
 from grader.result import Estimate, SweepPoint, SweepRecord
@@ -39,6 +39,7 @@ COPIES_OF_ARRAYS = 2
 MEMORY_SHARE = 0.9
 """Of the device's memory, what is taken at most: the rest is the context's, the driver's and other programs'."""
 
+GIB = 1 << 30
 OUT_OF_MEMORY = "CUDA_ERROR_OUT_OF_MEMORY"
 
 CompileFor = Callable[[Owner, Mapping[str, str], Sequence[str]], "CompileResult"]
@@ -127,8 +128,10 @@ class GpuSweeps:
         needed, most = arrays * COPIES_OF_ARRAYS, int(self._bench.device.memory_bytes * MEMORY_SHARE)
         if needed <= most:
             return None
-        reason = _("{needed} GiB of the GPU's memory are needed, {most} GiB can be had").format(
-            needed=_gib(needed), most=_gib(most)
+        reason = say(
+            "{needed:.1f} GiB of the GPU's memory are needed, {most:.1f} GiB can be had",
+            needed=needed / GIB,
+            most=most / GIB,
         )
         return replace_point(unfit(point.subject, point.place, "impossible", reason), point.block)
 
@@ -149,7 +152,7 @@ class GpuSweeps:
         result = self._results[module]
         if expression not in result.entries:
             error = next((d.message for d in result.diagnostics if d.severity == "error"), result.reason)
-            reason = _("it does not compile: {error}").format(error=error)
+            reason = say("it does not compile: {error}", error=error)
             return replace_point(unfit(point.subject, point.place, "impossible", reason), point.block)
         plain = LaunchRequest(
             result.entries[expression], launch.grid, launch.block, launch.shared_bytes, launch.arguments
@@ -181,7 +184,7 @@ class GpuSweeps:
                 found, _mhz = sample_rounds(self._bench, names, [], plan.plan_for(2 * round_us, BUDGET_US))
             except GpuFault as fault:
                 if fault.reason == OUT_OF_MEMORY and not fault.is_submissions:
-                    reason = _("so much of the GPU's memory is not free")
+                    reason = say("so much of the GPU's memory is not free")
                     return points + [
                         replace_point(unfit(o.point.subject, o.point.place, "impossible", reason), o.point.block)
                         for o in here
@@ -217,11 +220,11 @@ class GpuSweeps:
     def _point(self, sweep: Sweep, one: Loaded, found: Samples, is_wrong: bool) -> SweepPoint:
         point = one.point
         if is_wrong:
-            reason = _("the result is wrong there: the kernel is made for other values")
+            reason = say("the result is wrong there: the kernel is made for other values")
             return replace_point(unfit(point.subject, point.place, "wrong", reason), point.block)
         interval = found.median(one.name)
         if interval is None or not found.valid:
-            reason = _("the GPU ran below its usual clock")
+            reason = say("the GPU ran below its usual clock")
             return replace_point(unfit(point.subject, point.place, "failed", reason), point.block)
         time = Estimate(value=interval.median, low=interval.low, high=interval.high)
         values = {metric: _value(self._lab, metric, point.place.sizes, time) for metric in sweep.metrics["gpu"]}
@@ -241,17 +244,13 @@ class GpuSweeps:
                 raise
             return for_each_mode(sweep, _failed(one.point, fault.reason))
         totals = {row.mode: row.total_us for row in done.rows}
-        lacking = unfit(one.point.subject, one.point.place, "impossible", _("the device has no such memory"))
+        lacking = unfit(one.point.subject, one.point.place, "impossible", say("the device has no such memory"))
         return [
             structs.replace(_ok(one.point), line=mode, values={"total_time": Estimate(value=totals[mode])})
             if mode in totals
             else structs.replace(lacking, line=mode)
             for mode in sweep.host_memory
         ]
-
-
-def _gib(nbytes: int) -> str:
-    return f"{decimal(nbytes / (1 << 30)):.1f}"
 
 
 def _ok(point: Ready) -> SweepPoint:
@@ -276,6 +275,6 @@ def _failed(point: Ready, reason: str) -> SweepPoint:
     if reason in FAULTS.values():
         made = unfit(point.subject, point.place, "failed", ended(LaunchOutcome("fault", reason=reason)))
     else:
-        text = _("the device refuses the launch ({reason})").format(reason=reason)
+        text = say("the device refuses the launch ({reason})", reason=reason)
         made = unfit(point.subject, point.place, "impossible", text)
     return replace_point(made, point.block)
