@@ -16,8 +16,11 @@ from grader.timing.store import Store, key_of
 from grader.timing.summary import Work, size_key
 
 CPU_ELEMENTS_A_SECOND = 2e7
-"""Guess from which a size is left out that would keep the CPU busy for more than `CPU_LIMIT_S`."""
+"""What an oracle is thought to do before it has been timed at any size: a low guess."""
 CPU_LIMIT_S = 1.0
+"""Sizes that would keep the CPU busy for longer are left out."""
+CPU_GROWTH = 1.5
+"""From one size to the next, how much slower an element may become: larger arrays leave the caches."""
 
 
 def against(lab: Lab, variant: str) -> tuple[str, float | None]:
@@ -58,10 +61,14 @@ def cpu_times_of(lab: Lab, oracle: Oracle, sizes: list[Sizes], store: Store) -> 
     known = store.get(key)
     if known is not None:
         return known.cpu
-    times = []
-    for size in unique.values():
-        if oracle_work(lab, size) / CPU_ELEMENTS_A_SECOND <= CPU_LIMIT_S:
-            times.append(cpu.time_cpu(_oracle_run(lab, oracle, size), dict(size)))
+    times: list[CpuTime] = []
+    a_second = CPU_ELEMENTS_A_SECOND
+    for size in sorted(unique.values(), key=lambda sizes: oracle_work(lab, sizes)):
+        work = oracle_work(lab, size)
+        if work / a_second > CPU_LIMIT_S:
+            break
+        times.append(cpu.time_cpu(_oracle_run(lab, oracle, size), dict(size)))
+        a_second = work / times[-1].best_us * 1e6 / CPU_GROWTH
     blank = Measurement(device="", driver="", nvrtc="", l2="", copy_gb_s=0.0, fp32_gflop_s=0.0, sizes=[], cpu=times)
     store.put(key, blank)
     return times

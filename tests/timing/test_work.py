@@ -1,0 +1,43 @@
+"""Which sizes the oracle is timed at on the CPU, and that it is timed once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from grader.gpu.work import cpu_times_of
+from grader.lab_files import labs
+from grader.oracle.expected import Oracle
+from grader.timing.store import Store
+
+LAB = labs.find("transpose")
+
+
+def sizes(*edges: int) -> list[dict[str, int]]:
+    return [{"rows": edge, "cols": edge} for edge in edges]
+
+
+def test_sizes_that_take_too_long_are_left_out(tmp_path: Path) -> None:
+    # 2³⁶ elements would take minutes (and 512 GiB); the others take milliseconds, in whatever order they are asked for.
+    times = cpu_times_of(LAB, Oracle(LAB), sizes(1024, 1 << 18, 64), Store(tmp_path))
+    assert [time.size for time in times] == sizes(64, 1024)
+    assert all(time.best_us > 0 and time.threads >= 1 for time in times)
+
+
+def test_what_was_measured_tells_how_far_to_go(tmp_path: Path) -> None:
+    # By the guess alone (20 million elements a second) 25 million elements would be left out.
+    times = cpu_times_of(LAB, Oracle(LAB), sizes(512, 3536), Store(tmp_path))
+    assert [time.size for time in times] == sizes(512, 3536)
+
+
+def test_an_oracle_is_timed_once(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    first = cpu_times_of(LAB, Oracle(LAB), sizes(64, 128), store)
+    assert cpu_times_of(LAB, Oracle(LAB), sizes(128, 64), store) == first
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_other_sizes_are_timed_anew(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    cpu_times_of(LAB, Oracle(LAB), sizes(64), store)
+    cpu_times_of(LAB, Oracle(LAB), sizes(128), store)
+    assert len(list(tmp_path.iterdir())) == 2
