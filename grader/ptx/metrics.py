@@ -1,9 +1,11 @@
 """How many wavefronts and sectors a warp's memory request takes: pure functions of its addresses.
 
 The shared-memory model is for compute capability 5.0 and later: 32 banks of 4 bytes (CUDA C++
-programming guide, "Shared Memory").  It reproduces Nsight Compute's
-`smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared*` and `…data_bytes_per_wavefront_mem_shared`
-on an H200 to the digit (tests/ptx/test_hardware_counters.py).
+programming guide, "Shared Memory").  It gives what the counters `l1tex__data_pipe_lsu_wavefronts_mem_shared_op_*`,
+`l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_*` and `l1tex__t_sectors_pipe_lsu_mem_global_op_*` of an H200 show
+for 2,556 requests of all widths, to the digit (tests/ptx/test_hardware_requests.py).  Nsight Compute's
+`smsp__sass_…wavefronts_mem_shared*`, which are worked out from addresses and not counted, differ from them for a sixth
+of the wide loads.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ SECTOR_BYTES = 32
 WAVEFRONT_BYTES = BANKS * BANK_BYTES
 
 
-def shared_wavefronts(offsets: Array, active: Array, width: int) -> tuple[Array, Array]:
+def shared_wavefronts(offsets: Array, active: Array, width: int, op: str) -> tuple[Array, Array]:
     """Wavefronts of shared-memory requests, and what they would be without bank conflicts.
 
     Parameters
@@ -29,15 +31,17 @@ def shared_wavefronts(offsets: Array, active: Array, width: int) -> tuple[Array,
     offsets : (n, 32) int64 byte addresses of the lanes' accesses.
     active : (n, 32) bool, which lanes take part.
     width : bytes each lane accesses: 1, 2, 4, 8 or 16.
+    op : "load", "store" or "atomic".
 
     Returns
     -------
     (wavefronts, ideal) : each (n,) int64.
 
     A request wider than 4 bytes is carried out in groups of lanes: two halves for 8 bytes, four quarters for 16.
-    Within a group every bank serves one 4-byte word a wavefront; lanes that want the same word share it.  Where all
-    lanes of neighbouring pairs want the same addresses two groups are served at once (NVIDIA's statement for
-    compute capability 7.x).  Requests that no lane takes part in count nothing.
+    Within a group every bank serves one 4-byte word a wavefront; lanes that want the same word share it.  Two groups of
+    a load are served at once where the two lanes of every neighbouring pair want one address, or one of them wants
+    nothing (measured; NVIDIA states it for compute capability 7.x, without the lanes that take no part).  A request
+    that no lane takes part in counts nothing, nor does a group.
     """
     n = len(offsets)
     if width <= 4:
@@ -45,7 +49,7 @@ def shared_wavefronts(offsets: Array, active: Array, width: int) -> tuple[Array,
         return _conflicts(offsets // BANK_BYTES, active), groups * active.any(axis=1)
     words = width // 4
     lanes_per_group = 32 // words
-    paired = _pairs_agree(offsets, active)
+    paired = _pairs_agree(offsets, active) if op == "load" else np.zeros(n, np.bool_)
     wavefronts = np.zeros(n, np.int64)
     ideal = np.zeros(n, np.int64)
     for together, rows in ((lanes_per_group, ~paired), (2 * lanes_per_group, paired)):
@@ -65,13 +69,12 @@ def shared_wavefronts(offsets: Array, active: Array, width: int) -> tuple[Array,
 
 
 def _pairs_agree(offsets: Array, active: Array) -> Array:
-    """(n,) bool: all active lanes l and l^1 have one address, or all l and l^2."""
+    """(n,) bool: no two active lanes l and l^1 have different addresses, or no two l and l^2."""
     result = np.zeros(len(offsets), np.bool_)
     lanes = np.arange(32)
     for distance in (1, 2):
         other = lanes ^ distance
-        same = (offsets == offsets[:, other]) & active & active[:, other] | ~active & ~active[:, other]
-        result |= same.all(axis=1)
+        result |= ((offsets == offsets[:, other]) | ~active | ~active[:, other]).all(axis=1)
     return result & active.any(axis=1)
 
 

@@ -12,11 +12,11 @@ from grader.ptx import metrics
 WIDTHS = [1, 2, 4, 8, 16]
 
 
-def by_hand(lanes: dict[int, int], width: int) -> tuple[int, int]:
+def by_hand(lanes: dict[int, int], width: int, op: str) -> tuple[int, int]:
     """(wavefronts, ideal) of one request: {lane: byte address}; the rule of docs/emulator.md, "Count"."""
     lanes_together = {8: 16, 16: 8}.get(width, 32)
-    neighbours = any(all(lanes.get(lane ^ d) == address for lane, address in lanes.items()) for d in (1, 2))
-    if width > 4 and neighbours:
+    neighbours = any(all(lanes.get(lane ^ d, address) == address for lane, address in lanes.items()) for d in (1, 2))
+    if width > 4 and neighbours and op == "load":
         lanes_together *= 2
     wavefronts = ideal = 0
     for start in range(0, 32, lanes_together):
@@ -54,13 +54,14 @@ def requests(width: int) -> tuple[np.ndarray, np.ndarray]:
     return np.array(rows, np.int64), np.array(masks)
 
 
+@pytest.mark.parametrize("op", ["load", "store", "atomic"])
 @pytest.mark.parametrize("width", WIDTHS)
-def test_wavefronts(width: int) -> None:
+def test_wavefronts(width: int, op: str) -> None:
     offsets, active = requests(width)
-    wavefronts, ideal = metrics.shared_wavefronts(offsets, active, width)
+    wavefronts, ideal = metrics.shared_wavefronts(offsets, active, width, op)
     for row in range(len(offsets)):
         lanes = {int(lane): int(offsets[row, lane]) for lane in np.flatnonzero(active[row])}
-        assert (wavefronts[row], ideal[row]) == by_hand(lanes, width), lanes
+        assert (wavefronts[row], ideal[row]) == by_hand(lanes, width, op), lanes
 
 
 @pytest.mark.parametrize("width", WIDTHS)

@@ -49,7 +49,7 @@ class Traffic:
             counter.lanes += place.lanes.n
         else:
             lanes = event.chunk.union([part.lanes for part in together])
-            cost = _measure(lanes, _addresses(together, lanes), event.width, space)
+            cost = _measure(lanes, _addresses(together, lanes), event.op, event.width, space)
             counter.lanes += lanes.n
         counter.requests += cost[0]
         counter.wavefronts += cost[1]
@@ -64,13 +64,13 @@ class Traffic:
         period = metrics.WAVEFRONT_BYTES if space == "shared" else metrics.SECTOR_BYTES
         if place.vec is None:
             memo: dict[Any, Any] = place.lanes.memo
-            key: tuple[Any, ...] = ("traffic", op == "atomic", width, space)
+            key: tuple[Any, ...] = ("traffic", op, width, space)
         else:
             memo = place.vec.memo
-            key = ("traffic", op == "atomic", width, space, place.shift % period)
+            key = ("traffic", op, width, space, place.shift % period)
         found = memo.get(key)
         if found is None:
-            found = remember(memo, key, _measure(place.lanes, _addresses([place], place.lanes), width, space))
+            found = remember(memo, key, _measure(place.lanes, _addresses([place], place.lanes), op, width, space))
         return found
 
     def finish(self, report: LaunchReport) -> None:
@@ -87,7 +87,7 @@ def _addresses(places: Sequence[Place], lanes: Lanes) -> Array:
     return result
 
 
-def _measure(lanes: Lanes, addresses: Array, width: int, space: str) -> tuple[Any, ...]:
+def _measure(lanes: Lanes, addresses: Array, op: str, width: int, space: str) -> tuple[Any, ...]:
     """(requests, wavefronts, sectors, ideal, unique bytes, ways, worst request's words)."""
     active = lanes.active_table()
     offsets = lanes.to_warps(addresses, 0)
@@ -95,7 +95,7 @@ def _measure(lanes: Lanes, addresses: Array, width: int, space: str) -> tuple[An
     sample, mask = offsets[rows], active[rows]
     unique = metrics.unique_bytes(sample, mask, width)
     if space == "shared":
-        wavefronts, ideal = metrics.shared_wavefronts(sample, mask, width)
+        wavefronts, ideal = metrics.shared_wavefronts(sample, mask, width, op)
         sectors = np.zeros_like(wavefronts)
         ways = -(-wavefronts // np.maximum(ideal, 1))
     else:
