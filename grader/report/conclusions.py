@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from grader.i18n import _
 from grader.report.job import ReportJob
 from grader.report.numbers import Numbers
 from grader.report.view import size_text, variant_columns
-from grader.result import Counters, Variant
+from grader.result import Counters, Timing, Variant
 
 NEGLIGIBLE = 1.005
 """Sectors over the least possible number that are still called the least possible."""
@@ -123,20 +125,16 @@ def _global(counted: dict[str, Counters], numbers: Numbers) -> list[str]:
 
 
 def _times(variants: dict[str, Variant], numbers: Numbers, extents: tuple[str, ...]) -> list[str]:
-    """The largest measured speed-up of each variant, or that there are no times."""
+    """How long each variant takes at the largest size it was timed at, or that there are no times."""
     sentences = []
+    baseline = next(iter(variants), "")
     for name, variant in variants.items():
-        timed = [(t.speedup, t.median_us, t.size) for t in variant.timing if t.speedup is not None]
+        timed = [t for t in variant.timing if t.median_us is not None]
+        # A launch that takes no longer than an empty one says nothing of the kernel.
+        timed = [t for t in timed if not t.launch_bound] or timed
         if timed:
-            speedup, median_us, size = max(timed, key=lambda row: row[0])
-            sentences.append(
-                _("{name}: {time} at the size {size}, a speed-up of {speedup}.").format(
-                    name=name,
-                    time="–" if median_us is None else numbers.microseconds(median_us),
-                    size=size_text(size, extents),
-                    speedup=numbers.decimal(speedup),
-                )
-            )
+            largest = max(timed, key=lambda t: prod(t.size.values()))
+            sentences.append(_time(name, largest, baseline, numbers, extents))
     if not sentences:
         sentences.append(
             _(
@@ -145,3 +143,22 @@ def _times(variants: dict[str, Variant], numbers: Numbers, extents: tuple[str, .
             )
         )
     return sentences
+
+
+def _time(name: str, timing: Timing, baseline: str, numbers: Numbers, extents: tuple[str, ...]) -> str:
+    """One time with what it is compared with."""
+    assert timing.median_us is not None
+    text = _("{name}: {time} at the size {size}").format(
+        name=name, time=numbers.microseconds(timing.median_us), size=size_text(timing.size, extents)
+    )
+    if timing.gb_per_s is not None:
+        text += ", " + _("{rate} GB/s").format(rate=numbers.decimal(timing.gb_per_s, 0))
+    elif timing.gflop_per_s is not None:
+        text += ", " + _("{rate} GFLOP/s").format(rate=numbers.decimal(timing.gflop_per_s, 0))
+    if timing.over_baseline is not None:
+        ratio = numbers.decimal(timing.over_baseline.value)
+        text += "; " + _("{ratio} times the speed of {baseline}").format(ratio=ratio, baseline=baseline)
+    if timing.over_reference is not None:
+        ratio = numbers.decimal(timing.over_reference.value)
+        text += "; " + _("{ratio} times the speed of the lab's own kernel").format(ratio=ratio)
+    return text + "."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from grader.report.conclusions import conclusions
-from grader.result import Case, Timing
+from grader.result import Case, Ratio, Timing
 from tests import sample_results
 from tests.report.jobs import job
 
@@ -48,15 +48,33 @@ def test_wrong_and_inexact_variants_are_told_apart() -> None:
     assert len(said) == 3
 
 
-def test_a_measured_time_is_told() -> None:
+def test_the_time_at_the_largest_size_is_told() -> None:
     result = sample_results.passed()
-    timing = [
-        Timing(size={"n": 1024}, median_us=29.4, speedup=1.05),
-        Timing(size={"n": 2048}, median_us=98.0, speedup=1.9),
+    ratio = Ratio(value=3.31, low=3.3, high=3.32)
+    behind = Ratio(value=0.511, low=0.51, high=0.52)
+    padded = [
+        Timing(size={"n": 2048}, median_us=98.0, gb_per_s=1831.7, over_baseline=ratio, over_reference=behind),
+        Timing(size={"n": 1024}, median_us=29.4, speedup=1.05, over_baseline=Ratio(value=9.9, low=9.0, high=9.99)),
     ]
+    naive = [Timing(size={"n": 64}, median_us=4.0, gflop_per_s=2.5), Timing(size={"n": 8}, median_us=2.0)]
+    variants = {
+        name: msgspec.structs.replace(result.variants[name], timing=timing)
+        for name, timing in (("naive", naive), ("padded", padded))
+    }
+    said = conclusions(job(msgspec.structs.replace(result, variants={**result.variants, **variants})))
+    assert said[-2:] == [
+        "naive: 4\u00a0µs at the size n\u00a0=\u00a064, 2 GFLOP/s.",
+        "padded: 98\u00a0µs at the size n\u00a0=\u00a02048, 1832 GB/s; 3.31 times the speed of naive; "
+        "0.51 times the speed of the lab's own kernel.",
+    ]
+
+
+def test_a_launch_as_short_as_an_empty_one_says_nothing_of_a_kernel() -> None:
+    result = sample_results.passed()
+    timing = [Timing(size={"n": 64}, median_us=5.0), Timing(size={"n": 99}, median_us=3.1, launch_bound=True)]
     padded = msgspec.structs.replace(result.variants["padded"], timing=timing)
     said = conclusions(job(msgspec.structs.replace(result, variants={**result.variants, "padded": padded})))
-    assert said[-1] == "padded: 98\u00a0µs at the size n\u00a0=\u00a02048, a speed-up of 1.9."
+    assert said[-1] == "padded: 5\u00a0µs at the size n\u00a0=\u00a064."
 
 
 def test_variants_alike_share_a_sentence() -> None:
