@@ -18,9 +18,11 @@ def conclusions(job: ReportJob) -> list[str]:
     """Sentences drawn from the result; of what was not measured nothing is said but that it was not."""
     numbers = Numbers(job.language)
     variants = {c["name"]: job.result.variants.get(c["name"], Variant()) for c in variant_columns(job)}
-    counted = {name: v.counters for name, v in variants.items() if v.counters is not None}
+    wrong = {name for name, v in variants.items() if any(c.status == "fail" for c in v.cases)}
+    counted = {name: v.counters for name, v in variants.items() if v.counters is not None and name not in wrong}
     return [
         *_correctness(variants, numbers),
+        *_passed_over([name for name, v in variants.items() if v.counters is not None and name in wrong]),
         *_shared(counted, numbers),
         *_global(counted, numbers),
         *_times(variants, numbers, job.extents),
@@ -50,6 +52,14 @@ def _correctness(variants: dict[str, Variant], numbers: Numbers) -> list[str]:
         texts[kind].format(names=", ".join(names), wrong=wrong, all=total, error=numbers.error(max(errors)))
         for (kind, wrong, total), names in alike.items()
     ]
+
+
+def _passed_over(wrong: list[str]) -> list[str]:
+    """That counters of wrong kernels are not compared: what a kernel that leaves work undone saves is no gain."""
+    if not wrong:
+        return []
+    text = _("{names}: nothing is concluded from the memory traffic, for the result is wrong.")
+    return [text.format(names=", ".join(wrong))]
 
 
 def _shared(counted: dict[str, Counters], numbers: Numbers) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from grader.i18n import _
 from grader.report.job import ReportJob
-from grader.report.numbers import NO_BREAK_SPACE, Numbers
+from grader.report.numbers import NO_BREAK_SPACE, Numbers, digits_needed
 from grader.report.view import View, variant_columns
 from grader.result import Resources, Variant, Witness
 
@@ -57,12 +57,13 @@ def witness_tables(job: ReportJob) -> View | None:
             if witness.value is None:
                 findings.append({**column, "tool": witness.tool, "text": _told(witness), "line": witness.line or ""})
             elif witness.value or witness.emulator:
-                emulated = "–" if witness.emulator is None else numbers.decimal(witness.emulator)
+                digits = digits_needed(v for v in (witness.value, witness.emulator) if v is not None)
+                emulated = "–" if witness.emulator is None else numbers.fixed(witness.emulator, digits)
                 counters.append(
                     {
                         **column,
                         "title": _metric(witness.name),
-                        "value": numbers.decimal(witness.value),
+                        "value": numbers.fixed(witness.value, digits),
                         "emulator": emulated,
                     }
                 )

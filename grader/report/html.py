@@ -94,8 +94,14 @@ def sweep_figures(job: ReportJob, image_format: Format) -> list[View]:
 
 
 def wrong_pictures(job: ReportJob, image_format: Format) -> dict[str, View]:
-    """An image of the wrong output for each check that explains one, by the check's id; wide ones need a whole line."""
-    return {chart.check: {**_image(chart, image_format), "wide": len(chart.panels) > 2} for chart in wrong_maps(job)}
+    """An image of the wrong output for each check that explains one, by the check's id, with a caption.
+
+    wide: needs a whole line.
+    """
+    return {
+        chart.check: {**_image(chart, image_format), "wide": len(chart.panels) > 2, "caption": chart.caption}
+        for chart in wrong_maps(job)
+    }
 
 
 def _image(chart: BarChart | BankMap | WrongMap | LineChart, image_format: Format) -> View:

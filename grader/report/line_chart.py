@@ -22,6 +22,9 @@ HEIGHT = 2.9
 LABEL_GAP = 0.075
 """Between the labels of neighbouring lines, as a share of the axes' height."""
 AXIS_WIDTH = 30
+LABEL_WIDTH = {2: 24}
+"""Characters in a line of a label by number of panels; two panels that are as wide as the page leave most room."""
+NARROW_LABEL = 14
 
 
 def draw_line_chart(chart: LineChart) -> Figure:
@@ -36,7 +39,7 @@ def draw_line_chart(chart: LineChart) -> Figure:
         every.append(axes)
         _draw_panel(axes, chart, panel)
         if index:
-            axes.tick_params(axis="y", labelleft=False)
+            axes.tick_params(axis="y", which="both", labelleft=False)
         else:
             axes.set_ylabel("\n".join(textwrap.wrap(chart.y_axis, AXIS_WIDTH)))
     _set_limits(every[0], chart)
@@ -53,6 +56,8 @@ def _draw_panel(axes: Axes, chart: LineChart, panel: Panel) -> None:
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter(_plain)
         axes.yaxis.set_minor_formatter(_plain_minor)
+    else:
+        axes.yaxis.set_major_formatter(_plain)
     axes.set_xticks(chart.ticks, [str(x) for x in chart.ticks])
     axes.minorticks_off() if not chart.log_y else axes.xaxis.minorticks_off()
     first, last = chart.ticks[0], chart.ticks[-1]
@@ -69,14 +74,14 @@ def _draw_panel(axes: Axes, chart: LineChart, panel: Panel) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     ranks = max((line.rank for line in panel.lines), default=0)
     for line in panel.lines:
-        _draw_line(axes, line, ranks - line.rank)
+        # Beside panels a mark stands for a line, the same in each; else for a variant.
+        _draw_line(axes, line, ranks - line.rank, MARKERS[(line.rank if panel.title else line.marker) % len(MARKERS)])
 
 
-def _draw_line(axes: Axes, line: Line, lighter: int) -> None:
-    """The last of several lines of one colour is the darkest."""
+def _draw_line(axes: Axes, line: Line, lighter: int, marker: str) -> None:
+    """The last of several lines of one colour is the darkest; `marker` in matplotlib's letters."""
     x = [dot.x for dot in line.dots]
     y = [dot.value for dot in line.dots]
-    marker = MARKERS[(line.marker + line.rank) % len(MARKERS)]
     colour = _lightened(line.colour, min(0.22 * lighter, 0.5))
     if line.reference:
         axes.plot(x, y, color=colour, linewidth=1.0, linestyle=(0, (4, 2.5)), marker=marker, markersize=6.5,
@@ -100,22 +105,26 @@ def _set_limits(axes: Axes, chart: LineChart) -> None:
 def _label_lines(axes: Axes, chart: LineChart, panel: Panel) -> None:
     """Write each line's label beside its last dot; labels that would overlap are moved apart."""
     shown = [line for line in panel.lines if line.label and line.dots]
+    width = LABEL_WIDTH.get(len(chart.panels), NARROW_LABEL)
+    texts = {line.label: _wrapped(line.label, width) for line in shown}
+    most_lines = max((text.count("\n") + 1 for text in texts.values()), default=1)
     places = []
     for line in shown:
         height = axes.transAxes.inverted().transform(axes.transData.transform((1.0, line.dots[-1].value)))[1]
         places.append((float(height), line))
     places.sort(key=lambda place: place[0])
-    heights = spread([height for height, _line in places], LABEL_GAP)
+    heights = spread([height for height, _line in places], LABEL_GAP * (1 + 0.7 * (most_lines - 1)))
     for height, (own_height, line) in zip(heights, places, strict=True):
         colour = _darkened(line.colour)
         axes.annotate(
-            line.label,
+            texts[line.label],
             xy=(chart.ticks[-1], height),
             xycoords=("data", "axes fraction"),
             xytext=(9, 0),
             textcoords="offset points",
             va="center",
             fontsize=7.5,
+            linespacing=0.95,
             color=colour,
             annotation_clip=False,
         )
@@ -130,6 +139,10 @@ def _label_lines(axes: Axes, chart: LineChart, panel: Panel) -> None:
                 annotation_clip=False,
                 zorder=1,
             )
+
+
+def _wrapped(label: str, width: int) -> str:
+    return "\n".join(textwrap.wrap(label, width, break_long_words=False, break_on_hyphens=False))
 
 
 def spread(heights: Sequence[float], gap: float) -> list[float]:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 NO_BREAK_SPACE = "\u00a0"
 NARROW_NO_BREAK_SPACE = "\u202f"
+FIGURE_SPACE = "\u2007"
+PUNCTUATION_SPACE = "\u2008"
 
 
 class Numbers:
-    """Formats numbers for one language; whole numbers carry no decimals, trailing zeros are dropped."""
+    """Formats numbers for one language; in sentences trailing zeros are dropped, in tables `fixed` keeps them."""
 
     def __init__(self, language: str) -> None:
         russian = language == "ru"
         self._whole_ratios = not russian
+        self._microseconds = "мкс" if russian else "µs"
         self._decimal = "," if russian else "."
         self._thousands = NARROW_NO_BREAK_SPACE if russian else ","
 
@@ -30,6 +35,13 @@ class Numbers:
         text = f"{whole}{self._decimal}{rest}" if rest else whole
         return "0" if text == "-0" else text
 
+    def fixed(self, value: float, digits: int) -> str:
+        """`value` with exactly `digits` decimals: a number of a table, under others like it."""
+        whole, _, rest = f"{abs(value):.{digits}f}".partition(".")
+        sign = "-" if value < 0 and (int(whole) or rest.strip("0")) else ""
+        whole = self.count(int(whole))
+        return f"{sign}{whole}{self._decimal}{rest}" if rest else f"{sign}{whole}"
+
     def ratio(self, value: float) -> str:
         """How many times more: one decimal.  Russian keeps it in 8,0 too, so that the noun after it has one form."""
         text = self.decimal(value, 1)
@@ -45,7 +57,7 @@ class Numbers:
 
     def microseconds(self, value: float) -> str:
         """A time in µs with three significant digits or so."""
-        return f"{self.decimal(value, 2 if value < 100 else 1)}{NO_BREAK_SPACE}µs"
+        return f"{self.decimal(value, time_digits(value))}{NO_BREAK_SPACE}{self._microseconds}"
 
     def error(self, value: float) -> str:
         """A numerical error: 0 as 0, else one significant decimal in powers of ten."""
@@ -53,3 +65,30 @@ class Numbers:
             return "0"
         mantissa, exponent = f"{value:.1e}".split("e")
         return f"{mantissa.replace('.', self._decimal)}e{int(exponent)}"
+
+    def aligned(self, cells: Sequence[str]) -> list[str]:
+        """Numbers of a column, padded on the right by spaces as wide as digits, so that their decimal marks stand one
+        below another in cells that are flush right; a text without a decimal mark ends where whole numbers do.
+        """
+        decimals = [len(cell.rpartition(self._decimal)[2]) if self._decimal in cell else 0 for cell in cells]
+        longest = max(decimals, default=0)
+        return [
+            cell + ("" if own else PUNCTUATION_SPACE) + FIGURE_SPACE * (longest - own) if longest > own else cell
+            for cell, own in zip(cells, decimals, strict=True)
+        ]
+
+
+def time_digits(value: float) -> int:
+    """Decimals of a time in µs: four significant digits or so."""
+    return 2 if value < 100 else 1 if value < 10_000 else 0
+
+
+def ratio_digits(value: float) -> int:
+    """Decimals of a speed-up in a table."""
+    return 2 if value < 100 else 1 if value < 1000 else 0
+
+
+def digits_needed(values: Iterable[float], most: int = 2) -> int:
+    """Decimals with which all of some numbers are written alike: none for whole ones, at most `most`."""
+    rounded = [f"{value:.{most}f}".rstrip("0").partition(".")[2] for value in values]
+    return max((len(decimals) for decimals in rounded), default=0)

@@ -8,7 +8,7 @@ from typing import Any
 from grader.i18n import _
 from grader.report.job import ReportJob
 from grader.report.labels import check_status
-from grader.report.numbers import Numbers
+from grader.report.numbers import NO_BREAK_SPACE, Numbers, digits_needed
 from grader.report.view import View, shortened, size_text, variant_columns, where
 from grader.result import Case, Counters, Launch, Result, Variant
 
@@ -24,7 +24,7 @@ def kernel_rows(job: ReportJob) -> list[View]:
                 "kernel": variant.kernel or "",
                 "where": where(variant.file, variant.line),
                 "launch": launch_text(variant.launch) if variant.launch else "",
-                "cases": [case_view(case, Numbers(job.language), job.extents) for case in variant.cases],
+                "cases": case_views(variant.cases, Numbers(job.language), job.extents),
                 "error": largest_error(variant.cases, Numbers(job.language)),
             }
         )
@@ -48,6 +48,12 @@ def largest_error(cases: Sequence[Case], numbers: Numbers) -> str:
     return _("largest error {error}").format(error=numbers.error(largest)) if largest else ""
 
 
+def case_views(cases: Sequence[Case], numbers: Numbers, extents: Sequence[str] = ()) -> list[View]:
+    """The runs, those of one size with one outcome once: emulator and GPU are given some sizes both."""
+    views = [case_view(case, numbers, extents) for case in cases]
+    return list({(view["key"], view["size"], view["detail"]): view for view in views}.values())
+
+
 def case_view(case: Case, numbers: Numbers, extents: Sequence[str] = ()) -> View:
     """One run: its size, whether it was right, and in a few words how wrong; the whole story stands with the fault."""
     status = check_status(case.status)
@@ -66,10 +72,11 @@ def counter_table(job: ReportJob) -> View | None:
         return None
     found = [counters for c in columns if (counters := counted(job.result, c["name"])) is not None]
 
-    def against_ideal(value: float | None, ideal: float | None) -> str:
-        if value is None:
-            return "–"
-        return numbers.decimal(value) + ("" if ideal is None else f" ({numbers.decimal(ideal)})")
+    def against_ideal(pairs: Sequence[tuple[float | None, float | None]]) -> list[str]:
+        """Numbers of a row with the least possible ones, all with as many decimals."""
+        digits = digits_needed(value for pair in pairs for value in pair if value is not None)
+        values = [tuple("" if v is None else numbers.fixed(v, digits) for v in pair) for pair in pairs]
+        return [f"{value} ({ideal})" if value and ideal else value or "–" for value, ideal in values]
 
     rows: list[tuple[str, list[str]]] = []
     if any(c.shared_requests for c in found):
@@ -85,12 +92,14 @@ def counter_table(job: ReportJob) -> View | None:
         worst = ["–" if w is None else numbers.count(w) if w > 1 else _("none") for w in ways]
         rows.append((_("worst bank conflict, ways"), worst))
         efficiencies = [c.shared_efficiency_pct for c in found]
-        rows.append((_("shared memory efficiency"), ["–" if e is None else numbers.percent(e) for e in efficiencies]))
+        digits = digits_needed(e for e in efficiencies if e is not None)
+        shares = ["–" if e is None else f"{numbers.fixed(e, digits)}{NO_BREAK_SPACE}%" for e in efficiencies]
+        rows.append((_("shared memory efficiency"), shares))
     loads = [(c.global_load_sectors_per_request, c.global_load_ideal_per_request) for c in found]
     stores = [(c.global_store_sectors_per_request, c.global_store_ideal_per_request) for c in found]
     rows += [
-        (_("sectors per global load (least possible)"), [against_ideal(*pair) for pair in loads]),
-        (_("sectors per global store (least possible)"), [against_ideal(*pair) for pair in stores]),
+        (_("sectors per global load (least possible)"), against_ideal(loads)),
+        (_("sectors per global store (least possible)"), against_ideal(stores)),
     ]
     sizes = {size_text(c.size, job.extents): None for c in found}
     sampled = [c for c in found if c.sampled_blocks < c.total_blocks]

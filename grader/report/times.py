@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from grader.i18n import _
+from grader.i18n import _, ngettext
 from grader.report.job import ReportJob
-from grader.report.numbers import NO_BREAK_SPACE, Numbers
+from grader.report.numbers import NO_BREAK_SPACE, Numbers, ratio_digits, time_digits
 from grader.report.view import View, size_text, variant_columns
 from grader.result import Ratio, Timing, Variant
+
+NOTHING = "–"
+WORD_JOINER = "\u2060"
 
 
 def time_table(job: ReportJob) -> View | None:
     """A row per variant and size that was timed; None when nothing was.
 
-    Keys: head (titles of the columns after variant and size, each with the columns that it stands over, [] for itself),
-    rows (colour, name, first, size, cells), notes.
+    Keys: caption (what of the sizes is the same in all rows, ""), head (titles of the columns after variant and size,
+    each with the columns that it stands over, [] for itself), rows (colour, name, first, size, cells), notes.
     """
-    numbers = Numbers(job.language)
     columns = variant_columns(job)
     timed = [
         (column, timing)
@@ -28,63 +30,110 @@ def time_table(job: ReportJob) -> View | None:
     if not timed:
         return None
     baseline = columns[0]["name"]
-    shown = [cell for cell in _cells(numbers, baseline) if any(cell[2](timing) for _column, timing in timed)]
+    shown = _columns([timing for _column, timing in timed], baseline, Numbers(job.language))
+    common = _common([timing.size for _column, timing in timed], job.extents)
     rows = []
     previous = ""
-    for column, timing in timed:
-        cells = [text(timing) or "–" for _group, _title, text in shown]
-        rows.append(
-            {**column, "first": column["name"] != previous, "size": size_text(timing.size, job.extents), "cells": cells}
-        )
+    for (column, timing), cells in zip(timed, zip(*(cells for *_titles, cells in shown), strict=True), strict=True):
+        own = {name: value for name, value in timing.size.items() if name not in common}
+        size = size_text(own, job.extents) + ("*" if timing.launch_bound else "")
+        rows.append({**column, "first": column["name"] != previous, "size": size, "cells": list(cells)})
         previous = column["name"]
     head: list[View] = []
-    for group, title, _text in shown:
+    for group, broken, _cells in shown:
+        title = _unbroken(broken)
         if not group:
             head.append({"title": title, "columns": []})
         elif head and head[-1]["title"] == group:
             head[-1]["columns"].append(title)
         else:
             head.append({"title": group, "columns": [title]})
-    return {"head": head, "rows": rows, "notes": _notes(timed, baseline)}
+    caption = _("In all rows {size}.").format(size=size_text(common)) if common else ""
+    return {"caption": caption, "head": head, "rows": rows, "notes": _notes(timed, baseline)}
 
 
-def _cells(numbers: Numbers, baseline: str) -> list[tuple[str, str, Callable[[Timing], str]]]:
-    """For each column what it stands under, its title, and what stands in it, "" where there is nothing."""
+def _unbroken(title: str) -> str:
+    """A title of a narrow column, kept from being broken within a unit."""
+    return title.replace("/", f"/{WORD_JOINER}").replace(" %", f"{NO_BREAK_SPACE}%")
 
-    def microseconds(value: float | None) -> str:
-        return "" if value is None else numbers.decimal(value, 2 if value < 100 else 1)
 
-    def interval(t: Timing) -> str:
-        low, high = microseconds(t.ci_low_us), microseconds(t.ci_high_us)
-        return f"{low}{NO_BREAK_SPACE}…{NO_BREAK_SPACE}{high}" if low and high else ""
+def _common(sizes: Sequence[dict[str, int]], extents: Sequence[str]) -> dict[str, int]:
+    """The part that all sizes share where something else tells them apart; nothing of the axes of an array."""
+    first = sizes[0]
+    if tuple(first) == tuple(extents) or all(size == first for size in sizes):
+        return {}
+    return {name: value for name, value in first.items() if all(size.get(name) == value for size in sizes)}
 
-    def time(t: Timing) -> str:
-        return microseconds(t.median_us) + ("*" if t.launch_bound else "")
 
-    def rate(value: float | None, share: float | None) -> str:
-        if value is None:
-            return ""
-        text = numbers.decimal(value, 1 if value < 1000 else 0)
-        return text + (f" ({numbers.decimal(share, 0)}{NO_BREAK_SPACE}%)" if share is not None else "")
-
-    def times(value: float | None) -> str:
-        return "" if value is None else numbers.decimal(value, 2 if value < 100 else 0)
-
-    def ratio(value: Ratio | None) -> str:
-        return times(value.value) if value is not None else ""
-
+def _columns(timed: Sequence[Timing], baseline: str, numbers: Numbers) -> list[tuple[str, str, list[str]]]:
+    """For each column that has values what it stands under, its title, and its cells."""
+    texts = _Cells(timed, numbers)
     speedup = _("speed-up over")
-    return [
-        ("", _("time, µs"), time),
-        ("", _("99 % interval"), interval),
-        ("", _("GFLOP/s (of the device)"), lambda t: rate(t.gflop_per_s, t.pct_of_device)),
-        ("", _("GB/s (of the device)"), lambda t: rate(t.gb_per_s, t.pct_of_device)),
-        (speedup, baseline, lambda t: ratio(t.over_baseline)),
-        (speedup, _("CPU"), lambda t: times(t.over_cpu)),
-        (speedup, _("reference"), lambda t: ratio(t.over_reference)),
-        (speedup, _("marked"), lambda t: times(t.speedup)),
-        ("", _("CPU, µs"), lambda t: microseconds(t.cpu_us)),
+    columns = [
+        ("", _("time, µs"), texts.times(lambda t: t.median_us)),
+        ("", _("99 % interval"), texts.intervals()),
+        ("", _("GFLOP/s"), texts.rates(lambda t: t.gflop_per_s)),
+        ("", _("GB/s"), texts.rates(lambda t: t.gb_per_s)),
+        ("", _("% of the device"), texts.shares(lambda t: t.pct_of_device)),
+        ("", _("CPU, µs"), texts.times(lambda t: t.cpu_us)),
+        (speedup, baseline, texts.ratios(lambda t: _value(t.over_baseline))),
+        (speedup, _("CPU"), texts.ratios(lambda t: t.over_cpu)),
+        (speedup, _("reference"), texts.ratios(lambda t: _value(t.over_reference))),
+        (speedup, _("marked"), texts.ratios(lambda t: t.speedup)),
     ]
+    return [(group, title, cells) for group, title, cells in columns if any(c.strip() != NOTHING for c in cells)]
+
+
+def _value(ratio: Ratio | None) -> float | None:
+    return None if ratio is None else ratio.value
+
+
+Figure = Callable[[Timing], float | None]
+
+
+class _Cells:
+    """The cells of columns, numbers of one column written alike."""
+
+    def __init__(self, timed: Sequence[Timing], numbers: Numbers) -> None:
+        self._timed = timed
+        self._numbers = numbers
+
+    def times(self, figure: Figure) -> list[str]:
+        """Times in µs."""
+        return self._each(figure, time_digits)
+
+    def ratios(self, figure: Figure) -> list[str]:
+        """How many times."""
+        return self._each(figure, ratio_digits)
+
+    def rates(self, figure: Figure) -> list[str]:
+        """GFLOP/s or GB/s: as many decimals as the least of them wants."""
+        least = min((value for t in self._timed if (value := figure(t)) is not None), default=0.0)
+        return self._each(figure, lambda _value: 2 if least < 10 else 1 if least < 1000 else 0)
+
+    def shares(self, figure: Figure) -> list[str]:
+        """Per cents with one decimal; what is less than any of them is said to be less."""
+        return [
+            NOTHING
+            if (value := figure(t)) is None
+            else f"<{NO_BREAK_SPACE}{self._numbers.fixed(0.1, 1)}"
+            if 0 < value < 0.05
+            else self._numbers.fixed(value, 1)
+            for t in self._timed
+        ]
+
+    def intervals(self) -> list[str]:
+        """Confidence intervals, with the decimals of the time that stands before them."""
+        return self._numbers.aligned([self._interval(t) for t in self._timed])
+
+    def _interval(self, timing: Timing) -> str:
+        ends = (timing.ci_low_us, timing.ci_high_us)
+        texts = [self._numbers.fixed(end, time_digits(timing.median_us or end)) for end in ends if end is not None]
+        return f"{NO_BREAK_SPACE}…{NO_BREAK_SPACE}".join(texts) if len(texts) == len(ends) else NOTHING
+
+    def _each(self, figure: Figure, digits: Callable[[float], int]) -> list[str]:
+        values = [figure(t) for t in self._timed]
+        return self._numbers.aligned([NOTHING if v is None else self._numbers.fixed(v, digits(v)) for v in values])
 
 
 def _notes(timed: list[tuple[View, Timing]], baseline: str) -> list[str]:
@@ -95,9 +144,16 @@ def _notes(timed: list[tuple[View, Timing]], baseline: str) -> list[str]:
             "on the CPU; the lab's own kernel of the same variant; the kernel that the mark goes by."
         ).format(name=baseline)
     ]
-    threads = sorted({t.cpu_threads for _column, t in timed if t.cpu_threads})
-    if threads:
-        notes.append(_("Threads of the CPU at work: {threads}.").format(threads=", ".join(map(str, threads))))
+    if any(t.pct_of_device is not None for _column, t in timed):
+        notes.append(_("Per cents are of the greatest rate that was measured on the device."))
+    threads = {t.cpu_threads for _column, t in timed if t.cpu_threads}
+    if len(threads) > 1:
+        text = _("NumPy on the CPU used {least} to {most} threads, depending on the size.")
+        notes.append(text.format(least=min(threads), most=max(threads)))
+    elif threads:
+        (count,) = threads
+        notes.append(ngettext("NumPy on the CPU used {n} thread.", "NumPy on the CPU used {n} threads.", count))
+        notes[-1] = notes[-1].format(n=count)
     if any(t.launch_bound for _column, t in timed):
         notes.append(_("* hardly longer than the launch of an empty kernel takes: not marked."))
     if any(t.undecided for _column, t in timed):
@@ -114,25 +170,29 @@ def host_memory_table(job: ReportJob) -> View | None:
         "write_combined": _("write-combined"),
         "mapped": _("mapped (zero-copy)"),
     }
-    titles = [_("copy in"), _("kernel"), _("copy out"), _("together"), _("CPU reads the result")]
-    head: list[View] = [{"title": title, "columns": []} for title in titles]
-    rows = []
-    size = ""
-    for column in variant_columns(job):
-        for index, row in enumerate(job.result.variants.get(column["name"], Variant()).host_memory):
-            values = [row.copy_in_us, row.kernel_us, row.copy_out_us, row.total_us, row.cpu_read_us]
-            size = size_text(row.size, job.extents)
-            rows.append(
-                {
-                    **column,
-                    "first": index == 0,
-                    "size": modes[row.mode],
-                    "cells": [numbers.microseconds(value) for value in values],
-                }
-            )
-    if not rows:
+    found = [
+        (column, index, row)
+        for column in variant_columns(job)
+        for index, row in enumerate(job.result.variants.get(column["name"], Variant()).host_memory)
+    ]
+    if not found:
         return None
+    measured = [
+        [row.copy_in_us for *_place, row in found],
+        [row.kernel_us for *_place, row in found],
+        [row.copy_out_us for *_place, row in found],
+        [row.total_us for *_place, row in found],
+        [row.cpu_read_us for *_place, row in found],
+    ]
+    texts = [numbers.aligned([numbers.fixed(value, time_digits(value)) for value in values]) for values in measured]
+    rows = [
+        {**column, "first": index == 0, "size": modes[row.mode], "cells": list(cells)}
+        for (column, index, row), cells in zip(found, zip(*texts, strict=True), strict=True)
+    ]
+    titles = [_("copy in"), _("kernel"), _("copy out"), _("together"), _("CPU reads the result")]
     note = _(
         "At the size {size}. In mapped memory the kernel itself reads and writes over the bus: there are no copies."
     )
-    return {"head": head, "rows": rows, "notes": [note.format(size=size)]}
+    size = size_text(found[-1][2].size, job.extents)
+    head: list[View] = [{"title": _("time, µs"), "columns": titles}]
+    return {"caption": "", "head": head, "rows": rows, "notes": [note.format(size=size)]}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from grader.i18n import _
 from grader.report.job import ReportJob
+from grader.report.view import size_text
 from grader.result import Diagnosis, ElementRange
 
 if TYPE_CHECKING:
@@ -59,23 +60,24 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class WrongMap:
-    """An output and the inputs beside it; `description` says what there is to see."""
+    """An output and the inputs beside it; `caption` says of what size, `description` what there is to see."""
 
     check: str
     panels: tuple[Panel, ...]
     description: str
+    caption: str
 
 
 def wrong_maps(job: ReportJob) -> list[WrongMap]:
     """A map for each check whose diagnosis has a picture."""
     return [
-        _map(check.id, check.diagnosis)
+        _map(check.id, check.diagnosis, job.extents)
         for check in job.result.checks
         if check.diagnosis is not None and check.diagnosis.picture
     ]
 
 
-def _map(check: str, diagnosis: Diagnosis) -> WrongMap:
+def _map(check: str, diagnosis: Diagnosis, extents: Sequence[str]) -> WrongMap:
     cells = "".join(diagnosis.picture)
     legend = [(WRONG, _("wrong"))] if WRONG in cells else []
     legend += [(MISSING, _("written by no thread"))] if MISSING in cells else []
@@ -89,7 +91,8 @@ def _map(check: str, diagnosis: Diagnosis) -> WrongMap:
             shape = diagnosis.inputs[name]
             if prod(shape) <= MAX_CELLS:
                 panels.append(_input_panel(diagnosis, name, shape))
-    return WrongMap(check, tuple(panels), " ".join(diagnosis.sentences))
+    caption = _("The smallest size that goes wrong: {size}.").format(size=size_text(diagnosis.size, extents))
+    return WrongMap(check, tuple(panels), " ".join(diagnosis.sentences), caption)
 
 
 def _input_panel(diagnosis: Diagnosis, name: str, shape: list[int]) -> Panel:

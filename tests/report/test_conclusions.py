@@ -100,3 +100,14 @@ def test_loads_and_stores_alike_share_a_sentence() -> None:
         job(msgspec.structs.replace(result, variants={"naive": msgspec.structs.replace(naive, counters=counters)}))
     )
     assert "naive: loads and stores move 32 sectors per request where 4 would do: 8 times the traffic." in said
+
+
+def test_of_a_wrong_kernel_s_memory_traffic_nothing_is_concluded() -> None:
+    result = sample_results.passed()
+    padded = msgspec.structs.replace(result.variants["padded"], cases=[Case(size={"n": 8}, status="fail")])
+    said = conclusions(job(msgspec.structs.replace(result, variants={**result.variants, "padded": padded})))
+    about = [sentence for sentence in said if "padded" in sentence]
+    assert about == [
+        "padded: the result is wrong at 1 of the 1 sizes tried.",
+        "padded: nothing is concluded from the memory traffic, for the result is wrong.",
+    ]

@@ -40,7 +40,20 @@ def test_a_panel_for_each_variant_with_the_same_axes() -> None:
 
 def test_lines_are_labelled_at_their_ends() -> None:
     (axes,) = draw_line_chart(chart_of(size_sweep())).axes
-    assert {text.get_text() for text in axes.texts} >= {"naive", "shared", "padded (reference)"}
+    assert {text.get_text() for text in axes.texts} >= {"naive", "shared", "padded\n(reference)"}
+
+
+def test_only_the_first_of_several_panels_numbers_the_shared_axis() -> None:
+    first, second = draw_line_chart(chart_of(tile_sweep())).axes
+    for axes, shown in ((first, True), (second, False)):
+        for which in ("major", "minor"):
+            assert axes.yaxis.get_tick_params(which=which)["labelleft"] is shown
+
+
+def test_a_line_has_the_same_mark_in_every_panel() -> None:
+    figure = draw_line_chart(chart_of(tile_sweep()))
+    marks = [[line.get_marker() for line in axes.lines if len(line.get_xdata()) > 1] for axes in figure.axes]  # type: ignore[arg-type]
+    assert marks[0] == marks[1] and len(set(marks[0])) == 2
 
 
 def test_the_lab_s_kernels_are_dashed_and_hollow() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.report.numbers import Numbers
+from grader.report.numbers import Numbers, digits_needed
 
 
 @pytest.mark.parametrize(
@@ -61,3 +61,35 @@ def test_errors_are_powers_of_ten() -> None:
 )
 def test_a_ratio_in_russian_always_has_a_decimal(value: float, english: str, russian: str) -> None:
     assert (Numbers("en").ratio(value), Numbers("ru").ratio(value)) == (english, russian)
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "english", "russian"),
+    [
+        (1.0, 2, "1.00", "1,00"),
+        (-0.001, 2, "0.00", "0,00"),
+        (-0.25, 1, "-0.2", "-0,2"),
+        (24675.4, 0, "24,675", "24\u202f675"),
+        (12345.5, 1, "12,345.5", "12\u202f345,5"),
+    ],
+)
+def test_numbers_of_a_table_keep_their_decimals(value: float, digits: int, english: str, russian: str) -> None:
+    assert (Numbers("en").fixed(value, digits), Numbers("ru").fixed(value, digits)) == (english, russian)
+
+
+def test_columns_are_padded_to_the_longest_decimals() -> None:
+    assert Numbers("ru").aligned(["1,25", "–", "24\u202f675", "119,0"]) == [
+        "1,25",
+        "–\u2008\u2007\u2007",
+        "24\u202f675\u2008\u2007\u2007",
+        "119,0\u2007",
+    ]
+    assert Numbers("en").aligned(["9999", "24,675.1"]) == ["9999\u2008\u2007", "24,675.1"]
+
+
+def test_as_many_decimals_as_any_of_a_row_needs() -> None:
+    assert [digits_needed(v) for v in ([], [4.0, 32.0], [4.0, 3.5], [4.0, 3.984], [2.0, 1.999])] == [0, 0, 1, 2, 0]
+
+
+def test_microseconds_carry_the_unit_of_the_language() -> None:
+    assert (Numbers("en").microseconds(5.98), Numbers("ru").microseconds(5.98)) == ("5.98\u00a0µs", "5,98\u00a0мкс")

@@ -24,7 +24,7 @@ def test_counters_are_those_of_the_lecture() -> None:
     table = tables.counter_table(job(language="ru"))
     assert table is not None
     rows = {row["title"]: row["cells"] for row in table["rows"]}
-    assert rows["shared memory efficiency"] == ["–", "6,06\u00a0%", "100\u00a0%"]
+    assert rows["shared memory efficiency"] == ["–", "6,06\u00a0%", "100,00\u00a0%"]
     assert rows["of them more than needed"] == ["–", "63\u202f488", "0"]
     assert rows["worst bank conflict, ways"] == ["–", "32", "none"]
     assert rows["sectors per global store (least possible)"] == ["32 (4)", "4 (4)", "4 (4)"]
@@ -66,3 +66,13 @@ def test_the_largest_error_is_told_once_for_a_kernel() -> None:
     assert tables.largest_error(cases, Numbers("en")) == "largest error 9.0e-6"
     assert tables.largest_error([Case(size={"n": 1}, status="pass", max_abs_error=0.0)], Numbers("en")) == ""
     assert [tables.case_view(case, Numbers("en"))["detail"] for case in cases] == ["", "", "wrong elements: 4"]
+
+
+def test_a_size_with_one_outcome_is_shown_once() -> None:
+    size = {"n": 9}
+    cases = [
+        Case(size=size, status="pass"),
+        Case(size=size, status="pass", kind="ragged"),
+        Case(size=size, status="fail", mismatches=4),
+    ]
+    assert [view["key"] for view in tables.case_views(cases, Numbers("en"))] == ["pass", "fail"]

@@ -89,6 +89,12 @@ def test_the_output_is_shown_as_it_is_recorded_and_the_input_beside_it() -> None
     assert chart.description == "3 of 16 elements are wrong. Look <here>."
 
 
+def test_the_picture_says_which_size_it_is_of() -> None:
+    assert only_map(diagnosis(size={"n": 7})).caption == "The smallest size that goes wrong: n\u00a0=\u00a07."
+    page = html.render(html.document(job(diagnosis())), [], html.wrong_pictures(job(diagnosis()), "svg"))
+    assert f"<figcaption>{only_map(diagnosis()).caption}</figcaption>" in page
+
+
 def test_elements_that_were_rightly_used_are_told_apart_and_many_are_not_pointed_at() -> None:
     chart = only_map(
         diagnosis(
