@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
-from grader.checks import CHECKS, IMPLIED
 from grader.i18n import _
-from grader.lab.records import (
-    Cases,
-    CheckSpec,
-    Lab,
-    LaunchRule,
-    Parameter,
-    ReferenceKernel,
-    Sizes,
-    TimingRule,
-    Tolerance,
-    Variant,
-)
+from grader.lab.records import Cases, Lab, Parameter, Sizes, TimingRule, Tolerance
 from grader.lab_files.parts import (
+    BACKENDS,
     LANGUAGES,
     TextPart,
     case_of,
@@ -34,11 +21,10 @@ from grader.lab_files.parts import (
     sibling,
 )
 from grader.lab_files.sweeps import sweeps_of
+from grader.lab_files.variants import LaunchPart, ReferencePart, check_points, launch_of, reference_of, variant_of
 from grader.yaml_file import KeyPath, YamlFile, choose, read
 
-FULL_MARKS = 100.0
 DTYPES = ("float32", "float64", "float16", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
-BACKENDS = ("emulator", "gpu")
 
 
 class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -52,36 +38,6 @@ class _Parameter(_Part, frozen=True):
     shape: list[str | int] = []
     from_grid: bool | None = None
     usual: int | None = None
-
-
-class _Launch(_Part, frozen=True):
-    block: list[int | str]
-    covers: list[str]
-    tile: list[int] = []
-    shared_bytes: str | int = ""
-
-
-class _Reference(_Part, frozen=True):
-    file: str
-    kernel: str
-    arguments: list[str]
-    block: list[int]
-    tile: list[int]
-    shared_bytes: str | int = ""
-    template: list[str] = []
-    multiples: dict[str, int] = {}
-    covers: list[str] = []
-
-
-class _Variant(_Part, frozen=True):
-    title: TextPart
-    names: list[str]
-    reference: _Reference
-    checks: dict[str, Any]
-    shared_memory: bool | None = None
-    padded: bool | None = None
-    unrolled: bool | None = None
-    launch: _Launch | None = None
 
 
 class _Sizes(_Part, frozen=True):
@@ -110,7 +66,7 @@ class _Lab(_Part, frozen=True):
     aim: TextPart
     reference: str
     parameters: dict[str, Any]
-    launch: _Launch
+    launch: LaunchPart
     sizes: dict[str, Any]
     variants: dict[str, Any]
     equal_sizes: list[str] = []
@@ -140,11 +96,11 @@ def load(folder: Path) -> Lab:
     for kind in ("input", "output"):
         if not any(p.kind == kind for p in parameters):
             raise file.error(_("no parameter of kind {kind}").format(kind=kind), ("parameters",))
-    launch = _launch(file, ("launch",), top.launch, sizes)
+    launch = launch_of(file, ("launch",), top.launch, sizes)
     check_known(file, ("equal_sizes",), top.equal_sizes, sizes)
     references = (folder / top.reference).resolve()
-    variants = tuple(_variant(file, name, data, parameters, references) for name, data in top.variants.items())
-    _check_points(file, variants)
+    variants = tuple(variant_of(file, name, data, parameters, references) for name, data in top.variants.items())
+    check_points(file, variants)
     check_known(file, ("sizes",), top.sizes, BACKENDS)
     for backend in BACKENDS:
         if backend not in top.sizes:
@@ -165,7 +121,7 @@ def load(folder: Path) -> Lab:
         seed=top.seed,
         equal_sizes=tuple(top.equal_sizes),
         best=tuple(
-            _reference(file, ("best", i), file.decode(_Reference, ("best", i), data), parameters, references)
+            reference_of(file, ("best", i), file.decode(ReferencePart, ("best", i), data), parameters, references)
             for i, data in enumerate(top.best)
         ),
         # Looked into by the self-test alone: a lab is whole without its kernels.
@@ -198,114 +154,6 @@ def _parameter(file: YamlFile, name: str, data: object) -> Parameter:
     check_patterns(file, (*keys, "names"), part.names)
     from_grid = True if part.from_grid is None else part.from_grid
     return Parameter(name, part.kind, dtype, tuple(part.shape), tuple(part.names), from_grid, part.usual)
-
-
-def _launch(file: YamlFile, keys: KeyPath, part: _Launch, sizes: list[str]) -> LaunchRule:
-    check_known(file, (*keys, "covers"), part.covers, sizes)
-    at = (*keys, "block")
-    numbers = [n for n in part.block if isinstance(n, int)]
-    x, y, z = [*part.block, 1, 1][:3]
-    if len(numbers) == len(part.block):
-        x, y, z = _block(file, at, numbers)
-    elif not 1 <= len(part.block) <= 3:
-        raise file.error(
-            _("a block is one to three numbers or formulas, x first (got {got})").format(got=part.block), at
-        )
-    for index, text in enumerate(part.block):
-        if isinstance(text, str):
-            formula_text(file, (*at, index), text, sizes)
-    if part.tile and len(part.tile) != len(part.covers):
-        raise file.error(
-            _("a tile has a number for each of `covers` (got {got})").format(got=part.tile), (*keys, "tile")
-        )
-    shared = formula_text(file, (*keys, "shared_bytes"), part.shared_bytes, [*sizes, "threads"])
-    return LaunchRule((x, y, z), tuple(part.covers), tuple(part.tile), shared)
-
-
-def _variant(file: YamlFile, name: str, data: object, parameters: tuple[Parameter, ...], references: Path) -> Variant:
-    keys: KeyPath = ("variants", name)
-    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
-        raise file.error(_("a variant's name is lower-case letters, digits and _"), keys)
-    part = file.decode(_Variant, keys, data)
-    sizes = [p.name for p in parameters if p.kind == "size"]
-    check_patterns(file, (*keys, "names"), part.names)
-    return Variant(
-        name=name,
-        title=plain_text(part.title),
-        names=tuple(part.names),
-        shared_memory=part.shared_memory,
-        reference=_reference(file, (*keys, "reference"), part.reference, parameters, references),
-        checks=_checks(file, (*keys, "checks"), part.checks),
-        padded=part.padded,
-        launch=_launch(file, (*keys, "launch"), part.launch, sizes) if part.launch is not None else None,
-        unrolled=part.unrolled,
-    )
-
-
-def _reference(
-    file: YamlFile, keys: KeyPath, part: _Reference, parameters: tuple[Parameter, ...], references: Path
-) -> ReferenceKernel:
-    sizes = [p.name for p in parameters if p.kind == "size"]
-    check_known(file, (*keys, "arguments"), part.arguments, [p.name for p in parameters])
-    check_known(file, (*keys, "template"), part.template, sizes)
-    check_known(file, (*keys, "multiples"), part.multiples, sizes)
-    path = sibling(file, references / part.file, (*keys, "file"))
-    if not re.search(rf"\b{re.escape(part.kernel)}\s*\(", path.read_text("utf-8")):
-        raise file.error(
-            _("{file} has no kernel {kernel!r}").format(file=part.file, kernel=part.kernel), (*keys, "kernel")
-        )
-    if not 1 <= len(part.tile) <= 3 or min(part.tile) < 1:
-        raise file.error(_("a tile is one to three positive numbers, x first"), (*keys, "tile"))
-    for name, step in part.multiples.items():
-        if step < 1:
-            raise file.error(_("a multiple is at least 1 (got {got})").format(got=step), (*keys, "multiples", name))
-    return ReferenceKernel(
-        file=path,
-        kernel=part.kernel,
-        arguments=tuple(part.arguments),
-        block=_block(file, (*keys, "block"), part.block),
-        tile=tuple(part.tile),
-        shared_bytes=formula_text(file, (*keys, "shared_bytes"), part.shared_bytes, [*sizes, "threads"]),
-        template=tuple(part.template),
-        multiples=dict(part.multiples),
-        covers=tuple(part.covers),
-    )
-
-
-def _checks(file: YamlFile, keys: KeyPath, data: Mapping[str, object]) -> tuple[CheckSpec, ...]:
-    """Checks as `name: points` or `name: {points: …, setting: …}`, in the order in which the grader runs them."""
-    specs: dict[str, CheckSpec] = {name: CheckSpec(name, 0.0, {}) for name in IMPLIED}
-    for name, value in data.items():
-        at = (*keys, name)
-        if name not in CHECKS:
-            raise file.error(_("unknown check; {allowed}").format(allowed=choose(name, CHECKS)), at)
-        settings = dict(value) if isinstance(value, dict) else {"points": value}
-        points = settings.pop("points", None)
-        if isinstance(points, bool) or not isinstance(points, (int, float)) or not 0 <= points <= FULL_MARKS:
-            raise file.error(
-                _("points must be a number from 0 to {total_points:g} (got {points!r})").format(
-                    total_points=FULL_MARKS, points=points
-                ),
-                at,
-            )
-        # Kept as plain data: the check makes its own settings of them when it runs.
-        file.decode(CHECKS[name].settings, at, settings)
-        specs[name] = CheckSpec(name, float(points), settings)
-    return tuple(specs[name] for name in CHECKS if name in specs)
-
-
-def _check_points(file: YamlFile, variants: tuple[Variant, ...]) -> None:
-    if not variants:
-        raise file.error(_("a lab needs at least one variant"), ("variants",))
-    total = sum(spec.points for variant in variants for spec in variant.checks)
-    if abs(total - FULL_MARKS) > 1e-6:
-        by_variant = ", ".join(f"{v.name} {sum(s.points for s in v.checks):g}" for v in variants)
-        raise file.error(
-            _("the points of all checks add up to {total:g}, not {total_points:g} ({by_variant})").format(
-                total=total, total_points=FULL_MARKS, by_variant=by_variant
-            ),
-            ("variants",),
-        )
 
 
 def _cases(file: YamlFile, backend: str, data: object, sizes: list[str]) -> Cases:
@@ -347,12 +195,3 @@ def _tolerance(file: YamlFile, part: _Tolerance, sizes: list[str]) -> Tolerance:
         if not 0 <= value < 1e6:
             raise file.error(_("a tolerance must not be negative (got {got!r})").format(got=value), ("tolerance", name))
     return Tolerance(absolute, part.relative, growth)
-
-
-def _block(file: YamlFile, keys: KeyPath, values: list[int]) -> tuple[int, int, int]:
-    if not 1 <= len(values) <= 3 or min(values) < 1:
-        raise file.error(_("a block is one to three positive numbers, x first (got {got})").format(got=values), keys)
-    x, y, z = [*values, 1, 1][:3]
-    if x * y * z > 1024:
-        raise file.error(_("a block has at most 1024 threads (got {got})").format(got=x * y * z), keys)
-    return x, y, z

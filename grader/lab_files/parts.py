@@ -14,6 +14,7 @@ from grader.lab.records import Sizes
 from grader.yaml_file import KeyPath, YamlFile, choose
 
 LANGUAGES = ("en", "ru")
+BACKENDS = ("emulator", "gpu")
 
 
 class TextPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
