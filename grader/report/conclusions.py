@@ -6,7 +6,7 @@ from math import prod
 
 from grader.i18n import _
 from grader.report.job import ReportJob
-from grader.report.numbers import Numbers
+from grader.report.numbers import Numbers, ratio_digits
 from grader.report.view import size_text, variant_columns
 from grader.result import Counters, Timing, Variant
 
@@ -166,9 +166,9 @@ def _time(name: str, timing: Timing, baseline: str, numbers: Numbers, extents: t
     elif timing.gflop_per_s is not None:
         text += ", " + _("{rate} GFLOP/s").format(rate=numbers.decimal(timing.gflop_per_s, 0))
     if timing.over_baseline is not None:
-        ratio = numbers.decimal(timing.over_baseline.value)
+        ratio = numbers.fixed(timing.over_baseline.value, ratio_digits(timing.over_baseline.value))
         text += "; " + _("{ratio} times the speed of {baseline}").format(ratio=ratio, baseline=baseline)
     if timing.over_reference is not None:
-        ratio = numbers.decimal(timing.over_reference.value)
+        ratio = numbers.fixed(timing.over_reference.value, ratio_digits(timing.over_reference.value))
         text += "; " + _("{ratio} times the speed of the lab's own kernel").format(ratio=ratio)
     return text + "."

@@ -57,7 +57,7 @@ class Numbers:
 
     def microseconds(self, value: float) -> str:
         """A time in µs with three significant digits or so."""
-        return f"{self.decimal(value, time_digits(value))}{NO_BREAK_SPACE}{self._microseconds}"
+        return f"{self.fixed(value, time_digits(value))}{NO_BREAK_SPACE}{self._microseconds}"
 
     def error(self, value: float) -> str:
         """A numerical error: 0 as 0, else one significant decimal in powers of ten."""

@@ -91,7 +91,7 @@ def _map(check: str, diagnosis: Diagnosis, extents: Sequence[str]) -> WrongMap:
             shape = diagnosis.inputs[name]
             if prod(shape) <= MAX_CELLS:
                 panels.append(_input_panel(diagnosis, name, shape))
-    caption = _("The smallest size that goes wrong: {size}.").format(size=size_text(diagnosis.size, extents))
+    caption = _("The output at the size {size}.").format(size=size_text(diagnosis.size, extents))
     return WrongMap(check, tuple(panels), " ".join(diagnosis.sentences), caption)
 
 

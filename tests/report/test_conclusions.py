@@ -63,8 +63,8 @@ def test_the_time_at_the_largest_size_is_told() -> None:
     }
     said = conclusions(job(msgspec.structs.replace(result, variants={**result.variants, **variants})))
     assert said[-2:] == [
-        "naive: 4\u00a0µs at the size n\u00a0=\u00a064, 2 GFLOP/s.",
-        "padded: 98\u00a0µs at the size n\u00a0=\u00a02048, 1832 GB/s; 3.31 times the speed of naive; "
+        "naive: 4.00\u00a0µs at the size n\u00a0=\u00a064, 2 GFLOP/s.",
+        "padded: 98.00\u00a0µs at the size n\u00a0=\u00a02048, 1832 GB/s; 3.31 times the speed of naive; "
         "0.51 times the speed of the lab's own kernel.",
     ]
 
@@ -74,7 +74,7 @@ def test_a_launch_as_short_as_an_empty_one_says_nothing_of_a_kernel() -> None:
     timing = [Timing(size={"n": 64}, median_us=5.0), Timing(size={"n": 99}, median_us=3.1, launch_bound=True)]
     padded = msgspec.structs.replace(result.variants["padded"], timing=timing)
     said = conclusions(job(msgspec.structs.replace(result, variants={**result.variants, "padded": padded})))
-    assert said[-1] == "padded: 5\u00a0µs at the size n\u00a0=\u00a064."
+    assert said[-1] == "padded: 5.00\u00a0µs at the size n\u00a0=\u00a064."
 
 
 def test_variants_alike_share_a_sentence() -> None:

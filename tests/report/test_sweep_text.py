@@ -72,7 +72,7 @@ def test_what_does_not_matter_is_said_once() -> None:
 def test_kinds_of_host_memory_are_compared() -> None:
     assert sweep_conclusions(swept(memory_sweep())) == [
         "Memory, naive: each at its best, mapped (zero-copy) is 5 times better than pageable "
-        "(time with copies: 200\u00a0µs against 1000\u00a0µs)."
+        "(time with copies: 200.0\u00a0µs against 1000.0\u00a0µs)."
     ]
 
 

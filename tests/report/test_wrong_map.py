@@ -90,7 +90,7 @@ def test_the_output_is_shown_as_it_is_recorded_and_the_input_beside_it() -> None
 
 
 def test_the_picture_says_which_size_it_is_of() -> None:
-    assert only_map(diagnosis(size={"n": 7})).caption == "The smallest size that goes wrong: n\u00a0=\u00a07."
+    assert only_map(diagnosis(size={"n": 7})).caption == "The output at the size n\u00a0=\u00a07."
     page = html.render(html.document(job(diagnosis())), [], html.wrong_pictures(job(diagnosis()), "svg"))
     assert f"<figcaption>{only_map(diagnosis()).caption}</figcaption>" in page
 
