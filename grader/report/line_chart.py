@@ -21,10 +21,14 @@ NARROW, WIDE = 3.9, 7.9
 HEIGHT = 2.9
 LABEL_GAP = 0.075
 """Between the labels of neighbouring lines, as a share of the axes' height."""
+CROSS_FOOT, CROSS_STEP = 0.04, 0.06
+"""Where the lowest cross stands and how far the next one is above it, as shares of the axes' height."""
 AXIS_WIDTH = 30
 LABEL_WIDTH = {2: 24}
 """Characters in a line of a label by number of panels; two panels that are as wide as the page leave most room."""
 NARROW_LABEL = 14
+TICK_CHARACTERS = (24, 30)
+"""In all labels of a horizontal axis, on other panels and on the wider ones of a pair."""
 
 
 def draw_line_chart(chart: LineChart) -> Figure:
@@ -58,7 +62,7 @@ def _draw_panel(axes: Axes, chart: LineChart, panel: Panel) -> None:
         axes.yaxis.set_minor_formatter(_plain_minor)
     else:
         axes.yaxis.set_major_formatter(_plain)
-    axes.set_xticks(chart.ticks, [str(x) for x in chart.ticks])
+    axes.set_xticks(chart.ticks, _tick_labels(chart))
     axes.minorticks_off() if not chart.log_y else axes.xaxis.minorticks_off()
     first, last = chart.ticks[0], chart.ticks[-1]
     if chart.log_x:
@@ -76,6 +80,14 @@ def _draw_panel(axes: Axes, chart: LineChart, panel: Panel) -> None:
     for line in panel.lines:
         # Beside panels a mark stands for a line, the same in each; else for a variant.
         _draw_line(axes, line, ranks - line.rank, MARKERS[(line.rank if panel.title else line.marker) % len(MARKERS)])
+
+
+def _tick_labels(chart: LineChart) -> list[str]:
+    """The values at the ticks; every other one, the last among them, where all would run into each other."""
+    labels = [str(x) for x in chart.ticks]
+    if sum(map(len, labels)) <= TICK_CHARACTERS[len(chart.panels) == 2]:
+        return labels
+    return [label if (len(labels) - 1 - number) % 2 == 0 else "" for number, label in enumerate(labels)]
 
 
 def _draw_line(axes: Axes, line: Line, lighter: int, marker: str) -> None:
@@ -97,7 +109,9 @@ def _set_limits(axes: Axes, chart: LineChart) -> None:
     dots = [dot for panel in chart.panels for line in panel.lines for dot in line.dots]
     low, high = min(d.low for d in dots), max(d.high for d in dots)
     if chart.log_y:
-        axes.set_ylim(low / 1.6, high * 1.6)
+        # The crosses stand below all dots, where they cannot be taken for values.
+        band = max(0.08, CROSS_FOOT + CROSS_STEP * max(map(_most_crosses, chart.panels)))
+        axes.set_ylim(low * (high / low) ** (-band / (0.92 - band)), high * (high / low) ** (0.08 / (0.92 - band)))
     else:
         axes.set_ylim(0, high * 1.12)
 
@@ -161,6 +175,12 @@ def spread(heights: Sequence[float], gap: float) -> list[float]:
     return found
 
 
+def _most_crosses(panel: Panel) -> int:
+    """Crosses one above another at a place of the axis, at most."""
+    places = {gap.x for gap in panel.gaps}
+    return max((len({c for gap in panel.gaps if gap.x == x for c in gap.colours}) for x in places), default=0)
+
+
 def _mark_gaps(axes: Axes, panel: Panel) -> None:
     """A cross for each kernel at the foot of the axes; the reasons stand below the figures, where there is room."""
     by_x: dict[int, list[Gap]] = {}
@@ -169,8 +189,9 @@ def _mark_gaps(axes: Axes, panel: Panel) -> None:
     for x, here in by_x.items():
         colours = list(dict.fromkeys(colour for gap in here for colour in gap.colours))
         for index, colour in enumerate(colours):
-            axes.plot([x], [0.04 + 0.06 * index], transform=axes.get_xaxis_transform(), marker="x", color=colour,
-                      markersize=5, markeredgewidth=1.6, clip_on=False, zorder=4)  # fmt: skip
+            height = CROSS_FOOT + CROSS_STEP * index
+            axes.plot([x], [height], transform=axes.get_xaxis_transform(), marker="x", color=colour, markersize=5,
+                      markeredgewidth=1.6, clip_on=False, zorder=4)  # fmt: skip
 
 
 def _plain(value: float, _position: float = 0.0) -> str:

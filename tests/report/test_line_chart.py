@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import msgspec
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -43,6 +44,15 @@ def test_lines_are_labelled_at_their_ends() -> None:
     assert {text.get_text() for text in axes.texts} >= {"naive", "shared", "padded\n(reference)"}
 
 
+def test_long_values_below_an_axis_keep_apart() -> None:
+    values = [256, 512, 1024, 2048, 4096, 8192, 16384, 32768]
+    record = msgspec.structs.replace(size_sweep(), points=[point("naive", x, 1.0) for x in values])
+    (axes,) = draw_line_chart(chart_of(record)).axes
+    assert list(axes.get_xticks()) == values
+    shown = [tick.get_text() for tick in axes.get_xticklabels()]
+    assert shown == ["", "512", "", "2048", "", "8192", "", "32768"]
+
+
 def test_only_the_first_of_several_panels_numbers_the_shared_axis() -> None:
     first, second = draw_line_chart(chart_of(tile_sweep())).axes
     for axes, shown in ((first, True), (second, False)):
@@ -69,6 +79,16 @@ def test_a_cross_where_nothing_could_be_run_and_no_words_over_the_lines() -> Non
         assert [list(line.get_xdata()) for line in crosses] == [[64]]
         # Reasons stand in the notes below the figures.
         assert not [text for text in axes.texts if text.get_rotation() == 90]
+
+
+def test_crosses_stand_below_all_dots_of_a_logarithmic_axis() -> None:
+    for axes in draw_line_chart(chart_of(tile_sweep())).axes:
+        crosses = [line for line in axes.lines if line.get_marker() == "x"]
+        dots = [line for line in axes.lines if line.get_marker() != "x"]
+        highest = max(np.max(line.get_ydata()) for line in crosses)
+        lowest = min(np.min(line.get_ydata()) for line in dots)
+        # A cross is placed by its share of the axes' height.
+        assert highest < axes.transAxes.inverted().transform(axes.transData.transform((8, lowest)))[1] - 0.03
 
 
 def test_intervals_are_drawn() -> None:
