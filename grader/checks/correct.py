@@ -9,6 +9,8 @@ from grader.checks.base import CheckKind, Settings, Verdict, passed
 from grader.checks.cures import cure_of
 from grader.checks.outcomes import explained, verdict_of_runs
 from grader.i18n import _, ngettext
+from grader.result import Diagnosis
+from grader.running.cases import block_of
 from grader.running.evidence import Evidence
 
 
@@ -26,8 +28,39 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
     if verdict.status != "fail":
         return verdict
     verdict = explained(verdict, evidence.diagnoses.get("correct"))
-    hint = verdict.hint or cure_of(str(verdict.data.get("pattern", ""))) or _of_hazards(evidence) or _follow()
+    hint = (
+        _of_threads(evidence, verdict.diagnosis)
+        or verdict.hint
+        or cure_of(str(verdict.data.get("pattern", "")))
+        or _of_hazards(evidence)
+        or _follow()
+    )
     return replace(verdict, hint=hint, line=verdict.line or evidence.bound.kernel.line)
+
+
+def _of_threads(evidence: Evidence, diagnosis: Diagnosis | None) -> str:
+    """How to mend a kernel that makes as many rows or columns as its one-dimensional block has threads, else ""."""
+    region = diagnosis.region if diagnosis is not None else None
+    if (
+        evidence.candidate is None
+        or diagnosis is None
+        or region is None
+        or region.id not in ("last_rows", "last_columns")
+    ):
+        return ""
+    x, y, z = block_of(evidence.candidate.launch, diagnosis.size)
+    made = diagnosis.shape[-1 if region.id == "last_columns" else -2] - int(region.data["n"])
+    if (made, 1, 1) != (x, y, z) or diagnosis.values is None or diagnosis.values.id != "unwritten":
+        return ""
+    if region.id == "last_columns":
+        text = _("Only the first {made} columns are made, as many as the block has threads.")
+    else:
+        text = _("Only the first {made} rows are made, as many as the block has threads.")
+    rest = _(
+        "Let every thread go on with those that are left, in a loop whose step is the number of threads: "
+        "for (int j = threadIdx.x; j < n; j += blockDim.x)."
+    )
+    return f"{text.format(made=made)} {rest}"
 
 
 def _of_hazards(evidence: Evidence) -> str:

@@ -28,6 +28,8 @@ MAX_RANGES = 64
 MAX_SOURCES = 8
 MAX_PICTURE = 128 * 128
 """Elements of an output that is still shown as a picture."""
+SELDOM_BYTES = 4
+"""Values so wide or wider are hardly ever by chance, bit for bit, what memory has which nobody wrote."""
 
 Needs = Callable[[Index], Mapping[str, Mask] | None]
 
@@ -73,11 +75,13 @@ def diagnose(case: WrongCase) -> Diagnosis:
         raise ValueError(f"{case.output}: nothing is wrong")
     wrong = wrong_elements(case.got, case.expected, case.tolerance)
     trace = case.trace if case.trace is not None and case.trace.complete else None
-    filling = wrong & is_sentinel(case.got)
-    unwritten = filling
+    filling = unwritten = is_sentinel(case.got) & (case.got != case.expected)
     if trace is not None:
-        written = trace.written(case.output, case.got.nbytes).reshape(*case.got.shape, -1).any(axis=-1)
-        unwritten = filling & ~written
+        unwritten = filling & ~trace.written(case.output, case.got.nbytes).reshape(*case.got.shape, -1).any(axis=-1)
+    if trace is not None or case.got.dtype.itemsize >= SELDOM_BYTES:
+        # What memory has that nobody wrote is wrong also where it comes near the right value.
+        wrong = wrong | unwritten
+    filling, unwritten = filling & wrong, unwritten & wrong
     outcome = Outcome(
         case.got,
         case.expected,
@@ -93,7 +97,7 @@ def diagnose(case: WrongCase) -> Diagnosis:
         output=case.output,
         shape=list(case.got.shape),
         total=difference.total,
-        wrong=difference.mismatches,
+        wrong=int(np.count_nonzero(wrong)),
         unwritten=int(np.count_nonzero(unwritten)),
         first=list(difference.first),
         expected=_number(difference.expected),
@@ -109,7 +113,12 @@ def diagnose(case: WrongCase) -> Diagnosis:
     if trace is not None:
         diagnosis = _traced(case, trace, diagnosis)
     race = next((h for h in case.hazards if h.kind == "race" and h.detail != "write_write_same_value"), None)
-    around = Circumstances(case.axes, case.outside_lines, race=race_text(race) if race else "")
+    around = Circumstances(
+        case.axes,
+        case.outside_lines,
+        race=race_text(race) if race else "",
+        unwritten=bool(unwritten[difference.first]),
+    )
     if filling[difference.first] and diagnosis.writer is not None:
         around = replace(around, got=_("the content of memory that nobody had written"))
     elif diagnosis.got is None:

@@ -20,12 +20,14 @@ class Circumstances:
 
     axes: how many numbers name a thread.  outside_lines: lines at which threads read outside an array.
     got: the wrong value in words, where it is no finite number.  race: a data race of the launch in words.
+    unwritten: whether nobody wrote the first wrong element.
     """
 
     axes: int = 3
     outside_lines: tuple[int, ...] = ()
     got: str = ""
     race: str = ""
+    unwritten: bool = False
 
 
 def sentences(diagnosis: Diagnosis, around: Circumstances) -> list[str]:
@@ -83,7 +85,7 @@ def _first(diagnosis: Diagnosis, around: Circumstances) -> list[str]:
     got = _value(around.got or value_text(diagnosis.got), diagnosis.got_at)
     writer = diagnosis.writer
     if writer is None:
-        if diagnosis.traced or "".join(diagnosis.picture).lstrip(".").startswith("o"):
+        if diagnosis.traced or around.unwritten:
             return [_("{where} should be {expected}, but no thread wrote it.").format(where=where, expected=expected)]
         return [_("{where} should be {expected}, got {got}.").format(where=where, expected=expected, got=got)]
     who = thread_name(writer.thread, writer.block, around.axes)

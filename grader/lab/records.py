@@ -133,6 +133,8 @@ class Variant:
     """Where its kernels are launched otherwise than the lab's others."""
     unrolled: bool | None = None
     """True: its loops are unrolled by hand or by pragma; False: they are not; None: either. Breaks ties only."""
+    more_sizes: tuple[Sizes, ...] = ()
+    """Exact sizes of its own that the emulator runs as well, uncounted: beyond what its usual blocks have threads."""
 
 
 @dataclass(frozen=True, slots=True)

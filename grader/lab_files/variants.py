@@ -14,6 +14,7 @@ from grader.i18n import _
 from grader.lab.records import CheckSpec, LaunchRule, Parameter, ReferenceKernel, Variant
 from grader.lab_files.parts import (
     TextPart,
+    case_of,
     check_known,
     check_patterns,
     formula_text,
@@ -61,6 +62,7 @@ class _VariantPart(_Part, frozen=True):
     padded: bool | None = None
     unrolled: bool | None = None
     launch: LaunchPart | None = None
+    more_sizes: list[dict[str, int]] = []
 
 
 def launch_of(file: YamlFile, keys: KeyPath, part: LaunchPart, sizes: list[str]) -> LaunchRule:
@@ -104,6 +106,7 @@ def variant_of(file: YamlFile, name: str, data: object, parameters: tuple[Parame
         padded=part.padded,
         launch=launch_of(file, (*keys, "launch"), part.launch, sizes) if part.launch is not None else None,
         unrolled=part.unrolled,
+        more_sizes=tuple(case_of(file, (*keys, "more_sizes", i), row, sizes) for i, row in enumerate(part.more_sizes)),
     )
 
 

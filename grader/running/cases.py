@@ -10,7 +10,7 @@ import numpy as np
 
 from grader.backends.base import BufferArgument, LaunchRequest, ScalarArgument
 from grader.lab import formula
-from grader.lab.records import Cases, Lab, Sizes
+from grader.lab.records import Cases, Lab, Sizes, Variant
 from grader.oracle.expected import Array
 from grader.result import CaseKind
 from grader.submission.records import Candidate, KernelParameter, LaunchPlan, VariantBinding
@@ -54,6 +54,13 @@ def planned(lab: Lab, cases: Cases, binding: VariantBinding, candidate: Candidat
         if (kind == "observe" or sizes not in observed) and (kind, sizes) not in unique:
             unique.append((kind, sizes))
     return unique
+
+
+def planned_more(lab: Lab, variant: Variant, candidate: Candidate) -> list[Sizes]:
+    """The variant's own sizes, as the kernel can be asked for them; none that its program has fixed."""
+    fitting = (sizes for sizes in variant.more_sizes if fits(lab, sizes, candidate))
+    fixed = dict(candidate.fixed)
+    return [rounded(lab, sizes, candidate) for sizes in fitting if all(sizes[n] == v for n, v in fixed.items())]
 
 
 def fits(lab: Lab, sizes: Sizes, candidate: Candidate) -> bool:

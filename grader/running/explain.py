@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from grader.backends.base import Backend
+from grader.backends.base import Backend, LaunchOutcome, LaunchRequest
 from grader.diagnosis.first_wrong import WrongCase, diagnose
 from grader.errors import LabError
 from grader.lab.records import Lab, Sizes
@@ -27,6 +27,8 @@ MAX_TRIES = 8
 """Sizes that are run in search of the smallest wrong one."""
 MAX_TRACED = 128 * 128
 """Elements of an output, above which nothing is explained."""
+MAX_EXPLAINED = 512 * 512
+"""The same for what is told of the output alone, without the launch's history."""
 MULTIPLES = (1, 2, 4)
 FINE = (4, 8, 16)
 """Exact sizes for grids with a block for every row or the like."""
@@ -58,6 +60,9 @@ def explain(
         failed = [run.sizes for run in wrong if run.kind in members]
         if failed:
             found = first_wrong(small_sizes(lab, candidate, failed, exact=name == "correct"), attempt)
+            if found is None:
+                smallest = min((r for r in wrong if r.kind in members), key=lambda run: _elements(run.sizes))
+                found = _untraced(lab, oracle, binding, candidate, entry, smallest)
             return {name: found} if found is not None else {}
     return {}
 
@@ -127,6 +132,32 @@ def _attempt(
     outcome = backend.run(launch)
     if outcome.status != "ok":
         return None
+    return _diagnosis(lab, oracle, binding, candidate, launch, outcome, sizes)
+
+
+def _untraced(
+    lab: Lab, oracle: Oracle, binding: VariantBinding, candidate: Candidate, entry: str, run: Run
+) -> Diagnosis | None:
+    """What a run's output tells by itself: which elements are wrong, and by what rule; None of a large one."""
+    if max(prod(shape_at(lab, p.name, run.sizes)) for p in lab.parameters if p.kind == "output") > MAX_EXPLAINED:
+        return None
+    inputs, expected = oracle.case(run.sizes, dtypes_of(lab, binding, candidate))
+    launch = request(lab, binding, candidate, entry, run.sizes, inputs, expected, observe=False)
+    return _diagnosis(lab, oracle, binding, candidate, launch, run.outcome, run.sizes)
+
+
+def _diagnosis(
+    lab: Lab,
+    oracle: Oracle,
+    binding: VariantBinding,
+    candidate: Candidate,
+    launch: LaunchRequest,
+    outcome: LaunchOutcome,
+    sizes: Sizes,
+) -> Diagnosis | None:
+    """The diagnosis of the first output that is wrong."""
+    dtypes = dtypes_of(lab, binding, candidate)
+    inputs, expected = oracle.case(sizes, dtypes)
     for name, right in expected.items():
         got = outcome.outputs.get(name)
         tolerance = lab.tolerance.at(sizes, str(right.dtype))

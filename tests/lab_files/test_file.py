@@ -51,6 +51,7 @@ def test_the_built_in_lab() -> None:
     assert lab.variants[2].reference.block == (32, 8, 1)
     assert lab.cases["emulator"].observe == {"rows": 256, "cols": 256}
     assert "транспонируют" in lab.task["ru"]
+    assert {v.more_sizes for v in lab.variants} == {()}
     checks = {c.check: c for c in lab.variants[2].checks}
     assert checks["present"].points == 0
     assert checks["bank_conflicts"].points == 10
@@ -111,6 +112,16 @@ def test_every_built_in_lab_loads() -> None:
             ["sizes.emulator.large: only a GPU runs large sizes"],
         ),
         ("{rows: 128, cols: 64}", "{rows: 0, cols: 64}", ["sizes.emulator.correct[1].rows: a size must be at least 1"]),
+        (
+            "    shared_memory: false\n",
+            "    shared_memory: false\n    more_sizes: [{rows: 288, cols: 288}, {rows: 288}]\n",
+            ["variants.naive.more_sizes[1]: missing size `cols`"],
+        ),
+        (
+            "    shared_memory: false\n",
+            "    shared_memory: false\n    more_sizes: [{rows: 288, cols: wide}]\n",
+            ["variants.naive.more_sizes[0].cols: must be a whole number (got 'wide')"],
+        ),
         ("  gpu:", "  cpu:", ["sizes.cpu: unknown name 'cpu'", "emulator, gpu"]),
         ("  en: To learn", "  de: To learn", ["aim.de: unknown key", "allowed: en, ru"]),
         # The name of a mapping's key is told, where the decoder only says "some value of it".
