@@ -24,20 +24,32 @@ _HELPER = re.compile(r"(?i)init|fill|copy|print|warm|check|verif|compare|memset|
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of a kernel before it is anybody's: `fits`: its parameters can be the lab's."""
+    """What is known of a kernel before it is anybody's.
+
+    fits: its parameters can be the lab's.  is_of_lab_types: its arrays' elements have types of the lab's arrays.
+    text: itself, its name and its number types left out: the same for what a macro makes of `float` and of `int`.
+    """
 
     kernel: Kernel
     is_padded: bool
     fits: bool
+    is_of_lab_types: bool = True
+    text: str = ""
+
+    @property
+    def element_types(self) -> tuple[str | None, ...]:
+        """Of its arrays, in order."""
+        return tuple(p.dtype for p in self.kernel.parameters if p.is_pointer)
 
 
 def assign(variants: Sequence[Variant], known: Sequence[Known], given: Mapping[str, Known]) -> dict[str, Known]:
-    """A kernel for each variant that one can be found for; no kernel for two.
+    """A kernel for each variant that one can be found for; no kernel for two, be it there for several number types.
 
     given: kernels that the student named; they are taken as they are.
     """
     taken = {(k.kernel.file, k.kernel.name) for k in given.values()}
-    free = [k for k in known if (k.kernel.file, k.kernel.name) not in taken]
+    candidates = [k for k in known if (k.kernel.file, k.kernel.name) not in taken]
+    free = [k for k in candidates if not _is_repeated(k, candidates, list(given.values()), variants)]
     files = {k.kernel.file for k in known}
     open_variants = [variant for variant in variants if variant.name not in given]
     ways = []
@@ -53,6 +65,27 @@ def assign(variants: Sequence[Variant], known: Sequence[Known], given: Mapping[s
     found = dict(given)
     found |= {variant.name: free[i] for variant, i in zip(open_variants, best, strict=True) if i is not None}
     return found
+
+
+def _is_repeated(known: Known, others: Sequence[Known], given: Sequence[Known], variants: Sequence[Variant]) -> bool:
+    """Whether the same kernel is there for other number types too, which is the one to grade.
+
+    That is one that the student named, else the first of the lab's types, else the first.  A name that says another
+    variant makes another kernel of it.
+    """
+
+    def named(one: Known) -> list[bool]:
+        return [name_rank(variant, one.kernel.name) is not None for variant in variants]
+
+    def repeats(other: Known) -> bool:
+        same = bool(known.text) and other.text == known.text and other.element_types != known.element_types
+        return same and named(other) == named(known)
+
+    if any(repeats(other) for other in given):
+        return True
+    same = [other for other in others if other is known or repeats(other)]
+    best = min(same, key=lambda other: not other.is_of_lab_types)
+    return best is not known and repeats(best)
 
 
 def _numbered(known: Sequence[Known], names: Sequence[str]) -> list[tuple[int, tuple[Known, str]]]:

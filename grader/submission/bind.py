@@ -18,6 +18,7 @@ from grader.submission.folder import FoundSubmission, VariantSettings, variant_s
 from grader.submission.kernels import kernel_of
 from grader.submission.launches import find_launches
 from grader.submission.loops import unroll_factor
+from grader.submission.number_types import NUMBER_WORDS
 from grader.submission.plans import CompileTime, candidates, requested_launch
 from grader.submission.reading import read_files
 from grader.submission.records import Kernel, LaunchSite, Missing, SourceText, Submission, VariantBinding
@@ -26,6 +27,8 @@ from grader.submission.shape import KernelShape
 from grader.submission.source import decode
 from grader.submission.structs import with_struct_parameters
 from grader.submission.tree import ParsedFile
+
+_WORDS = re.compile(r"\w+|\S")
 
 
 @dataclass(slots=True)
@@ -70,7 +73,7 @@ def bind(
     read = read_files(sources, found.folder, read_header)
     entries = _entries(read.with_kernels, read.codes, lab)
     given = _given(found, settings, entries, lab)
-    known = {id(entry): Known(entry.kernel, entry.shape.is_padded, entry.reason is None) for entry in entries}
+    known = {id(entry): _known(entry, lab) for entry in entries}
     by_known = {id(known[id(entry)]): entry for entry in entries}
     chosen = assign(lab.variants, [known[id(e)] for e in entries], {name: known[id(e)] for name, e in given.items()})
     bindings = {
@@ -102,6 +105,15 @@ def bind(
             for name, line in code.missing_headers
         ),
     )
+
+
+def _known(entry: _Entry, lab: Lab) -> Known:
+    kernel = entry.kernel
+    usual = {p.dtype for p in lab.parameters if p.kind != "size"}
+    is_of_lab_types = all(p.dtype is None or p.dtype in usual for p in kernel.parameters if p.is_pointer)
+    written = _WORDS.findall(entry.parsed.text(entry.parsed.functions[kernel.name].node))
+    text = " ".join(word for word in written if word != kernel.name and word not in NUMBER_WORDS)
+    return Known(kernel, entry.shape.is_padded, entry.reason is None, is_of_lab_types, text)
 
 
 def _edits(entries: Sequence[_Entry], files: Mapping[str, ParsedFile]) -> dict[str, tuple[Edit, ...]]:
@@ -145,14 +157,21 @@ def _entries(files: Sequence[ParsedFile], codes: Sequence[DeviceCode], lab: Lab)
 def _instantiate(entry: _Entry, lab: Lab) -> None:
     """Choose the name expression.
 
-    A template's arguments are those it is launched with, else their defaults, else plausible ones.
+    A template's arguments are those it is launched with (of several, those of the lab's type), else their defaults,
+    else plausible ones.
     """
     item = entry.parsed.functions[entry.kernel.name]
     entry.expression = item.namespace + entry.kernel.name
     names = entry.kernel.template_parameters
     if not names:
         return
-    launched = next((s.template_arguments for s in entry.sites if s.template_arguments), ())
+    usual = next((_type_name(p.dtype) for p in lab.parameters if p.kind != "size"), "float")
+    types = [index for index, name in enumerate(names) if _is_type(entry.kernel, name)]
+    launches = [s.template_arguments for s in entry.sites if s.template_arguments]
+    of_usual = (given for given in launches if all(given[i : i + 1] in ((), (usual,)) for i in types))
+    launched = next(of_usual, launches[0] if launches else ())
+    if launches and launched != launches[0]:
+        entry.sites = tuple(sorted(entry.sites, key=lambda site: site.template_arguments != launched))
     values: dict[str, str] = {}
     constants = entry.parsed.constants
     typed = replace(constants, types=dict(constants.types), values=dict(constants.values))
@@ -165,7 +184,7 @@ def _instantiate(entry: _Entry, lab: Lab) -> None:
             number = typed.integer(default)
             values[name] = str(number) if number is not None else values.get(default, default)
         elif _is_type(entry.kernel, name):
-            values[name] = next((_type_name(p.dtype) for p in lab.parameters if p.kind != "size"), "float")
+            values[name] = usual
         else:
             values[name] = "8" if re.search(r"(?i)row", name) and "block" in name.lower() else "32"
         typed.types[name] = values[name]

@@ -50,3 +50,6 @@ DTYPES = {
     "half": "float16",
     "__half": "float16",
 }
+
+NUMBER_WORDS = frozenset(word for name in DTYPES for word in name.split())
+"""Words that names of number types are made of."""
