@@ -134,7 +134,7 @@ class _Teller:
         """The sentence with `WHO` for the kernels that it holds for."""
         best, worst = self._best(values), self._worst(values)
         if self._metric in MEASURED:
-            text = _("{title}: {who} does best at {x} = {best}, {amount}; {x} = {worst} is {ratio} times worse.")
+            text = _("{title}: {who} does best at {x} = {best}, {amount}; {x} = {worst} is {ratio} times slower.")
         else:
             text = _("{title}: {who} needs least at {x} = {best}, {amount}; {x} = {worst} takes {ratio} times as many.")
         return text.format(
@@ -158,7 +158,7 @@ class _Teller:
             return []
         if self._metric in MEASURED:
             text = _(
-                "{title}: each at its best, {best} is {ratio} times better than {worst} "
+                "{title}: each at its best, {best} is {ratio} times faster than {worst} "
                 "({quantity}: {low} against {high})."
             )
         else:
@@ -188,13 +188,13 @@ class _Teller:
         if self._metric not in MEASURED:
             text = self._of_fewer(bool(better), steady, from_here, xs[0])
         elif not better:
-            text = _("{title}: {name} is better than {first} at no {x} tried ({quantity}).")
+            text = _("{title}: {name} is faster than {first} at no {x} tried ({quantity}).")
         elif from_here is None:
-            text = _("{title}: {name} is better than {first} at {x} = {values} only, up to {most} times ({quantity}).")
+            text = _("{title}: {name} is faster than {first} at {x} = {values} only, up to {most} times ({quantity}).")
         elif from_here != xs[0]:
-            text = _("{title}: {name} is better than {first} from {x} = {start} on, up to {most} times ({quantity}).")
+            text = _("{title}: {name} is faster than {first} from {x} = {start} on, up to {most} times ({quantity}).")
         else:
-            text = _("{title}: {name} is better than {first} at every {x} tried, up to {most} times ({quantity}).")
+            text = _("{title}: {name} is faster than {first} at every {x} tried, up to {most} times ({quantity}).")
         return text.format(
             title=self._title,
             name=WHO,

@@ -291,8 +291,10 @@ def _unswept(evidence: Evidence) -> str:
     if not runs or evidence.candidate is None:
         return _("it was not run")
     right = all(r.difference is not None and not r.difference.mismatches for r in runs)
-    if not right or evidence.hazards("out_of_bounds"):
+    if not right:
         return _("its results are wrong")
+    if evidence.hazards("out_of_bounds"):
+        return _("it works outside its arrays")
     if evidence.wired_sizes is not None:
         return _("its sizes are written into it")
     return ""

@@ -39,7 +39,7 @@ def test_from_where_on_a_technique_pays(values: tuple[float, ...], sentence: str
 def test_of_rates_more_is_better() -> None:
     record = over_sizes(4.0, 16.0, metric="gb_per_s", backend="gpu")
     assert sweep_conclusions(swept(record)) == [
-        "Size: shared is better than naive from N = 4 on, up to 2 times (bandwidth)."
+        "Size: shared is faster than naive from N = 4 on, up to 2 times (bandwidth)."
     ]
 
 
@@ -71,7 +71,7 @@ def test_what_does_not_matter_is_said_once() -> None:
 
 def test_kinds_of_host_memory_are_compared() -> None:
     assert sweep_conclusions(swept(memory_sweep())) == [
-        "Memory, naive: each at its best, mapped (zero-copy) is 5 times better than pageable "
+        "Memory, naive: each at its best, mapped (zero-copy) is 5 times faster than pageable "
         "(time with copies: 200.0\u00a0µs against 1000.0\u00a0µs)."
     ]
 

@@ -363,3 +363,10 @@ def test_kernels_that_are_wrong_or_missing_are_left_out_and_the_lab_s_are_shown(
     reasons = {"its results are wrong", "there is no kernel"}
     assert set(record.left_out) == {"naive", "shared"} and set(record.left_out.values()) <= reasons
     assert {p.of for p in record.points} == {"reference"} and all(p.status == "ok" for p in record.points)
+
+
+def test_a_kernel_that_leaves_its_arrays_is_left_out_for_that() -> None:
+    lab = lab_with(sweep_of(tile(16, 32), "naive", "padded"))
+    _early, final = graded(data_root() / "submissions" / "morozov", lab)
+    (record,) = final.sweeps
+    assert record.left_out == {"padded": "it works outside its arrays"}
