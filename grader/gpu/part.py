@@ -41,10 +41,7 @@ LOCK_WAIT_S = 900.0
 
 
 class Gpu:
-    """A GPU process and a `compiler` for the lab's own kernels, both started at once.
-
-    with Gpu.start("auto") as gpu: …
-    """
+    """A GPU process and a `compiler` for the lab's own kernels, both started at once; closed as a context manager."""
 
     def __init__(self) -> None:
         from grader.compiler.process import CompilerProcess
