@@ -50,6 +50,15 @@ def remark_text(kind: str, line: int, count: int = 1) -> str:
                 "Line {line}: device code calls this function, which lacks __device__: nvcc would refuse that. "
                 "Here it was compiled for the device all the same."
             ).format(line=line)
+        case "unknown_lab":
+            return _(
+                "submission.yaml, line {line}: there is no lab of that name; what stands there was not used."
+            ).format(line=line)
+        case "block_contradicted":
+            return _(
+                "Line {line}: this launch has another block than submission.yaml says; the kernel was graded with the "
+                "block of submission.yaml."
+            ).format(line=line)
         case "exited_before_barrier":
             return ngettext(
                 "Line {line}: {n} thread had left the kernel before this barrier; "

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from grader.submission.arithmetic import FUNCTIONS, Unknown, Value, binary, unary
+from grader.submission.effort import spend
 from grader.submission.expressions import (
     MAX_DEPTH,
     Binary,
@@ -102,6 +103,7 @@ class _Evaluation:
     def value(self, expression: Expression, depth: int) -> Value:
         # Constants defined through each other (a = b + b, b = c + c, …) would double the work at each step.
         self.steps += 1
+        spend(2)
         if depth > MAX_DEPTH or self.steps > MAX_STEPS:
             raise Unknown
         result = self._value(expression, depth)

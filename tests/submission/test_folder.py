@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from grader.errors import LabError, UsageError
-from grader.submission.folder import VariantSettings, find_sources, find_students, variant_settings
+from grader.submission.folder import find_sources, find_students, variant_settings
+from grader.submission.settings import VariantSettings
 
 KERNEL = "__global__ void k(int *a) { a[0] = 1; }\n"
 
@@ -117,7 +118,7 @@ labs:
         ("labs:\n  flip:\n    fiel: two.cu", 3, "did you mean `file`"),
         ("labs:\n  flip:\n    file: three.cu", 3, r"labs\.flip\.file: no such file: three\.cu"),
         ("labs:\n  flip:\n    file: [one.cu, three.cu]", 3, r"labs\.flip\.file\[1\]: no such file"),
-        ("labs:\n  flip:\n    file: 3", 3, "got 3"),
+        ("labs:\n  flip:\n    file: 3", 3, "no such file: 3"),
         ("name: a\nname: b", 2, "twice"),
         ("name: &x a\ngroup: *x", 1, "anchors and aliases"),
         ("name: [", 1, "expected"),
