@@ -129,7 +129,7 @@ __device__ void compare_as(const u8 *got, const u8 *want, u64 count, T sentinel,
             right = close(__uint_as_float((unsigned)a), __uint_as_float((unsigned)b), absolute, relative);
         else if (kind == 3)
             right = close(__longlong_as_double((long long)a), __longlong_as_double((long long)b), absolute, relative);
-        if (right)
+        if (right && a != sentinel) // what nobody wrote is wrong where NaN is wanted, too
             continue;
         bad++;
         untouched += a == sentinel;

@@ -7,8 +7,10 @@ from typing import Any
 from grader.backends import driver
 from grader.backends.driver import Parameters, f64, u32, u64
 
-SENTINEL_BYTE = 0xA5
-"""What outputs hold before a launch; `grader.oracle.compare` knows an element that no thread wrote by it."""
+FLOAT_SENTINEL_BYTE = 0xFF
+INTEGER_SENTINEL_BYTE = 0xA5
+"""What outputs hold before a launch; `grader.oracle.compare` knows an element that no thread wrote by it, and says why
+it is that.  This process does without NumPy."""
 
 GUARD_BYTE = 0x5C
 GUARD_BYTES = 64 * 1024
@@ -31,6 +33,11 @@ HELPERS_MODULE = "helpers"
 
 _THREADS = 256
 _FLOAT_KINDS = {"float16": 1, "float32": 2, "float64": 3}
+
+
+def sentinel_byte(dtype: str) -> int:
+    """What every byte of unset elements of a NumPy type holds."""
+    return FLOAT_SENTINEL_BYTE if dtype.startswith(("float", "complex")) else INTEGER_SENTINEL_BYTE
 
 
 def aligned(nbytes: int) -> int:
@@ -91,7 +98,7 @@ class Helpers:
         absolute, relative = tolerance
         kind = _FLOAT_KINDS.get(dtype, 0) if absolute or relative else 0
         arguments: list[bytes | int] = [got, u64(stride), want, u64(stride), u64(count), u32(width), u32(kind)]
-        arguments += [f64(absolute), f64(relative), u32(SENTINEL_BYTE), wrong, unwritten, zeros]
+        arguments += [f64(absolute), f64(relative), u32(sentinel_byte(dtype)), wrong, unwritten, zeros]
         self._launch("compare", count, sets, arguments)
 
     def read_all(self, base: int, nbytes: int, nowhere: int) -> None:

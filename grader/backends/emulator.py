@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from grader.backends.base import BufferArgument, LaunchOutcome, LaunchRequest
 from grader.i18n import _
-from grader.oracle.compare import sentinel
+from grader.oracle.compare import sentinel, sentinel_byte
 from grader.ptx import Buffer, Device, DeviceTrap, Limits, launch, parse
 from grader.ptx.errors import LaunchError, LimitExceeded, PtxError, PtxSyntaxError, UnsupportedInstruction
 from grader.ptx.launch import MAX_STATIC_SHARED
@@ -51,7 +51,7 @@ class EmulatorBackend:
 
     def run(self, request: LaunchRequest) -> LaunchOutcome:
         """Run one launch on a device of its own, so that no launch sees what another left behind."""
-        device = Device()
+        device = Device(self._poison(request))
         buffers = {}
         before: dict[str, npt.NDArray[np.generic]] = {}
         arguments: list[Buffer | np.generic | bytes] = []
@@ -113,6 +113,12 @@ class EmulatorBackend:
             printf=report.printf,
             trace=history,
         )
+
+    @staticmethod
+    def _poison(request: LaunchRequest) -> int:
+        """What memory of no known type holds, shared memory above all: NaN where the kernel is handed floats."""
+        types = [argument.dtype for argument in request.arguments if isinstance(argument, BufferArgument)]
+        return sentinel_byte(next((t for t in types if np.dtype(t).kind == "f"), types[0] if types else "float32"))
 
 
 class BrokenBackend:

@@ -13,12 +13,12 @@ from grader.backends import driver
 from grader.backends.device_memory import (
     GUARD_BYTE,
     GUARD_BYTES,
-    SENTINEL_BYTE,
     Counters,
     Helpers,
     aligned,
     copy_in,
     copy_out,
+    sentinel_byte,
 )
 from grader.backends.driver import DriverError
 from grader.backends.gpu_messages import Array, KernelFacts, Launch, Ran
@@ -94,7 +94,7 @@ def run(device: Device, modules: Modules, launch: Launch, region: Any) -> Ran:
         driver.call("cuStreamSynchronize", device.stream)
         for array in arrays:
             if array.is_output:
-                device.helpers.set_bytes(addresses[array.name], 0, 1, array.nbytes, SENTINEL_BYTE)
+                device.helpers.set_bytes(addresses[array.name], 0, 1, array.nbytes, sentinel_byte(array.dtype))
             else:
                 copy_in(addresses[array.name], region, array.nbytes, array.offset)
                 driver.call("cuMemcpyDtoD", originals[array.name], addresses[array.name], array.nbytes)

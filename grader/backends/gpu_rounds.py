@@ -16,7 +16,7 @@ from statistics import fmean
 from typing import Any
 
 from grader.backends import driver
-from grader.backends.device_memory import GUARD_BYTE, SENTINEL_BYTE, aligned
+from grader.backends.device_memory import FLOAT_SENTINEL_BYTE, GUARD_BYTE, aligned, sentinel_byte
 from grader.backends.driver import DriverError
 from grader.backends.gpu_clock import clock_reasons, sm_mhz
 from grader.backends.gpu_graphs import Graph, Graphs
@@ -180,7 +180,7 @@ class Rounds:
         for index, array in enumerate(layout.arrays):
             base = self._arena + layout.offsets[array.name]
             if array.is_output:
-                helpers.set_bytes(base, layout.stride, sets, array.nbytes, SENTINEL_BYTE)
+                helpers.set_bytes(base, layout.stride, sets, array.nbytes, sentinel_byte(array.dtype))
             else:
                 pool, mask = self._pools[f"{array.name}:{array.dtype}"]
                 helpers.fill(base, layout.stride, sets, array.count, array.width, pool, mask, _mixed(key, index))
@@ -238,7 +238,9 @@ class Rounds:
                     counters.at(_UNWRITTEN),
                     counters.at(_ZEROS),
                 )
-                helpers.set_bytes(self._expected + offset, layout.stride, sets, array.nbytes, SENTINEL_BYTE)
+                helpers.set_bytes(
+                    self._expected + offset, layout.stride, sets, array.nbytes, sentinel_byte(array.dtype)
+                )
                 total += array.count * sets
         found = counters.read()
         name = ready.subject.name
@@ -301,7 +303,7 @@ class Rounds:
         nbytes = max(r.layout.stride * r.batch for r in self._ready.values())
         self._arena = self._allocate(nbytes)
         self._expected = self._allocate(nbytes)
-        self._device.helpers.set_bytes(self._expected, 0, 1, nbytes, SENTINEL_BYTE)
+        self._device.helpers.set_bytes(self._expected, 0, 1, nbytes, FLOAT_SENTINEL_BYTE)
         self._filled = None
 
     def _upload(self, key: str, region: Any) -> int:

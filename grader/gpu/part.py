@@ -37,8 +37,6 @@ from grader.timing.summary import reference, size_key, student, timings
 if TYPE_CHECKING:
     from grader.compiler.process import CompileResult, CompilerProcess
 
-LOCK_WAIT_S = 900.0
-
 
 class Gpu:
     """A GPU process and a `compiler` for the lab's own kernels, both started at once; closed as a context manager."""
@@ -51,6 +49,7 @@ class Gpu:
         self.compiler: CompilerProcess = CompilerProcess()
         self._session: GpuSession | None = None
         self.measurement: Measurement | None = None
+        self._has_run = False
 
     def __enter__(self) -> Self:
         return self
@@ -69,7 +68,9 @@ class Gpu:
         return ready.reason if isinstance(ready, NoDevice) else ""
 
     def environment(self, plain: Environment) -> Environment:
-        """What a result was made with, with the device in it."""
+        """What a result was made with, with the device in it; `plain` where nothing ran on the device after all."""
+        if not self._has_run:
+            return plain
         device = self.session().device
         measured = self.measurement
         return msgspec.structs.replace(
@@ -110,19 +111,35 @@ class Gpu:
         witnesses: Sequence[str] = (),
     ) -> dict[str, Evidence]:
         """The evidence of all variants with results and times from the GPU added."""
+        try:
+            return self._graded(lab, submission, found, compiler, remeasure, witnesses)
+        except lock.Busy:
+            # What the emulator found stands.
+            return _untimed(found, _in_use())
+
+    def _graded(
+        self,
+        lab: Lab,
+        submission: Submission,
+        found: Mapping[str, Evidence],
+        compiler: CompilerProcess,
+        remeasure: bool,
+        witnesses: Sequence[str],
+    ) -> dict[str, Evidence]:
         session = self.session()
         oracle = Oracle(lab)
         programs = GpuPrograms(session, _compile_with(compiler, submission, found, session.device.architecture))
         runner = GpuRunner(lab, session, programs, oracle)
-        with lock.shared(session.device.uuid, LOCK_WAIT_S):
+        with lock.shared(session.device.uuid):
             graded = {name: runner.run(evidence) for name, evidence in found.items()}
-        if witnesses:
-            with lock.exclusive(session.device.uuid, LOCK_WAIT_S):
-                graded = {name: _witnessed(session, runner, e, witnesses) for name, e in graded.items()}
+        self._has_run = True
         try:
+            if witnesses:
+                with lock.exclusive(session.device.uuid):
+                    graded = {name: _witnessed(session, runner, e, witnesses) for name, e in graded.items()}
             return self._with_times(lab, submission, graded, runner, oracle, remeasure)
         except lock.Busy:
-            return _untimed(graded, _("Not measured: the GPU was in use all the time."))
+            return _untimed(graded, _in_use())
         except GpuFault as fault:
             return _untimed(graded, _("Not measured: the GPU failed ({reason}).").format(reason=fault.reason))
 
@@ -176,7 +193,7 @@ class Gpu:
             host_memory=_host_candidates(lab, candidates, values),
         )
         cpu_times = cpu_times_of(lab, oracle, sizes, store)
-        with lock.exclusive(session.device.uuid, LOCK_WAIT_S):
+        with lock.exclusive(session.device.uuid):
             session.forget()
             return measure_speed(session, order, cpu_times)
 
@@ -193,6 +210,10 @@ class Gpu:
             f"{device.name} {device.architecture} {device.multiprocessors} {device.memory_bytes}",
             device.driver,
         )
+
+
+def _in_use() -> str:
+    return _("Not measured: the GPU was in use all the time.")
 
 
 def _compile_with(

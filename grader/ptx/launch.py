@@ -145,7 +145,7 @@ def launch(
                 if layout is None or layout.blocks != blocks:
                     layout = Layout(block3, blocks)
                 layout.root.memo.clear()
-                chunk = Chunk(device, layout, first, grid3, shared_window(slots, blocks), hazards, tally)
+                chunk = Chunk(device, layout, first, grid3, shared_window(slots, blocks, device.poison), hazards, tally)
                 chunk.shared_bytes = (shared_bytes, static + shared_bytes)
                 chunk.locked_spaces, chunk.addresses = needs.locked_spaces, addresses
                 if number in watched:

@@ -116,7 +116,8 @@ class Buffer:
         return self.memory.valid[: self.memory.size].view(np.bool_).copy()
 
 
-POISON = 0xA5
+POISON = 0xFF
+"""Every byte of memory that nothing has written: NaN in every floating-point format."""
 
 
 class Device:
@@ -130,7 +131,9 @@ class Device:
     np.False_
     """
 
-    def __init__(self) -> None:
+    def __init__(self, poison: int = POISON) -> None:
+        self.poison = poison
+        """What every byte of memory that nothing has written holds; one for kernels without floats may be another."""
         self.arrays: list[MemoryArray | None] = [None]
         self.modules: dict[int, Any] = {}
         """Modules loaded on this device, by identity (see `grader.ptx.launch.linked`)."""
@@ -138,8 +141,9 @@ class Device:
     def buffer(self, name: str, contents: Array | int, *, initialised: bool | None = None) -> Buffer:
         """Allocate a buffer.
 
-        contents: an array to copy in, or a number of bytes of memory that nothing has written (filled with 0xA5,
-        so that a kernel which reads it computes nonsense).  `initialised` overrides whether it counts as written.
+        contents: an array to copy in, or a number of bytes of memory that nothing has written (filled with
+        `poison`, so that a kernel which reads it computes nonsense).  `initialised` overrides whether it counts as
+        written.
         """
         if isinstance(contents, int):
             size, raw = contents, None
@@ -154,7 +158,7 @@ class Device:
         self, name: str, space: str, size: int, initial: Array | None, initialised: bool, read_only: bool = False
     ) -> MemoryArray:
         """A new array of global or constant memory, 256-byte aligned."""
-        data = np.full(-(-size // 16) * 16, POISON, np.uint8)
+        data = np.full(-(-size // 16) * 16, self.poison, np.uint8)
         if initial is not None:
             data[: len(initial)] = initial
         valid = None if initialised else np.zeros(len(data), np.uint8)
@@ -185,8 +189,8 @@ class Window:
         return self.arrays[slot] if 0 < slot < len(self.arrays) else None
 
 
-def shared_window(sizes: list[tuple[str, int] | None], blocks: int) -> Window:
-    """Shared memory of `blocks` blocks: an array in each slot that has a (name, bytes).
+def shared_window(sizes: list[tuple[str, int] | None], blocks: int, poison: int = POISON) -> Window:
+    """Shared memory of `blocks` blocks, every byte of it `poison`: an array in each slot that has a (name, bytes).
 
     Every array starts at a multiple of 128 bytes of its block's storage, that is at bank 0.
     """
@@ -196,7 +200,7 @@ def shared_window(sizes: list[tuple[str, int] | None], blocks: int) -> Window:
         offsets.append(total)
         total += -(-entry[1] // 128) * 128 if entry else 0
     row_bytes = max(total, 128)
-    data = np.full(blocks * row_bytes, POISON, np.uint8)
+    data = np.full(blocks * row_bytes, poison, np.uint8)
     valid = np.zeros(blocks * row_bytes, np.uint8)
     for entry, offset in zip(sizes, offsets, strict=True):
         array = None
@@ -219,7 +223,7 @@ def shared_window(sizes: list[tuple[str, int] | None], blocks: int) -> Window:
 def local_array(window: Window, name: str, size: int, lane_count: int) -> MemoryArray:
     """A local variable: one copy for each lane of the chunk."""
     row_bytes = -(-max(size, 1) // 16) * 16
-    data = np.zeros(lane_count * row_bytes, np.uint8)
+    data = np.full(lane_count * row_bytes, POISON, np.uint8)
     array = MemoryArray(name, "local", window.next_base(), size, data, row_bytes=row_bytes, rows="lane")
     window.arrays.append(array)
     return array

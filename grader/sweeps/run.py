@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from grader.compiler.process import CompileResult, CompilerProcess
     from grader.gpu.part import Gpu
 
-LOCK_WAIT_S = 900.0
-
 _known: dict[str, KnownPoints] = {}
 """Counts of the labs' own kernels, which are the same for every student that this process grades."""
 
@@ -128,7 +126,7 @@ def measure_time(
 
     types = [dtypes_of(lab, s.binding, s.candidate) for s in subjects]
     own_types = {p.name: p.dtype for p in lab.parameters if p.kind != "size"}
-    with lock.exclusive(device.uuid, LOCK_WAIT_S):
+    with lock.exclusive(device.uuid):
         session.forget()
         sweeps = GpuSweeps(lab, session, session.add, compile_for, pools(lab, oracle, [*types, own_types]))
         records = sweeps.run(subjects, left_out)
