@@ -22,9 +22,10 @@ def cure(diagnosis: Diagnosis) -> str:
                 "an int drops what stands after the point. Divide by a float, and add up in a float."
             )
         if diagnosis.got is None:
-            return _(
-                "The right elements are read, yet what comes out is no number: a variable that is added to holds "
-                "garbage until it is set. Begin with float sum = 0, once for every element of the result."
+            return _of_unset_output(diagnosis) or _(
+                "The right elements are read, yet what comes out is no number: what is added to holds garbage until "
+                "it is set, be it a variable, an element of shared memory or of the output. Begin with float sum = 0, "
+                "once for every element of the result."
             )
         if values is None:
             return _(
@@ -77,6 +78,7 @@ def cure_of(pattern: str) -> str:
         "all_but_first_block": first_block,
         "last_tiles": _("The size is no multiple of the tile: the last tiles need a guard on both indices."),
         "shifted": _("An index is off by a constant: look at every + 1 and − 1 in it, and at < against <=."),
+        "onto_unset": _("Add up in a variable that starts at 0, and store it once; or set the output to 0 first."),
         "scaled": _("All but a factor is right: look at what the result is multiplied or divided by."),
         "offset": _("All but a constant is right: look at the value that the sum starts with."),
         "tile_edges": _("The edges of a tile need their neighbours' elements: look at who loads them, and from where."),
@@ -84,10 +86,17 @@ def cure_of(pattern: str) -> str:
     }.get(pattern, "")
 
 
-def _of_reads(diagnosis: Diagnosis) -> str:
-    empty = next((read for read in diagnosis.reads if read.origin == "nothing"), None)
-    if empty is not None and empty.array == diagnosis.output and empty.space == "global":
+def _of_unset_output(diagnosis: Diagnosis) -> str:
+    if any(r.origin == "nothing" and r.array == diagnosis.output and r.space == "global" for r in diagnosis.reads):
         return _("Add up in a variable that starts at 0, and store it once; or set the output to 0 first.")
+    return ""
+
+
+def _of_reads(diagnosis: Diagnosis) -> str:
+    of_output = _of_unset_output(diagnosis)
+    if of_output:
+        return of_output
+    empty = next((read for read in diagnosis.reads if read.origin == "nothing"), None)
     if empty is not None and empty.put_by is not None:
         return _("Put __syncthreads() between line {first} and line {second}, where every thread comes by.").format(
             first=empty.put_by.line, second=empty.line

@@ -26,6 +26,8 @@ def _rule(pattern: WrongPattern, axes: int) -> str:
             return _("nothing was written")
         case "filling":
             return _("the value came out that memory has which nobody wrote")
+        case "onto_unset":
+            return _("the right value came out, added to what memory holds that nobody had set")
         case "nan":
             return _("NaN came out")
         case "infinite":

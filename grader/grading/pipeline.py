@@ -27,7 +27,7 @@ from grader.submission.records import Missing, SourceText, Submission, VariantBi
 
 if TYPE_CHECKING:
     from grader.compiler.process import CompileResult, CompilerProcess
-    from grader.gpu.part import Gpu
+    from grader.gpu.measurement.part import Gpu
     from grader.running.runs import Runner
     from grader.submission.folder import FoundSubmission
 
@@ -99,9 +99,10 @@ def grade(
 
 def _result(lab: Lab, submission: Submission, found: Mapping[str, Evidence], environment: Environment) -> Result:
     from grader.checks import judge
+    from grader.words import told
 
     checks = [check for evidence in found.values() for check in judge(evidence)]
-    return Result(
+    result = Result(
         student=Student(id=submission.student, name=submission.name, group=submission.group),
         lab=lab.id,
         status=status_of(checks),
@@ -112,6 +113,7 @@ def _result(lab: Lab, submission: Submission, found: Mapping[str, Evidence], env
         sources=[_source(source, submission) for source in submission.sources],
         remarks=[remark_text(kind, line) for kind, line in submission.remarks],
     )
+    return told(result)
 
 
 def _check_backend(backend: str) -> None:
@@ -132,13 +134,13 @@ def _start_gpu(stack: ExitStack, backend: str) -> Gpu | None:
     """
     if backend == "emulator":
         return None
-    from grader.backends.gpu_process import has_driver
+    from grader.gpu.host.process import has_driver
 
     if not has_driver():
         if backend == "gpu":
             raise UsageError(_("--backend gpu: there is no NVIDIA driver on this machine; see grade doctor"))
         return None
-    from grader.gpu.part import Gpu
+    from grader.gpu.measurement.part import Gpu
 
     return stack.enter_context(Gpu())
 

@@ -394,6 +394,7 @@ WRONG_KERNELS: list[tuple[str, str, Task, list[str], str]] = [
             "6 of 64 elements are wrong.",
             "It had read t[18] at line 8, which nobody ever writes.",
             "All wrong elements lie within this part: the last 2 elements of every tile (6 of its 8).",
+            "In all wrong elements NaN came out.",
         ],
         "Every element that is read must have been written: compare the indices of line 8.",
     ),
