@@ -17,11 +17,19 @@ from grader.submission.edits import Edit
 from grader.submission.folder import FoundSubmission, variant_settings
 from grader.submission.kernels import kernel_of
 from grader.submission.launches import find_launches
-from grader.submission.loops import factor_of, innermost_loops
+from grader.submission.loops import innermost_loops
 from grader.submission.number_types import NUMBER_WORDS
 from grader.submission.plans import CompileTime, candidates, requested_launch
 from grader.submission.reading import read_files
-from grader.submission.records import Kernel, LaunchSite, Missing, SourceText, Submission, VariantBinding
+from grader.submission.records import (
+    Kernel,
+    LaunchSite,
+    Missing,
+    SourceText,
+    Submission,
+    VariantBinding,
+    factor_of,
+)
 from grader.submission.roles import Unbindable, readings
 from grader.submission.settings import VariantSettings
 from grader.submission.shape import KernelShape

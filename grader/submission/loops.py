@@ -15,7 +15,7 @@ from grader.submission.constants import Lookup
 from grader.submission.effort import spend, spend_on
 from grader.submission.expressions import Expression
 from grader.submission.kernels import local_values
-from grader.submission.records import Loop
+from grader.submission.records import Loop, factor_of
 from grader.submission.tree import LOOPS, WORD, Item, ParsedFile, declared_name, descendants, remembered
 
 if TYPE_CHECKING:
@@ -113,12 +113,6 @@ def unroll_factor(parsed: ParsedFile, item: Item, template_values: Mapping[str, 
     each time further on; one that fills an array in steps of the block is not unrolled.
     """
     return factor_of(innermost_loops(parsed, item, template_values))
-
-
-def factor_of(loops: Sequence[Loop]) -> int:
-    """The factor of the loop that does most of the work; of several that do as much, the largest."""
-    most = max((loop.work for loop in loops), default=0)
-    return max((loop.factor for loop in loops if loop.work == most), default=1)
 
 
 def innermost_loops(parsed: ParsedFile, item: Item, template_values: Mapping[str, str]) -> tuple[Loop, ...]:

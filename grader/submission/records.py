@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -72,6 +72,12 @@ class Loop:
     end_line: int
     factor: int
     work: int
+
+
+def factor_of(loops: Sequence[Loop]) -> int:
+    """The factor of the loop that does most of the work; of several that do as much, the largest."""
+    most = max((loop.work for loop in loops), default=0)
+    return max((loop.factor for loop in loops if loop.work == most), default=1)
 
 
 @dataclass(frozen=True, slots=True)

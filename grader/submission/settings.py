@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -69,7 +69,7 @@ class Settings:
 
     name: str = ""
     group: str = ""
-    lab: LabSettings = LabSettings()
+    lab: LabSettings = field(default_factory=LabSettings)
     unknown_labs: tuple[int, ...] = ()
 
 
