@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.files import kind_of, real
+from grader.preprocessor import without_line_directives
 from grader.submission.effort import spend, spend_on
 from grader.submission.tree import Item, ParsedFile, descendants, remembered
 
@@ -254,11 +255,12 @@ class _Blanking:
             if item.kind == "function":
                 spend_on(item.end - item.start)
                 blank[item.start : item.end] = bytes(item.end - item.start)
-        return "".join(
+        kept = "".join(
             _NOT_LINE_END.sub(" ", piece) if is_blank else piece
             for is_blank, start, end in _runs(blank)
             for piece in [data[start:end].decode("utf-8", errors="replace")]
         )
+        return without_line_directives(kept)
 
     def is_blanked(self, item: Item) -> bool:
         if item.kind == "include":
