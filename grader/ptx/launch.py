@@ -147,7 +147,7 @@ def launch(
                 layout.root.memo.clear()
                 chunk = Chunk(device, layout, first, grid3, shared_window(slots, blocks), hazards, tally)
                 chunk.shared_bytes = (shared_bytes, static + shared_bytes)
-                chunk.locked_spaces, chunk.addresses = needs.locked_spaces, addresses
+                chunk.addresses = addresses
                 if number in watched:
                     sampled += blocks
                     for observer in observers:
