@@ -225,17 +225,6 @@ def test_volatile_shared_memory_beside_a_fence_is_watched() -> None:
         assert raced(broken), number
 
 
-def test_order_is_not_lost_in_a_long_chain_of_locks() -> None:
-    source = kernel(
-        "for (int i = 0; i < 6; ++i) { bool done = false;\n"
-        "while (!done) if (atomicCAS(flag, 0, 1) == 0) {\n"
-        "*out += 1; __threadfence(); atomicExch(flag, 0); done = true; } }"
-    )
-    result = launched(source, grid=3, block=32)
-    assert result[1][0] == 3 * 32 * 6
-    assert result.hazards == []
-
-
 @pytest.mark.parametrize("kept", ["KEPT_ENTRIES", "MAX_STEPS", "MAX_WALKS"])
 def test_a_graph_that_grows_too_large_raises_no_false_alarm(kept: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from grader.ptx.observers import happens_before
