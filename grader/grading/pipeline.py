@@ -28,7 +28,7 @@ from grader.submission.records import Missing, SourceText, Submission, VariantBi
 
 if TYPE_CHECKING:
     from grader.compiler.process import CompileResult, CompilerProcess
-    from grader.gpu.part import Gpu
+    from grader.gpu.measurement.part import Gpu
     from grader.running.runs import Runner
     from grader.submission.folder import FoundSubmission
 
@@ -135,13 +135,13 @@ def _start_gpu(stack: ExitStack, backend: str) -> Gpu | None:
     """
     if backend == "emulator":
         return None
-    from grader.backends.gpu_process import has_driver
+    from grader.gpu.host.process import has_driver
 
     if not has_driver():
         if backend == "gpu":
             raise UsageError(_("--backend gpu: there is no NVIDIA driver on this machine; see grade doctor"))
         return None
-    from grader.gpu.part import Gpu
+    from grader.gpu.measurement.part import Gpu
 
     return stack.enter_context(Gpu())
 

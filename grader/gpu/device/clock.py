@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from grader.backends import driver
-from grader.backends.gpu_launch import Device
+from grader.gpu.device import driver
+from grader.gpu.device.launch import Device
+from grader.gpu.messages import uuid_text
 
 
 def sm_mhz(device: Device, max_mhz: float) -> float:
@@ -24,7 +25,7 @@ def clock_reasons(device: Device) -> int:
         handle = _nvml_handle(device)
         return int(nvml.device_get_current_clocks_event_reasons(handle)) if handle else 0
     except Exception:
-        # NVML is a witness only: the bindings raise a class per error, and older ones lack the module.
+        # NVML is not needed: the bindings raise a class per error, and older ones lack the module.
         return 0
 
 
@@ -40,9 +41,3 @@ def _nvml_handle(device: Device) -> Any:
         uuid = driver.call("cuDeviceGetUuid", device.handle)
         _nvml["handle"] = nvml.device_get_handle_by_uuid(f"GPU-{uuid_text(uuid.bytes)}")
     return _nvml["handle"]
-
-
-def uuid_text(raw: bytes) -> str:
-    """A device's 16 bytes in the usual form."""
-    digits = bytes(raw[:16]).hex()
-    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))

@@ -14,10 +14,10 @@ from itertools import pairwise
 from statistics import median
 from typing import Any
 
-from grader.backends import driver
-from grader.backends.driver import DriverError
-from grader.backends.gpu_launch import Device, packed
-from grader.backends.gpu_messages import Launch
+from grader.gpu.device import driver
+from grader.gpu.device.driver import DriverError
+from grader.gpu.device.launch import Device, packed
+from grader.gpu.messages import Launch
 
 Item = tuple[Any, Launch, dict[str, int]]
 """A kernel, its launch, and the addresses of its arrays by name."""

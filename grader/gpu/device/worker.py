@@ -1,7 +1,9 @@
 """The GPU process of one submission: opens the device, then does what it is asked until the channel closes.
 
-Started by `grader.backends.gpu` as `python -I -c …`.  It sees inputs and makes outputs; what is expected of them it
-never learns.  When a kernel broke the context it says so and ends: nothing can be done in that process any more.
+Started by `grader.gpu.host.process` as `python -I -c …`.  What the lab's oracle expects never comes here: outputs go
+back and are compared in the grader.  Only timed launches, of which there are too many for that, are compared here with
+what the lab's own kernel makes of the same inputs; `rounds` says how that is kept from the student's.  When a kernel
+broke the context the process says so and ends: nothing can be done in it any more.
 """
 
 from __future__ import annotations
@@ -15,12 +17,16 @@ import socket
 import sys
 from typing import Any
 
-from grader.backends import driver, gpu_host_memory, gpu_launch, gpu_messages
-from grader.backends.device_memory import HELPERS, HELPERS_MODULE, Counters, Helpers
-from grader.backends.driver import DriverError
-from grader.backends.gpu_clock import clock_reasons, sm_mhz, uuid_text
-from grader.backends.gpu_launch import Device, LaunchFailed, Modules
-from grader.backends.gpu_messages import (
+from grader.gpu import messages
+from grader.gpu.device import driver, host_memory, launch
+from grader.gpu.device.clock import clock_reasons, sm_mhz
+from grader.gpu.device.driver import DriverError
+from grader.gpu.device.launch import Device, LaunchFailed, Modules
+from grader.gpu.device.memory import Counters, Helpers
+from grader.gpu.device.rounds import Rounds
+from grader.gpu.messages import (
+    HELPERS,
+    HELPERS_MODULE,
     Failed,
     HostCopiesDone,
     Load,
@@ -35,8 +41,8 @@ from grader.backends.gpu_messages import (
     Run,
     Warm,
     WarmUp,
+    uuid_text,
 )
-from grader.backends.gpu_rounds import Rounds
 
 PRINTF_FIFO_BYTES = 64 * 1024
 HEAP_BYTES = 1 << 20
@@ -57,10 +63,10 @@ def main(arguments: list[str]) -> None:
     try:
         handle, ready = _open()
     except (DriverError, ImportError, RuntimeError, OSError) as error:
-        gpu_messages.send(channel, NoDevice(reason=(str(error).strip().splitlines() or [""])[0][:300]))
+        messages.send(channel, NoDevice(reason=(str(error).strip().splitlines() or [""])[0][:300]))
         return
     with contextlib.suppress(PeerGone):
-        gpu_messages.send(channel, ready)
+        messages.send(channel, ready)
         _Worker(handle, ready, printed).serve(channel)
     # Ending by the interpreter's way would wait for a context that may never answer.
     os._exit(0)
@@ -138,9 +144,9 @@ class _Worker:
     def serve(self, channel: socket.socket) -> None:
         """Answer until the other side is gone, or a sticky error makes this process useless."""
         while True:
-            request, descriptors = gpu_messages.receive(channel, Request)
+            request, descriptors = messages.receive(channel, Request)
             reply = self._answer(request, descriptors)
-            gpu_messages.send(channel, reply)
+            messages.send(channel, reply)
             if isinstance(reply, Failed) and reply.sticky:
                 return
 
@@ -155,16 +161,16 @@ class _Worker:
                 return self._warm_up(request.busy_ms)
             self._mapping.use(descriptors)
             if isinstance(request, Run):
-                return gpu_launch.run(self._device, self._modules, request.launch, self._mapping.view)
+                return launch.run(self._device, self._modules, request.launch, self._mapping.view)
             self._close_rounds()
             if isinstance(request, Prepare):
                 self._rounds = Rounds(self._device, self._modules, request, self._mapping.view)
                 return self._rounds.prepared
-            rows = gpu_host_memory.measure(self._device, self._modules, request, self._mapping.view)
+            rows = host_memory.measure(self._device, self._modules, request, self._mapping.view)
             return HostCopiesDone(rows=rows)
         except LaunchFailed as failure:
             error = failure.error
-            return Failed(error.code, error.name, failure.during, error.sticky, failure.subject)
+            return Failed(error.code, error.name, failure.during, error.sticky, failure.kernel)
         except DriverError as error:
             during = "load" if isinstance(request, Load) else "kernel" if error.sticky else "grader"
             return Failed(error.code, error.name, during, error.sticky)
@@ -183,7 +189,7 @@ class _Worker:
             self._rounds = None
 
     def _warm_up(self, busy_ms: float) -> Warm:
-        from grader.backends.gpu_warm_up import warm_up
+        from grader.gpu.device.warm_up import warm_up
 
         copy_gb_s, gflop_s = warm_up(self._device, self._ready, busy_ms)
         clock_reasons(self._device)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from grader.gpu.profilers import ncu, sanitizer
+from grader.gpu.profilers.tool import ToolFailed, run
 from grader.result import Counters, LineCounters
-from grader.witnesses import ncu, sanitizer
-from grader.witnesses.tool import ToolFailed, run
 
 CSV = """==PROF== Connected to process 4242
 ==PROF== Profiling "copy" - 0: 0%....50%....100% - 1 pass

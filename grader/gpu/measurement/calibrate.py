@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grader.backends.gpu import GpuSession, TimedKernel
-from grader.backends.gpu_process import has_driver
 from grader.errors import UsageError
-from grader.gpu.runs import pools
-from grader.gpu.speed import sample_rounds
-from grader.gpu.work import against
+from grader.gpu.host.process import has_driver
+from grader.gpu.host.session import GpuSession, TimedKernel
+from grader.gpu.measurement.bench import sample_rounds
+from grader.gpu.measurement.runs import pools
+from grader.gpu.measurement.work import against
 from grader.i18n import _
 from grader.lab.records import Lab
 from grader.oracle.expected import Oracle
@@ -22,7 +22,7 @@ from grader.timing.summary import reference
 from grader.timing.thresholds import Judgement, Proposal, judge, propose
 
 if TYPE_CHECKING:
-    from grader.gpu.part import Gpu
+    from grader.gpu.measurement.part import Gpu
 
 REPEATS = 20
 ROUNDS = 31
@@ -59,7 +59,7 @@ def calibrate(lab: Lab) -> list[Calibration]:
     specs = [(v.name, spec) for v in lab.variants for spec in v.checks if spec.check == "speedup"]
     if lab.timing is None or not specs:
         raise UsageError(_("{lab}: no speed check, or no sizes to be timed at").format(lab=lab.id))
-    from grader.gpu.part import Gpu
+    from grader.gpu.measurement.part import Gpu
 
     found = []
     with Gpu() as gpu:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from grader.backends.base import BufferArgument, LaunchOutcome, LaunchRequest, ScalarArgument
-from grader.backends.device_memory import HELPERS, HELPERS_MODULE
-from grader.backends.gpu_messages import (
+from grader.errors import InternalError
+from grader.gpu.host.process import GpuProcess, ProcessLost
+from grader.gpu.host.shared_buffer import SharedBuffer, nbytes_of
+from grader.gpu.messages import (
+    HELPERS_MODULE,
     Argument,
     Array,
     Failed,
@@ -31,18 +33,12 @@ from grader.backends.gpu_messages import (
     RoundDone,
     Run,
     Scalar,
-    Subject,
+    Target,
     Warm,
     WarmUp,
 )
-from grader.backends.gpu_process import Gone, GpuProcess
-from grader.backends.gpu_region import Region, nbytes_of
-from grader.errors import InternalError
 from grader.i18n import _
 from grader.ptx.records import Hazard
-
-HELPERS_FILE = Path(__file__).with_name("device_helpers.cu")
-HELPER_NAMES = HELPERS
 
 RUN_LIMIT_S = 10.0
 PREPARE_LIMIT_S = 30.0
@@ -66,13 +62,13 @@ FAULTS = {
 
 
 class GpuFault(Exception):
-    """A kernel could not be timed; `reason` as in an outcome, `subject` says which where that is known."""
+    """A kernel could not be timed; `reason` as in an outcome, `kernel` says which where that is known."""
 
-    def __init__(self, reason: str, subject: str = "", is_submissions: bool = True) -> None:
+    def __init__(self, reason: str, kernel: str = "", is_submissions: bool = True) -> None:
         self.reason = reason
-        self.subject = subject
+        self.kernel = kernel
         self.is_submissions = is_submissions
-        super().__init__(f"{subject}: {reason}")
+        super().__init__(f"{kernel}: {reason}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +84,8 @@ class TimedKernel:
 class GpuSession:
     """The GPU, for one submission: modules by name, launches, timed rounds.
 
-    helpers: the compiled `HELPERS_FILE`.  A process that a kernel broke is replaced, with all modules loaded anew.
+    helpers: machine code of the grader's own kernels (`helpers.compile_helpers`).
+    A process that a kernel broke is replaced, with all modules loaded anew.
     """
 
     def __init__(self, process: GpuProcess, helpers: bytes, modules: Mapping[str, bytes]) -> None:
@@ -99,12 +96,12 @@ class GpuSession:
         self._process = process
         self._code = {HELPERS_MODULE: helpers, **modules}
         self._loaded: set[str] = set()
-        self._region = Region()
+        self._buffer = SharedBuffer()
 
     def close(self) -> None:
         """End the process."""
         self._process.close()
-        self._region.close()
+        self._buffer.close()
 
     def add(self, module: str, cubin: bytes) -> None:
         """Machine code to be launched from under that name."""
@@ -128,12 +125,12 @@ class GpuSession:
         failed = self._load(module)
         if failed is not None:
             return failed, None
-        self._region.clear()
-        message = Run(launch_message(module, request, self._region.place(request)))
+        self._buffer.clear()
+        message = Run(launch_message(module, request, self._buffer.place(request)))
         try:
-            reply = self._process.ask(message, RUN_LIMIT_S, [self._region.fill()])
-        except Gone as gone:
-            if gone.reason == "time":
+            reply = self._process.ask(message, RUN_LIMIT_S, [self._buffer.fill()])
+        except ProcessLost as lost:
+            if lost.reason == "time":
                 return LaunchOutcome("fault", reason="time"), None
             return LaunchOutcome("unsupported", reason=_("the GPU process ended without an answer")), None
         if isinstance(reply, Ran):
@@ -174,14 +171,14 @@ class GpuSession:
         """
         for kernel in kernels:
             self._load_or_raise(kernel.module, kernel.name)
-        self._region.clear()
-        places = {key: (self._region.add(pool), pool.size) for key, pool in pools.items()}
-        subjects = [
-            Subject(k.name, launch_message(k.module, k.request, dict.fromkeys(_names(k.request), 0)), k.checked_by)
+        self._buffer.clear()
+        places = {key: (self._buffer.add(pool), pool.size) for key, pool in pools.items()}
+        targets = [
+            Target(k.name, launch_message(k.module, k.request, dict.fromkeys(_names(k.request), 0)), k.checked_by)
             for k in kernels
         ]
-        order = Prepare(subjects, places, l2, clock_share, max_batch, *tolerance)
-        return self._ask(order, PREPARE_LIMIT_S, Prepared, [self._region.fill()])
+        order = Prepare(targets, places, l2, clock_share, max_batch, *tolerance)
+        return self._ask(order, PREPARE_LIMIT_S, Prepared, [self._buffer.fill()])
 
     def round(self, names: Sequence[str], key: int) -> RoundDone:
         """Time each of `names`, prepared before, once and in this order, on data made from `key`.
@@ -200,18 +197,18 @@ class GpuSession:
         GpuFault : the kernel failed.
         """
         self._load_or_raise(module)
-        self._region.clear()
-        order = HostCopies(launch_message(module, request, self._region.place(request)), list(modes), repeats)
-        return self._ask(order, PREPARE_LIMIT_S, HostCopiesDone, [self._region.fill()])
+        self._buffer.clear()
+        order = HostCopies(launch_message(module, request, self._buffer.place(request)), list(modes), repeats)
+        return self._ask(order, PREPARE_LIMIT_S, HostCopiesDone, [self._buffer.fill()])
 
     def _ask(self, request: Message, limit_s: float, kind: type[_Reply], descriptors: Sequence[int] = ()) -> _Reply:
         try:
             reply = self._process.ask(request, limit_s, descriptors)
-        except Gone as gone:
-            raise GpuFault(gone.reason, self._region.note(), is_submissions=gone.reason == "time") from gone
+        except ProcessLost as lost:
+            raise GpuFault(lost.reason, self._buffer.progress(), is_submissions=lost.reason == "time") from lost
         if isinstance(reply, Failed):
             raise GpuFault(
-                FAULTS.get(reply.code, reply.name), reply.subject, is_submissions=reply.during in ("kernel", "launch")
+                FAULTS.get(reply.code, reply.name), reply.kernel, is_submissions=reply.during in ("kernel", "launch")
             )
         if not isinstance(reply, kind):
             raise InternalError(f"the GPU process answered {type(reply).__name__}")
@@ -219,7 +216,7 @@ class GpuSession:
 
     def _load(self, *modules: str) -> LaunchOutcome | None:
         """Load what is not loaded; an outcome where that fails."""
-        if self._process.is_gone:
+        if self._process.is_lost:
             self._process = GpuProcess()
             self._loaded = set()
             if isinstance(self._process.ready(), NoDevice):
@@ -229,17 +226,17 @@ class GpuSession:
                 continue
             try:
                 reply = self._process.ask(Load(module, self._code[module]), RUN_LIMIT_S)
-            except Gone:
+            except ProcessLost:
                 return LaunchOutcome("unsupported", reason=_("the GPU process ended without an answer"))
             if isinstance(reply, Failed):
                 return _failed(reply)
             self._loaded.add(module)
         return None
 
-    def _load_or_raise(self, module: str, subject: str = "") -> None:
+    def _load_or_raise(self, module: str, kernel: str = "") -> None:
         failed = self._load(module)
         if failed is not None:
-            raise GpuFault(failed.reason, subject, is_submissions=failed.status != "unsupported")
+            raise GpuFault(failed.reason, kernel, is_submissions=failed.status != "unsupported")
 
     def _outcome(self, request: LaunchRequest, reply: Ran) -> LaunchOutcome:
         wanted = [
@@ -247,26 +244,11 @@ class GpuSession:
         ]
         return LaunchOutcome(
             "ok",
-            outputs={a.name: self._region.array(a) for a in wanted},
+            outputs={a.name: self._buffer.array(a) for a in wanted},
             elapsed_us=reply.elapsed_us,
             printf=reply.printf,
             hazards=tuple(_beside(name) for name in reply.guards),
         )
-
-
-class GpuBackend:
-    """One module of a session, as a backend."""
-
-    name = "gpu"
-    measures = frozenset({"results", "time"})
-
-    def __init__(self, session: GpuSession, module: str) -> None:
-        self._session = session
-        self._module = module
-
-    def run(self, request: LaunchRequest) -> LaunchOutcome:
-        """Run one launch."""
-        return self._session.run(self._module, request)
 
 
 def _beside(array: str) -> Hazard:

@@ -27,7 +27,7 @@ def run(command: Sequence[str], folder: Path) -> tuple[int, str]:
     path = shutil.which(command[0])
     if path is None:
         raise ToolFailed(f"{command[0]} is not installed")
-    replay = [sys.executable, "-m", "grader.witnesses.replay", str(folder)]
+    replay = [sys.executable, "-m", "grader.gpu.device.replay", str(folder)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(str(Path(p).absolute()) for p in sys.path)}
     process = subprocess.Popen(
         [path, *command[1:], *replay],

@@ -9,9 +9,10 @@ from math import prod
 import numpy as np
 
 from grader.backends.base import LaunchOutcome, LaunchRequest
-from grader.backends.gpu import GpuSession
 from grader.compiler.process import CompileResult
-from grader.gpu.speed import Candidate as TimedCandidate
+from grader.gpu.host.session import GpuSession
+from grader.gpu.measurement.bench import pool_of
+from grader.gpu.measurement.speed import Candidate as TimedCandidate
 from grader.i18n import _
 from grader.lab.records import Lab
 from grader.message import Message, msg, sizes_msg
@@ -255,8 +256,6 @@ def _line_of_fault(evidence: Evidence, run: Run) -> int:
 
 def pools(lab: Lab, oracle: Oracle, dtypes: list[Mapping[str, str]]) -> dict[str, np.ndarray]:
     """Values to fill inputs with, by "name:dtype": those of the lab's own inputs at the size that observers watch."""
-    from grader.gpu.speed import pool_of
-
     found: dict[str, np.ndarray] = {}
     for types in dtypes:
         inputs, _expected = oracle.case(lab.cases["emulator"].observe, types)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from grader.backends import driver
-from grader.backends.driver import DriverError
-from grader.backends.gpu_launch import Device
-from grader.backends.gpu_messages import Ready
+from grader.gpu.device import driver
+from grader.gpu.device.driver import DriverError
+from grader.gpu.device.launch import Device
+from grader.gpu.messages import Ready
 
 COPY_BYTES = 512 << 20
 FMA_BLOCKS_PER_SM = 8

@@ -13,14 +13,15 @@ import msgspec
 import numpy as np
 
 from grader.backends.base import BufferArgument, LaunchOutcome, LaunchRequest
-from grader.backends.device_memory import HELPERS_MODULE
-from grader.backends.gpu import HELPER_NAMES, HELPERS_FILE, GpuFault, GpuSession
-from grader.backends.gpu_messages import NoDevice
-from grader.backends.gpu_process import GpuProcess
 from grader.errors import InternalError
-from grader.gpu.runs import GpuPrograms, GpuRunner, pools
-from grader.gpu.speed import Candidate, SpeedOrder, measure_speed, with_data
-from grader.gpu.work import against, cpu_times_of, lab_files, work_at
+from grader.gpu.host.helpers import compile_helpers
+from grader.gpu.host.process import GpuProcess
+from grader.gpu.host.session import GpuFault, GpuSession
+from grader.gpu.measurement.bench import with_data
+from grader.gpu.measurement.runs import GpuPrograms, GpuRunner, pools
+from grader.gpu.measurement.speed import Candidate, SpeedOrder, measure_speed
+from grader.gpu.measurement.work import against, cpu_times_of, lab_files, work_at
+from grader.gpu.messages import HELPERS_MODULE, NoDevice
 from grader.i18n import _
 from grader.lab.records import Lab, Sizes
 from grader.oracle.expected import Array, Oracle
@@ -94,11 +95,7 @@ class Gpu:
             ready = self._process.ready()
             if isinstance(ready, NoDevice):
                 raise InternalError(ready.reason)
-            sources = {HELPERS_FILE.name: HELPERS_FILE.read_text("utf-8")}
-            result = self.compiler.compile(sources, HELPER_NAMES, ready.architecture)
-            if not result.ok:
-                raise InternalError(f"{HELPERS_FILE.name}: {result.reason} {result.log}")
-            self._session = GpuSession(self._process, result.cubin, {})
+            self._session = GpuSession(self._process, compile_helpers(self.compiler, ready.architecture), {})
         return self._session
 
     def grade(
@@ -286,15 +283,7 @@ def _timed(lab: Lab, evidence: Evidence, measurement: Measurement) -> Evidence:
             "Not measured: the GPU ran below its usual clock in {dropped} of {rounds} rounds; try again later."
         ).format(dropped=throttled[-1].dropped, rounds=throttled[-1].rounds)
     host = [
-        HostMemory(
-            mode=row.mode,  # type: ignore[arg-type]  # the modes that the lab file allows
-            size=dict(measurement.host_memory_size),
-            copy_in_us=row.copy_in_us,
-            kernel_us=row.kernel_us,
-            copy_out_us=row.copy_out_us,
-            total_us=row.total_us,
-            cpu_read_us=row.cpu_read_us,
-        )
+        HostMemory(size=dict(measurement.host_memory_size), **msgspec.structs.asdict(row))
         for row in measurement.host_memory.get(name, [])
     ]
     return replace(evidence, timing=tuple(records), runs=tuple(runs), unmeasured=unmeasured, host_memory=tuple(host))
@@ -316,8 +305,8 @@ def _witnessed(session: GpuSession, runner: GpuRunner, evidence: Evidence, tools
     launch = runner.observed_launch(evidence)
     if launch is None:
         return evidence
-    from grader.witnesses import ncu, sanitizer
-    from grader.witnesses.tool import ToolFailed
+    from grader.gpu.profilers import ncu, sanitizer
+    from grader.gpu.profilers.tool import ToolFailed
 
     module = launch[0]
     code = {name: session.code()[name] for name in (HELPERS_MODULE, module)}

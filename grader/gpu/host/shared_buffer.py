@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.backends.base import BufferArgument, LaunchRequest
-from grader.backends.gpu_messages import NOTE_BYTES
+from grader.gpu.messages import PROGRESS_BYTES
 
 _PAGE = 4096
 
 
-class Region:
+class SharedBuffer:
     """The memory file between the two processes: inputs laid out in it, results read from it.
 
     It is kept from one request to the next and grows where it must, for its pages cost more than what is in them.
@@ -62,7 +62,7 @@ class Region:
             self._descriptor = os.memfd_create("grader", os.MFD_CLOEXEC)
             os.ftruncate(self._descriptor, max(self._used, _PAGE))
             self._view = mmap.mmap(self._descriptor, max(self._used, _PAGE))
-        self._view[:NOTE_BYTES] = bytes(NOTE_BYTES)
+        self._view[:PROGRESS_BYTES] = bytes(PROGRESS_BYTES)
         for offset, array in self._inputs:
             target: npt.NDArray[np.uint8] = np.frombuffer(self._view, np.uint8, array.nbytes, offset)
             target[:] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
@@ -80,9 +80,9 @@ class Region:
         flat = np.frombuffer(self._view, dtype, count, self._offsets[argument.name])
         return flat.reshape(argument.shape).copy()
 
-    def note(self) -> str:
+    def progress(self) -> str:
         """The kernel that was at work when the other process last said so; "" for none."""
-        return bytes(self._view[:NOTE_BYTES]).rstrip(b"\0").decode(errors="replace") if self._view else ""
+        return bytes(self._view[:PROGRESS_BYTES]).rstrip(b"\0").decode(errors="replace") if self._view else ""
 
     def _reserve(self, nbytes: int) -> int:
         offset = self._used

@@ -15,19 +15,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from grader.backends import gpu_messages
-from grader.backends.gpu_messages import DeadlinePassed, Failed, Message, NoDevice, PeerGone, Ready, Reply
+from grader.gpu import messages
+from grader.gpu.messages import DeadlinePassed, Failed, Message, NoDevice, PeerGone, Ready, Reply
 
 START_LIMIT_S = 60.0
 _START = (
     "import sys, json; sys.path[:] = json.loads(sys.argv.pop(1)); "
-    "from grader.backends.gpu_worker import main; main(sys.argv[1:])"
+    "from grader.gpu.device.worker import main; main(sys.argv[1:])"
 )
 _PASSED_ON = ("CUDA_", "LD_", "NV_", "NVIDIA_", "NSIGHT", "PATH", "HOME", "TMPDIR")
 """Beginnings of the names of the variables that the process keeps: what finds the driver, and what profilers set."""
 
 
-class Gone(Exception):
+class ProcessLost(Exception):
     """There is no answer: `reason` is "time" (killed at the deadline) or "died"."""
 
     def __init__(self, reason: str) -> None:
@@ -76,9 +76,7 @@ class GpuProcess:
         """The device, or why there is none; waits for the process to have opened it."""
         if self._ready is None:
             try:
-                self._ready, _none = gpu_messages.receive(
-                    self._channel, Ready | NoDevice, time.monotonic() + START_LIMIT_S
-                )
+                self._ready, _none = messages.receive(self._channel, Ready | NoDevice, time.monotonic() + START_LIMIT_S)
             except (PeerGone, DeadlinePassed) as error:
                 self.close()
                 self._ready = NoDevice(reason=f"the GPU process did not start ({error})")
@@ -89,23 +87,23 @@ class GpuProcess:
 
         Raises
         ------
-        Gone : it did not answer within `limit_s` seconds and was killed, or it died.
+        ProcessLost : it did not answer within `limit_s` seconds and was killed, or it died.
         """
         try:
-            gpu_messages.send(self._channel, request, descriptors)
-            reply, _none = gpu_messages.receive(self._channel, Reply, time.monotonic() + limit_s)
+            messages.send(self._channel, request, descriptors)
+            reply, _none = messages.receive(self._channel, Reply, time.monotonic() + limit_s)
         except DeadlinePassed:
             self.close()
-            raise Gone("time") from None
+            raise ProcessLost("time") from None
         except PeerGone:
             self.close()
-            raise Gone("died") from None
+            raise ProcessLost("died") from None
         if isinstance(reply, Failed) and reply.sticky:
             self.close()
         return reply
 
     @property
-    def is_gone(self) -> bool:
+    def is_lost(self) -> bool:
         """Whether it was ended."""
         return self._channel.fileno() < 0
 

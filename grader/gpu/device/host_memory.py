@@ -11,10 +11,10 @@ from itertools import pairwise
 from statistics import median
 from typing import Any
 
-from grader.backends import driver
-from grader.backends.driver import DriverError
-from grader.backends.gpu_launch import Device, LaunchFailed, Modules, packed, ready_for_launch
-from grader.backends.gpu_messages import Array, HostCopies, HostTimes
+from grader.gpu.device import driver
+from grader.gpu.device.driver import DriverError
+from grader.gpu.device.launch import Device, LaunchFailed, Modules, packed, ready_for_launch
+from grader.gpu.messages import Array, HostCopies, HostTimes
 
 MODES = ("pageable", "pinned", "write_combined", "mapped")
 """malloc; page-locked; page-locked and not cached by the CPU; page-locked and used by the kernel itself, no copies."""
@@ -34,7 +34,7 @@ class _Buffer:
     device_address: int = 0
 
 
-def measure(device: Device, modules: Modules, order: HostCopies, region: Any) -> list[HostTimes]:
+def measure(device: Device, modules: Modules, order: HostCopies, memory: Any) -> list[HostTimes]:
     """Medians over `order.repeats` runs for each mode that the device has.
 
     Raises
@@ -54,7 +54,7 @@ def measure(device: Device, modules: Modules, order: HostCopies, region: Any) ->
                 continue
             for buffer in buffers:
                 if not buffer.array.is_output:
-                    view = (ctypes.c_char * buffer.array.nbytes).from_buffer(region, buffer.array.offset)
+                    view = (ctypes.c_char * buffer.array.nbytes).from_buffer(memory, buffer.array.offset)
                     ctypes.memmove(buffer.address, ctypes.addressof(view), buffer.array.nbytes)
             on_device = [
                 buffer.device_address or stack.enter_context(_device_buffer(buffer.array)) for buffer in buffers

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from grader.backends import driver
-from grader.backends.driver import Parameters, f64, u32, u64
+from grader.gpu.device import driver
+from grader.gpu.device.driver import Parameters, f64, u32, u64
 
 FLOAT_SENTINEL_BYTE = 0xFF
 INTEGER_SENTINEL_BYTE = 0xA5
@@ -15,21 +15,6 @@ it is that.  This process does without NumPy."""
 GUARD_BYTE = 0x5C
 GUARD_BYTES = 64 * 1024
 """On either side of every array of a single launch: as far as a slip of one row of 16384 floats."""
-
-HELPERS = (
-    "fill",
-    "check_filled",
-    "set_bytes",
-    "check_bytes",
-    "check_same",
-    "compare",
-    "read_all",
-    "discard",
-    "empty",
-    "clock_probe",
-    "multiply_add",
-)
-HELPERS_MODULE = "helpers"
 
 _THREADS = 256
 _FLOAT_KINDS = {"float16": 1, "float32": 2, "float64": 3}
@@ -46,7 +31,7 @@ def aligned(nbytes: int) -> int:
 
 
 class Helpers:
-    """The grader's own kernels on one stream (device_helpers.cu says what each does)."""
+    """The grader's own kernels on one stream (helpers.cu says what each does)."""
 
     def __init__(self, functions: dict[str, Any], stream: Any, multiprocessors: int) -> None:
         self.functions = functions

@@ -15,14 +15,14 @@ from math import ceil
 from statistics import fmean
 from typing import Any
 
-from grader.backends import driver
-from grader.backends.device_memory import FLOAT_SENTINEL_BYTE, GUARD_BYTE, aligned, sentinel_byte
-from grader.backends.driver import DriverError
-from grader.backends.gpu_clock import clock_reasons, sm_mhz
-from grader.backends.gpu_graphs import Graph, Graphs
-from grader.backends.gpu_launch import Device, LaunchFailed, Modules, ready_for_launch
-from grader.backends.gpu_messages import (
-    NOTE_BYTES,
+from grader.gpu.device import driver
+from grader.gpu.device.clock import clock_reasons, sm_mhz
+from grader.gpu.device.driver import DriverError
+from grader.gpu.device.graphs import Graph, Graphs
+from grader.gpu.device.launch import Device, LaunchFailed, Modules, ready_for_launch
+from grader.gpu.device.memory import FLOAT_SENTINEL_BYTE, GUARD_BYTE, aligned, sentinel_byte
+from grader.gpu.messages import (
+    PROGRESS_BYTES,
     Array,
     KernelFacts,
     Launch,
@@ -30,7 +30,7 @@ from grader.backends.gpu_messages import (
     Prepared,
     Problem,
     RoundDone,
-    Subject,
+    Target,
 )
 
 GUARD_GAP_BYTES = 4096
@@ -81,10 +81,10 @@ def layout_of(launch: Launch) -> Layout:
 
 
 @dataclass(slots=True)
-class _Ready:
-    """A subject with everything that its samples need."""
+class _Prepared:
+    """A target with everything that its samples need."""
 
-    subject: Subject
+    target: Target
     function: Any
     layout: Layout
     facts: KernelFacts
@@ -94,26 +94,26 @@ class _Ready:
 
 
 class Rounds:
-    """The subjects of one `Prepare`, ready to be timed.
+    """The targets of one `Prepare`, ready to be timed.
 
     Raises
     ------
-    LaunchFailed : a subject's launch was refused, or its kernel failed.
+    LaunchFailed : a target's launch was refused, or its kernel failed.
     DriverError : memory ran out, or something else failed.
     """
 
-    def __init__(self, device: Device, modules: Modules, order: Prepare, region: Any) -> None:
+    def __init__(self, device: Device, modules: Modules, order: Prepare, memory: Any) -> None:
         self._device = device
         self._order = order
-        self._region = region
+        self._shared = memory
         self._owned: list[int] = []
         self._filled: tuple[object, ...] | None = None
-        self._ready: dict[str, _Ready] = {}
-        for subject in order.subjects:
-            function = modules.function(subject.launch.module, subject.launch.entry)
-            facts = ready_for_launch(device, function, subject.launch)
-            self._ready[subject.name] = _Ready(subject, function, layout_of(subject.launch), facts)
-        self._pools = {key: (self._upload(key, region), count - 1) for key, (_at, count) in order.pools.items()}
+        self._targets: dict[str, _Prepared] = {}
+        for target in order.targets:
+            function = modules.function(target.launch.module, target.launch.entry)
+            facts = ready_for_launch(device, function, target.launch)
+            self._targets[target.name] = _Prepared(target, function, layout_of(target.launch), facts)
+        self._pools = {key: (self._upload(key, memory), count - 1) for key, (_at, count) in order.pools.items()}
         flush_bytes = FLUSH_L2 * driver.attribute(device.handle, "L2_CACHE_SIZE") if order.l2 == "cold" else 0
         self._graphs = Graphs(device, self._allocate(max(16, flush_bytes)), flush_bytes)
         self._max_mhz = driver.attribute(device.handle, "CLOCK_RATE") / 1000
@@ -125,8 +125,8 @@ class Rounds:
 
     def close(self) -> None:
         """Give back all memory."""
-        for ready in self._ready.values():
-            self._drop_graphs(ready)
+        for prepared in self._targets.values():
+            self._drop_graphs(prepared)
         for address in self._owned:
             with suppress(DriverError):
                 driver.call("cuMemFree", address)
@@ -136,43 +136,43 @@ class Rounds:
         times: dict[str, float] = {}
         problems: list[Problem] = []
         for position, name in enumerate(names):
-            times[name], found = self._sample(self._ready[name], key + position)
+            times[name], found = self._sample(self._targets[name], key + position)
             problems += found
         return RoundDone(times_us=times, problems=problems, sm_mhz=self._clock(), reasons=clock_reasons(self._device))
 
     def _prepare(self) -> Prepared:
         problems: list[Problem] = []
         estimates = {}
-        for ready in self._ready.values():
-            self._build(ready)
+        for prepared in self._targets.values():
+            self._build(prepared)
             times = []
             for launch in range(_WARM_LAUNCHES):
-                elapsed_us, found = self._sample(ready, launch)
+                elapsed_us, found = self._sample(prepared, launch)
                 times.append(elapsed_us)
                 problems += found
-            estimates[ready.subject.name] = min(times[1:])
+            estimates[prepared.target.name] = min(times[1:])
         free, _total = driver.call("cuMemGetInfo")
-        stride = max(r.layout.stride for r in self._ready.values())
+        stride = max(r.layout.stride for r in self._targets.values())
         room = max(1, int(free * MEMORY_SHARE) // stride)
-        for ready in self._ready.values():
-            wanted = ceil(self._graphs.tick_us / (self._order.clock_share * max(estimates[ready.subject.name], 1.0)))
-            ready.batch = max(1, min(wanted, self._order.max_batch, room))
+        for prepared in self._targets.values():
+            wanted = ceil(self._graphs.tick_us / (self._order.clock_share * max(estimates[prepared.target.name], 1.0)))
+            prepared.batch = max(1, min(wanted, self._order.max_batch, room))
         self._make_room()
-        for ready in self._ready.values():
-            self._build(ready)
-            _time, found = self._sample(ready, _WARM_LAUNCHES)
+        for prepared in self._targets.values():
+            self._build(prepared)
+            _time, found = self._sample(prepared, _WARM_LAUNCHES)
             problems += found
         return Prepared(
-            batch={name: r.batch for name, r in self._ready.items()},
+            batch={name: r.batch for name, r in self._targets.items()},
             estimate_us=estimates,
             empty_us=self._graphs.empty_us() - self._nothing_us,
-            facts={name: r.facts for name, r in self._ready.items()},
+            facts={name: r.facts for name, r in self._targets.items()},
             problems=problems,
         )
 
-    def _sample(self, ready: _Ready, key: int) -> tuple[float, list[Problem]]:
+    def _sample(self, prepared: _Prepared, key: int) -> tuple[float, list[Problem]]:
         """Time of one launch, µs, and what was wrong with the results."""
-        helpers, layout, sets = self._device.helpers, ready.layout, ready.batch
+        helpers, layout, sets = self._device.helpers, prepared.layout, prepared.batch
         signature = (layout.signature, sets)
         if self._filled != signature:
             helpers.set_bytes(self._arena, 0, 1, layout.stride * sets, GUARD_BYTE)
@@ -184,23 +184,23 @@ class Rounds:
             else:
                 pool, mask = self._pools[f"{array.name}:{array.dtype}"]
                 helpers.fill(base, layout.stride, sets, array.count, array.width, pool, mask, _mixed(key, index))
-        assert ready.sample is not None
-        self._note(ready.subject.name)
+        assert prepared.sample is not None
+        self._mark(prepared.target.name)
         try:
-            ready.sample.run()
+            prepared.sample.run()
         except DriverError as error:
-            raise LaunchFailed(error, "kernel", ready.subject.name) from error
-        self._note("")
-        elapsed_us = max(fmean(ready.sample.intervals_us()) - self._nothing_us, 0.0)
-        return elapsed_us, self._check(ready, key) if ready.check is not None else []
+            raise LaunchFailed(error, "kernel", prepared.target.name) from error
+        self._mark("")
+        elapsed_us = max(fmean(prepared.sample.intervals_us()) - self._nothing_us, 0.0)
+        return elapsed_us, self._check(prepared, key) if prepared.check is not None else []
 
-    def _note(self, name: str) -> None:
+    def _mark(self, name: str) -> None:
         """Leave word of the kernel at work: if it never ends, nobody here will be able to tell."""
-        self._region[:NOTE_BYTES] = name.encode()[:NOTE_BYTES].ljust(NOTE_BYTES, b"\0")
+        self._shared[:PROGRESS_BYTES] = name.encode()[:PROGRESS_BYTES].ljust(PROGRESS_BYTES, b"\0")
 
-    def _check(self, ready: _Ready, key: int) -> list[Problem]:
+    def _check(self, prepared: _Prepared, key: int) -> list[Problem]:
         """Have the checking kernel make what is expected, compare, and wipe it."""
-        helpers, layout, sets, counters = self._device.helpers, ready.layout, ready.batch, self._device.counters
+        helpers, layout, sets, counters = self._device.helpers, prepared.layout, prepared.batch, self._device.counters
         counters.clear()
         for offset, nbytes in layout.gaps:
             helpers.check_bytes(self._arena + offset, layout.stride, sets, nbytes, GUARD_BYTE, counters.at(_GUARDS))
@@ -219,8 +219,8 @@ class Rounds:
                     _mixed(key, index),
                     counters.at(_INPUTS),
                 )
-        assert ready.check is not None
-        ready.check.start()
+        assert prepared.check is not None
+        prepared.check.start()
         total = 0
         for array in layout.arrays:
             if array.is_output:
@@ -243,7 +243,7 @@ class Rounds:
                 )
                 total += array.count * sets
         found = counters.read()
-        name = ready.subject.name
+        name = prepared.target.name
         problems = []
         if found[_INPUTS]:
             # What is expected was made from inputs that are no longer the ones given.
@@ -259,21 +259,23 @@ class Rounds:
             self._filled = None
         return problems
 
-    def _build(self, ready: _Ready) -> None:
-        """The graphs of a subject for its batch."""
-        self._drop_graphs(ready)
-        launches = [(ready.function, ready.subject.launch, self._at(ready.layout, s)) for s in range(ready.batch)]
+    def _build(self, prepared: _Prepared) -> None:
+        """The graphs of a target for its batch."""
+        self._drop_graphs(prepared)
+        launches = [
+            (prepared.function, prepared.target.launch, self._at(prepared.layout, s)) for s in range(prepared.batch)
+        ]
         try:
-            ready.sample = self._graphs.timed(launches)
+            prepared.sample = self._graphs.timed(launches)
         except DriverError as error:
-            raise LaunchFailed(error, "launch", ready.subject.name) from error
-        checker = self._ready.get(ready.subject.checked_by)
-        if checker is not None and checker.layout.signature == ready.layout.signature:
+            raise LaunchFailed(error, "launch", prepared.target.name) from error
+        checker = self._targets.get(prepared.target.checked_by)
+        if checker is not None and checker.layout.signature == prepared.layout.signature:
             checks = [
-                (checker.function, checker.subject.launch, self._at(ready.layout, s, expected=True))
-                for s in range(ready.batch)
+                (checker.function, checker.target.launch, self._at(prepared.layout, s, expected=True))
+                for s in range(prepared.batch)
             ]
-            ready.check = self._graphs.plain(checks)
+            prepared.check = self._graphs.plain(checks)
 
     def _at(self, layout: Layout, index: int, expected: bool = False) -> dict[str, int]:
         """Addresses of the arrays of one launch of a sample; with `expected`, outputs go where they are compared."""
@@ -284,11 +286,11 @@ class Rounds:
             for a in layout.arrays
         }
 
-    def _drop_graphs(self, ready: _Ready) -> None:
-        for graph in (ready.sample, ready.check):
+    def _drop_graphs(self, prepared: _Prepared) -> None:
+        for graph in (prepared.sample, prepared.check):
             if graph is not None:
                 graph.close()
-        ready.sample = ready.check = None
+        prepared.sample = prepared.check = None
 
     def _clock(self) -> float:
         return sm_mhz(self._device, self._max_mhz)
@@ -300,24 +302,24 @@ class Rounds:
                 driver.call("cuMemFree", address)
                 self._owned.remove(address)
         self._arena = self._expected = 0
-        nbytes = max(r.layout.stride * r.batch for r in self._ready.values())
+        nbytes = max(r.layout.stride * r.batch for r in self._targets.values())
         self._arena = self._allocate(nbytes)
         self._expected = self._allocate(nbytes)
         self._device.helpers.set_bytes(self._expected, 0, 1, nbytes, FLOAT_SENTINEL_BYTE)
         self._filled = None
 
-    def _upload(self, key: str, region: Any) -> int:
-        from grader.backends.device_memory import copy_in
+    def _upload(self, key: str, memory: Any) -> int:
+        from grader.gpu.device.memory import copy_in
 
         offset, count = self._order.pools[key]
         width = next(
             a.width
-            for s in self._order.subjects
+            for s in self._order.targets
             for a in s.launch.arguments
             if isinstance(a, Array) and f"{a.name}:{a.dtype}" == key
         )
         address = self._allocate(count * width)
-        copy_in(address, region, count * width, offset)
+        copy_in(address, memory, count * width, offset)
         return address
 
     def _allocate(self, nbytes: int) -> int:

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from grader.backends.base import LaunchRequest
+from grader.gpu.profilers import replay
+from grader.gpu.profilers.tool import ToolFailed, run
 from grader.result import Counters, Witness
-from grader.witnesses import replay
-from grader.witnesses.tool import ToolFailed, run
 
 TIME = "gpu__time_duration.sum"
 """Nanoseconds."""

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from grader.backends.base import LaunchRequest
+from grader.gpu.profilers import replay
+from grader.gpu.profilers.tool import ToolFailed, run
 from grader.result import Witness
-from grader.witnesses import replay
-from grader.witnesses.tool import ToolFailed, run
 
 FOUND = 86
 """The exit status that it is told to end with when it finds something."""

@@ -9,8 +9,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from grader.backends import driver
-from grader.backends.device_memory import (
+from grader.gpu.device import driver
+from grader.gpu.device.driver import DriverError
+from grader.gpu.device.memory import (
     GUARD_BYTE,
     GUARD_BYTES,
     Counters,
@@ -20,8 +21,7 @@ from grader.backends.device_memory import (
     copy_out,
     sentinel_byte,
 )
-from grader.backends.driver import DriverError
-from grader.backends.gpu_messages import Array, KernelFacts, Launch, Ran
+from grader.gpu.messages import Array, KernelFacts, Launch, Ran
 
 DEFAULT_SHARED_BYTES = 48 * 1024
 """Dynamic shared memory up to here needs no permission."""
@@ -30,12 +30,12 @@ PRINTF_CHARACTERS = 4096
 
 
 class LaunchFailed(Exception):
-    """A driver call failed while a student's kernel was at work; `during` as in `gpu_messages.Failed`."""
+    """A driver call failed while a student's kernel was at work; `during` as in `messages.Failed`."""
 
-    def __init__(self, error: DriverError, during: str, subject: str = "") -> None:
+    def __init__(self, error: DriverError, during: str, kernel: str = "") -> None:
         self.error = error
         self.during = during
-        self.subject = subject
+        self.kernel = kernel
         super().__init__(str(error))
 
 
@@ -75,8 +75,8 @@ class Modules:
         return self._functions[key]
 
 
-def run(device: Device, modules: Modules, launch: Launch, region: Any) -> Ran:
-    """Carry out one launch on the arrays in `region`.
+def run(device: Device, modules: Modules, launch: Launch, memory: Any) -> Ran:
+    """Carry out one launch on the arrays in `memory`.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def run(device: Device, modules: Modules, launch: Launch, region: Any) -> Ran:
             if array.is_output:
                 device.helpers.set_bytes(addresses[array.name], 0, 1, array.nbytes, sentinel_byte(array.dtype))
             else:
-                copy_in(addresses[array.name], region, array.nbytes, array.offset)
+                copy_in(addresses[array.name], memory, array.nbytes, array.offset)
                 driver.call("cuMemcpyDtoD", originals[array.name], addresses[array.name], array.nbytes)
         counters.clear()
         # Nor does this one wait for the copies.
@@ -105,7 +105,7 @@ def run(device: Device, modules: Modules, launch: Launch, region: Any) -> Ran:
         changed, guards = _examine(device, arrays, addresses, originals, counters)
         for array in arrays:
             if array.is_output or array.name in changed:
-                copy_out(region, addresses[array.name], array.nbytes, array.offset)
+                copy_out(memory, addresses[array.name], array.nbytes, array.offset)
         return Ran(facts=facts, changed=changed, guards=guards, elapsed_us=elapsed_us, printf=_printed(device))
 
 

@@ -7,10 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-IMPOSSIBLE = frozenset({1, 2, 13, 98, 400, 500, 701, 720, 801})
-"""CUresult of a launch that was refused (cuda.h): invalid value, out of memory, invalid configuration, too many
-resources, cooperative launch too large, not supported.  The context lives on."""
-
 STICKY = frozenset({700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 999})
 """CUresult of which the driver's documentation says that the process must be ended and started anew."""
 

@@ -14,9 +14,31 @@ from typing import Any
 
 import msgspec
 
+from grader.timing.records import HostTimes as HostTimes
+from grader.timing.records import KernelFacts as KernelFacts
+from grader.timing.records import Problem as Problem
+
 MAX_MESSAGE_BYTES = 64 << 20
-NOTE_BYTES = 256
+PROGRESS_BYTES = 256
 """At the memory file's start: the name of the kernel at work, so that it is known which one did not end."""
+
+SCRIPT_NAME = "launches.msgpack"
+
+HELPERS = (
+    "fill",
+    "check_filled",
+    "set_bytes",
+    "check_bytes",
+    "check_same",
+    "compare",
+    "read_all",
+    "discard",
+    "empty",
+    "clock_probe",
+    "multiply_add",
+)
+HELPERS_MODULE = "helpers"
+"""The grader's own kernels (device/helpers.cu), and the name that their machine code is loaded under."""
 
 _LENGTH = struct.Struct("<I")
 
@@ -64,19 +86,6 @@ class Launch(msgspec.Struct, frozen=True):
     arguments: list[Argument]
 
 
-class KernelFacts(msgspec.Struct, frozen=True):
-    """What the driver knows of a loaded kernel, for one block size.
-
-    blocks_per_sm: blocks that fit on a multiprocessor at once; occupancy_pct: their warps over the most it can hold.
-    """
-
-    registers: int
-    shared_bytes: int
-    local_bytes: int
-    blocks_per_sm: int
-    occupancy_pct: float
-
-
 class Load(Message, frozen=True):
     """Load machine code under a name, replacing what had that name."""
 
@@ -96,8 +105,8 @@ class WarmUp(Message, frozen=True):
     busy_ms: float
 
 
-class Subject(msgspec.Struct, frozen=True):
-    """A kernel that is timed.  checked_by: the subject whose results on the same data its own are compared with."""
+class Target(msgspec.Struct, frozen=True):
+    """A kernel that is timed.  checked_by: the one whose results on the same data its own are compared with."""
 
     name: str
     launch: Launch
@@ -105,14 +114,14 @@ class Subject(msgspec.Struct, frozen=True):
 
 
 class Prepare(Message, frozen=True):
-    """Get ready to time subjects side by side; pools of values to fill their inputs with are in the memory file.
+    """Get ready to time kernels side by side; pools of values to fill their inputs with are in the memory file.
 
     pools: for each "role:dtype", offset and number of values (a power of two).
     l2: "cold": evict the L2 cache before each sample; "warm": leave it as it is.
     clock_share: of a launch's time, what one tick of the events' clock may come to; shorter launches are batched.
     """
 
-    subjects: list[Subject]
+    targets: list[Target]
     pools: dict[str, tuple[int, int]]
     l2: str
     clock_share: float
@@ -122,7 +131,7 @@ class Prepare(Message, frozen=True):
 
 
 class Round(Message, frozen=True):
-    """Time each subject once, in this order, on data made from `key`."""
+    """Time each kernel once, in this order, on data made from `key`."""
 
     order: list[str]
     key: int
@@ -173,7 +182,7 @@ class Failed(Message, frozen=True):
     name: str
     during: str
     sticky: bool
-    subject: str = ""
+    kernel: str = ""
 
 
 class Ran(Message, frozen=True):
@@ -198,7 +207,7 @@ class Warm(Message, frozen=True):
 
 
 class Prepared(Message, frozen=True):
-    """Launches in one sample and the first estimate of the time of one, by subject; time of an empty kernel."""
+    """Launches in one sample and the first estimate of the time of one, by kernel; time of an empty kernel."""
 
     batch: dict[str, int]
     estimate_us: dict[str, float]
@@ -207,36 +216,13 @@ class Prepared(Message, frozen=True):
     problems: list[Problem]
 
 
-class Problem(msgspec.Struct, frozen=True):
-    """What was wrong with the results of a timed launch.
-
-    kind: "unwritten" (elements that no thread wrote), "wrong", "input_changed", "guard" (wrote beside an array).
-    """
-
-    subject: str
-    kind: str
-    count: int
-    total: int
-
-
 class RoundDone(Message, frozen=True):
-    """Time of one launch by subject, µs; what was wrong; the SM clock after the round and the reasons of a low one."""
+    """Time of one launch by kernel, µs; what was wrong; the SM clock after the round and the reasons of a low one."""
 
     times_us: dict[str, float]
     problems: list[Problem]
     sm_mhz: float
     reasons: int
-
-
-class HostTimes(msgspec.Struct, frozen=True):
-    """Medians, µs, for one kind of host memory; cpu_read_us: the CPU reading the output's buffer once."""
-
-    mode: str
-    copy_in_us: float
-    kernel_us: float
-    copy_out_us: float
-    total_us: float
-    cpu_read_us: float
 
 
 class HostCopiesDone(Message, frozen=True):
@@ -246,6 +232,21 @@ class HostCopiesDone(Message, frozen=True):
 
 
 Reply = Ready | NoDevice | Loaded | Failed | Ran | Warm | Prepared | RoundDone | HostCopiesDone
+
+
+class Script(msgspec.Struct, frozen=True):
+    """Launches to be carried out one after another, in a folder where a profiler's program finds them.
+
+    modules: machine code by name, the grader's own among it.  Memory of launch i lies in the file `memory.i`.
+    """
+
+    modules: dict[str, bytes]
+    launches: list[Launch]
+
+
+def read_script(data: bytes) -> Script:
+    """The script in a file's bytes."""
+    return msgspec.msgpack.decode(data, type=Script)
 
 
 class PeerGone(Exception):
@@ -316,3 +317,9 @@ def _read(channel: socket.socket, length: int, deadline: float | None) -> bytes:
 def _await(channel: socket.socket, deadline: float | None) -> None:
     if deadline is not None and not select.select([channel], [], [], max(0.0, deadline - time.monotonic()))[0]:
         raise DeadlinePassed
+
+
+def uuid_text(raw: bytes) -> str:
+    """A device's 16 bytes in the usual form."""
+    digits = bytes(raw[:16]).hex()
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
