@@ -4,7 +4,7 @@ A request of one lane has no conflict and touches one sector: by its own measure
 warps need it is not, for a request costs the same whether one lane takes part or all 32.  So it is counted how much
 goes through requests in which so few lanes take part that their bytes fit into one sector (8 lanes of 4 bytes).  In
 honest kernels these are borders, halos, tails and the last steps of a reduction, a small part of an array; where they
-move half an array or more, blocks are too small or lanes take turns.  Blocks of 4 × 4 threads have 16 lanes in a request.
+move half an array or more, blocks are too small or lanes take turns.  Blocks of 4 × 4 threads have 16 lanes at a time.
 """
 
 from __future__ import annotations
