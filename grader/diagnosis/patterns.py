@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from grader.oracle.compare import sentinel
+
 Array = npt.NDArray[np.generic]
 Mask = npt.NDArray[np.bool_]
 Same = Callable[[Array, Array], Mask]
@@ -76,6 +78,7 @@ def value_pattern(outcome: Outcome) -> Found | None:
     shifted (`axis`, `by`): `by` places further along the axis.
     output_pitch, input_pitch (`pitch`, `array`): index arithmetic with a wrong row length.
     constant_columns, constant_rows: along that axis all elements of the output are the same.
+    onto_unset: each is the right value added to what memory holds that nobody had set.
     scaled (`factor`): each is that many times what it should be.  offset (`value`): each is too large by that.
     """
     if outcome.unwritten.all():
@@ -116,7 +119,7 @@ def _rules(outcome: Outcome) -> Iterator[Bounded]:
         for name, data, holds, inside in bounded(outcome):
             if np.count_nonzero(holds & written & outcome.wrong) >= ENOUGH:
                 yield name, data, holds & written, inside & written
-    for rules in (_alike, _arithmetic):
+    for rules in (_alike, _onto_unset, _arithmetic):
         for name, data, holds in rules(outcome):
             yield name, data, holds & written, written
 
@@ -222,6 +225,15 @@ def _alike(outcome: Outcome) -> Iterator[Rule]:
         yield "constant_columns", {}, np.broadcast_to((got == got[:1]).all(), got.shape)
     if got.shape[1] > 1:
         yield "constant_rows", {}, np.broadcast_to((got == got[:, :1]).all(), got.shape)
+
+
+def _onto_unset(outcome: Outcome) -> Iterator[Rule]:
+    """Sums of integers that begin with the content of unset memory; those of floats are NaN."""
+    got, expected = outcome.got, outcome.expected
+    if got.dtype.kind in "iu":
+        kind = f"u{got.dtype.itemsize}"
+        bits = [np.ascontiguousarray(a).view(kind) for a in (got, expected, sentinel((1,), str(got.dtype)))]
+        yield "onto_unset", {}, bits[0] - bits[1] == bits[2]
 
 
 def _arithmetic(outcome: Outcome) -> Iterator[Rule]:

@@ -14,8 +14,12 @@ Array = npt.NDArray[np.generic]
 Mask = npt.NDArray[np.bool_]
 Index = tuple[int, ...]
 
-SENTINEL_BYTE = 0xA5
-"""Every byte of an output buffer before the launch."""
+FLOAT_SENTINEL_BYTE = 0xFF
+"""Every byte of an output of floating-point numbers before the launch: NaN in every format, so that what is added to it
+shows whatever the tolerance.  Arithmetic makes another NaN (0x7FFFFFFF on a GPU), never this one."""
+
+INTEGER_SENTINEL_BYTE = 0xA5
+"""The same for integers: no value that a kernel comes by without meaning to, as 0 and -1 are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +97,8 @@ def compare(
 def wrong_elements(got: Array, expected: Array, tolerance: Tolerance) -> Mask:
     """Mask of elements that are not as expected; a NaN that is not expected is wrong.
 
-    One value everywhere where different ones are expected is wrong whatever the tolerance.
+    One value everywhere where different ones are expected is wrong whatever the tolerance, and so is what nobody wrote,
+    also where NaN is expected.
     """
     if tolerance.absolute == 0 and tolerance.relative == 0:
         different: Mask = _bits(got) != _bits(expected)
@@ -103,7 +108,7 @@ def wrong_elements(got: Array, expected: Array, tolerance: Tolerance) -> Mask:
         error = np.abs(got.astype(np.float64) - exact)
         allowed = tolerance.absolute + tolerance.relative * np.abs(exact)
         same = (got == expected) | (np.isnan(exact) & np.isnan(got.astype(np.float64)))
-        wrong: Mask = ~(same | (error <= allowed))
+        wrong: Mask = ~(same | (error <= allowed)) | (is_sentinel(got) & (_bits(got) != _bits(expected)))
     if not wrong.any() and _says_nothing(got, exact):
         wrong = got != expected
     return wrong
@@ -127,7 +132,12 @@ def _says_nothing(got: Array, exact: npt.NDArray[np.float64]) -> bool:
 def sentinel(shape: tuple[int, ...], dtype: str) -> Array:
     """An array with the sentinel in every byte."""
     count = int(np.prod(shape)) * np.dtype(dtype).itemsize
-    return np.full(count, SENTINEL_BYTE, np.uint8).view(dtype).reshape(shape)
+    return np.full(count, sentinel_byte(dtype), np.uint8).view(dtype).reshape(shape)
+
+
+def sentinel_byte(dtype: str) -> int:
+    """What every byte of unset elements of a NumPy type holds."""
+    return FLOAT_SENTINEL_BYTE if np.dtype(dtype).kind in "fc" else INTEGER_SENTINEL_BYTE
 
 
 def _bits(array: Array) -> npt.NDArray[np.unsignedinteger]:
@@ -137,7 +147,7 @@ def _bits(array: Array) -> npt.NDArray[np.unsignedinteger]:
 def is_sentinel(array: Array) -> Mask:
     """Mask of elements that still hold the sentinel."""
     size = array.dtype.itemsize
-    mask: Mask = _bits(array) == int.from_bytes(bytes([SENTINEL_BYTE]) * size, "little")
+    mask: Mask = _bits(array) == int.from_bytes(bytes([sentinel_byte(str(array.dtype))]) * size, "little")
     return mask
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
+from grader.message import Message
 from grader.result.check import EXIT_CODES, Check, ResultStatus, Score
 from grader.result.record import Record
 from grader.result.sweep import SweepRecord
 from grader.result.variant import Variant
 
-SCHEMA_VERSION: Literal[1] = 1
+SCHEMA_VERSION: Literal[2] = 2
 
 
 class Student(Record, frozen=True):
@@ -55,7 +56,11 @@ class Source(Record, frozen=True):
 
 
 class Result(Record, frozen=True):
-    """All that is known about one student's work for one lab."""
+    """All that is known about one student's work for one lab.
+
+    Beside a text `x` its message stands as `x_said`, so that it can be said in another language; results of version 1
+    have texts alone.
+    """
 
     student: Student
     lab: str
@@ -66,8 +71,9 @@ class Result(Record, frozen=True):
     checks: list[Check]
     sources: list[Source] = []
     remarks: list[str] = []
+    remarks_said: list[Message] = []
     sweeps: list[SweepRecord] = []
-    schema_version: Literal[1] = SCHEMA_VERSION
+    schema_version: Literal[1, 2] = SCHEMA_VERSION
 
 
 def exit_code(results: Iterable[Result]) -> int:

@@ -1,4 +1,7 @@
-"""One user of a GPU at a time, across processes and users of this machine."""
+"""One user of a GPU at a time, across processes and users of this machine.
+
+Who waits here does no work: `tell_of_waiting` lets a process that works against a clock have that clock stopped.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,25 @@ import os
 import re
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 POLL_S = 0.05
+WAIT_S = 900.0
+"""How long a grading waits for the GPU before it goes on without."""
+
+Listener = Callable[[bool], None]
+_listeners: list[Listener] = []
 
 
 class Busy(Exception):
     """Somebody else held the GPU all the time."""
+
+
+def tell_of_waiting(listener: Listener) -> None:
+    """Have `listener` called with True whenever this process begins to wait for a GPU, with False when it has ended."""
+    _listeners.append(listener)
 
 
 def lock_path(uuid: str) -> Path:
@@ -24,46 +37,60 @@ def lock_path(uuid: str) -> Path:
 
 
 @contextmanager
-def exclusive(uuid: str, wait_s: float) -> Iterator[None]:
+def exclusive(uuid: str, wait_s: float | None = None) -> Iterator[None]:
     """Hold the GPU while the block runs: nobody else does, with whatever intent.
 
     Raises
     ------
-    Busy : it was not free within `wait_s` seconds.
+    Busy : it was not free within `wait_s` seconds (None: `WAIT_S`).
     """
     with _held(uuid, fcntl.LOCK_EX, wait_s):
         yield
 
 
 @contextmanager
-def shared(uuid: str, wait_s: float) -> Iterator[None]:
+def shared(uuid: str, wait_s: float | None = None) -> Iterator[None]:
     """Use the GPU while the block runs, beside others who do not time anything.
 
     Raises
     ------
-    Busy : somebody timed for longer than `wait_s` seconds.
+    Busy : somebody timed for longer than `wait_s` seconds (None: `WAIT_S`).
     """
     with _held(uuid, fcntl.LOCK_SH, wait_s):
         yield
 
 
 @contextmanager
-def _held(uuid: str, kind: int, wait_s: float) -> Iterator[None]:
+def _held(uuid: str, kind: int, wait_s: float | None) -> Iterator[None]:
     descriptor = _open(lock_path(uuid))
     try:
-        deadline = time.monotonic() + wait_s
-        while True:
+        if not _taken(descriptor, kind):
+            _tell(True)
             try:
-                fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() >= deadline:
-                    raise Busy from None
-                time.sleep(POLL_S)
+                deadline = time.monotonic() + (WAIT_S if wait_s is None else wait_s)
+                while not _taken(descriptor, kind):
+                    if time.monotonic() >= deadline:
+                        raise Busy
+                    time.sleep(POLL_S)
+            finally:
+                _tell(False)
         yield
     finally:
         # Closing unlocks, and so does the death of this process.
         os.close(descriptor)
+
+
+def _taken(descriptor: int, kind: int) -> bool:
+    try:
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _tell(waits: bool) -> None:
+    for listener in _listeners:
+        listener(waits)
 
 
 def _open(path: Path) -> int:

@@ -195,3 +195,12 @@ def test_values_taken_from_a_wrong_place_are_not_called_offset() -> None:
     added = found(np.where(np.arange(12) == 11, expected + 50.5, expected), expected, {"in": steps}, ())
     assert added is not None
     assert (added.id, added.data) == ("offset", {"value": 50.5})
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint8", "int64"])
+def test_sums_that_begin_with_unset_memory_are_told_as_such(dtype: str) -> None:
+    expected = np.arange(96).astype(dtype)
+    got = expected + sentinel((96,), dtype)
+    everything, nothing = np.ones(96, np.bool_), np.zeros(96, np.bool_)
+    result = value_pattern(Outcome(got, expected, everything, nothing, nothing, {}, (), lambda a, b: a == b))
+    assert result is not None and (result.id, result.exact) == ("onto_unset", True)

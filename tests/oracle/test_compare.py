@@ -10,8 +10,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from grader.gpu.device import memory as device_memory
 from grader.lab.records import Tolerance
-from grader.oracle.compare import Array, Difference, compare, sentinel, wrong_elements
+from grader.oracle.compare import Array, Difference, compare, sentinel, sentinel_byte, wrong_elements
 
 EXACT = Tolerance()
 SIDE, TILE = 12, 4
@@ -111,3 +112,19 @@ def test_an_expected_infinity_or_nan_must_be_met() -> None:
 def test_shapes_and_types_must_agree() -> None:
     with pytest.raises(ValueError, match="shape or type differ"):
         compare("out", OUT.astype(np.float64), OUT, EXACT, {})
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "int32", "uint64"])
+def test_what_nobody_set_passes_for_no_value_of_its_type(dtype: str) -> None:
+    expected = np.arange(64).astype(dtype)
+    for wide in (Tolerance(), Tolerance(absolute=1e3), Tolerance(relative=1e3)):
+        for got in (sentinel((64,), dtype), sentinel((64,), dtype) + expected):
+            if dtype.startswith("float") or wide == Tolerance():
+                assert wrong_elements(got, expected, wide).all()
+    if dtype.startswith("float"):
+        assert wrong_elements(sentinel((64,), dtype), np.full(64, np.nan, dtype), Tolerance(absolute=1)).all()
+
+
+def test_the_device_fills_unset_memory_with_what_the_comparison_knows() -> None:
+    for dtype in ("float16", "float32", "float64", "int8", "uint16", "int32", "uint64"):
+        assert device_memory.sentinel_byte(dtype) == sentinel_byte(dtype)

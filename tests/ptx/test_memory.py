@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from grader.ptx import Device
+from grader.ptx.memory import POISON
 from tests.ptx.running import Bytes, run
 
 GLOBAL = """
@@ -273,7 +274,28 @@ def test_what_a_kernel_wrote_is_known_afterwards() -> None:
     written = buffer.written().view(np.uint8).reshape(-1, 4)
     assert written.sum() == 30 * 4
     assert written[0:60:2].all()
-    assert (buffer.read(np.uint8)[4:8] == 0xA5).all()
+    assert (buffer.read(np.uint8)[4:8] == POISON).all()
+
+
+def test_memory_that_nothing_has_set_is_no_number_of_any_format() -> None:
+    source = """
+    extern "C" __global__ void k(float* f, double* d, unsigned short* h, const float4* unset) {
+        __shared__ float s[32];
+        __shared__ double t[32];
+        float local[4];
+        const int i = threadIdx.x;
+        if (i > 64) { s[i] = 0; t[i] = 0; for (int k = 0; k < 4; ++k) local[(i + k) & 3] = k; }
+        f[i] += 1;
+        f[32 + i] = s[i] * 2;
+        f[64 + i] = unset[i].z - unset[i].w;
+        f[96 + i] = local[f != nullptr ? i & 3 : 0] + 1;
+        d[i] += 1;
+        d[32 + i] = t[i] + 1;
+        asm("{ .reg .b16 one; mov.b16 one, 0x3C00; add.f16 %0, %1, one; }" : "=h"(h[i]) : "h"(h[i]));
+    }"""
+    buffers = run(source, 1, 32, Bytes(512), Bytes(512), Bytes(64), Bytes(512)).buffers
+    for buffer, dtype in zip(buffers, (np.float32, np.float64, np.float16), strict=False):
+        assert np.isnan(buffer.read(dtype)).all()
 
 
 # -- buffers -----------------------------------------------------------------------------------------------------------
@@ -298,7 +320,9 @@ def test_buffers_lie_far_apart_and_aligned() -> None:
     device = Device()
     addresses = [device.buffer(f"b{k}", 1000).address for k in range(5)]
     assert all(address % 256 == 0 for address in addresses)
-    assert min(np.diff(addresses)) >= 1 << 36
+    assert min(np.diff(addresses)) >= 1 << 27
+    others = [Device(seed=seed).buffer("b", 1000).address for seed in range(5)]
+    assert len({*others, addresses[0]}) == 5 and all(0x7F00 << 32 < address < 1 << 47 for address in others)
 
 
 def test_one_padded_struct_that_all_threads_copy() -> None:

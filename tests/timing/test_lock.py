@@ -73,3 +73,31 @@ def test_a_link_in_its_place_is_not_followed(tmp_path: Path) -> None:
     lock.lock_path("GPU-1").symlink_to(tmp_path / "target")
     with pytest.raises(OSError), lock.exclusive("GPU-1", 0.0):
         pass
+
+
+def test_waiting_is_told_and_only_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[bool] = []
+    monkeypatch.setattr(lock, "_listeners", [])
+    lock.tell_of_waiting(told.append)
+    with lock.exclusive("GPU-1", 0.0):
+        pass
+    assert told == []
+    process = holder("exclusive", "GPU-1")
+    try:
+        with pytest.raises(lock.Busy), lock.shared("GPU-1", 0.1):
+            pass
+        assert told == [True, False]
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_without_a_limit_of_its_own_a_wait_is_as_long_as_gradings_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lock, "WAIT_S", 0.1)
+    process = holder("shared", "GPU-1")
+    try:
+        with pytest.raises(lock.Busy), lock.exclusive("GPU-1"):
+            pass
+    finally:
+        process.kill()
+        process.communicate()
