@@ -18,7 +18,7 @@ from msgspec import structs
 
 from grader import __version__
 from grader.errors import UsageError
-from grader.grading.recording import remark_text, variant_record
+from grader.grading.recording import remark_msg, variant_record
 from grader.i18n import _
 from grader.lab.records import Lab, Variant
 from grader.result import Environment, Result, Source, Student, score_of, status_of
@@ -111,7 +111,7 @@ def _result(lab: Lab, submission: Submission, found: Mapping[str, Evidence], env
         variants={name: variant_record(evidence) for name, evidence in found.items()},
         checks=checks,
         sources=[_source(source, submission) for source in submission.sources],
-        remarks=[remark_text(kind, line) for kind, line in submission.remarks],
+        remarks_said=[remark_msg(kind, line) for kind, line in submission.remarks],
     )
     return told(result)
 

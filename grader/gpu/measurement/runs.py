@@ -15,6 +15,7 @@ from grader.gpu.measurement.bench import pool_of
 from grader.gpu.measurement.speed import Candidate as TimedCandidate
 from grader.i18n import _
 from grader.lab.records import Lab
+from grader.message import Message, msg, sizes_msg
 from grader.oracle.expected import Oracle
 from grader.result import Resources
 from grader.running.cases import ProgramRequest, block_of, dtypes_of, fits, planned, probe_sizes, request
@@ -22,7 +23,6 @@ from grader.running.evidence import Evidence, Run
 from grader.running.references import placeholder, shape_at
 from grader.running.runs import Runner
 from grader.submission.records import Candidate
-from grader.wording import sizes_text
 
 Compile = Callable[[str, str, Mapping[str, int]], CompileResult]
 """Compiles a file for the device: file, name expression, values of its constants."""
@@ -114,12 +114,10 @@ class GpuRunner:
             if run.outcome.status != "ok":
                 break
         failed = next((run for run in runs if not _is_right(run)), None)
-        untimed = ""
+        untimed: Message | str = ""
         if failed is not None and evidence.hazards("race", "barrier_divergence", "out_of_bounds", "uninitialized"):
             # The emulator goes on after such a fault, and its result may be right; here it shows.  It is paid for once.
-            untimed = _(
-                "At {sizes} the kernel fails on the GPU: what was found in it is not a matter of theory."
-            ).format(sizes=sizes_text(failed.sizes))
+            untimed = msg("runs.fails_on_gpu", sizes=sizes_msg(failed.sizes))
             runs = [run for run in runs if _is_right(run)]
         emulated = evidence.runs
         unmeasured = {name: text for name, text in evidence.unmeasured.items() if name != "time"}
