@@ -30,7 +30,7 @@ LAYERS: dict[str, set[str] | None] = {
     "result": {"errors", "message"},
     "oracle": {"message", "errors", "lab"},
     "timing": {"message", "errors", "files", "i18n", "lab", "result"},
-    "compiler": {"message", "errors", "i18n"},
+    "compiler": {"message", "errors"},
     "submission": {"message", "errors", "i18n", "lab", "yaml_file"},
     "backends": {"message", "errors", "i18n", "oracle", "ptx", "result"},
     "report": {"message", "words", "errors", "files", "i18n", "lab", "places", "result"},
