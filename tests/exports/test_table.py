@@ -6,9 +6,9 @@ import csv
 import io
 
 import msgspec
+from grader.report.gradebook import gradebook, gradebook_line, refused_line
 
 from grader import i18n
-from grader.report.gradebook import gradebook, gradebook_line, refused_line
 from grader.result import Student
 from tests import sample_results
 from tests.report.jobs import job
