@@ -42,7 +42,7 @@ def test_published_schema_is_current() -> None:
 
 def test_json_uses_the_contract_names() -> None:
     tree = json.loads(encode(sample_results.failed()))
-    assert tree["schema_version"] == 1
+    assert tree["schema_version"] == 2
     assert tree["student"]["id"] == "petrova"
     assert tree["variants"]["shared"]["launch"]["from"] == "submission"
     assert tree["variants"]["shared"]["counters"]["shared_efficiency_pct"] == 6.06
@@ -64,7 +64,7 @@ def test_schema_refuses_a_made_up_status() -> None:
         (b"\xff\xfe", "UTF-8|malformed"),
         (b'{"lab": "x"}', "missing required field"),
         (encode(sample_results.passed()).replace(b'"earned"', b'"erned"', 1), "erned"),
-        (encode(sample_results.passed()).replace(b'"schema_version": 1', b'"schema_version": 2'), "schema_version"),
+        (encode(sample_results.passed()).replace(b'"schema_version": 2', b'"schema_version": 3'), "schema_version"),
     ],
 )
 def test_bad_files_are_refused_by_name(data: bytes, words: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from grader.message import Message
 from grader.result import CheckStatus, Diagnosis, SkipReason
 from grader.running.evidence import Evidence
 
@@ -31,9 +32,9 @@ class Verdict:
     """
 
     status: CheckStatus
-    message: str
+    message: Message | str
     share: float = 0.0
-    hint: str = ""
+    hint: Message | str | None = None
     line: int | None = None
     skip_reason: SkipReason = ""
     data: Mapping[str, object] = field(default_factory=dict)
@@ -44,7 +45,7 @@ class Verdict:
 class CheckKind:
     """A check that lab files can ask for.
 
-    needs: checks that must not have failed, or this one is not run and its points are lost.
+    needs: checks that must not have failed, or this one is not run and its points wait.
     credit_needs: checks that must not have failed for a pass to count; a fault is reported all the same.
     """
 
@@ -55,28 +56,32 @@ class CheckKind:
     credit_needs: tuple[str, ...] = ()
 
 
-def passed(message: str, line: int | None = None, data: Mapping[str, object] = NO_DATA) -> Verdict:
+def passed(message: Message | str, line: int | None = None, data: Mapping[str, object] = NO_DATA) -> Verdict:
     """All points."""
     return Verdict("pass", message, share=1.0, line=line, data=data)
 
 
 def failed(
-    message: str, hint: str, line: int | None = None, share: float = 0.0, data: Mapping[str, object] = NO_DATA
+    message: Message | str,
+    hint: Message | str | None,
+    line: int | None = None,
+    share: float = 0.0,
+    data: Mapping[str, object] = NO_DATA,
 ) -> Verdict:
     """The submission's fault; `share` of the points is earned all the same."""
     return Verdict("fail", message, share=share, hint=hint, line=line or None, data=data)
 
 
-def errored(message: str, line: int | None = None, data: Mapping[str, object] = NO_DATA) -> Verdict:
+def errored(message: Message | str, line: int | None = None, data: Mapping[str, object] = NO_DATA) -> Verdict:
     """The grader's or the lab's fault: points stay pending."""
     return Verdict("error", message, line=line or None, data=data)
 
 
-def not_measured(message: str, data: Mapping[str, object] = NO_DATA) -> Verdict:
+def not_measured(message: Message | str, data: Mapping[str, object] = NO_DATA) -> Verdict:
     """This machine cannot tell: points stay pending."""
     return Verdict("skip", message, skip_reason="not_measured", data=data)
 
 
-def not_applicable(message: str, data: Mapping[str, object] = NO_DATA) -> Verdict:
+def not_applicable(message: Message | str, data: Mapping[str, object] = NO_DATA) -> Verdict:
     """The check makes no sense for this kernel: its points are no part of what is possible."""
     return Verdict("skip", message, skip_reason="not_applicable", data=data)

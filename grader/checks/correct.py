@@ -12,6 +12,7 @@ from grader.i18n import _, ngettext
 from grader.result import Diagnosis
 from grader.running.cases import block_of
 from grader.running.evidence import Evidence
+from grader.words import said
 
 
 def judge(evidence: Evidence, settings: Settings) -> Verdict:
@@ -71,7 +72,7 @@ def _of_hazards(evidence: Evidence) -> str:
     if outside:
         return memory_safety.hint(evidence, outside[0])
     unordered = races.counted(evidence.hazards(*races.KINDS))
-    return races.hint(races.worst(unordered)) if unordered else ""
+    return said(races.hint(races.worst(unordered))) if unordered else ""
 
 
 def _follow() -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from grader.checks.base import CheckKind, Settings, Verdict, failed, not_measured, passed
+from grader.diagnosis.faults import hazard_msg
 from grader.i18n import _, ngettext
 from grader.ptx.records import Hazard
 from grader.running.evidence import Evidence
-from grader.wording import hazard_text
+from grader.words import said
 
 
 def judge(evidence: Evidence, settings: Settings) -> Verdict:
@@ -17,7 +18,7 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
     if not hazards:
         return passed(_("Every access is inside its array, and nothing is read before it is written."))
     first = hazards[0]
-    message = hazard_text(first)
+    message = said(hazard_msg(first))
     if len(hazards) > 1:
         message += " " + ngettext("({n} more line does so.)", "({n} more lines do so.)", len(hazards) - 1).format(
             n=len(hazards) - 1

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from grader.checks.base import CheckKind, Settings, Verdict, failed, not_measured, passed
-from grader.i18n import _
+from grader.diagnosis.faults import hazard_msg
+from grader.message import Message, msg
 from grader.ptx.records import Hazard
 from grader.running.evidence import Evidence
-from grader.wording import hazard_text
 
 KINDS = ("race", "barrier_divergence", "warp_sync")
 
@@ -22,10 +22,10 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
         return not_measured(evidence.unmeasured["hazards"])
     hazards = counted(evidence.hazards(*KINDS))
     if not hazards:
-        return passed(_("No race between threads, and every thread reaches every barrier."))
+        return passed(msg("checks.races.none"))
     first = worst(hazards)
     return failed(
-        hazard_text(first),
+        hazard_msg(first),
         hint(first),
         first.line,
         data={"lines": [h.line for h in hazards], "other_line": first.other_line, "count": first.count},
@@ -42,33 +42,20 @@ def worst(hazards: Iterable[Hazard]) -> Hazard:
     return min(hazards, key=lambda h: (h.kind == "race", h.line))
 
 
-def hint(hazard: Hazard) -> str:
+def hint(hazard: Hazard) -> Message:
     """How to mend it."""
     if hazard.kind == "barrier_divergence":
-        return _(
-            "__syncthreads() inside an if or a loop that not every thread of the block enters is undefined behaviour. "
-            "Take it out: put only the load and the store under the if."
-        )
+        return msg("checks.races.hint_barrier")
     if hazard.kind == "warp_sync":
-        return _("The mask of a _sync function must name exactly the lanes that call it.")
+        return msg("checks.races.hint_warp_mask")
     if hazard.space == "global":
-        return _(
-            "Nothing orders the threads of different blocks: let each thread write its own elements, or use an atomic "
-            "operation."
-        )
+        return msg("checks.races.hint_global")
     if hazard.detail.startswith("write_write"):
-        return _("Two threads own one element of shared memory: the index must differ for different threads.")
-    between = sorted((hazard.line, hazard.other_line))
+        return msg("checks.races.hint_write_write")
+    first, second = sorted((hazard.line, hazard.other_line))
     if hazard.within_warp:
-        return _(
-            "A thread reads what another thread stored, and since Volta not even the threads of one warp run in step. "
-            "Put __syncthreads() between line {first} and line {second}, where every thread reaches it; __syncwarp() "
-            "is enough only where no other warp uses these elements."
-        ).format(first=between[0], second=between[1])
-    return _(
-        "A thread reads what another thread stored, and the warps of a block run in any order: on a GPU the result "
-        "depends on luck. Put __syncthreads() between line {first} and line {second}, where every thread reaches it."
-    ).format(first=between[0], second=between[1])
+        return msg("checks.races.hint_within_warp", first=first, second=second)
+    return msg("checks.races.hint_between_warps", first=first, second=second)
 
 
 CHECK = CheckKind("races", judge, needs=("compiles",), credit_needs=("correct",))

@@ -8,11 +8,13 @@ from grader.checks import races
 from grader.checks.base import CheckKind, Settings, Verdict, failed, not_applicable, passed
 from grader.checks.cures import count
 from grader.checks.outcomes import explained, verdict_of_runs
+from grader.diagnosis.faults import hazard_msg
 from grader.i18n import _, ngettext
 from grader.ptx.records import Hazard
 from grader.result import Diagnosis
 from grader.running.evidence import Evidence, Run
-from grader.wording import hazard_text, sizes_text
+from grader.wording import sizes_text
+from grader.words import said
 
 
 def judge(evidence: Evidence, settings: Settings) -> Verdict:
@@ -30,7 +32,7 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
     unguarded = next((run for run in runs if _outside(run, everywhere)), None)
     if unguarded is not None:
         hazard = _outside(unguarded, everywhere)[0]
-        text = _("{hazard} Seen at {sizes}.").format(sizes=sizes_text(unguarded.sizes), hazard=hazard_text(hazard))
+        text = _("{hazard} Seen at {sizes}.").format(sizes=sizes_text(unguarded.sizes), hazard=said(hazard_msg(hazard)))
         data: dict[str, object] = {"sizes": dict(unguarded.sizes), "count": hazard.count}
         return replace(
             failed(text, _guard_hint(evidence), hazard.line, data=data),
@@ -39,7 +41,7 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
     unordered = next((run for run in runs if _unordered(run, evidence)), None)
     if unordered is not None:
         hazard = races.worst(_unordered(unordered, evidence))
-        text = _("{hazard} Seen at {sizes}.").format(sizes=sizes_text(unordered.sizes), hazard=hazard_text(hazard))
+        text = _("{hazard} Seen at {sizes}.").format(sizes=sizes_text(unordered.sizes), hazard=said(hazard_msg(hazard)))
         data = {"sizes": dict(unordered.sizes), "count": hazard.count}
         return failed(text, races.hint(hazard), hazard.line, data=data)
     verdict = verdict_of_runs(runs)

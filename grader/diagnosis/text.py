@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from grader.diagnosis.faults import hazard_msg
 from grader.diagnosis.pattern_text import region_text, values_text
 from grader.i18n import _, ngettext
 from grader.ptx.records import Hazard
 from grader.result import Diagnosis, Element, ElementRange, ElementRead, ElementWriter
-from grader.wording import hazard_text, index_text, value_text
+from grader.wording import index_text, value_text
+from grader.words import said
 
 SHOWN_RANGES = 3
 
@@ -73,7 +75,7 @@ def thread_name(thread: Sequence[int], block: Sequence[int], axes: int = 3) -> s
 
 def race_text(hazard: Hazard) -> str:
     """A data race that may be the cause."""
-    return _("A data race at line {line}: {fault}").format(line=hazard.line, fault=hazard_text(hazard))
+    return _("A data race at line {line}: {fault}").format(line=hazard.line, fault=said(hazard_msg(hazard)))
 
 
 # -- the first wrong element -----------------------------------------------------------

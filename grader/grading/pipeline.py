@@ -100,9 +100,10 @@ def grade(
 
 def _result(lab: Lab, submission: Submission, found: Mapping[str, Evidence], environment: Environment) -> Result:
     from grader.checks import judge
+    from grader.words import told
 
     checks = [check for evidence in found.values() for check in judge(evidence)]
-    return Result(
+    result = Result(
         student=Student(id=submission.student, name=submission.name, group=submission.group),
         lab=lab.id,
         status=status_of(checks),
@@ -113,6 +114,7 @@ def _result(lab: Lab, submission: Submission, found: Mapping[str, Evidence], env
         sources=[_source(source, submission) for source in submission.sources],
         remarks=[remark_text(kind, line) for kind, line in submission.remarks],
     )
+    return told(result)
 
 
 def _check_backend(backend: str) -> None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Literal
 
 from grader.checks.outcomes import fault_text, verdict_of_runs
+from grader.diagnosis.faults import hazard_msg
 from grader.i18n import _, ngettext
 from grader.oracle.compare import Difference
 from grader.ptx.records import Hazard as RawHazard
 from grader.result import Case, Hazard, Launch, Variant
 from grader.running.evidence import Evidence, Run
 from grader.submission.records import Candidate, Missing, VariantBinding
-from grader.wording import changed_text, difference_text, hazard_text, sizes_text
+from grader.wording import changed_text, difference_text, sizes_text
+from grader.words import said
 
 _SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -131,7 +133,7 @@ def _hazard(hazard: RawHazard) -> Hazard:
     return Hazard(
         kind=hazard.kind,  # type: ignore[arg-type]  # the emulator's names are the contract's
         line=hazard.line,
-        message=hazard_text(hazard),
+        message=said(hazard_msg(hazard)),
         thread=hazard.thread,
         block=hazard.block,
         detail=hazard.detail,
@@ -163,7 +165,7 @@ def _remarks(evidence: Evidence) -> list[str]:
         remarks.append(evidence.untimed)
     remarks += [
         _("{what}. So large a size is tried beside the others and costs no points.").format(
-            what=verdict.message.rstrip(".")
+            what=said(verdict.message).rstrip(".")
         )
         for run in evidence.larger
         if (verdict := verdict_of_runs([run])) is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Literal
 
+from grader.message import Message
 from grader.result.diagnosis import Diagnosis
 from grader.result.record import Record
 
@@ -19,7 +20,8 @@ EXIT_CODES: dict[ResultStatus, int] = {"passed": 0, "failed": 1, "error": 3}
 class Check(Record, frozen=True):
     """One check's verdict.
 
-    message: what was found.  hint: why it matters and how to mend it, "" when there is nothing to mend.
+    message: what was found.  hint: why it matters and how to fix it, "" when there is nothing to fix.
+    message_said, hint_said: the same as ids and data, null in results of version 1.
     line: where, in `file` of the variant; null when it concerns no line.
     skip_reason: why a check was skipped ("" unless status is "skip").
     data: the numbers the message is made of, by name.
@@ -35,6 +37,8 @@ class Check(Record, frozen=True):
     pending: float = 0.0
     message: str = ""
     hint: str = ""
+    message_said: Message | None = None
+    hint_said: Message | None = None
     line: int | None = None
     skip_reason: SkipReason = ""
     data: dict[str, Any] = {}

@@ -10,7 +10,7 @@ from grader.result.record import Record
 from grader.result.sweep import SweepRecord
 from grader.result.variant import Variant
 
-SCHEMA_VERSION: Literal[1] = 1
+SCHEMA_VERSION: Literal[2] = 2
 
 
 class Student(Record, frozen=True):
@@ -55,7 +55,11 @@ class Source(Record, frozen=True):
 
 
 class Result(Record, frozen=True):
-    """All that is known about one student's work for one lab."""
+    """All that is known about one student's work for one lab.
+
+    Beside a text `x` its message stands as `x_said`, so that it can be said in another language; results of version 1
+    have texts alone.
+    """
 
     student: Student
     lab: str
@@ -67,7 +71,7 @@ class Result(Record, frozen=True):
     sources: list[Source] = []
     remarks: list[str] = []
     sweeps: list[SweepRecord] = []
-    schema_version: Literal[1] = SCHEMA_VERSION
+    schema_version: Literal[1, 2] = SCHEMA_VERSION
 
 
 def exit_code(results: Iterable[Result]) -> int:

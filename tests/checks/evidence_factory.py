@@ -21,6 +21,7 @@ from grader.submission.records import (
     SharedArray,
     VariantBinding,
 )
+from grader.words import told
 from tests.sample_results import counters
 
 LAB: Lab = labs.find("transpose")
@@ -101,5 +102,5 @@ def hazard(kind: str, detail: str, line: int = 12, **changes: Any) -> Hazard:
 
 
 def check(given: Evidence, name: str) -> Check:
-    """The verdict of one check, after all that it depends on."""
-    return next(c for c in judge(given) if c.check == name)
+    """The verdict of one check, after all that it depends on, in words too."""
+    return told(next(c for c in judge(given) if c.check == name))

@@ -12,6 +12,7 @@ from grader.oracle.compare import Difference
 from grader.result import Check, score_of, status_of
 from grader.running.evidence import Compilation, Diagnostic, Evidence
 from grader.submission.records import Missing
+from grader.words import told
 from tests.checks.evidence_factory import evidence, hazard, run
 from tests.sample_results import counters
 
@@ -19,7 +20,7 @@ WRONG = Difference(4096, 4096, first=(0, 1), expected=1.0, got=2.0, pattern="all
 
 
 def by_name(given: Evidence) -> dict[str, Check]:
-    return {c.check: c for c in judge(given)}
+    return {c.check: told(c) for c in judge(given)}
 
 
 def test_a_right_kernel_earns_everything_but_what_was_not_measured() -> None:
@@ -119,7 +120,7 @@ def test_every_point_is_earned_pending_or_lost() -> None:
         for c in judge(evidence(**changes)):
             assert 0 <= c.earned + c.pending <= c.possible
             assert (c.status == "skip") == bool(c.skip_reason)
-            assert c.message
+            assert told(c).message
             assert c.id == f"padded.{c.check}"
 
 

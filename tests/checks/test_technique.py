@@ -9,6 +9,7 @@ import msgspec
 from grader.checks import judge
 from grader.lab.records import CheckSpec
 from grader.result import Check
+from grader.words import told
 from tests.checks.evidence_factory import evidence, kernel
 from tests.sample_results import SIZE, counters
 
@@ -19,7 +20,7 @@ def technique(settings: dict[str, object], unroll: int = 1, shared: bool = True)
         CheckSpec("technique", s.points, settings) if s.check == "technique" else s for s in given.variant.checks
     )
     given = replace(given, variant=replace(given.variant, checks=specs))
-    return next(c for c in judge(given) if c.check == "technique")
+    return told(next(c for c in judge(given) if c.check == "technique"))
 
 
 def test_a_loop_that_does_one_step_at_a_time_is_not_unrolled() -> None:

@@ -1,0 +1,94 @@
+"""A hazard as a message: who did what; the line is the hazard's own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from grader.message import Message, msg
+from grader.ptx.records import Hazard
+
+
+def thread_msg(thread: Sequence[int], block: Sequence[int]) -> Message:
+    """Which thread of which block, within a sentence."""
+    return msg("pieces.thread", thread=_triple(thread), block=_triple(block))
+
+
+def hazard_msg(hazard: Hazard) -> Message:
+    """One fault in one sentence."""
+    who = msg("pieces.Thread", thread=_triple(hazard.thread), block=_triple(hazard.block))
+    match hazard.kind:
+        case "out_of_bounds":
+            return _out_of_bounds(hazard, who)
+        case "uninitialized":
+            return msg("faults.uninitialized", who=who, array=array_name(hazard), offset=hazard.offset_bytes)
+        case "race":
+            return _race(hazard, who)
+        case "barrier_divergence" if hazard.detail == "different_barriers" and hazard.other_line:
+            return msg("faults.different_barriers", who=who, line=hazard.other_line)
+        case "barrier_divergence":
+            return msg("faults.barrier", who=who)
+    return msg("faults.warp_mask", who=who)
+
+
+def array_name(hazard: Hazard) -> str | Message:
+    """The array's name, or what kind of memory it is when it has none."""
+    if hazard.array:
+        return hazard.array
+    return msg("pieces.shared_memory") if hazard.space == "shared" else msg("pieces.global_memory")
+
+
+def _triple(index: Sequence[int]) -> str:
+    return f"({', '.join(str(i) for i in index)})"
+
+
+def _out_of_bounds(hazard: Hazard, who: Message) -> Message:
+    array = array_name(hazard)
+    if hazard.detail == "beside":
+        return msg("faults.beside", array=array)
+    if hazard.detail == "misaligned":
+        return msg("faults.misaligned", who=who, array=array, width=hazard.width_bytes)
+    if hazard.detail in ("before", "after") and _is_whole(hazard):
+        return _element_outside(hazard, who)
+    if hazard.detail == "before":
+        return _bytes_outside(hazard, who, -hazard.offset_bytes, msg("faults.before_start"))
+    if hazard.detail == "after":
+        past = hazard.offset_bytes + hazard.width_bytes - hazard.array_bytes
+        return _bytes_outside(hazard, who, past, msg("faults.past_end"))
+    return msg("faults.reads_nowhere", who=who) if hazard.op == "load" else msg("faults.writes_nowhere", who=who)
+
+
+def _is_whole(hazard: Hazard) -> bool:
+    """Whether the access falls on a place where an element of its width would be."""
+    width = hazard.width_bytes
+    return width > 0 and hazard.offset_bytes % width == 0 and hazard.array_bytes % width == 0
+
+
+def _element_outside(hazard: Hazard, who: Message) -> Message:
+    width = hazard.width_bytes
+    index, last = hazard.offset_bytes // width, hazard.array_bytes // width - 1
+    if hazard.op == "load":
+        return msg("faults.reads_element", who=who, index=index, of_array=_of_array(hazard), last=last, width=width)
+    return msg("faults.writes_element", who=who, index=index, of_array=_of_array(hazard), last=last, width=width)
+
+
+def _bytes_outside(hazard: Hazard, who: Message, count: int, side: Message) -> Message:
+    distance, array, size = msg("faults.bytes", n=count), array_name(hazard), hazard.array_bytes
+    if hazard.op == "load":
+        return msg("faults.reads_bytes", who=who, distance=distance, side=side, array=array, size=size)
+    return msg("faults.writes_bytes", who=who, distance=distance, side=side, array=array, size=size)
+
+
+def _of_array(hazard: Hazard) -> Message:
+    if hazard.array:
+        return msg("pieces.of_array", array=hazard.array)
+    return msg("pieces.of_shared_memory") if hazard.space == "shared" else msg("pieces.of_global_memory")
+
+
+def _race(hazard: Hazard, who: Message) -> Message:
+    of_array, line = _of_array(hazard), hazard.other_line
+    other = thread_msg(hazard.other_thread or (0, 0, 0), hazard.other_block or hazard.block)
+    if hazard.detail.startswith("write_write"):
+        return msg("faults.write_write", who=who, of_array=of_array, other=other, other_line=line)
+    if hazard.op == "load":
+        return msg("faults.read_write", who=who, of_array=of_array, other=other, other_line=line)
+    return msg("faults.write_read", who=who, of_array=of_array, other=other, other_line=line)

@@ -1,0 +1,62 @@
+"""What is said to people, as data: which sentence, and what is put into it.
+
+    msg("checks.races.none")
+    msg("faults.barrier", who=msg("pieces.Thread", thread=(1, 0, 0), block=(0, 0, 0)))
+
+Whoever finds something out makes messages; `grader.words` turns them into English or Russian when they are shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import isfinite
+
+import msgspec
+
+Scalar = str | int | float | bool | None
+
+
+class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A sentence or a part of one.
+
+    id: where its words stand: those of "checks.races.none" in `grader/words/checks/races.py` under "none".
+    data: what is put in, by name: numbers as numbers (the language chooses plural and decimal mark), names and
+    program text as strings, parts of sentences as messages, or lists of these.
+    """
+
+    id: str
+    data: dict[str, str | int | float | bool | Message | list[Scalar | Message | list[Scalar]] | None] = {}
+
+
+def msg(id: str, /, **data: Scalar | Message | Sequence[object]) -> Message:
+    """The message `id` with its data; tuples become lists, as JSON has them."""
+    return Message(id, {name: _plain(value) for name, value in data.items()})  # type: ignore[misc]
+
+
+def joined(*parts: Message | None) -> Message | None:
+    """Several sentences one after another, those left out that are None; None when nothing is left."""
+    said = [part for part in parts if part is not None]
+    if len(said) < 2:
+        return said[0] if said else None
+    return Message("pieces.sentences", {"parts": list(said)})
+
+
+def verbatim(text: str) -> Message:
+    """Words that are not ours, which no language changes: a compiler's, a driver's."""
+    return Message("pieces.verbatim", {"text": text})
+
+
+def sizes_msg(sizes: Mapping[str, int]) -> Message:
+    """{"rows": 33, "cols": 31}, said as "rows = 33, cols = 31"."""
+    return Message("pieces.sizes", dict(sizes))
+
+
+def number(value: float | int | None) -> Message:
+    """A number as short as it is exact enough to tell; one that is not finite by its name, which JSON lacks."""
+    if isinstance(value, float) and not isfinite(value):
+        return Message("pieces.verbatim", {"text": str(value)})
+    return Message("pieces.number", {"value": value})
+
+
+def _plain(value: object) -> object:
+    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value

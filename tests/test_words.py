@@ -1,0 +1,165 @@
+"""Every message that the code makes has words in every language, with the same data; no words are left over."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import pkgutil
+import string
+import typing
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from grader import i18n, words
+from grader.message import Message, joined, msg, number, sizes_msg, verbatim
+from grader.words.texts import Plural, Texts, Words
+
+PACKAGE = Path(words.__file__).parent.parent
+MADE_BY_HELPERS = {"pieces.sentences", "pieces.verbatim", "pieces.sizes", "pieces.number"}
+"""Ids that `grader.message` itself makes."""
+
+
+def areas() -> Iterator[tuple[str, Texts]]:
+    for module in pkgutil.walk_packages(words.__path__, "grader.words."):
+        texts = getattr(import_module(module.name), "TEXTS", None)
+        if texts is not None and module.name != "grader.words.texts":
+            yield module.name.removeprefix("grader.words."), texts
+
+
+IDS: dict[str, Words] = {f"{area}.{name}": value for area, texts in areas() for name, value in texts.items()}
+
+
+class Use(typing.NamedTuple):
+    """A call of `msg` in the code; `names` is None where they are not written out."""
+
+    place: str
+    id: str
+    names: frozenset[str] | None
+
+
+def uses() -> tuple[list[Use], set[str]]:
+    """All calls with a written id, and what ids begin with that are put together (`msg(f"checks.{name}.title")`)."""
+    found, begun = [], set()
+    for path in PACKAGE.rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "msg"):
+                continue
+            place, first = f"{path.relative_to(PACKAGE)}:{node.lineno}", node.args[0]
+            names = frozenset(str(k.arg) for k in node.keywords) if all(k.arg for k in node.keywords) else None
+            for choice in (first.body, first.orelse) if isinstance(first, ast.IfExp) else (first,):
+                if isinstance(choice, ast.Constant):
+                    found.append(Use(place, str(choice.value), names))
+                else:
+                    assert isinstance(choice, ast.JoinedStr), f"{place}: an id that cannot be read"
+                    start = choice.values[0]
+                    assert isinstance(start, ast.Constant), f"{place}: an id that begins with anything"
+                    begun.add(str(start.value))
+    return found, begun
+
+
+USES, BEGUN = uses()
+
+
+def takes(words_: Words) -> tuple[set[str], set[str]]:
+    """Names that the data must have, and that they may have."""
+    if callable(words_):
+        parameters = inspect.signature(words_).parameters.values()
+        if any(p.kind is p.VAR_KEYWORD for p in parameters):
+            return set(), {"*"}
+        return {p.name for p in parameters if p.default is p.empty}, {p.name for p in parameters}
+    texts = (words_.one, words_.many) if isinstance(words_, Plural) else (words_,)
+    names = {name for text in texts for _text, name, _form, _how in string.Formatter().parse(text) if name is not None}
+    required = names | ({words_.by} if isinstance(words_, Plural) else set())
+    return required, required
+
+
+def test_every_message_has_words() -> None:
+    assert [use for use in USES if use.id not in IDS] == []
+
+
+def test_every_message_brings_what_its_words_need() -> None:
+    wrong = []
+    for use in USES:
+        if use.names is not None and use.id in IDS:
+            required, allowed = takes(IDS[use.id])
+            if not required <= use.names or not (use.names <= allowed or "*" in allowed):
+                wrong.append((use.place, use.id, sorted(use.names ^ required)))
+    assert wrong == []
+
+
+def test_no_words_are_left_over() -> None:
+    used = {use.id for use in USES} | MADE_BY_HELPERS
+    assert sorted(id for id in IDS if id not in used and not any(id.startswith(b) for b in BEGUN)) == []
+
+
+def samples(words_: Words) -> Iterator[dict[str, object]]:
+    """Data of every type that the words take, with the counts that plural forms turn on."""
+    for n in (1, 2, 5):
+        if callable(words_):
+            hints = typing.get_type_hints(words_)
+            yield {p.name: sample(hints[p.name], n) for p in inspect.signature(words_).parameters.values()}
+        else:
+            text = words_.many + words_.one if isinstance(words_, Plural) else words_
+            forms = {name: form for _text, name, form, _how in string.Formatter().parse(text) if name is not None}
+            data: dict[str, object] = {name: 1.5 if form else "some" for name, form in forms.items()}
+            yield data | ({words_.by: n} if isinstance(words_, Plural) else {})
+
+
+def sample(kind: object, n: int) -> object:
+    if typing.get_origin(kind) is typing.Literal:
+        return typing.get_args(kind)[0]
+    if typing.get_origin(kind) is list:
+        return [sample(typing.get_args(kind)[0], n + i) for i in range(n)]
+    if typing.get_args(kind):
+        return sample(typing.get_args(kind)[0], n)
+    values: dict[object, object] = {int: n, float: n + 0.5, str: "some", bool: n > 1}
+    return values[kind]
+
+
+@pytest.mark.parametrize("language", i18n.languages())
+def test_all_words_can_be_said(language: str) -> None:
+    i18n.use(language)
+    for id, words_ in IDS.items():
+        for data in samples(words_):
+            said = words.text(Message(id, data))  # type: ignore[arg-type]
+            assert said and "{" not in said.replace("{{", "").replace("labs: {", ""), id
+
+
+def test_numbers_and_plurals_are_the_languages() -> None:
+    message = number(6.25)
+    assert words.text(message) == "6.25"
+    assert [words.text(number(x)) for x in (17.0, 1.5e-30, float("nan"), None)] == ["17", "1.5e-30", "nan", "None"]
+    i18n.use("ru")
+    assert words.text(message) == "6,25"
+    assert [words.text(msg("faults.bytes", n=n)) for n in (1, 2, 5)] == ["1 байт", "2 байта", "5 байт"]
+
+
+def test_messages_survive_json() -> None:
+    message = msg("pieces.sentences", parts=(sizes_msg({"n": 3}), msg("pieces.thread", thread=(1, 2, 0), block="b")))
+    again = msgspec.json.decode(msgspec.json.encode(message), type=Message)
+    assert again == message
+    assert words.text(again) == words.text(message) == "n = 3 thread [1, 2, 0] of block b"
+
+
+def test_sentences_are_put_together() -> None:
+    assert joined(None, None) is None
+    assert joined(None, verbatim("One.")) == verbatim("One.")
+    assert words.text(joined(verbatim("One."), None, verbatim("Two."))) == "One. Two."
+
+
+@pytest.mark.parametrize("id", ["checks.races.nothing", "no.such", "..os.path", "texts.N_", "checks", ""])
+def test_what_has_no_words_says_so(id: str) -> None:
+    with pytest.raises(words.NoWordsError):
+        words.text(Message(id))
+
+
+def test_data_that_do_not_fit_say_so() -> None:
+    with pytest.raises(words.NoWordsError):
+        words.text(msg("faults.bytes"))
+    with pytest.raises(words.NoWordsError):
+        words.text(msg("faults.bytes", n="many"))
