@@ -93,7 +93,7 @@ def _gpu_state(device: object) -> list[str]:
     try:
         from cuda.bindings import driver, nvml
 
-        from grader.backends.gpu_clock import uuid_text
+        from grader.gpu.messages import uuid_text
 
         nvml.init_v2()
         uuid = driver.cuDeviceGetUuid(device)[1].bytes

@@ -138,4 +138,4 @@ def _cure(evidence: Evidence, worst: LineCounters) -> str:
     )
 
 
-CHECK = CheckKind("bank_conflicts", judge, BankConflictSettings, needs=("correct", "technique"))
+CHECK = CheckKind("bank_conflicts", judge, 100, BankConflictSettings, needs=("correct", "technique"))

@@ -103,4 +103,4 @@ def _way_out(evidence: Evidence, settings: CoalescingSettings, loads: float, sto
     return ""
 
 
-CHECK = CheckKind("coalescing", judge, CoalescingSettings, needs=("correct",))
+CHECK = CheckKind("coalescing", judge, 90, CoalescingSettings, needs=("correct",))

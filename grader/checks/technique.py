@@ -106,4 +106,4 @@ def moved_bytes(counters: Counters, space: str, op: str) -> int:
     return sum(c.lanes * c.width_bytes for c in counters.by_line if c.space == space and c.op == op)
 
 
-CHECK = CheckKind("technique", judge, TechniqueSettings, needs=("correct",))
+CHECK = CheckKind("technique", judge, 80, TechniqueSettings, needs=("correct",))
