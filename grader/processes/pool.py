@@ -151,7 +151,10 @@ class Pool(Generic[Task, Reply]):
 
     def next_deadline(self) -> float:
         """When something is to be done at the latest though no child says anything."""
-        return min((hand.deadline for hand in self._hands if hand.work), default=time.monotonic() + LONGEST_WAIT_S)
+        busy = [hand.deadline for hand in self._hands if hand.work]
+        if self._waiting and len(busy) < self.size:
+            return time.monotonic()
+        return min(busy, default=time.monotonic() + LONGEST_WAIT_S)
 
     def _hand_out(self) -> Iterator[Lost[Task]]:
         for idle in list(self._hands):

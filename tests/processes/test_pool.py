@@ -116,6 +116,14 @@ def test_a_task_that_is_no_text_is_told() -> None:
     assert told(events) == ["unsent", "b"]
 
 
+def test_a_task_that_nobody_was_given_yet_is_not_waited_for() -> None:
+    with pool() as one:
+        one.submit(Do("echo"), Do("echo"))
+        began = time.monotonic()
+        wait(one)
+        assert time.monotonic() - began < 5
+
+
 def test_nothing_is_left_behind() -> None:
     with pool(3) as three:
         for task in [Do("spin")] * 3:
