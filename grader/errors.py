@@ -7,6 +7,7 @@ of the classes below; `grader.cli` turns each into one line and its exit code.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from grader.message import Message, as_message, msg
@@ -56,3 +57,11 @@ class LabError(UsageError):
 
 class InternalError(GraderError):
     """The grader itself failed (exit code 3); costs no student any point."""
+
+
+def describe_os_error(error: OSError) -> str:
+    """What the system refused, as "path: reason"; the reason alone where it names no file."""
+    reason = error.strerror or str(error) or type(error).__name__
+    if not isinstance(error.filename, str | bytes):
+        return reason
+    return f"{os.fsdecode(error.filename)}: {reason}"
