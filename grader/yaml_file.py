@@ -14,6 +14,7 @@ import msgspec
 from grader.errors import LabError
 from grader.files import NotPlain, TooLarge, read_plain
 from grader.i18n import _
+from grader.message import Message, msg
 
 if TYPE_CHECKING:
     import yaml
@@ -51,10 +52,10 @@ class YamlFile:
             keys = keys[:-1]
         return self.lines.get(keys, 1)
 
-    def error(self, message: str, keys: KeyPath = ()) -> LabError:
+    def error(self, message: Message | str, keys: KeyPath = ()) -> LabError:
         """An error at `keys`: file, line, key and message."""
         where = dotted(keys)
-        return LabError(f"{where}: {message}" if where else message, self.path, self.line(keys))
+        return LabError(msg("errors.at", where=where, what=message) if where else message, self.path, self.line(keys))
 
     def as_text(self, value: object, keys: KeyPath) -> object:
         """`value`, which stands at `keys`, where a text is wanted: `4312`, `43.10` and `No` as they are written."""
