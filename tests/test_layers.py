@@ -35,6 +35,7 @@ LAYERS: dict[str, set[str] | None] = {
     "backends": {"message", "errors", "i18n", "oracle", "ptx", "result"},
     "report": {"message", "words", "errors", "files", "i18n", "lab", "places", "result"},
     "diagnosis": None,
+    "launching": {"backends", "compiler", "errors", "i18n", "lab", "message", "oracle", "ptx", "result", "submission"},
     "running": None,
     "checks": None,
     "lab_files": None,

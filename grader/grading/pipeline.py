@@ -21,15 +21,16 @@ from grader import __version__
 from grader.errors import UsageError
 from grader.grading.recording import remark_msg, variant_record
 from grader.i18n import _
-from grader.lab.records import Lab, Variant
+from grader.lab.records import Lab
 from grader.result import Environment, Result, Source, Student, score_of, status_of
 from grader.running.evidence import Compilation, Diagnostic, Evidence
 from grader.submission.records import Missing, SourceText, Submission, VariantBinding
 
 if TYPE_CHECKING:
-    from grader.compiler.process import CompileResult, CompilerProcess
+    from grader.compiler.process import CompileResult
     from grader.gpu.measurement.part import Gpu
-    from grader.running.runs import Runner
+    from grader.launching.programs import ProgramStore
+    from grader.launching.trial import Trials
     from grader.submission.folder import FoundSubmission
 
 BACKENDS = ("auto", "gpu", "emulator")
@@ -69,19 +70,16 @@ def grade(
         gpu = _start_gpu(stack, backend)
         compiler = stack.enter_context(CompilerProcess())
         found_files, submission = _read(path, lab)
-        compiled = _compile(compiler, submission)
-        nvrtc = compiler.nvrtc_version()
+        from grader.backends.emulator import Emulator
+        from grader.launching.programs import ProgramStore
+        from grader.launching.trial import Trials
         from grader.oracle.expected import Oracle
-        from grader.running.runs import Runner
-        from grader.running.variations import Variations
 
-        def compile_anew(file: str, expression: str, constants: Mapping[str, int]) -> CompileResult:
-            return compiler.compile(submission.program(file, constants), [expression], ARCHITECTURE)
-
+        programs = ProgramStore(compiler, ARCHITECTURE)
+        found = _compiled(lab, submission, programs)
+        environment = _environment(lab, compiler.nvrtc_version(), command)
         oracle = Oracle(lab)
-        runner = Runner(lab, Variations(compiled, compile_anew), oracle)
-        found = {variant.name: _evidence(lab, variant, submission, compiled, runner) for variant in lab.variants}
-        environment = _environment(lab, nvrtc, command)
+        found = _run(Trials(lab, oracle, programs, Emulator()), submission, found)
         gpu = _opened(gpu, backend)
         if gpu is not None:
             found = gpu.grade(lab, submission, found, compiler, remeasure, witnesses)
@@ -165,35 +163,42 @@ def _read(path: Path, lab: Lab) -> tuple[FoundSubmission, Submission]:
     return found, bind(found, [decode(file) for file in found.files], lab)
 
 
-def _compile(compiler: CompilerProcess, submission: Submission) -> dict[str, CompileResult]:
-    """Every file that holds a bound kernel, compiled with the other files at hand as headers."""
-    wanted: dict[str, list[str]] = {}
-    for binding in submission.bindings.values():
-        if isinstance(binding, VariantBinding):
-            wanted.setdefault(binding.kernel.file, []).append(binding.expression)
-    results = {}
-    for file, expressions in wanted.items():
-        results[file] = compiler.compile(submission.program(file), list(dict.fromkeys(expressions)), ARCHITECTURE)
-    return results
+def _compiled(lab: Lab, submission: Submission, programs: ProgramStore) -> dict[str, Evidence]:
+    """The evidence of each variant after every file that holds a bound kernel was compiled."""
+    from grader.launching.programs import handed_in
+
+    built = {file: programs.get(program).result for file, program in handed_in(submission).items()}
+    found = {}
+    for variant in lab.variants:
+        binding = submission.bindings[variant.name]
+        found[variant.name] = evidence = Evidence(lab, variant, binding, source=submission.device_source)
+        if not isinstance(binding, Missing):
+            compilation = _compilation(submission, binding, built[binding.kernel.file])
+            found[variant.name] = replace(evidence, compilation=compilation)
+    return found
 
 
-def _evidence(
-    lab: Lab, variant: Variant, submission: Submission, compiled: Mapping[str, CompileResult], runner: Runner
-) -> Evidence:
-    binding = submission.bindings[variant.name]
-    evidence = Evidence(lab, variant, binding, source=submission.device_source)
-    if isinstance(binding, Missing):
-        return evidence
-    result = compiled[binding.kernel.file]
-    entry = result.entries.get(binding.expression)
-    if entry is None:
-        failure = {"forbidden_include": "errors", "": "missing_entry"}.get(result.reason, result.reason)
-        errors = tuple(
-            Diagnostic(d.file, d.line, d.message, d.hint) for d in result.diagnostics if d.severity == "error"
-        )
-        missing = tuple(name for file, name, _line in submission.missing_headers if file == binding.kernel.file)
-        return replace(evidence, compilation=Compilation(failure, errors, missing))
-    return runner.run(evidence, entry)
+def _compilation(submission: Submission, binding: VariantBinding, result: CompileResult) -> Compilation:
+    if binding.expression in result.entries:
+        return Compilation()
+    failure = {"forbidden_include": "errors", "": "missing_entry"}.get(result.reason, result.reason)
+    errors = tuple(Diagnostic(d.file, d.line, d.message, d.hint) for d in result.diagnostics if d.severity == "error")
+    missing = tuple(name for file, name, _line in submission.missing_headers if file == binding.kernel.file)
+    return Compilation(failure, errors, missing)
+
+
+def _run(trials: Trials, submission: Submission, found: Mapping[str, Evidence]) -> dict[str, Evidence]:
+    """The evidence after every kernel that compiles was run on the emulator."""
+    from grader.launching.kernel import bound_kernels
+    from grader.running.runs import run_variant
+
+    kernels = bound_kernels(trials.lab, submission)
+    return {
+        name: evidence
+        if isinstance(evidence.binding, Missing) or evidence.compilation.failure
+        else run_variant(trials, evidence, kernels[name])
+        for name, evidence in found.items()
+    }
 
 
 def _environment(lab: Lab, nvrtc: str, command: str) -> Environment:

@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 
 from grader.i18n import _
-from grader.lab.records import Cases, Knob, Sizes, Sweep
+from grader.lab.records import Cases, Sizes, Sweep, SweepParameter
 from grader.lab_files.parts import TextPart, check_known, check_patterns, formula_text, plain_text
 from grader.yaml_file import KeyPath, YamlFile, choose
 
@@ -117,7 +117,7 @@ class _Reader:
             host_memory=tuple(dict.fromkeys(part.host_memory)),
         )
 
-    def _knob(self, key: str, part: _Knob, names: list[str]) -> Knob:
+    def _knob(self, key: str, part: _Knob, names: list[str]) -> SweepParameter:
         at = (*self._at, key)
         if not part.name.isidentifier() or (part.name in self._sizes and part.name not in part.sizes):
             raise self._file.error(
@@ -132,7 +132,7 @@ class _Reader:
             raise self._file.error(
                 _("a block is one to three formulas, x first (got {got})").format(got=part.block), (*at, "block")
             )
-        return Knob(
+        return SweepParameter(
             name=part.name,
             label=plain_text(part.label),
             values={backend: self._values(at, backend, part.values) for backend in METRICS},

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from grader.running.references import CompiledReference, reference_request
 
-from grader.backends.base import BufferArgument, LaunchRequest, ScalarArgument
-from grader.backends.emulator import EmulatorBackend
+from grader.backends.base import BufferArgument, Code, LaunchRequest, ScalarArgument
+from grader.backends.emulator import Emulator
 from grader.compiler.process import CompilerProcess
 from grader.errors import InternalError
 from grader.gpu.host.session import GpuSession
@@ -20,7 +21,6 @@ from grader.grading import pipeline
 from grader.lab.records import Lab, Sizes, Variant
 from grader.lab_files import labs
 from grader.oracle.expected import Oracle
-from grader.running.references import CompiledReference, reference_request
 from tests.ptx.corpus.case import FOLDER
 from tests.ptx.corpus_cases import CASES, Case, Struct
 
@@ -50,8 +50,9 @@ def test_reference_kernels(
     for_device = compiler.compile(source, [expression], lasting_session.device.architecture)
     lasting_session.add("reference", for_device.cubin)
     inputs, _expected = Oracle(lab).case(sizes, {p.name: p.dtype for p in lab.parameters if p.kind != "size"})
-    emulated = EmulatorBackend(for_emulator.ptx).run(
-        with_data(reference_request(lab, CompiledReference(variant, b"", for_emulator.entries), sizes), inputs)
+    emulated = Emulator().run(
+        Code("x", for_emulator.ptx),
+        with_data(reference_request(lab, CompiledReference(variant, b"", for_emulator.entries), sizes), inputs),
     )
     measured = lasting_session.run(
         "reference",
@@ -94,7 +95,7 @@ def test_corpus(lasting_session: GpuSession, compiler: CompilerProcess, case: Ca
         for i, a in enumerate(arguments)
     ]
     request = LaunchRequest(for_emulator.entries[case.entry], (x, y, z), (bx, by, bz), case.shared_bytes, passed)
-    emulated = EmulatorBackend(for_emulator.ptx).run(request)
+    emulated = Emulator().run(Code("x", for_emulator.ptx), request)
     measured = lasting_session.run("corpus", request)
     assert (emulated.status, emulated.reason) == (measured.status, measured.reason) == ("ok", "")
     assert emulated.outputs.keys() == measured.outputs.keys()

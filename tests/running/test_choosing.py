@@ -10,12 +10,12 @@ from grader.backends.base import LaunchOutcome
 from grader.grading import pipeline
 from grader.lab.records import Sizes
 from grader.lab_files import labs
+from grader.launching.run import Run
 from grader.oracle.compare import Difference
 from grader.result import Result
 from grader.running.choosing import choose, readings, wired_sizes
-from grader.running.evidence import Run
 from grader.submission.records import Candidate
-from tests.running.test_cases import CASES, LAB, binding, candidate
+from tests.launching.test_kernel import CASES, LAB, binding, candidate
 
 
 def graded(tmp_path: Path, text: str) -> Result:
