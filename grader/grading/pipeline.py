@@ -64,6 +64,9 @@ def grade(
     """
     _check_backend(backend)
     from grader.compiler.process import CompilerProcess
+    from grader.running import drawn
+
+    secret = drawn.secret()
 
     # The processes warm up while this one imports the parser and reads the submission.
     with ExitStack() as stack:
@@ -79,7 +82,12 @@ def grade(
         found = _compiled(lab, submission, programs)
         environment = _environment(lab, compiler.nvrtc_version(), command)
         oracle = Oracle(lab)
-        found = _run(Trials(lab, oracle, programs, Emulator()), submission, found)
+        draw = drawn.draw(lab, {s.path.name: s.text for s in submission.sources}, secret)
+        drawn_lab = replace(lab, seed=draw.seed)
+        trials = Trials(lab, oracle, programs, Emulator())
+        found = _run(trials, submission, found)
+        found = _run_drawn(replace(trials, lab=drawn_lab, oracle=Oracle(drawn_lab)), submission, found)
+        environment = structs.replace(environment, drawn_seed=draw.seed, drawn_by=draw.by)
         gpu = _opened(gpu, backend)
         if gpu is not None:
             found = gpu.grade(lab, submission, found, compiler, remeasure, witnesses)
@@ -197,6 +205,20 @@ def _run(trials: Trials, submission: Submission, found: Mapping[str, Evidence]) 
         name: evidence
         if isinstance(evidence.binding, Missing) or evidence.compilation.failure
         else run_variant(trials, evidence, kernels[name])
+        for name, evidence in found.items()
+    }
+
+
+def _run_drawn(trials: Trials, submission: Submission, found: Mapping[str, Evidence]) -> dict[str, Evidence]:
+    """The evidence after every kernel that is right was run at sizes and on data that nobody can know beforehand."""
+    from grader.launching.kernel import bound_kernels
+    from grader.running.drawn import with_drawn_cases
+
+    kernels = bound_kernels(trials.lab, submission)
+    return {
+        name: evidence
+        if evidence.candidate is None
+        else with_drawn_cases(trials, evidence, kernels[name].read_as(evidence.candidate))
         for name, evidence in found.items()
     }
 

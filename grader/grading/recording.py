@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+import msgspec
+
 from grader.checks.outcomes import fault_msg, verdict_of_runs
 from grader.diagnosis.faults import hazard_msg
 from grader.diagnosis.outputs import difference_msg, projections_msg
@@ -66,6 +68,10 @@ def _launch(binding: VariantBinding, candidate: Candidate) -> Launch:
 
 
 def _case(run: Run) -> Case:
+    return msgspec.structs.replace(_plain_case(run), drawn=run.drawn)
+
+
+def _plain_case(run: Run) -> Case:
     difference = run.difference
     if run.outcome.status == "unsupported":
         return Case(

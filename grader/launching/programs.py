@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from grader.backends.base import Code
 from grader.submission.records import Submission, VariantBinding
+from grader.words import said
 
 if TYPE_CHECKING:
     from grader.compiler.process import CompileResult
@@ -60,7 +61,7 @@ class Built:
     @property
     def error(self) -> str:
         """The compiler's first error, else why it did not come to an end; "" for neither."""
-        return next((d.message for d in self.result.diagnostics if d.severity == "error"), self.result.reason)
+        return said(next((d.message for d in self.result.diagnostics if d.severity == "error"), self.result.reason))
 
 
 @dataclass(slots=True)

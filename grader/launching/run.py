@@ -15,7 +15,7 @@ class Run:
     """One launch at one size, and how its output compares with the oracle's (None: there was no output).
 
     changed_inputs: names of inputs that the kernel wrote to.
-    backend: what ran it.
+    backend: what ran it.  drawn: its sizes and data are drawn from the submission (`grader.running.drawn`).
     """
 
     kind: CaseKind
@@ -24,6 +24,7 @@ class Run:
     difference: Difference | None
     changed_inputs: tuple[str, ...] = ()
     backend: BackendName = "emulator"
+    drawn: bool = False
 
     @property
     def output_is_right(self) -> bool:

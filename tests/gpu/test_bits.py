@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from grader.running.references import CompiledReference, reference_request
 
 from grader.backends.base import BufferArgument, Code, LaunchRequest, ScalarArgument
 from grader.backends.emulator import Emulator
@@ -20,6 +19,8 @@ from grader.gpu.measurement.bench import with_data
 from grader.grading import pipeline
 from grader.lab.records import Lab, Sizes, Variant
 from grader.lab_files import labs
+from grader.launching.programs import Built
+from grader.launching.references import CompiledReference, reference_request
 from grader.oracle.expected import Oracle
 from tests.ptx.corpus.case import FOLDER
 from tests.ptx.corpus_cases import CASES, Case, Struct
@@ -52,11 +53,11 @@ def test_reference_kernels(
     inputs, _expected = Oracle(lab).case(sizes, {p.name: p.dtype for p in lab.parameters if p.kind != "size"})
     emulated = Emulator().run(
         Code("x", for_emulator.ptx),
-        with_data(reference_request(lab, CompiledReference(variant, b"", for_emulator.entries), sizes), inputs),
+        with_data(reference_request(lab, CompiledReference(variant, Built("x", for_emulator)), sizes), inputs),
     )
     measured = lasting_session.run(
         "reference",
-        with_data(reference_request(lab, CompiledReference(variant, b"", for_device.entries), sizes), inputs),
+        with_data(reference_request(lab, CompiledReference(variant, Built("x", for_device)), sizes), inputs),
     )
     assert emulated.status == measured.status == "ok"
     assert emulated.outputs.keys() == measured.outputs.keys()
