@@ -132,18 +132,22 @@ class EmulatorSweeps:
         return points
 
     def _counted(self, sweep: Sweep, point: PreparedPoint, trials: Trials) -> list[SweepPoint]:
-        """The points that come of running one; the run of another sweep serves again."""
+        """The points that come of running one."""
         sizes = point.place.sizes
         loaded = point.kernel.load(trials.programs, sizes)
         if loaded.entry is None:
             reason = _("it does not compile: {error}").format(error=loaded.built.error)
             return for_each_mode(sweep, point.infeasible("impossible", reason))
+        return self._points(sweep, point, self._run(point, trials))
+
+    def _run(self, point: PreparedPoint, trials: Trials) -> Run:
+        """A point's run; the same one of another sweep serves again."""
         key = _key(point)
         if key not in self._runs:
-            run = trials.run(point.kernel, "observe", sizes, observe=True)
+            run = trials.run(point.kernel, "observe", point.place.sizes, observe=True)
             # What was compared is not needed any more.
             self._runs[key] = replace(run, outcome=replace(run.outcome, outputs={}))
-        return self._points(sweep, point, self._runs[key])
+        return self._runs[key]
 
     def _points(self, sweep: Sweep, prepared: PreparedPoint, run: Run) -> list[SweepPoint]:
         point = judged(prepared, run)
