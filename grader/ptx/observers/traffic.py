@@ -73,6 +73,11 @@ class Traffic:
             found = remember(memo, key, _measure(place.lanes, _addresses([place], place.lanes), op, width, space))
         return found
 
+    def take(self, counters: Sequence[LineCounter]) -> None:
+        """Take over what was counted elsewhere, by line, space, operation and width, each once."""
+        for counter in counters:
+            self._lines[counter.line, counter.space, counter.op, counter.width_bytes] = counter
+
     def finish(self, report: LaunchReport) -> None:
         """Add the counters to the report, by line."""
         report.counters.by_line = sorted(self._lines.values(), key=lambda c: (c.line, c.space, c.op, c.width_bytes))
