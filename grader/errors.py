@@ -7,13 +7,28 @@ of the classes below; `grader.cli` turns each into one line and its exit code.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+
+from grader.message import Message, as_message, msg
+from grader.words import text
 
 
 class GraderError(Exception):
-    """Base of every error this program raises on purpose."""
+    """Base of every error this program raises on purpose.
+
+    message : what is wrong and what is allowed, one line; `str()` of the error says it in the language in use.  A
+      string is what is said alike in every language.
+    """
 
     exit_code = 3
+
+    def __init__(self, message: Message | str) -> None:
+        self.message = as_message(message)
+        super().__init__(self.message)
+
+    def __str__(self) -> str:
+        return text(self.message)
 
 
 class UsageError(GraderError):
@@ -32,12 +47,21 @@ class LabError(UsageError):
     line : 1-based line in that file, when known.
     """
 
-    def __init__(self, message: str, path: Path | str, line: int | None = None) -> None:
+    def __init__(self, message: Message | str, path: Path | str, line: int | None = None) -> None:
         self.path = Path(path)
         self.line = line
         where = f"{path}:{line}" if line is not None else str(path)
-        super().__init__(f"{where}: {message}")
+        what = as_message(message)
+        super().__init__(msg("errors.at", where=where, what=what))
 
 
 class InternalError(GraderError):
     """The grader itself failed (exit code 3); costs no student any point."""
+
+
+def describe_os_error(error: OSError) -> str:
+    """What the system refused, as "path: reason"; the reason alone where it names no file."""
+    reason = error.strerror or str(error) or type(error).__name__
+    if not isinstance(error.filename, str | bytes):
+        return reason
+    return f"{os.fsdecode(error.filename)}: {reason}"

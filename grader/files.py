@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import glob
 import os
 import tempfile
 from pathlib import Path
@@ -12,8 +14,16 @@ def write_atomically(path: Path, data: bytes) -> None:
 
     Raises
     ------
-    OSError : the folder cannot be made or written to; nothing is left behind.
+    OSError : the folder cannot be made or written to; names `path`, nothing is left behind.
     """
+    try:
+        _write(path, data)
+    except OSError as error:
+        # The name of the file that was to become `path` tells nobody anything.
+        raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+def _write(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
@@ -27,3 +37,10 @@ def write_atomically(path: Path, data: bytes) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def discard_partial(path: Path) -> None:
+    """Remove what a process that was killed while it wrote `path` left of it."""
+    with contextlib.suppress(OSError):
+        for left in path.parent.glob(f".{glob.escape(path.name)}.*"):
+            left.unlink(missing_ok=True)

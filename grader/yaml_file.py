@@ -13,6 +13,7 @@ import msgspec
 
 from grader.errors import LabError
 from grader.i18n import _
+from grader.message import Message, msg
 
 if TYPE_CHECKING:
     import yaml
@@ -45,10 +46,10 @@ class YamlFile:
             keys = keys[:-1]
         return self.lines.get(keys, 1)
 
-    def error(self, message: str, keys: KeyPath = ()) -> LabError:
+    def error(self, message: Message | str, keys: KeyPath = ()) -> LabError:
         """An error at `keys`: file, line, key and message."""
         where = dotted(keys)
-        return LabError(f"{where}: {message}" if where else message, self.path, self.line(keys))
+        return LabError(msg("errors.at", where=where, what=message) if where else message, self.path, self.line(keys))
 
     def decode(self, kind: type[T], keys: KeyPath = (), data: object = None) -> T:
         """The data (or `data`, the part of it at `keys`) as a msgspec struct of type `kind`.

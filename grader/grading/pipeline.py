@@ -19,7 +19,7 @@ from msgspec import structs
 
 from grader import __version__
 from grader.errors import UsageError
-from grader.grading.recording import remark_text, variant_record
+from grader.grading.recording import remark_msg, variant_record
 from grader.i18n import _
 from grader.lab.records import Lab, Variant
 from grader.result import Environment, Result, Source, Student, score_of, status_of
@@ -28,7 +28,7 @@ from grader.submission.records import Missing, SourceText, Submission, VariantBi
 
 if TYPE_CHECKING:
     from grader.compiler.process import CompileResult, CompilerProcess
-    from grader.gpu.part import Gpu
+    from grader.gpu.measurement.part import Gpu
     from grader.running.runs import Runner
     from grader.submission.folder import FoundSubmission
 
@@ -63,6 +63,9 @@ def grade(
     """
     _check_backend(backend)
     from grader.compiler.process import CompilerProcess
+    from grader.running import drawn
+
+    secret = drawn.secret()
 
     # The processes warm up while this one imports the parser and reads the submission.
     with ExitStack() as stack:
@@ -80,8 +83,14 @@ def grade(
 
         oracle = Oracle(lab)
         runner = Runner(lab, Variations(compiled, compile_anew), oracle)
-        found = {variant.name: _evidence(lab, variant, submission, compiled, runner) for variant in lab.variants}
-        environment = _environment(lab, nvrtc, command)
+        draw = drawn.draw(lab, {s.path.name: s.text for s in submission.sources}, secret)
+        drawn_lab = replace(lab, seed=draw.seed)
+        drawn_runner = Runner(drawn_lab, runner.backend)
+        found = {}
+        for variant in lab.variants:
+            entry, evidence = _evidence(lab, variant, submission, compiled, runner)
+            found[variant.name] = drawn.with_drawn_cases(evidence, entry, drawn_runner, drawn_lab)
+        environment = structs.replace(_environment(lab, nvrtc, command), drawn_seed=draw.seed, drawn_by=draw.by)
         gpu = _opened(gpu, backend)
         if gpu is not None:
             found = gpu.grade(lab, submission, found, compiler, remeasure, witnesses)
@@ -112,7 +121,7 @@ def _result(lab: Lab, submission: Submission, found: Mapping[str, Evidence], env
         variants={name: variant_record(evidence) for name, evidence in found.items()},
         checks=checks,
         sources=[_source(source, submission) for source in submission.sources],
-        remarks=[remark_text(kind, line) for kind, line in submission.remarks],
+        remarks_said=[remark_msg(kind, line) for kind, line in submission.remarks],
     )
     return told(result)
 
@@ -135,13 +144,13 @@ def _start_gpu(stack: ExitStack, backend: str) -> Gpu | None:
     """
     if backend == "emulator":
         return None
-    from grader.backends.gpu_process import has_driver
+    from grader.gpu.host.process import has_driver
 
     if not has_driver():
         if backend == "gpu":
             raise UsageError(_("--backend gpu: there is no NVIDIA driver on this machine; see grade doctor"))
         return None
-    from grader.gpu.part import Gpu
+    from grader.gpu.measurement.part import Gpu
 
     return stack.enter_context(Gpu())
 
@@ -179,11 +188,12 @@ def _compile(compiler: CompilerProcess, submission: Submission) -> dict[str, Com
 
 def _evidence(
     lab: Lab, variant: Variant, submission: Submission, compiled: Mapping[str, CompileResult], runner: Runner
-) -> Evidence:
+) -> tuple[str, Evidence]:
+    """The kernel's symbol, "" where there is none to run, and what was found out about it."""
     binding = submission.bindings[variant.name]
     evidence = Evidence(lab, variant, binding, source=submission.device_source)
     if isinstance(binding, Missing):
-        return evidence
+        return "", evidence
     result = compiled[binding.kernel.file]
     entry = result.entries.get(binding.expression)
     if entry is None:
@@ -192,8 +202,8 @@ def _evidence(
             Diagnostic(d.file, d.line, d.message, d.hint) for d in result.diagnostics if d.severity == "error"
         )
         missing = tuple(name for file, name, _line in submission.missing_headers if file == binding.kernel.file)
-        return replace(evidence, compilation=Compilation(failure, errors, missing))
-    return runner.run(evidence, entry)
+        return "", replace(evidence, compilation=Compilation(failure, errors, missing))
+    return entry, runner.run(evidence, entry)
 
 
 def _environment(lab: Lab, nvrtc: str, command: str) -> Environment:

@@ -26,6 +26,9 @@ from grader.ptx.values import Layout
 CHUNK_LANES = 16_384
 """Lanes executed side by side: large enough that Python's overhead vanishes, small enough for the L2 cache."""
 
+LAUNCH_CYCLES = 4096
+"""Between one chunk's end and the next one's start."""
+
 CONTENDING_LANES = 1024
 """The same for kernels with locks or loops of compare-and-swap."""
 
@@ -134,10 +137,10 @@ def launch(
             if layout is None or layout.blocks != blocks:
                 layout = Layout(block3, blocks)
             layout.root.memo.clear()
-            shared = shared_window(slots, blocks, device.poison)
+            shared = shared_window(slots, program.shared_layout, blocks, device.poison)
             chunk = Chunk(device, layout, first, grid3, shared, outcome.hazards, outcome.tally)
             chunk.shared_bytes = (shared_bytes, static + shared_bytes)
-            chunk.locked_spaces, chunk.addresses = needs.locked_spaces, addresses
+            chunk.addresses = addresses
             if number in watched:
                 outcome.sampled_blocks += blocks
                 for observer in outcome.observers:
@@ -145,6 +148,7 @@ def launch(
             symbols = _parameter_arrays(chunk, parameters)
             symbols.update(chunk.local_variables(0, function))
             yield chunk, symbols
+            device.cycles += chunk.clock + LAUNCH_CYCLES
             outcome.add_remarks(chunk)
 
     def interpret(patience: int | None) -> Outcome:

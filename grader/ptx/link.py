@@ -9,7 +9,7 @@ import numpy as np
 from grader.ptx.cfg import build_cfg
 from grader.ptx.code import Code
 from grader.ptx.errors import DeviceTrap, UnsupportedInstruction
-from grader.ptx.memory import FUNCTION_WINDOW, SHARED_WINDOW, WINDOW_SPACING, Buffer, Device
+from grader.ptx.memory import FUNCTION_WINDOW, SHARED_WINDOW, Buffer, Device, SharedLayout
 from grader.ptx.nodes import Instruction, Module, Symbol, Variable
 from grader.ptx.translate import translate
 
@@ -20,8 +20,6 @@ class Needs:
 
     shared_slots: name and bytes of the static shared variables it uses, None for others'; static_bytes: their sum.
     local_bytes: of local and `.param` variables of one activation of each function.
-    locked_spaces: spaces in which it may order accesses by hand, with fences and atomics or volatile accesses.  Such
-    an order is beyond the race detector, which therefore holds its peace there.
     waits: a loop may wait for another thread, perhaps one of another block.  contends: a loop tries an atomic update
     until it gets through.
     """
@@ -29,9 +27,12 @@ class Needs:
     shared_slots: tuple[tuple[str, int] | None, ...]
     static_bytes: int
     local_bytes: int
-    locked_spaces: frozenset[str]
     waits: bool
     contends: bool
+
+
+DYNAMIC_BYTES = 48 * 1024
+"""What dynamic shared memory, whose size a launch says, usually takes at most."""
 
 
 class Program:
@@ -58,17 +59,14 @@ class Program:
             if variable.is_extern:
                 extern.append(variable.name)
             else:
-                self.addresses[variable.name] = self._shared_base(len(self.shared) + 1)
                 self.shared.append(variable)
         self.dynamic_name = extern[0] if extern else ""
-        for name in extern:
-            self.addresses[name] = self._shared_base(len(self.shared) + 1)
+        self.shared_layout = SharedLayout([v.size_bytes for v in self.shared] + [DYNAMIC_BYTES] * bool(extern))
+        slots = [[variable.name] for variable in self.shared] + [extern] * bool(extern)
+        for names, base in zip(slots, self.shared_layout.bases, strict=True):
+            self.addresses |= dict.fromkeys(names, base)
         for index, name in enumerate(module.functions):
             self.addresses.setdefault(name, FUNCTION_WINDOW + index * 16)
-
-    @staticmethod
-    def _shared_base(slot: int) -> int:
-        return slot << WINDOW_SPACING | 1 << (WINDOW_SPACING - 1)
 
     def space_of(self, name: str) -> str:
         """The state space of a named variable."""
@@ -137,9 +135,8 @@ class Program:
         names = self.reachable(entry)
         own: set[str] = set()
         used: set[str] = set()
-        communicating: set[str] = set()
         local_bytes = 0
-        fences = waits = contends = False
+        waits = contends = False
         for name in names:
             function = self.module.functions[name]
             for variable in function.variables:
@@ -152,12 +149,6 @@ class Program:
                     base = getattr(operand, "base", operand)
                     if isinstance(base, Symbol):
                         used.add(base.name)
-                fences |= item.opcode in ("membar", "fence")
-                if item.opcode in ("atom", "red") or (
-                    item.opcode in ("ld", "st") and not _STRONG.isdisjoint(item.modifiers)
-                ):
-                    named = {"global", "shared"}.intersection(m.split("::")[0] for m in item.modifiers)
-                    communicating |= named or {"global", "shared"}
             if function.body:
                 decisions = self.code(name).graph.exit_decisions
                 waits |= any(decision.polls for decision in decisions)
@@ -170,9 +161,7 @@ class Program:
                 static = -(-static // variable.align) * variable.align + variable.size_bytes
             else:
                 slots.append(None)
-        return Needs(
-            tuple(slots), static, local_bytes, frozenset(communicating) if fences else frozenset(), waits, contends
-        )
+        return Needs(tuple(slots), static, local_bytes, waits, contends)
 
     def shared_slots(self, entry: str, dynamic_bytes: int) -> list[tuple[str, int] | None]:
         """Name and bytes of each slot of shared memory that a kernel uses; the dynamic one is the last."""
@@ -224,9 +213,6 @@ def program_of(module: Module) -> Program:
     if found is None:
         found = module.derived["program"] = Program(module)
     return found
-
-
-_STRONG = frozenset({"volatile", "relaxed", "acquire", "release"})
 
 
 def _plain_name(name: str) -> str:

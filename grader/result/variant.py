@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from grader.message import Message
 from grader.result.counters import Counters
 from grader.result.measured import HostMemory, Resources, Timing, Witness
 from grader.result.record import Record
@@ -37,6 +38,7 @@ class Case(Record, frozen=True):
 
     first_wrong: index of the first wrong element of the output, slowest axis first.
     backend: what ran it.
+    drawn: its sizes and data were drawn from the submission, and from the course's secret where there is one.
     """
 
     size: dict[str, int]
@@ -47,6 +49,8 @@ class Case(Record, frozen=True):
     mismatches: int | None = None
     first_wrong: list[int] | None = None
     message: str = ""
+    message_said: Message | None = None
+    drawn: bool = False
 
 
 class Hazard(Record, frozen=True):
@@ -57,9 +61,10 @@ class Hazard(Record, frozen=True):
 
     kind: HazardKind
     line: int
-    message: str
     thread: tuple[int, int, int]
     block: tuple[int, int, int]
+    message: str = ""
+    message_said: Message | None = None
     detail: str = ""
     array: str = ""
     count: int = 1
@@ -80,6 +85,7 @@ class Variant(Record, frozen=True):
     counters: Counters | None = None
     hazards: list[Hazard] = []
     remarks: list[str] = []
+    remarks_said: list[Message] = []
     timing: list[Timing] = []
     resources: Resources | None = None
     host_memory: list[HostMemory] = []

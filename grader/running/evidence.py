@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from grader.backends.base import LaunchOutcome
 from grader.lab.records import Lab, Sizes, Variant
+from grader.message import Message
 from grader.oracle.compare import Difference
 from grader.ptx.records import Hazard
 from grader.result import BackendName, CaseKind, Counters, Diagnosis, HostMemory, Resources, Timing, Witness
@@ -20,13 +21,13 @@ from grader.submission.records import Candidate, Missing, VariantBinding
 class Diagnostic:
     """One message of the compiler about the student's file.
 
-    hint: what to do about it, where that is known.
+    message: the compiler's own words, or ours where it gave none.  hint: what to do about it, where that is known.
     """
 
     file: str
     line: int
-    message: str
-    hint: str = ""
+    message: str | Message
+    hint: Message | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class Run:
     """One launch at one size, and how its output compares with the oracle's (None: there was no output).
 
     changed_inputs: names of inputs that the kernel wrote to.
-    backend: what ran it.
+    backend: what ran it.  drawn: its sizes and data are drawn from the submission (see `grader.running.drawn`).
     """
 
     kind: CaseKind
@@ -57,6 +58,7 @@ class Run:
     difference: Difference | None
     changed_inputs: tuple[str, ...] = ()
     backend: BackendName = "emulator"
+    drawn: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +89,14 @@ class Evidence:
     array_bytes: Mapping[str, int] = field(default_factory=dict)
     timing: tuple[Timing, ...] = ()
     diagnoses: Mapping[str, Diagnosis] = field(default_factory=dict)
-    unmeasured: Mapping[str, str] = field(default_factory=dict)
+    unmeasured: Mapping[str, str | Message] = field(default_factory=dict)
     source: Mapping[str, str] = field(default_factory=dict)
     wired_sizes: Sizes | None = None
     resources: Resources | None = None
     host_memory: tuple[HostMemory, ...] = ()
     witnesses: tuple[Witness, ...] = ()
     larger: tuple[Run, ...] = ()
-    untimed: str = ""
+    untimed: str | Message = ""
 
     @property
     def bound(self) -> VariantBinding:

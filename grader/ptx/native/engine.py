@@ -86,8 +86,8 @@ class Engine:
         history = self.history
         size = sum(block.size for block in self.code.blocks)
         patience = PATIENCE + PATIENCE_PER_INSTRUCTION * size - history.issued
+        self._save()
         if patience > 0:
-            self._save()
             try:
                 outcome = interpret(patience)
             except TakesLong:
@@ -101,6 +101,7 @@ class Engine:
             history.generated += 1
             return generated
         history.refused = True
+        self._restore()
         return interpret(None)
 
     def _generated(self, begin: Callable[[int | None], Outcome], chunks: Chunks, alone: bool) -> Outcome | None:
@@ -133,6 +134,7 @@ class Engine:
         return outcome
 
     def _save(self) -> None:
+        self._cycles = self.device.cycles
         for array in self.device.arrays:
             if array is not None and not array.read_only:
                 self._saved.append((array.data, array.data.copy()))
@@ -140,5 +142,6 @@ class Engine:
                     self._saved.append((array.valid, array.valid.copy()))
 
     def _restore(self) -> None:
+        self.device.cycles = self._cycles
         for data, saved in self._saved:
             data[:] = saved

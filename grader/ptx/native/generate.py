@@ -14,6 +14,7 @@ from grader.ptx.code import Code, CodeBlock
 from grader.ptx.errors import UnsupportedInstruction
 from grader.ptx.isa.registry import lookup
 from grader.ptx.liveness import destinations, sources
+from grader.ptx.memory import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BITS
 from grader.ptx.native import layout
 from grader.ptx.native.arithmetic import express
 from grader.ptx.native.kernel import WARPS, Generated, Kernel
@@ -89,6 +90,7 @@ class Generator:
         runtime = (Path(__file__).parent / "runtime.wat").read_text(encoding="utf-8")
         scratch = CONTEXT["SCRATCH"]
         names = {**CONTEXT, "BANKS": scratch, "WORDS": scratch + 64, "ADDRESSES": scratch + 64 + 4096}
+        names |= {"SHARED_HIGH": SHARED_WINDOW >> WINDOW_BITS, "LOCAL_HIGH": LOCAL_WINDOW >> WINDOW_BITS}
         names["UNIT_LOG"] = 0 if self.out.narrow else 2
         for name, offset in names.items():
             runtime = runtime.replace("{" + name + "}", str(offset))

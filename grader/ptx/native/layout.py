@@ -26,13 +26,15 @@ CONTEXT: dict[str, int] = {
     "LOCAL_TABLE": 72,
     "LOCAL_SLOTS": 76,
     "RACES": 80,
+    "ORIGIN": 88,
     "SCRATCH": 128,
 }
 """Fields of the context.
 
 N, LIST: how many lanes run, and where their numbers stand (i32 each, ascending).  WARPS, WARP_TABLE: the same by warp
 (see WARP_BYTES).  TOKEN: a number that stands for the set of lanes.  FUEL: thread-instructions that may still be
-executed (i64), ISSUED: instructions issued so far (i64).  RACES: 0 where one thread is alone.
+executed (i64), ISSUED: instructions issued so far (i64).  RACES: 0 where one thread is alone.  ORIGIN: where global
+memory's neighbourhoods begin (i64).
 """
 
 SCRATCH_BYTES = 32 * 32 * 4 + 32 * 8 * 4
@@ -47,9 +49,10 @@ LANE_BYTES = 16
 THREAD_BITS = 10
 """A thread's number is (block of the grid + 1) << THREAD_BITS | thread of the block; 0 is nobody."""
 
-ARRAY_BYTES = 32
-"""Of an array: address of row 0, size, address of the flags of what was written (0: all was), of its history
-(0: not kept), bytes from row to row, what numbers the rows (`ROWS`), 1 if read-only, offset in its block's storage."""
+ARRAY_BYTES = 64
+"""Of an array (i32 each): where row 0 lies, its size, where the flags of what was written lie (0: all was), where its
+history lies (0: not kept), bytes from row to row, what numbers the rows (`ROWS`), 1 if read-only, offset in its block's
+storage (1 for constant memory); its address on the device (i64)."""
 
 ROWS = {"": 0, "block": 1, "lane": 2}
 
@@ -57,9 +60,9 @@ HISTORY_BYTES = 16
 """Of a unit of memory: last writer and its epoch; last reader, and its epoch << 2 | others read then << 1 | other
 blocks read."""
 
-COUNTER_BYTES = 192
+COUNTER_BYTES = 200
 """Of a line counter: requests, lanes, wavefronts, sectors, ideal, unique bytes (i64), ways, whether there are words,
-32 words (i32)."""
+32 words (i32), requests of few lanes and their lanes (i64)."""
 
 EVENT_BYTES = 144
 """Of an access under way: most wavefronts of a warp, most ways, that warp's 32 words (i32)."""

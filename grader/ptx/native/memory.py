@@ -54,9 +54,16 @@ class LinearMemory:
             block: self._take(8 * max(count, 1) * lanes) for block, (_, count) in self.generated.snapshots.items()
         }
         self.frames_at = self._take(self.generated.frame_bytes * lanes)
-        rows: list[tuple[int, ...]] = [(0,) * 8]
-        for array in device.arrays[1:]:
-            assert array is not None
+        rows: list[tuple[int, ...]] = []
+        seen: dict[int, tuple[int, ...]] = {}
+        for array in device.arrays:
+            if array is None:
+                rows.append((0,) * 9)
+                continue
+            if id(array) in seen:
+                # A large array fills several neighbourhoods.
+                rows.append(seen[id(array)])
+                continue
             data = self._take(len(array.data))
             valid = self._take(len(array.data)) if array.valid is not None else 0
             constant = array.space == "const"
@@ -64,7 +71,8 @@ class LinearMemory:
             if observed and not constant:
                 history = self._take(layout.HISTORY_BYTES * -(-len(array.data) // self.unit))
             self._arrays.append((array, data, valid))
-            rows.append((data, array.size, valid, history, 0, 0, int(array.read_only), int(constant)))
+            seen[id(array)] = (data, array.size, valid, history, 0, 0, int(array.read_only), int(constant), array.base)
+            rows.append(seen[id(array)])
         self.global_table = self._table(rows)
         self._local: list[tuple[int, int]] = []
         self._shared: tuple[int, int, int, int] | None = None
@@ -104,6 +112,7 @@ class LinearMemory:
             "LOCAL_SLOTS": len(local_rows),
         }.items():
             self.put(CONTEXT[name], value)
+        self.put64(CONTEXT["ORIGIN"], device.origin)
 
     def _take(self, size: int) -> int:
         start = -(-self._end // 64) * 64
@@ -116,13 +125,18 @@ class LinearMemory:
         return self._take(layout.ARRAY_BYTES * max(len(rows), 1))
 
     def _put_rows(self, start: int, rows: list[tuple[int, ...]]) -> None:
-        self._view(start, np.uint32, 8 * len(rows)).reshape(-1, 8)[:] = np.array(rows, np.int64)
+        if not rows:
+            return
+        fields = np.array(rows, np.int64)
+        words = layout.ARRAY_BYTES // 4
+        self._view(start, np.uint32, words * len(rows)).reshape(-1, words)[:, :8] = fields[:, :8]
+        self._view(start, np.int64, words // 2 * len(rows)).reshape(-1, words // 2)[:, 4] = fields[:, 8]
 
     def _shared_rows(self, chunk: Chunk) -> tuple[int, list[tuple[int, ...]]]:
         rows: list[tuple[int, ...]] = []
         for array in chunk.shared.arrays:
             if array is None:
-                rows.append((0,) * 8)
+                rows.append((0,) * 9)
                 continue
             if self._shared is None:
                 size = len(array.data)
@@ -140,6 +154,7 @@ class LinearMemory:
                     layout.ROWS["block"],
                     0,
                     array.storage,
+                    array.base,
                 )
             )
         return self._table(rows), rows
@@ -148,13 +163,13 @@ class LinearMemory:
         rows: list[tuple[int, ...]] = []
         for array in chunk.local.arrays:
             if array is None:
-                rows.append((0,) * 8)
+                rows.append((0,) * 9)
             elif array.space == "param" and array.name in self.generated.parameters:
-                rows.append((self.generated.parameters[array.name], array.size, 0, 0, 0, 0, 1, 0))
+                rows.append((self.generated.parameters[array.name], array.size, 0, 0, 0, 0, 1, 0, array.base))
             else:
                 data = self._take(len(array.data))
                 self._local.append((data, len(array.data)))
-                rows.append((data, array.size, 0, 0, array.row_bytes, layout.ROWS["lane"], 0, 0))
+                rows.append((data, array.size, 0, 0, array.row_bytes, layout.ROWS["lane"], 0, 0, array.base))
         return self._table(rows), rows
 
     def _view(self, start: int, dtype: Any, count: int) -> Array:

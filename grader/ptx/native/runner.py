@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from grader.ptx import special
+from grader.ptx.limits import CYCLES
 from grader.ptx.native import layout
 from grader.ptx.native.calls import fma64, numpy_call
 from grader.ptx.native.layout import CONTEXT
@@ -77,6 +78,7 @@ class Runner:
     def run(self, chunk: Chunk, symbols: dict[str, int]) -> None:
         """Run a chunk to its end.  Raises Unusual, and LimitExceeded as the other engine would."""
         self.chunk = chunk
+        self._issued_before = self.tally.issued
         memory, code = self.memory, self.code
         known = {**chunk.addresses, **code.program.addresses, **symbols}
         specials = {name: special._compute(chunk, name) for name in self.generated.specials}
@@ -284,6 +286,7 @@ class Runner:
                 self._visit(block, lanes, warps)
         visits[:] = 0
         self._used = 0
+        self.chunk.clock = CYCLES * (self.tally.issued - self._issued_before)
 
     def counters(self) -> list[LineCounter]:
         """What requests cost, by line."""
@@ -294,8 +297,11 @@ class Runner:
                 continue
             tail = self.memory.bytes[where + 48 : where + 48 + 136].view(np.int32)
             words = tuple(tail[2:].tolist()) if tail[1] else ()
+            few = self.memory.words(where + 184, 2).tolist()
             ways = max(int(tail[0]), 1)
             found.append(
-                LineCounter(line, space, op, width, requests, wavefronts, sectors, ideal, ways, unique, lanes, words)
+                LineCounter(
+                    line, space, op, width, requests, wavefronts, sectors, ideal, ways, unique, lanes, words, *few
+                )
             )
         return found

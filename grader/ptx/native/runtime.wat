@@ -163,24 +163,26 @@
   ;; ---- places: from an address to linear memory, or not at all -----------------------
   ;; $w bytes at $a, by the lane described at $l.  $copy: what is loaded is only stored elsewhere.
 
+  (func $global_entry (param $a i64) (result i32)
+    (local $slot i64)
+    (local.set $slot (i64.shr_u (i64.sub (local.get $a) (i64.load (i32.const {ORIGIN}))) (i64.const 28)))
+    (if (i64.ge_u (local.get $slot) (i64.load32_u (i32.const {GLOBAL_SLOTS}))) (then unreachable))
+    (i32.add (i32.load (i32.const {GLOBAL_TABLE})) (i32.shl (i32.wrap_i64 (local.get $slot)) (i32.const 6))))
+
   (func $global_load (param $a i64) (param $w i32) (param $l i32) (param $copy i32) (result i32)
     (local $entry i32) (local $offset i64)
-    (if (i64.ge_u (i64.shr_u (local.get $a) (i64.const 36)) (i64.load32_u (i32.const {GLOBAL_SLOTS}))) (then unreachable))
-    (local.set $entry (i32.add (i32.load (i32.const {GLOBAL_TABLE}))
-        (i32.shl (i32.wrap_i64 (i64.shr_u (local.get $a) (i64.const 36))) (i32.const 5))))
+    (local.set $entry (call $global_entry (local.get $a)))
     (if (i32.load offset=28 (local.get $entry)) (then unreachable))
-    (local.set $offset (i64.sub (i64.and (local.get $a) (i64.const 0xFFFFFFFFF)) (i64.const 0x800000000)))
+    (local.set $offset (i64.sub (local.get $a) (i64.load offset=32 (local.get $entry))))
     (call $load_at (local.get $entry) (local.get $offset) (local.get $w) (local.get $l) (local.get $copy)))
 
   ;; Constant memory is no business of observers: they see it through no other instruction either.
   (func $const_load (param $a i64) (param $w i32) (param $l i32) (result i32)
     (local $entry i32)
-    (if (i64.ge_u (i64.shr_u (local.get $a) (i64.const 36)) (i64.load32_u (i32.const {GLOBAL_SLOTS}))) (then unreachable))
-    (local.set $entry (i32.add (i32.load (i32.const {GLOBAL_TABLE}))
-        (i32.shl (i32.wrap_i64 (i64.shr_u (local.get $a) (i64.const 36))) (i32.const 5))))
+    (local.set $entry (call $global_entry (local.get $a)))
     (if (i32.eqz (i32.load offset=28 (local.get $entry))) (then unreachable))
     (call $load_at (local.get $entry)
-        (i64.sub (i64.and (local.get $a) (i64.const 0xFFFFFFFFF)) (i64.const 0x800000000))
+        (i64.sub (local.get $a) (i64.load offset=32 (local.get $entry)))
         (local.get $w) (local.get $l) (i32.const 0)))
 
   (func $load_at (param $entry i32) (param $offset i64) (param $w i32) (param $l i32) (param $copy i32) (result i32)
@@ -201,10 +203,8 @@
 
   (func $global_store (param $a i64) (param $w i32) (param $l i32) (result i32)
     (local $entry i32) (local $offset i64)
-    (if (i64.ge_u (i64.shr_u (local.get $a) (i64.const 36)) (i64.load32_u (i32.const {GLOBAL_SLOTS}))) (then unreachable))
-    (local.set $entry (i32.add (i32.load (i32.const {GLOBAL_TABLE}))
-        (i32.shl (i32.wrap_i64 (i64.shr_u (local.get $a) (i64.const 36))) (i32.const 5))))
-    (local.set $offset (i64.sub (i64.and (local.get $a) (i64.const 0xFFFFFFFFF)) (i64.const 0x800000000)))
+    (local.set $entry (call $global_entry (local.get $a)))
+    (local.set $offset (i64.sub (local.get $a) (i64.load offset=32 (local.get $entry))))
     (call $store_at (local.get $entry) (local.get $offset) (local.get $w) (local.get $l)))
 
   (func $store_at (param $entry i32) (param $offset i64) (param $w i32) (param $l i32) (result i32)
@@ -224,22 +224,32 @@
       (then (call $note_store (local.get $entry) (local.get $o) (local.get $w) (local.get $l))))
     (i32.add (i32.load (local.get $entry)) (local.get $o)))
 
+  ;; Of a block's few arrays the one that the address lies in.
   (func $shared_entry (param $a i64) (result i32)
-    (if (i64.ge_u (i64.shr_u (local.get $a) (i64.const 20)) (i64.load32_u (i32.const {SHARED_SLOTS}))) (then unreachable))
-    (i32.add (i32.load (i32.const {SHARED_TABLE}))
-        (i32.shl (i32.wrap_i64 (i64.shr_u (local.get $a) (i64.const 20))) (i32.const 5))))
+    (local $entry i32) (local $left i32)
+    (local.set $entry (i32.load (i32.const {SHARED_TABLE})))
+    (local.set $left (i32.load (i32.const {SHARED_SLOTS})))
+    (block $none
+      (loop $next
+        (br_if $none (i32.eqz (local.get $left)))
+        (if (i64.lt_u (i64.sub (local.get $a) (i64.load offset=32 (local.get $entry))) (i64.load32_u offset=4 (local.get $entry)))
+          (then (return (local.get $entry))))
+        (local.set $entry (i32.add (local.get $entry) (i32.const 64)))
+        (local.set $left (i32.sub (local.get $left) (i32.const 1)))
+        (br $next)))
+    unreachable)
 
   ;; $shared_address is left as the address within the block's storage, which decides about banks.
   (func $shared_load (param $a i64) (param $w i32) (param $l i32) (param $copy i32) (result i32)
     (local $entry i32) (local $offset i64)
     (local.set $entry (call $shared_entry (local.get $a)))
-    (local.set $offset (i64.sub (i64.and (local.get $a) (i64.const 0xFFFFF)) (i64.const 0x80000)))
+    (local.set $offset (i64.sub (local.get $a) (i64.load offset=32 (local.get $entry))))
     (global.set $shared_address (i64.add (local.get $offset) (i64.load32_u offset=28 (local.get $entry))))
     (call $load_at (local.get $entry) (local.get $offset) (local.get $w) (local.get $l) (local.get $copy)))
   (func $shared_store (param $a i64) (param $w i32) (param $l i32) (result i32)
     (local $entry i32) (local $offset i64)
     (local.set $entry (call $shared_entry (local.get $a)))
-    (local.set $offset (i64.sub (i64.and (local.get $a) (i64.const 0xFFFFF)) (i64.const 0x80000)))
+    (local.set $offset (i64.sub (local.get $a) (i64.load offset=32 (local.get $entry))))
     (global.set $shared_address (i64.add (local.get $offset) (i64.load32_u offset=28 (local.get $entry))))
     (call $store_at (local.get $entry) (local.get $offset) (local.get $w) (local.get $l)))
 
@@ -247,8 +257,8 @@
     (local $entry i32) (local $offset i64)
     (if (i64.ge_u (i64.shr_u (local.get $a) (i64.const 20)) (i64.load32_u (i32.const {LOCAL_SLOTS}))) (then unreachable))
     (local.set $entry (i32.add (i32.load (i32.const {LOCAL_TABLE}))
-        (i32.shl (i32.wrap_i64 (i64.shr_u (local.get $a) (i64.const 20))) (i32.const 5))))
-    (local.set $offset (i64.sub (i64.and (local.get $a) (i64.const 0xFFFFF)) (i64.const 0x80000)))
+        (i32.shl (i32.wrap_i64 (i64.shr_u (local.get $a) (i64.const 20))) (i32.const 6))))
+    (local.set $offset (i64.sub (local.get $a) (i64.load offset=32 (local.get $entry))))
     (if (i32.or
           (i64.gt_u (i64.add (local.get $offset) (i64.extend_i32_u (local.get $w))) (i64.load32_u offset=4 (local.get $entry)))
           (i32.or (i64.lt_s (local.get $offset) (i64.const 0))
@@ -260,27 +270,27 @@
 
   ;; Generic addresses; $space is left as 0 global, 1 shared, 2 local.
   (func $generic_load (param $a i64) (param $w i32) (param $l i32) (param $copy i32) (param $lane i32) (result i32)
-    (if (i64.lt_u (local.get $a) (i64.const 0x0FFFFFFF00000000))
-      (then (global.set $space (i32.const 0))
-            (return (call $global_load (local.get $a) (local.get $w) (local.get $l) (local.get $copy)))))
-    (if (i64.eq (i64.shr_u (local.get $a) (i64.const 32)) (i64.const 0x10000000))
+    (local $low i64)
+    (local.set $low (i64.and (local.get $a) (i64.const 0xFFFFFFFF)))
+    (if (i64.eq (i64.shr_u (local.get $a) (i64.const 32)) (i64.const {SHARED_HIGH}))
       (then (global.set $space (i32.const 1))
-            (return (call $shared_load (i64.and (local.get $a) (i64.const 0xFFFFFFFF)) (local.get $w) (local.get $l) (local.get $copy)))))
-    (if (i64.eq (i64.shr_u (local.get $a) (i64.const 32)) (i64.const 0x20000000))
+            (return (call $shared_load (local.get $low) (local.get $w) (local.get $l) (local.get $copy)))))
+    (if (i64.eq (i64.shr_u (local.get $a) (i64.const 32)) (i64.const {LOCAL_HIGH}))
       (then (global.set $space (i32.const 2))
-            (return (call $local_place (i64.and (local.get $a) (i64.const 0xFFFFFFFF)) (local.get $w) (local.get $lane) (i32.const 0)))))
-    unreachable)
+            (return (call $local_place (local.get $low) (local.get $w) (local.get $lane) (i32.const 0)))))
+    (global.set $space (i32.const 0))
+    (call $global_load (local.get $a) (local.get $w) (local.get $l) (local.get $copy)))
   (func $generic_store (param $a i64) (param $w i32) (param $l i32) (param $lane i32) (result i32)
-    (if (i64.lt_u (local.get $a) (i64.const 0x0FFFFFFF00000000))
-      (then (global.set $space (i32.const 0))
-            (return (call $global_store (local.get $a) (local.get $w) (local.get $l)))))
-    (if (i64.eq (i64.shr_u (local.get $a) (i64.const 32)) (i64.const 0x10000000))
+    (local $low i64)
+    (local.set $low (i64.and (local.get $a) (i64.const 0xFFFFFFFF)))
+    (if (i64.eq (i64.shr_u (local.get $a) (i64.const 32)) (i64.const {SHARED_HIGH}))
       (then (global.set $space (i32.const 1))
-            (return (call $shared_store (i64.and (local.get $a) (i64.const 0xFFFFFFFF)) (local.get $w) (local.get $l)))))
-    (if (i64.eq (i64.shr_u (local.get $a) (i64.const 32)) (i64.const 0x20000000))
+            (return (call $shared_store (local.get $low) (local.get $w) (local.get $l)))))
+    (if (i64.eq (i64.shr_u (local.get $a) (i64.const 32)) (i64.const {LOCAL_HIGH}))
       (then (global.set $space (i32.const 2))
-            (return (call $local_place (i64.and (local.get $a) (i64.const 0xFFFFFFFF)) (local.get $w) (local.get $lane) (i32.const 1)))))
-    unreachable)
+            (return (call $local_place (local.get $low) (local.get $w) (local.get $lane) (i32.const 1)))))
+    (global.set $space (i32.const 0))
+    (call $global_store (local.get $a) (local.get $w) (local.get $l)))
 
   ;; written.py, check_written: of a copy one written byte is enough.
   (func $check_written (param $flags i32) (param $w i32) (param $copy i32)
@@ -369,6 +379,14 @@
   (func $bump (param $at i32) (param $by i32)
     (i64.store (local.get $at) (i64.add (i64.load (local.get $at)) (i64.extend_i32_u (local.get $by)))))
 
+  ;; Requests whose lanes' bytes, or words, fit into a sector.
+  (func $few (param $counter i32) (param $lanes i32) (param $log i64)
+    (if (i32.le_u (i32.shl (local.get $lanes)
+          (select (i32.wrap_i64 (local.get $log)) (i32.const 2) (i64.gt_u (local.get $log) (i64.const 2)))) (i32.const 32))
+      (then
+        (call $bump (i32.add (local.get $counter) (i32.const 184)) (i32.const 1))
+        (call $bump (i32.add (local.get $counter) (i32.const 192)) (local.get $lanes)))))
+
   ;; How many different values (address >> $shift) there are.  Ascending ones need no search.
   (func $distinct (param $buffer i32) (param $mask i32) (param $shift i64) (result i32)
     (local $value i64) (local $largest i64) (local $count i32) (local $i i32) (local $scratch i32)
@@ -406,7 +424,8 @@
     (call $bump (i32.add (local.get $counter) (i32.const 8)) (i32.popcnt (local.get $mask)))
     (call $bump (i32.add (local.get $counter) (i32.const 24)) (local.get $sectors))
     (call $bump (i32.add (local.get $counter) (i32.const 32)) (i32.shr_u (i32.add (local.get $unique) (i32.const 31)) (i32.const 5)))
-    (call $bump (i32.add (local.get $counter) (i32.const 40)) (local.get $unique)))
+    (call $bump (i32.add (local.get $counter) (i32.const 40)) (local.get $unique))
+    (call $few (local.get $counter) (i32.popcnt (local.get $mask)) (local.get $log)))
 
   ;; The most distinct words of one bank, of the lanes in $mask with $words words each.
   (func $conflicts (param $buffer i32) (param $mask i32) (param $words i32) (result i32)
@@ -493,6 +512,7 @@
     (call $bump (i32.add (local.get $counter) (i32.const 16)) (local.get $wavefronts))
     (call $bump (i32.add (local.get $counter) (i32.const 32)) (local.get $ideal))
     (call $bump (i32.add (local.get $counter) (i32.const 40)) (local.get $unique))
+    (call $few (local.get $counter) (i32.popcnt (local.get $mask)) (local.get $log))
     (if (i32.le_u (local.get $wavefronts) (i32.load (local.get $event))) (then (return)))
     ;; Of one group ways are wavefronts, so one that is no worse than what is known changes nothing.
     (if (i32.and (i64.le_u (local.get $log) (i64.const 2))
