@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from grader.message import Message, msg, verbatim
+from grader.message import Message, as_message, msg
 from grader.words import text
 
 
@@ -24,7 +24,7 @@ class GraderError(Exception):
     exit_code = 3
 
     def __init__(self, message: Message | str) -> None:
-        self.message = verbatim(message) if isinstance(message, str) else message
+        self.message = as_message(message)
         super().__init__(self.message)
 
     def __str__(self) -> str:
@@ -51,7 +51,7 @@ class LabError(UsageError):
         self.path = Path(path)
         self.line = line
         where = f"{path}:{line}" if line is not None else str(path)
-        what = verbatim(message) if isinstance(message, str) else message
+        what = as_message(message)
         super().__init__(msg("errors.at", where=where, what=what))
 
 

@@ -65,9 +65,10 @@ def new_lab_command() -> click.Command:
 def _new_lab(name: str, into: Path, lang: str) -> int:
     from grader.lab_files.new_lab import create, next_steps
     from grader.report.visible import visible_line
+    from grader.words import said
 
     for line in next_steps(name, create(name, into)):
-        click.echo(visible_line(line))
+        click.echo(visible_line(said(line)))
     return 0
 
 

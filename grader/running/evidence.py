@@ -21,13 +21,13 @@ from grader.submission.records import Candidate, Missing, VariantBinding
 class Diagnostic:
     """One message of the compiler about the student's file.
 
-    hint: what to do about it, where that is known.
+    message: the compiler's own words, or ours where it gave none.  hint: what to do about it, where that is known.
     """
 
     file: str
     line: int
-    message: str
-    hint: str = ""
+    message: str | Message
+    hint: Message | None = None
 
 
 @dataclass(frozen=True, slots=True)
