@@ -84,8 +84,7 @@ def grade(
         draw = drawn.draw(lab, {s.path.name: s.text for s in submission.sources}, secret)
         drawn_lab = replace(lab, seed=draw.seed)
         trials = Trials(lab, oracle, programs, Emulator())
-        found = _run(trials, submission, found)
-        found = _run_drawn(replace(trials, lab=drawn_lab, oracle=Oracle(drawn_lab)), submission, found)
+        found = _run(trials, replace(trials, lab=drawn_lab, oracle=Oracle(drawn_lab)), submission, found)
         environment = structs.replace(environment, drawn_seed=draw.seed, drawn_by=draw.by)
         gpu = _opened(gpu, backend)
         if gpu is not None:
@@ -201,32 +200,23 @@ def _compilation(submission: Submission, binding: VariantBinding, result: Compil
     return Compilation(failure, errors, missing)
 
 
-def _run(trials: Trials, submission: Submission, found: Mapping[str, Evidence]) -> dict[str, Evidence]:
-    """The evidence after every kernel that compiles was run on the emulator."""
-    from grader.launching.kernel import bound_kernels
-    from grader.running.runs import run_variant
-
-    kernels = bound_kernels(trials.lab, submission)
-    return {
-        name: evidence
-        if isinstance(evidence.binding, Missing) or evidence.compilation.failure
-        else run_variant(trials, evidence, kernels[name])
-        for name, evidence in found.items()
-    }
-
-
-def _run_drawn(trials: Trials, submission: Submission, found: Mapping[str, Evidence]) -> dict[str, Evidence]:
-    """The evidence after every kernel that is right was run at sizes and on data that nobody can know beforehand."""
+def _run(
+    trials: Trials, drawn_trials: Trials, submission: Submission, found: Mapping[str, Evidence]
+) -> dict[str, Evidence]:
+    """The evidence after every kernel that compiles was run on the emulator; `drawn_trials` at the drawn case."""
     from grader.launching.kernel import bound_kernels
     from grader.running.drawn import with_drawn_cases
+    from grader.running.runs import run_variant
+    from grader.running.staging import with_staging
 
     kernels = bound_kernels(trials.lab, submission)
-    return {
-        name: evidence
-        if evidence.candidate is None
-        else with_drawn_cases(trials, evidence, kernels[name].read_as(evidence.candidate))
-        for name, evidence in found.items()
-    }
+    graded = dict(found)
+    for name, kernel in kernels.items():
+        if not found[name].compilation.failure:
+            evidence, kernel = run_variant(trials, found[name], kernel)
+            evidence = with_staging(trials, evidence, kernel)
+            graded[name] = with_drawn_cases(drawn_trials, evidence, kernel)
+    return graded
 
 
 def _environment(lab: Lab, nvrtc: str, command: str) -> Environment:

@@ -22,8 +22,8 @@ from grader.running.explain import explain
 from grader.submission.records import Candidate
 
 
-def run_variant(trials: Trials, evidence: Evidence, kernel: BoundKernel) -> Evidence:
-    """`evidence` with the reading of `kernel` that was graded, its runs and its counters."""
+def run_variant(trials: Trials, evidence: Evidence, kernel: BoundKernel) -> tuple[Evidence, BoundKernel]:
+    """`evidence` with the runs of a kernel and its counters; the kernel as it was read for them."""
     lab = trials.lab
     cases = lab.cases["emulator"]
 
@@ -51,12 +51,13 @@ def run_variant(trials: Trials, evidence: Evidence, kernel: BoundKernel) -> Evid
         wired_sizes=choice.wired,
     )
     if profiled is None or profiled.outcome.counters is None:
-        return evidence
-    return replace(
+        return evidence, kernel
+    evidence = replace(
         evidence,
         counters=counters_of(profiled.outcome.counters, profiled.sizes, profiled.outcome.thread_instructions),
         array_bytes=_array_bytes(kernel, profiled.sizes),
     )
+    return evidence, kernel
 
 
 def _more(trials: Trials, evidence: Evidence, kernel: BoundKernel, runs: Sequence[Run]) -> Iterator[Run]:
