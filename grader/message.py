@@ -27,6 +27,9 @@ class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     id: str
     data: dict[str, str | int | float | bool | Message | list[Scalar | Message | list[Scalar]] | None] = {}
 
+    def __hash__(self) -> int:
+        return hash((self.id, repr(self.data)))
+
 
 def msg(id: str, /, **data: Scalar | Message | Sequence[object]) -> Message:
     """The message `id` with its data; tuples become lists, as JSON has them."""
