@@ -6,7 +6,6 @@ grader is at fault (`grader.errors`).
 
 from __future__ import annotations
 
-import hashlib
 import platform
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -166,8 +165,15 @@ def _read(path: Path, lab: Lab) -> tuple[FoundSubmission, Submission]:
     from grader.submission.folder import find_sources
     from grader.submission.source import decode
 
-    found = find_sources(path, lab.id)
+    found = find_sources(path, lab.id, _known_labs(lab))
     return found, bind(found, [decode(file) for file in found.files], lab)
+
+
+def _known_labs(lab: Lab) -> set[str]:
+    """Names of the labs that there are: built in, in this folder, and beside the one that is graded."""
+    from grader.lab_files.labs import folders
+
+    return set(folders([lab.path.parent.parent]))
 
 
 def _compile(compiler: CompilerProcess, submission: Submission) -> dict[str, CompileResult]:
@@ -222,5 +228,5 @@ def _source(source: SourceText, submission: Submission) -> Source:
         file=next((known for known in submission.device_source if Path(known).name == name), name),
         text=source.text,
         encoding=source.encoding,
-        sha256=hashlib.sha256(source.path.read_bytes()).hexdigest(),
+        sha256=source.sha256,
     )

@@ -45,6 +45,10 @@ def remark_msg(kind: str, line: int, count: int = 1) -> Message:
             return msg("remarks.bidi_control", line=line)
         case "host_function_called":
             return msg("remarks.host_function_called", line=line)
+        case "unknown_lab":
+            return msg("remarks.unknown_lab", line=line)
+        case "block_contradicted":
+            return msg("remarks.block_contradicted", line=line)
         case "exited_before_barrier":
             return msg("remarks.exited_before_barrier", line=line, n=count)
     return verbatim(f"{kind} ({line})")
