@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import isfinite
+from pathlib import PurePath
 
 import msgspec
 
@@ -31,8 +32,8 @@ class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return hash((self.id, repr(self.data)))
 
 
-def msg(id: str, /, **data: Scalar | Message | Sequence[object]) -> Message:
-    """The message `id` with its data; tuples become lists, as JSON has them."""
+def msg(id: str, /, **data: Scalar | Message | PurePath | Sequence[object]) -> Message:
+    """The message `id` with its data; tuples become lists, as JSON has them, and paths text."""
     return Message(id, {name: _plain(value) for name, value in data.items()})  # type: ignore[misc]
 
 
@@ -67,4 +68,6 @@ def number(value: float | int | None) -> Message:
 
 
 def _plain(value: object) -> object:
-    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return str(value) if isinstance(value, PurePath) else value

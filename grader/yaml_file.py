@@ -13,7 +13,7 @@ import msgspec
 
 from grader.errors import LabError
 from grader.files import NotPlain, TooLarge, read_plain
-from grader.message import Message, msg
+from grader.message import Message, msg, verbatim
 
 if TYPE_CHECKING:
     import yaml
@@ -88,12 +88,12 @@ class YamlFile:
             allowed = choose(name, field_names(kind, inner))
             return self.error(msg("yaml.unknown_key", allowed=allowed), (*at, name))
         got = dig(value, inner)
-        shown = shortened(repr(got)) if isinstance(got, (str, int, float, bool)) else _kind_names()[_kind_of(got)]
+        plain = isinstance(got, (str, int, float, bool))
+        shown = verbatim(shortened(repr(got))) if plain else KINDS[_kind_of(got)]
         wrong_kind = _WRONG_KIND.fullmatch(message)
         if wrong_kind:
-            kinds = [_kind_names().get(kind, kind) for kind in re.findall(r"\w+", wrong_kind["expected"])]
-            text = msg("yaml.kind", kind=_(" or ").join(kinds), value=shown)
-            return self.error(text, at)
+            kinds = [KINDS.get(kind, kind) for kind in re.findall(r"\w+", wrong_kind["expected"])]
+            return self.error(msg("yaml.kind", kind=msg("yaml.either", choices=kinds), value=shown), at)
         words = type_at(kind, inner)
         if isinstance(words, msgspec.inspect.LiteralType):
             return self.error(
@@ -107,17 +107,16 @@ def _kind_of(value: object) -> str:
     return "null" if value is None else "array" if isinstance(value, list) else "object"
 
 
-def _kind_names() -> dict[str, str]:
-    """Kinds of YAML values, by msgspec's words for them."""
-    return {
-        "object": msg("yaml.keys"),
-        "array": msg("yaml.list"),
-        "str": msg("yaml.text"),
-        "int": msg("yaml.whole_number"),
-        "float": msg("yaml.number"),
-        "bool": msg("yaml.boolean"),
-        "null": msg("yaml.nothing"),
-    }
+KINDS = {
+    "object": msg("yaml.keys"),
+    "array": msg("yaml.list"),
+    "str": msg("yaml.text"),
+    "int": msg("yaml.whole_number"),
+    "float": msg("yaml.number"),
+    "bool": msg("yaml.boolean"),
+    "null": msg("yaml.nothing"),
+}
+"""Kinds of YAML values, by msgspec's words for them."""
 
 
 def shortened(text: str) -> str:
@@ -162,12 +161,10 @@ def read(path: Path, decode: Callable[[bytes], str] = utf8) -> YamlFile:
         data = None if node is None else _construct(loader, node, (), made)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        problem = " ".join(part for part in (error.problem, error.note) if part) or "?"
+        problem: str | Message = " ".join(part for part in (error.problem, error.note) if part) or "?"
         if mark and text.splitlines()[mark.line : mark.line + 1] and _starts_with_tab(text.splitlines()[mark.line]):
             problem = msg("yaml.tab")
-        raise LabError(
-            msg("yaml.not_yaml", problem=problem), path, mark.line + 1 if mark else None
-        ) from error
+        raise LabError(msg("yaml.not_yaml", problem=problem), path, mark.line + 1 if mark else None) from error
     except yaml.YAMLError as error:
         # The reader's own words begin with what is wrong: a character that no text holds.
         problem = next(iter(str(error).splitlines()), "?")
@@ -221,8 +218,8 @@ def _construct(loader: yaml.SafeLoader | yaml.CSafeLoader, node: yaml.Node, keys
                 raise LabError(msg("yaml.key_text"), path, key_line)
             if key in mapping:
                 first = lines[(*keys, key)]
-                twice = msg("yaml.twice")
-                raise LabError(twice.format(key=dotted((*keys, key)), line=first), path, key_line)
+                twice = msg("yaml.twice", key=dotted((*keys, key)), line=first)
+                raise LabError(twice, path, key_line)
             lines[(*keys, key)] = key_line
             mapping[key] = _construct(loader, value_node, (*keys, key), file)
         return mapping
@@ -242,8 +239,7 @@ def _scalar(loader: yaml.SafeLoader | yaml.CSafeLoader, node: yaml.Node, keys: K
     if tag != "str":
         file.written[keys] = node.value
     if tag in {"int", "float"} and len(node.value) > MAX_NUMBER:
-        long = msg("yaml.long_number")
-        raise LabError(long.format(count=len(node.value), limit=MAX_NUMBER), path, line)
+        raise LabError(msg("yaml.long_number", count=len(node.value), limit=MAX_NUMBER), path, line)
     try:
         digits = node.value.lstrip("+-")
         if tag == "int" and digits.startswith("0") and digits.isdecimal():
@@ -251,7 +247,7 @@ def _scalar(loader: yaml.SafeLoader | yaml.CSafeLoader, node: yaml.Node, keys: K
         value: object = loader.construct_object(node)
     except (ValueError, KeyError, IndexError, OverflowError) as error:
         # `!!int x`: a tag written by hand before what is no such value.
-        kind = _kind_names()[tag]
+        kind = KINDS[tag]
         wrong = msg("yaml.kind", kind=kind, value=shortened(repr(node.value)))
         raise file.error(wrong, keys) from error
     return value
@@ -269,7 +265,7 @@ def dotted(keys: KeyPath) -> str:
     return text
 
 
-def choose(got: str, allowed: Iterable[str]) -> str:
+def choose(got: str, allowed: Iterable[str]) -> Message:
     """What is allowed instead of `got`, near misses first: "did you mean `x`? allowed: x, y"."""
     names = sorted(map(shortened, allowed))
     # Comparing takes time that grows with the square of the length.
@@ -277,7 +273,8 @@ def choose(got: str, allowed: Iterable[str]) -> str:
     listed = msg("yaml.allowed", names=", ".join(names))
     if not near:
         return listed
-    return msg("yaml.did_you_mean", near=_(" or ").join(f"`{n}`" for n in near)) + " " + listed
+    meant = msg("yaml.did_you_mean", near=msg("yaml.either", choices=[f"`{n}`" for n in near]))
+    return msg("pieces.sentences", parts=[meant, listed])
 
 
 def _culprit(kind: type, value: object, place: str) -> KeyPath:
