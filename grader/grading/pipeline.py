@@ -75,6 +75,7 @@ def grade(
         nvrtc = compiler.nvrtc_version()
         from grader.oracle.expected import Oracle
         from grader.running.runs import Runner
+        from grader.running.staging import with_staging
         from grader.running.variations import Variations
 
         def compile_anew(file: str, expression: str, constants: Mapping[str, int]) -> CompileResult:
@@ -88,6 +89,7 @@ def grade(
         found = {}
         for variant in lab.variants:
             entry, evidence = _evidence(lab, variant, submission, compiled, runner)
+            evidence = with_staging(evidence, entry, runner, lab)
             found[variant.name] = drawn.with_drawn_cases(evidence, entry, drawn_runner, drawn_lab)
         environment = structs.replace(_environment(lab, nvrtc, command), drawn_seed=draw.seed, drawn_by=draw.by)
         gpu = _opened(gpu, backend)
