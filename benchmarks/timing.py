@@ -17,18 +17,19 @@ sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402
 
-from grader.backends.gpu import HELPER_NAMES, HELPERS_FILE, GpuSession, TimedKernel  # noqa: E402
-from grader.backends.gpu_messages import NoDevice  # noqa: E402
-from grader.backends.gpu_process import GpuProcess  # noqa: E402
 from grader.compiler.process import CompilerProcess  # noqa: E402
-from grader.gpu.speed import sample_rounds  # noqa: E402
+from grader.gpu.host.helpers import compile_helpers  # noqa: E402
+from grader.gpu.host.process import GpuProcess  # noqa: E402
+from grader.gpu.host.session import GpuSession, TimedKernel  # noqa: E402
+from grader.gpu.measurement.bench import sample_rounds  # noqa: E402
+from grader.gpu.messages import NoDevice  # noqa: E402
+from grader.gpu.profilers import ncu  # noqa: E402
+from grader.gpu.profilers.tool import ToolFailed  # noqa: E402
 from grader.grading import pipeline  # noqa: E402
 from grader.lab_files import labs  # noqa: E402
 from grader.timing import plan  # noqa: E402
 from grader.timing.plan import Plan  # noqa: E402
 from grader.timing.statistics import robust_deviation  # noqa: E402
-from grader.witnesses import ncu  # noqa: E402
-from grader.witnesses.tool import ToolFailed  # noqa: E402
 from tests.gpu.test_times import COPIES, SOURCE, WORKS, requests  # noqa: E402
 
 REGRADES = 20
@@ -43,9 +44,9 @@ def main() -> None:
     if isinstance(ready, NoDevice):
         sys.exit(f"no GPU: {ready.reason}")
     with CompilerProcess() as compiler:
-        helpers = compiler.compile({"helpers.cu": HELPERS_FILE.read_text()}, list(HELPER_NAMES), ready.architecture)
+        helpers = compile_helpers(compiler, ready.architecture)
         kernels = compiler.compile({"kernels.cu": SOURCE}, [*COPIES, *WORKS], ready.architecture)
-        session = GpuSession(process, helpers.cubin, {"test": kernels.cubin})
+        session = GpuSession(process, helpers, {"test": kernels.cubin})
         warm = session.warm_up(plan.WARM_UP_MS)
         print(f"# Timing on an {ready.name}\n")
         print(

@@ -15,7 +15,7 @@ from typing import Literal
 
 from grader.compiler.nvrtc import brings_headers
 from grader.compiler.toolkit import header_folders, matching_folder
-from grader.i18n import _
+from grader.message import Message, msg
 
 State = Literal["ok", "missing", "optional"]
 
@@ -24,14 +24,15 @@ State = Literal["ok", "missing", "optional"]
 class Finding:
     """One tool.  state: "ok"; "missing": grading or a report needs it; "optional": something is left out without it.
 
+    name, found, advice: text that no language changes, or a message.
     found: its version, or what came of looking for it.  advice: what to install, "" when nothing is needed.
     """
 
-    name: str
-    purpose: str
+    name: str | Message
+    purpose: Message
     state: State
-    found: str
-    advice: str = ""
+    found: str | Message
+    advice: str | Message = ""
 
 
 def examine() -> list[Finding]:
@@ -46,11 +47,11 @@ def _findings() -> Iterator[Finding]:
 
 def _python() -> Finding:
     version = ".".join(str(part) for part in sys.version_info[:3])
-    return Finding("Python", _("runs the grader"), "ok", version)
+    return Finding("Python", msg("doctor.for_python"), "ok", version)
 
 
 def _nvrtc() -> Finding:
-    purpose = _("compiles kernels")
+    purpose = msg("doctor.for_nvrtc")
     try:
         from cuda.bindings import nvrtc
 
@@ -61,15 +62,15 @@ def _nvrtc() -> Finding:
         return Finding("NVRTC", purpose, "missing", str(status), "pip install nvidia-cuda-nvrtc")
     if brings_headers() or matching_folder(header_folders(os.environ, sys.path), (int(major), int(minor))):
         return Finding("NVRTC", purpose, "ok", f"{major}.{minor}")
-    without = _("{version}; without cuda_fp16.h, cooperative_groups.h and other headers of the device")
+    without = msg("doctor.no_headers", version=f"{major}.{minor}")
     advice = "pip install --upgrade nvidia-cuda-nvrtc"
-    return Finding("NVRTC", purpose, "optional", without.format(version=f"{major}.{minor}"), advice)
+    return Finding("NVRTC", purpose, "optional", without, advice)
 
 
 def _gpu() -> Finding:
-    purpose = _("measures times; without it speed-up stays pending")
-    name = _("GPU and driver")
-    advice = _("an NVIDIA driver 580 or later (apt install nvidia-driver); everything but times works without")
+    purpose = msg("doctor.for_gpu")
+    name = msg("doctor.gpu")
+    advice = msg("doctor.advice_gpu")
     try:
         from cuda.bindings import driver
 
@@ -78,22 +79,23 @@ def _gpu() -> Finding:
             return Finding(name, purpose, "optional", status.name, advice)
         count = driver.cuDeviceGetCount()[1]
         if count == 0:
-            return Finding(name, purpose, "optional", _("no NVIDIA GPU"), advice)
+            return Finding(name, purpose, "optional", msg("doctor.no_gpu"), advice)
         device = driver.cuDeviceGet(0)[1]
         model = driver.cuDeviceGetName(128, device)[1].split(b"\0")[0].decode(errors="replace")
         version = driver.cuDriverGetVersion()[1]
     except (ImportError, RuntimeError, OSError):
-        return Finding(name, purpose, "optional", _("no NVIDIA driver"), advice)
-    found = ", ".join([model, f"CUDA {version // 1000}.{version % 1000 // 10}", *_gpu_state(device)])
-    return Finding(name, purpose, "ok", found + (f" (+{count - 1})" if count > 1 else ""))
+        return Finding(name, purpose, "optional", msg("doctor.no_driver"), advice)
+    several = f" (+{count - 1})" if count > 1 else ""
+    cuda = f"CUDA {version // 1000}.{version % 1000 // 10}{several}"
+    return Finding(name, purpose, "ok", msg("pieces.listed", items=[model, cuda, *_gpu_state(device)], more=False))
 
 
-def _gpu_state(device: object) -> list[str]:
+def _gpu_state(device: object) -> list[Message]:
     """Driver and SM clock, now and at most, as NVML has them; [] where it does not tell."""
     try:
         from cuda.bindings import driver, nvml
 
-        from grader.backends.gpu_clock import uuid_text
+        from grader.gpu.messages import uuid_text
 
         nvml.init_v2()
         uuid = driver.cuDeviceGetUuid(device)[1].bytes
@@ -101,8 +103,8 @@ def _gpu_state(device: object) -> list[str]:
         kind = nvml.ClockType.CLOCK_SM
         now, most = nvml.device_get_clock_info(handle, kind), nvml.device_get_max_clock_info(handle, kind)
         return [
-            _("driver {version}").format(version=nvml.system_get_driver_version()),
-            _("SM clock {now} of {most} MHz").format(now=now, most=most),
+            msg("doctor.driver", version=nvml.system_get_driver_version()),
+            msg("doctor.sm_clock", now=now, most=most),
         ]
     except Exception:
         # The bindings raise a class per error, and older ones lack NVML; the GPU itself works without.
@@ -112,22 +114,22 @@ def _gpu_state(device: object) -> list[str]:
 def _weasyprint() -> Finding:
     from grader.report import pdf
 
-    purpose = _("reports as PDF; without it HTML only")
+    purpose = msg("doctor.for_pdf")
     packages = "apt install " + " ".join(pdf.DEBIAN_PACKAGES)
     try:
         pdf.load()
     except pdf.PdfUnavailable as error:
         return Finding("Pango", purpose, "missing", str(error), packages)
     if ctypes.util.find_library("harfbuzz-subset") is None:
-        without = _("{version}; without libharfbuzz-subset PDFs take twice as long").format(version=_pango_version())
+        without = msg("doctor.no_subset", version=_pango_version())
         return Finding("Pango", purpose, "optional", without, "apt install libharfbuzz-subset0")
     return Finding("Pango", purpose, "ok", _pango_version())
 
 
-def _pango_version() -> str:
+def _pango_version() -> str | Message:
     library = ctypes.util.find_library("pango-1.0")
     if library is None:
-        return _("found")
+        return msg("doctor.found")
     version = ctypes.CDLL(library).pango_version_string
     version.restype = ctypes.c_char_p
     return str(version().decode())
@@ -135,49 +137,49 @@ def _pango_version() -> str:
 
 def _cyrillic_font() -> Finding:
     """Asks fontconfig, as Pango does; its absence shows as boxes in the PDF."""
-    name, purpose = _("font with Cyrillic"), _("Russian text in the PDF")
+    name, purpose = msg("doctor.font"), msg("doctor.for_font")
     advice = "apt install fonts-dejavu-core"
     tool = shutil.which("fc-list")
     if tool is not None:
         families = _output([tool, ":lang=ru", "family"]).splitlines()
         if not families:
-            return Finding(name, purpose, "missing", _("none"), advice)
+            return Finding(name, purpose, "missing", msg("doctor.none"), advice)
         names = sorted({family.split(",")[0] for family in families})
         return Finding(name, purpose, "ok", "DejaVu Sans" if "DejaVu Sans" in names else names[0])
     font = next(Path("/usr/share/fonts").glob("**/DejaVuSans.ttf"), None)
     if font is None:
-        return Finding(name, purpose, "missing", _("none found in /usr/share/fonts"), advice)
+        return Finding(name, purpose, "missing", msg("doctor.none_in"), advice)
     return Finding(name, purpose, "ok", "DejaVu Sans")
 
 
 def _ncu() -> Finding:
-    purpose = _("hardware counters beside the emulator's")
+    purpose = msg("doctor.for_counters")
     return _tool("ncu", ["ncu", "--version"], purpose, "apt install nsight-compute")
 
 
 def _sanitizer() -> Finding:
-    purpose = _("memory and race checks on the GPU")
-    return _tool("compute-sanitizer", ["compute-sanitizer", "--version"], purpose, _("the CUDA toolkit brings it"))
+    purpose = msg("doctor.for_memory")
+    return _tool("compute-sanitizer", ["compute-sanitizer", "--version"], purpose, msg("doctor.advice_sanitizer"))
 
 
-def _tool(name: str, command: list[str], purpose: str, advice: str) -> Finding:
+def _tool(name: str, command: list[str], purpose: Message, advice: str | Message) -> Finding:
     path = shutil.which(command[0])
     if path is None:
-        return Finding(name, purpose, "optional", _("not installed"), advice)
+        return Finding(name, purpose, "optional", msg("doctor.not_installed"), advice)
     lines = [line for line in _output([path, *command[1:]]).splitlines() if "ersion" in line]
     return Finding(name, purpose, "ok", lines[0].strip() if lines else path)
 
 
 def _landlock() -> Finding:
     """Landlock's ABI version, asked of the kernel itself; 0 and less: not there."""
-    purpose = _("keeps a compile from reading files")
+    purpose = msg("doctor.for_landlock")
     create_ruleset, ask_version = 444, 1
     libc = ctypes.CDLL(None, use_errno=True)
     abi = libc.syscall(create_ruleset, None, 0, ask_version)
     if abi > 0:
-        return Finding("Landlock", purpose, "ok", _("ABI {version}").format(version=abi))
-    advice = _("a Linux kernel 5.13 or later started with lsm=landlock,…")
-    return Finding("Landlock", purpose, "optional", _("not in this kernel; #include lines are checked instead"), advice)
+        return Finding("Landlock", purpose, "ok", msg("doctor.abi", version=abi))
+    advice = msg("doctor.advice_landlock")
+    return Finding("Landlock", purpose, "optional", msg("doctor.no_landlock"), advice)
 
 
 def _output(command: list[str]) -> str:

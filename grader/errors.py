@@ -9,11 +9,25 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from grader.message import Message, msg, verbatim
+from grader.words import text
+
 
 class GraderError(Exception):
-    """Base of every error this program raises on purpose."""
+    """Base of every error this program raises on purpose.
+
+    message : what is wrong and what is allowed, one line; `str()` of the error says it in the language in use.  A
+      string is what is said alike in every language.
+    """
 
     exit_code = 3
+
+    def __init__(self, message: Message | str) -> None:
+        self.message = verbatim(message) if isinstance(message, str) else message
+        super().__init__(self.message)
+
+    def __str__(self) -> str:
+        return text(self.message)
 
 
 class UsageError(GraderError):
@@ -32,11 +46,12 @@ class LabError(UsageError):
     line : 1-based line in that file, when known.
     """
 
-    def __init__(self, message: str, path: Path | str, line: int | None = None) -> None:
+    def __init__(self, message: Message | str, path: Path | str, line: int | None = None) -> None:
         self.path = Path(path)
         self.line = line
         where = f"{path}:{line}" if line is not None else str(path)
-        super().__init__(f"{where}: {message}")
+        what = verbatim(message) if isinstance(message, str) else message
+        super().__init__(msg("errors.at", where=where, what=what))
 
 
 class InternalError(GraderError):

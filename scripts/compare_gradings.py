@@ -54,6 +54,7 @@ NAMES: tuple[tuple[str, ...], ...] = (
 )
 """What tells the records of a list from one another; lists of records without any of these are compared in order."""
 
+MOST_TOLD = 40
 LIKE = 3
 """The same difference in more files than this is told once."""
 
@@ -185,7 +186,7 @@ def differences(old: Any, new: Any, place: str = "") -> Iterator[Difference]:
     """In what `new` is not as `old`; records of lists are matched by their names."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in old:
-            if key in TEXTS:
+            if key in TEXTS or key.endswith("_said"):
                 continue
             where = f"{place}.{key}" if place else key
             if key in new:
@@ -260,6 +261,7 @@ def main() -> int:
     parser.add_argument("revision", nargs="?", default="HEAD", help="what to compare with; HEAD when not given")
     parser.add_argument("--only", default="", metavar="TEXT", help="what has this in its path or lab")
     parser.add_argument("--sweeps", action="store_true", help="run the labs' sweeps too: several minutes")
+    parser.add_argument("--all", action="store_true", help=f"print all differences, not the first {MOST_TOLD}")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="processes; one per core")
     parser.add_argument("--grade-with", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -270,8 +272,11 @@ def main() -> int:
     old = of_revision(options.revision, wanted, options.sweeps, options.jobs)
     new = gradings(ROOT, wanted, options.sweeps, options.jobs)
     found = {job.name: list(differences(old[job], new[job])) for job in wanted}
-    for line in tell(found):
+    lines = list(tell(found))
+    for line in lines if options.all else lines[:MOST_TOLD]:
         print(line)
+    if len(lines) > MOST_TOLD and not options.all:
+        print(f"and {len(lines) - MOST_TOLD} more (--all)")
     changed = sum(bool(rows) for rows in found.values())
     print(f"{len(wanted)} gradings, {changed} differ" if changed else f"{len(wanted)} gradings, none differs")
     return 1 if changed else 0

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -18,30 +20,27 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 LAYERS: dict[str, set[str] | None] = {
     "ptx": set(),
     "message": set(),
-    "errors": {"message"},
     "i18n": set(),
+    "words": {"i18n", "message"},
+    "errors": {"message", "words"},
     "files": set(),
     "places": set(),
-    "titles": {"i18n"},
     "yaml_file": {"message", "errors", "i18n"},
     "lab": {"message"},
-    "words": {"i18n", "message"},
     "result": {"errors", "message"},
-    "oracle": {"message", "errors", "i18n", "lab"},
-    "wording": {"i18n", "lab", "oracle"},
+    "oracle": {"message", "errors", "lab"},
     "timing": {"message", "errors", "files", "i18n", "lab", "result"},
     "compiler": {"message", "errors", "i18n"},
     "submission": {"message", "errors", "i18n", "lab", "yaml_file"},
     "backends": {"message", "errors", "i18n", "oracle", "ptx", "result"},
-    "witnesses": {"message", "backends", "errors", "i18n", "result"},
-    "report": {"message", "words", "errors", "files", "i18n", "lab", "places", "result", "titles"},
+    "report": {"message", "words", "errors", "files", "i18n", "lab", "places", "result"},
     "diagnosis": None,
     "running": None,
     "checks": None,
     "lab_files": None,
     "gpu": None,
     "sweeps": None,
-    "doctor": {"message", "backends", "compiler", "i18n", "report"},
+    "doctor": {"message", "compiler", "gpu", "report"},
     "grading": None,
     "cli": None,
     "__main__": {"cli"},
@@ -68,9 +67,14 @@ def imports(path: Path) -> list[tuple[str, bool]]:
             found += [(alias.name, id(node) not in inside) for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
             assert node.level == 0, f"{path}: relative import"
-            names = [f"{node.module}.{a.name}" for a in node.names] if node.module == "grader" else [node.module]
-            found += [(name, id(node) not in inside) for name in names]
+            found += [(name, id(node) not in inside) for name in {of_name(node.module, a.name) for a in node.names}]
     return found
+
+
+def of_name(module: str, name: str) -> str:
+    """The module that `from module import name` is about: `module` itself, or the one of that name in it."""
+    inner = PACKAGE.parent.joinpath(*module.split("."), name)
+    return f"{module}.{name}" if inner.is_dir() or inner.with_suffix(".py").is_file() else module
 
 
 def part(module: str) -> str:
@@ -103,13 +107,51 @@ def test_arrows_run_one_way(path: Path) -> None:
 
 @pytest.mark.parametrize("path", sorted((PACKAGE / "ptx").rglob("*.py")), ids=lambda p: p.name)
 def test_the_emulator_imports_numpy_and_itself_only(path: Path) -> None:
-    import sys
-
     for module, _at_import in imports(path):
         top = module.split(".")[0]
         assert top in {"numpy", "__future__"} or module.startswith("grader.ptx") or top in sys.stdlib_module_names, (
             f"{path}: imports {module}"
         )
+
+
+# The GPU's parts, each with those of the others that it may import; `device` is the border: what runs beside a
+# student's kernel knows neither the grader's side nor NumPy.
+GPU_PARTS: dict[str, set[str]] = {
+    "messages": set(),
+    "device": {"messages"},
+    "host": {"messages"},
+    "profilers": {"messages", "host"},
+    "measurement": {"messages", "host", "profilers"},
+}
+
+
+@pytest.mark.parametrize("path", sorted((PACKAGE / "gpu").rglob("*.py")), ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_the_gpu_s_parts_keep_to_their_side(path: Path) -> None:
+    here = path.relative_to(PACKAGE / "gpu").parts[0].removesuffix(".py")
+    for module, _at_import in imports(path):
+        if module.startswith("grader.gpu."):
+            there = module.split(".")[2]
+            assert there == here or there in GPU_PARTS[here], f"{path}: gpu/{here} may not import {module}"
+
+
+@pytest.mark.parametrize("path", sorted((PACKAGE / "gpu" / "device").glob("*.py")), ids=lambda p: p.name)
+def test_the_gpu_process_imports_messages_and_cuda_only(path: Path) -> None:
+    for module, _at_import in imports(path):
+        assert (
+            module.startswith(("grader.gpu.device", "cuda.bindings"))
+            or module in ("grader.gpu", "grader.gpu.messages")
+            or module.split(".")[0] in {*sys.stdlib_module_names, "__future__"}
+        ), f"{path}: imports {module}"
+
+
+def test_the_gpu_process_loads_nothing_else_of_the_grader() -> None:
+    program = (
+        "import sys; import grader.gpu.device.worker, grader.gpu.device.warm_up; "
+        "print(*sorted(name for name in sys.modules if name.startswith('grader.') or name == 'numpy'))"
+    )
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+    beside = {name for name in loaded if not name.startswith("grader.gpu.device")}
+    assert beside == {"grader.gpu", "grader.gpu.messages", "grader.timing", "grader.timing.records"}
 
 
 @pytest.mark.parametrize("library", HEAVY)

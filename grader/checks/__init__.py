@@ -5,53 +5,34 @@ A check is a pure function of `grader.running.evidence.Evidence`; it runs nothin
 
 from __future__ import annotations
 
+from importlib import import_module
+from pkgutil import iter_modules
+
 import msgspec
 
-from grader.checks import (
-    bank_conflicts,
-    coalescing,
-    compiles,
-    correct,
-    launch,
-    memory_safety,
-    present,
-    races,
-    ragged_sizes,
-    speedup,
-    technique,
-)
 from grader.checks.base import CheckKind, Verdict
-from grader.i18n import _
 from grader.lab.records import CheckSpec
-from grader.message import Message, verbatim
+from grader.message import Message, msg, verbatim
 from grader.result import Check
 from grader.running.evidence import Evidence
-from grader.titles import check_title
 
-CHECKS: dict[str, CheckKind] = {
-    module.CHECK.name: module.CHECK
-    for module in (
-        present,
-        compiles,
-        launch,
-        correct,
-        ragged_sizes,
-        memory_safety,
-        races,
-        technique,
-        coalescing,
-        bank_conflicts,
-        speedup,
-    )
-}
-"""By name, in the order in which they run: what a check depends on comes before it."""
 
-IMPLIED = ("present", "compiles", "launch", "correct")
+def _found() -> dict[str, CheckKind]:
+    """The `CHECK` of each file here that has one, those before that others need."""
+    modules = [import_module(f"{__name__}.{info.name}") for info in iter_modules(__path__)]
+    kinds = [module.CHECK for module in modules if hasattr(module, "CHECK")]
+    return {kind.name: kind for kind in sorted(kinds, key=lambda kind: (kind.place, kind.name))}
+
+
+CHECKS: dict[str, CheckKind] = _found()
+"""By name, in the order in which they run and are shown: what a check depends on comes before it."""
+
+IMPLIED = tuple(kind.name for kind in CHECKS.values() if kind.implied)
 """Checks that every variant has, with no points where the lab file gives none: the others rest on them."""
 
 
 def judge(evidence: Evidence) -> list[Check]:
-    """The verdicts of all checks of a variant, in the lab file's order.
+    """The verdicts of all checks of a variant, in the order of `CHECKS`.
 
     Rules (docs/result.md): a check that needs one which failed or could not be judged is skipped and its points
     stay pending, neither given nor lost; a check that does not apply is no part of what is possible.
@@ -75,9 +56,9 @@ def _blocked(needs: tuple[str, ...], done: dict[str, Check]) -> Verdict | None:
             continue
         if check.status == "fail" or check.skip_reason == "prerequisite":
             root = check.data.get("blocked_by", need)
-            message = _("Not graded, because the check “{check}” failed.").format(check=check_title(root))
+            message = msg("checks.blocked", check=msg(f"checks.{root}.title"))
             return Verdict("skip", message, skip_reason="prerequisite", data={"blocked_by": root})
-        message = _("Not graded, because the check “{check}” could not be judged.").format(check=check_title(need))
+        message = msg("checks.not_judged", check=msg(f"checks.{need}.title"))
         return Verdict("skip", message, skip_reason="not_measured", data={"blocked_by": need})
     return None
 

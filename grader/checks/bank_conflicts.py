@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from math import prod
 
+from grader.checks import few_lanes
 from grader.checks.base import CheckKind, Settings, Verdict, failed, not_measured, passed
 from grader.i18n import _, decimal, ngettext
 from grader.result import LineCounters
@@ -33,7 +34,7 @@ class BankConflictSettings(Settings, frozen=True):
 
 
 def judge(evidence: Evidence, settings: BankConflictSettings) -> Verdict:
-    """Pass without excess wavefronts; else name the worst line and explain its lanes and banks."""
+    """Pass without excess wavefronts, of whole warps; else name the worst line and explain its lanes and banks."""
     counters = evidence.counters
     if counters is None:
         return not_measured(evidence.unmeasured.get("counters", _("Memory accesses were not counted.")))
@@ -43,6 +44,9 @@ def judge(evidence: Evidence, settings: BankConflictSettings) -> Verdict:
             _("Load a tile into a __shared__ array, call __syncthreads(), then write the output from the array."),
             evidence.bound.kernel.line,
         )
+    slow = few_lanes.crawl(evidence, counters, "shared")
+    if slow is not None:
+        return few_lanes.verdict(evidence, slow)
     data: dict[str, object] = {
         "excess": counters.shared_excess,
         "ways": counters.worst_conflict_ways,
@@ -138,4 +142,4 @@ def _cure(evidence: Evidence, worst: LineCounters) -> str:
     )
 
 
-CHECK = CheckKind("bank_conflicts", judge, BankConflictSettings, needs=("correct", "technique"))
+CHECK = CheckKind("bank_conflicts", judge, 100, BankConflictSettings, needs=("correct", "technique"))

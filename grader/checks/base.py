@@ -45,15 +45,19 @@ class Verdict:
 class CheckKind:
     """A check that lab files can ask for.
 
+    place: where it stands among the checks; those that it needs come before it.
+    implied: whether every variant has it, with no points where the lab file gives none.
     needs: checks that must not have failed, or this one is not run and its points wait.
     credit_needs: checks that must not have failed for a pass to count; a fault is reported all the same.
     """
 
     name: str
     judge: Callable[[Evidence, Any], Verdict]
+    place: int
     settings: type[Settings] = Settings
     needs: tuple[str, ...] = ()
     credit_needs: tuple[str, ...] = ()
+    implied: bool = False
 
 
 def passed(message: Message | str, line: int | None = None, data: Mapping[str, object] = NO_DATA) -> Verdict:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from grader.checks import few_lanes
 from grader.checks.base import CheckKind, Settings, Verdict, failed, not_measured, passed
 from grader.i18n import _, decimal
 from grader.result import Counters, LineCounters
@@ -38,7 +39,10 @@ def judge(evidence: Evidence, settings: CoalescingSettings) -> Verdict:
     counters = evidence.counters
     if counters is None:
         return not_measured(evidence.unmeasured.get("counters", _("Memory accesses were not counted.")))
-    loads, stores = ratio(counters, "load"), ratio(counters, "store")
+    slow = few_lanes.crawl(evidence, counters, "global")
+    if slow is not None:
+        return few_lanes.verdict(evidence, slow)
+    loads, stores = ratio(counters, "load"), max(ratio(counters, "store"), _main_stores(evidence, counters))
     reached = max(loads, stores) if settings.sides == "both" else min(loads, stores)
     data = {
         "load_ratio": round(loads, 4),
@@ -68,6 +72,14 @@ def ratio(counters: Counters, op: str) -> float:
     rows = [c for c in counters.by_line if c.space == "global" and c.op == op]
     ideal = sum(c.ideal for c in rows)
     return sum(c.sectors for c in rows) / ideal if ideal else 1.0
+
+
+def _main_stores(evidence: Evidence, counters: Counters) -> float:
+    """The ratio of the worst line that stores at least half of an output: other stores do not make up for it."""
+    outputs = [evidence.array_bytes.get(p.name, 0) for p in evidence.lab.parameters if p.kind == "output"]
+    rows = [c for c in counters.by_line if c.space == "global" and c.op == "store" and c.ideal]
+    main = [c for c in rows if 2 * c.lanes * c.width_bytes >= max(outputs, default=0)]
+    return max((c.sectors / c.ideal for c in main), default=1.0)
 
 
 def _figure(sectors: float | None, ideal: float | None) -> str:
@@ -103,4 +115,4 @@ def _way_out(evidence: Evidence, settings: CoalescingSettings, loads: float, sto
     return ""
 
 
-CHECK = CheckKind("coalescing", judge, CoalescingSettings, needs=("correct",))
+CHECK = CheckKind("coalescing", judge, 90, CoalescingSettings, needs=("correct",))

@@ -6,13 +6,12 @@ from dataclasses import replace
 
 from grader.checks import memory_safety, races
 from grader.checks.base import CheckKind, Settings, Verdict, passed
-from grader.checks.cures import cure_of
 from grader.checks.outcomes import explained, verdict_of_runs
-from grader.i18n import _, ngettext
+from grader.checks.remedies import remedy_of
+from grader.message import Message, joined, msg
 from grader.result import Diagnosis
 from grader.running.cases import block_of
 from grader.running.evidence import Evidence
-from grader.words import said
 
 
 def judge(evidence: Evidence, settings: Settings) -> Verdict:
@@ -21,9 +20,7 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
     verdict = verdict_of_runs(runs)
     if verdict is None:
         return passed(
-            ngettext("Every element is right at {n} size.", "Every element is right at {n} sizes.", len(runs)).format(
-                n=len(runs)
-            ),
+            msg("checks.correct.passed", n=len(runs)),
             data={"sizes": len(runs)},
         )
     if verdict.status != "fail":
@@ -32,15 +29,15 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
     hint = (
         _of_threads(evidence, verdict.diagnosis)
         or verdict.hint
-        or cure_of(str(verdict.data.get("pattern", "")))
+        or remedy_of(str(verdict.data.get("pattern", "")))
         or _of_hazards(evidence)
-        or _follow()
+        or msg("checks.correct.hint_follow")
     )
     return replace(verdict, hint=hint, line=verdict.line or evidence.bound.kernel.line)
 
 
-def _of_threads(evidence: Evidence, diagnosis: Diagnosis | None) -> str:
-    """How to mend a kernel that makes as many rows or columns as its one-dimensional block has threads, else ""."""
+def _of_threads(evidence: Evidence, diagnosis: Diagnosis | None) -> Message | None:
+    """How to fix a kernel that makes as many rows or columns as its one-dimensional block has threads, else None."""
     region = diagnosis.region if diagnosis is not None else None
     if (
         evidence.candidate is None
@@ -48,38 +45,27 @@ def _of_threads(evidence: Evidence, diagnosis: Diagnosis | None) -> str:
         or region is None
         or region.id not in ("last_rows", "last_columns")
     ):
-        return ""
+        return None
     x, y, z = block_of(evidence.candidate.launch, diagnosis.size)
     made = diagnosis.shape[-1 if region.id == "last_columns" else -2] - int(region.data["n"])
     if (made, 1, 1) != (x, y, z) or diagnosis.values is None or diagnosis.values.id != "unwritten":
-        return ""
+        return None
     if region.id == "last_columns":
-        text = _("Only the first {made} columns are made, as many as the block has threads.")
+        made_msg = msg("checks.correct.hint_columns_made", made=made)
     else:
-        text = _("Only the first {made} rows are made, as many as the block has threads.")
-    rest = _(
-        "Let every thread go on with those that are left, in a loop whose step is the number of threads: "
-        "for (int j = threadIdx.x; j < n; j += blockDim.x)."
-    )
-    return f"{text.format(made=made)} {rest}"
+        made_msg = msg("checks.correct.hint_rows_made", made=made)
+    return joined(made_msg, msg("checks.correct.hint_loop_on"))
 
 
-def _of_hazards(evidence: Evidence) -> str:
-    """How to mend an access or an order of accesses that may be what spoils the result, "" where all are in order."""
+def _of_hazards(evidence: Evidence) -> Message | None:
+    """How to fix an access or an order of accesses that may be what spoils the result, None where all are in order."""
     if "hazards" in evidence.unmeasured:
-        return ""
+        return None
     outside = evidence.hazards("out_of_bounds", "uninitialized")
     if outside:
         return memory_safety.hint(evidence, outside[0])
     unordered = races.counted(evidence.hazards(*races.KINDS))
-    return said(races.hint(races.worst(unordered))) if unordered else ""
+    return races.hint(races.worst(unordered)) if unordered else None
 
 
-def _follow() -> str:
-    return _(
-        "Follow one element by hand: which thread reads it, where it stores it, and who writes it out. The value "
-        "that came out instead says where it was taken from."
-    )
-
-
-CHECK = CheckKind("correct", judge, needs=("compiles",))
+CHECK = CheckKind("correct", judge, 40, needs=("compiles",), implied=True)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from grader.checks.base import CheckKind, Settings, Verdict, failed, not_measured, passed
 from grader.diagnosis.faults import hazard_msg
-from grader.i18n import _, ngettext
+from grader.message import Message, joined, msg
 from grader.ptx.records import Hazard
 from grader.running.evidence import Evidence
-from grader.words import said
 
 
 def judge(evidence: Evidence, settings: Settings) -> Verdict:
@@ -16,20 +15,17 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
         return not_measured(evidence.unmeasured["hazards"])
     hazards = evidence.hazards("out_of_bounds", "uninitialized")
     if not hazards:
-        return passed(_("Every access is inside its array, and nothing is read before it is written."))
+        return passed(msg("checks.memory_safety.passed"))
     first = hazards[0]
-    message = said(hazard_msg(first))
-    if len(hazards) > 1:
-        message += " " + ngettext("({n} more line does so.)", "({n} more lines do so.)", len(hazards) - 1).format(
-            n=len(hazards) - 1
-        )
+    more = msg("checks.memory_safety.more_lines", n=len(hazards) - 1) if len(hazards) > 1 else None
+    message = joined(hazard_msg(first), more) or hazard_msg(first)
     return failed(
         message, hint(evidence, first), first.line, data={"lines": [h.line for h in hazards], "count": first.count}
     )
 
 
-def hint(evidence: Evidence, hazard: Hazard) -> str:
-    """How to mend it."""
+def hint(evidence: Evidence, hazard: Hazard) -> Message:
+    """How to fix it."""
     return _dynamic_hint(hazard) if _is_dynamic(evidence, hazard) else _hint(hazard)
 
 
@@ -39,32 +35,20 @@ def _is_dynamic(evidence: Evidence, hazard: Hazard) -> bool:
     return hazard.kind == "out_of_bounds" and hazard.detail == "after" and hazard.array in dynamic
 
 
-def _dynamic_hint(hazard: Hazard) -> str:
-    return _(
-        "The launch gives {array} {bytes} bytes. Its third argument <<<grid, block, bytes>>> counts bytes, not "
-        "elements: the number of elements that the whole block puts there, times sizeof(float)."
-    ).format(array=hazard.array, bytes=hazard.array_bytes)
+def _dynamic_hint(hazard: Hazard) -> Message:
+    return msg("checks.memory_safety.hint_dynamic", array=hazard.array, bytes=hazard.array_bytes)
 
 
-def _hint(hazard: Hazard) -> str:
+def _hint(hazard: Hazard) -> Message:
     if hazard.kind == "uninitialized":
         if hazard.space == "shared":
-            return _(
-                "Shared memory holds whatever the last block left there. Every element that is read must have been "
-                "written by some thread of this block, and a barrier must stand between."
-            )
-        return _("Every element that is read must have been written before: copied in by the host, or by the kernel.")
+            return msg("checks.memory_safety.hint_shared_unset")
+        return msg("checks.memory_safety.hint_unset")
     if hazard.detail == "misaligned":
-        return _("A float4 or float2 access needs an index that is a multiple of 4 or 2, and an array that starts so.")
+        return msg("checks.memory_safety.hint_misaligned")
     if hazard.space == "shared":
-        return _(
-            "Compare the index's largest value with the declared size: what blockDim and the loop's last step reach "
-            "must be smaller than the number of rows and columns."
-        )
-    return _(
-        "Compute the largest index by hand, from the last thread of the last block: is it below the number of "
-        "elements? On a GPU such an access may go unnoticed, overwrite another array, or stop the program."
-    )
+        return msg("checks.memory_safety.hint_shared")
+    return msg("checks.memory_safety.hint_global")
 
 
-CHECK = CheckKind("memory_safety", judge, needs=("compiles",), credit_needs=("correct",))
+CHECK = CheckKind("memory_safety", judge, 60, needs=("compiles",), credit_needs=("correct",))

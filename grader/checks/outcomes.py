@@ -5,13 +5,38 @@ from __future__ import annotations
 from dataclasses import replace
 
 from grader.backends.base import LaunchOutcome
-from grader.checks import device_faults
 from grader.checks.base import Verdict, errored, failed, not_measured
-from grader.checks.cures import cure
-from grader.i18n import _
+from grader.checks.remedies import remedy
+from grader.diagnosis.outputs import difference_msg
+from grader.message import Message, joined, msg, sizes_msg
 from grader.result import Diagnosis
 from grader.running.evidence import Run
-from grader.wording import changed_text, difference_text, sizes_text
+
+REASONS = {
+    "illegal_address": msg("launches.illegal_address"),
+    "misaligned_address": msg("launches.misaligned_address"),
+    "launch_failure": msg("launches.launch_failure"),
+    "repeat_wrong": msg("launches.repeat_wrong"),
+    "repeat_unwritten": msg("launches.repeat_unwritten"),
+    "repeat_input_changed": msg("launches.repeat_input_changed"),
+    "repeat_guard": msg("launches.repeat_guard"),
+}
+"""Why a launch on a GPU stopped or was wrong: the hardware tells less than the emulator."""
+
+HINTS = {
+    "deadlock": msg("launches.hint_deadlock"),
+    "time": msg("launches.hint_endless"),
+    "endless": msg("launches.hint_endless"),
+    "instructions": msg("launches.hint_endless"),
+    "illegal_address": msg("launches.hint_address"),
+    "misaligned_address": msg("launches.hint_misaligned"),
+    "launch_failure": msg("launches.hint_shared_index"),
+    "repeat_wrong": msg("launches.hint_repeat"),
+    "repeat_unwritten": msg("launches.hint_repeat"),
+    "repeat_input_changed": msg("launches.hint_repeat"),
+    "repeat_guard": msg("launches.hint_address"),
+}
+"""What usually causes it."""
 
 
 def verdict_of_runs(runs: list[Run]) -> Verdict | None:
@@ -20,77 +45,68 @@ def verdict_of_runs(runs: list[Run]) -> Verdict | None:
     An instruction that the backend lacks is looked for first: what comes after it is not to be trusted.
     """
     if not runs:
-        return not_measured(_("No size was run."))
+        return not_measured(msg("launches.no_size"))
     for run in runs:
         if run.outcome.status == "unsupported":
-            return errored(
-                _("This machine cannot run the kernel: {reason}").format(reason=run.outcome.reason), run.outcome.line
-            )
+            return errored(msg("launches.unsupported", reason=run.outcome.reason), run.outcome.line)
     for run in runs:
         if run.outcome.status in ("fault", "impossible"):
             return fault(run)
         if run.changed_inputs:
             return failed(
-                _("{difference} Seen at {sizes}.").format(
-                    sizes=sizes_text(run.sizes), difference=changed_text(run.changed_inputs[0])
-                ),
-                _("The input must stay as it is: declare it const, and look at which pointer is written to."),
+                seen_at(run, msg("outputs.input_changed", name=run.changed_inputs[0])),
+                msg("outputs.hint_input_changed"),
                 data={"sizes": dict(run.sizes), "changed_inputs": list(run.changed_inputs)},
             )
         if run.difference is not None and run.difference.mismatches:
-            text = _("{difference} Seen at {sizes}.").format(
-                sizes=sizes_text(run.sizes), difference=difference_text(run.difference)
-            )
-            return failed(text, "", data={"sizes": dict(run.sizes)} | _numbers(run))
+            data = {"sizes": dict(run.sizes)} | _numbers(run)
+            return failed(seen_at(run, difference_msg(run.difference)), None, data=data)
     return None
+
+
+def seen_at(run: Run, what: Message) -> Message:
+    """What was seen, and at which sizes."""
+    return msg("launches.seen_at", what=what, sizes=sizes_msg(run.sizes))
 
 
 def explained(verdict: Verdict, diagnosis: Diagnosis | None) -> Verdict:
     """A verdict on a wrong output, told by its diagnosis where there is one."""
     if diagnosis is None or verdict.status != "fail" or "mismatches" not in verdict.data:
         return verdict
-    message = _("{explanation} The smallest size that goes wrong: {sizes}.").format(
-        sizes=sizes_text(diagnosis.size), explanation=" ".join(diagnosis.sentences)
+    message = msg(
+        "launches.explained",
+        explanation=joined(*diagnosis.sentences_said) or "",
+        sizes=sizes_msg(diagnosis.size),
     )
     line = diagnosis.writer.line if diagnosis.writer is not None else verdict.line
-    return replace(verdict, message=message, hint=cure(diagnosis), line=line or None, diagnosis=diagnosis)
+    return replace(verdict, message=message, hint=remedy(diagnosis), line=line or None, diagnosis=diagnosis)
 
 
 def fault(run: Run) -> Verdict:
     """A launch that stopped: why, where, and what usually causes it."""
     outcome = run.outcome
-    at = _("{reason} Seen at {sizes}.").format(sizes=sizes_text(run.sizes), reason=fault_text(outcome))
-    hints = {
-        "deadlock": _("A barrier must be reached by every thread of the block: take it out of the if or the loop."),
-        "time": _("Look at the loop's condition: does every thread change what it tests?"),
-        "endless": _("Look at the loop's condition: does every thread change what it tests?"),
-        "instructions": _("Look at the loop's condition: does every thread change what it tests?"),
-    }
-    hint = hints.get(outcome.reason) or device_faults.hint(outcome.reason)
-    hint = hint or _("Call cudaGetLastError() after every launch to see such errors yourself.")
-    return failed(at, hint, outcome.line, data={"sizes": dict(run.sizes), "reason": outcome.reason})
+    hint = HINTS.get(outcome.reason, msg("launches.hint_last_error"))
+    data = {"sizes": dict(run.sizes), "reason": outcome.reason}
+    return failed(seen_at(run, fault_msg(outcome)), hint, outcome.line, data=data)
 
 
-def fault_text(outcome: LaunchOutcome) -> str:
-    """Why a launch stopped, in words."""
+def fault_msg(outcome: LaunchOutcome) -> Message:
+    """Why a launch stopped."""
     line = outcome.line
     match outcome.reason:
         case "deadlock":
-            return _("the kernel never ends: threads wait at line {line} for others that never come.").format(line=line)
+            return msg("launches.deadlock", line=line)
         case "endless":
-            return _("the kernel never ends: the loop at line {line} changes nothing that could end it.").format(
-                line=line
-            )
+            return msg("launches.endless", line=line)
         case "time" | "instructions":
-            return _("the kernel does not end in reasonable time; it was stopped at line {line}.").format(line=line)
+            return msg("launches.limit", line=line)
         case "trap":
-            return _("the kernel stopped itself (trap or failed assertion) at line {line}.").format(line=line)
-    told = device_faults.text(outcome.reason)
-    if told:
-        return told
+            return msg("launches.trap", line=line)
+    if outcome.reason in REASONS:
+        return REASONS[outcome.reason]
     if outcome.status == "impossible":
-        return _("the launch is impossible: {reason}").format(reason=outcome.reason)
-    return _("the kernel failed: {reason}").format(reason=outcome.reason)
+        return msg("launches.impossible", reason=outcome.reason)
+    return msg("launches.failed", reason=outcome.reason)
 
 
 def _numbers(run: Run) -> dict[str, object]:

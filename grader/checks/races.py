@@ -58,4 +58,4 @@ def hint(hazard: Hazard) -> Message:
     return msg("checks.races.hint_between_warps", first=first, second=second)
 
 
-CHECK = CheckKind("races", judge, needs=("compiles",), credit_needs=("correct",))
+CHECK = CheckKind("races", judge, 70, needs=("compiles",), credit_needs=("correct",))

@@ -6,15 +6,13 @@ from dataclasses import replace
 
 from grader.checks import races
 from grader.checks.base import CheckKind, Settings, Verdict, failed, not_applicable, passed
-from grader.checks.cures import count
-from grader.checks.outcomes import explained, verdict_of_runs
+from grader.checks.outcomes import explained, seen_at, verdict_of_runs
+from grader.checks.remedies import count
 from grader.diagnosis.faults import hazard_msg
-from grader.i18n import _, ngettext
+from grader.message import Message, joined, msg
 from grader.ptx.records import Hazard
 from grader.result import Diagnosis
 from grader.running.evidence import Evidence, Run
-from grader.wording import sizes_text
-from grader.words import said
 
 
 def judge(evidence: Evidence, settings: Settings) -> Verdict:
@@ -24,40 +22,40 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
     the check does not apply and its points are no part of what is possible.
     """
     if not evidence.bound.takes_sizes:
-        return not_applicable(_("The kernel is not handed the size, so only multiples of the tile can be asked of it."))
+        return not_applicable(msg("checks.ragged_sizes.takes_no_size"))
     runs = evidence.runs_of("ragged")
     if not runs:
-        return not_applicable(_("The lab has no such sizes for this kernel."))
+        return not_applicable(msg("checks.ragged_sizes.no_sizes"))
     everywhere = {h.line for h in evidence.hazards("out_of_bounds")}
     unguarded = next((run for run in runs if _outside(run, everywhere)), None)
     if unguarded is not None:
         hazard = _outside(unguarded, everywhere)[0]
-        text = _("{hazard} Seen at {sizes}.").format(sizes=sizes_text(unguarded.sizes), hazard=said(hazard_msg(hazard)))
+        message = seen_at(unguarded, hazard_msg(hazard))
         data: dict[str, object] = {"sizes": dict(unguarded.sizes), "count": hazard.count}
         return replace(
-            failed(text, _guard_hint(evidence), hazard.line, data=data),
+            failed(message, _guard_hint(evidence), hazard.line, data=data),
             diagnosis=evidence.diagnoses.get("ragged"),
         )
     unordered = next((run for run in runs if _unordered(run, evidence)), None)
     if unordered is not None:
         hazard = races.worst(_unordered(unordered, evidence))
-        text = _("{hazard} Seen at {sizes}.").format(sizes=sizes_text(unordered.sizes), hazard=said(hazard_msg(hazard)))
+        message = seen_at(unordered, hazard_msg(hazard))
         data = {"sizes": dict(unordered.sizes), "count": hazard.count}
-        return failed(text, races.hint(hazard), hazard.line, data=data)
+        return failed(message, races.hint(hazard), hazard.line, data=data)
     verdict = verdict_of_runs(runs)
     if verdict is None:
         return passed(
-            ngettext(
-                "Right at {n} size that is no multiple of the tile.",
-                "Right at {n} sizes that are no multiple of the tile.",
-                len(runs),
-            ).format(n=len(runs)),
+            msg("checks.ragged_sizes.passed", n=len(runs)),
             data={"sizes": len(runs)},
         )
     if verdict.status == "fail" and not verdict.hint:
         diagnosis = evidence.diagnoses.get("ragged")
         verdict = explained(verdict, diagnosis)
-        hint = _rest_hint() if diagnosis is not None and _leaves_out(diagnosis) else _guard_hint(evidence)
+        hint = (
+            msg("checks.ragged_sizes.hint_rest")
+            if diagnosis is not None and _leaves_out(diagnosis)
+            else _guard_hint(evidence)
+        )
         return replace(verdict, hint=hint, line=verdict.line or evidence.bound.kernel.line)
     return verdict
 
@@ -84,21 +82,11 @@ def _leaves_out(diagnosis: Diagnosis) -> bool:
     return bool(diagnosis.missing) and not diagnosis.surplus and diagnosis.writer is not None and terms > 1
 
 
-def _rest_hint() -> str:
-    return _(
-        "The loop stops before the rest: n / T steps leave out what is left when T does not divide n. Take "
-        "(n + T - 1) / T steps, and in the last one take part only with what lies inside the data."
-    )
-
-
-def _guard_hint(evidence: Evidence) -> str:
-    text = _(
-        "The grid is rounded up, so its last blocks have threads outside the data: guard every read and every write "
-        "with the sizes, and leave __syncthreads() outside the if."
-    )
+def _guard_hint(evidence: Evidence) -> Message | None:
+    exchanged = None
     if len(set(evidence.lab.launch.covers)) > 1:
-        text += " " + _("Rows and columns change places in the output, and so must the sizes in its guard.")
-    return text
+        exchanged = msg("checks.ragged_sizes.hint_guard_exchanged")
+    return joined(msg("checks.ragged_sizes.hint_guard"), exchanged)
 
 
-CHECK = CheckKind("ragged_sizes", judge, needs=("correct",))
+CHECK = CheckKind("ragged_sizes", judge, 50, needs=("correct",))

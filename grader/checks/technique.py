@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from grader.checks import few_lanes
 from grader.checks.base import CheckKind, Settings, Verdict, failed, not_measured, passed
 from grader.i18n import _, decimal
 from grader.lab import formula
@@ -71,6 +72,9 @@ def judge(evidence: Evidence, settings: TechniqueSettings) -> Verdict:
             _("Load a tile into a __shared__ array, call __syncthreads(), then write the output from the array."),
             kernel_line,
         )
+    slow = few_lanes.crawl(evidence, counters, "shared")
+    if slow is not None:
+        return few_lanes.verdict(evidence, slow)
     inputs = [evidence.array_bytes[p.name] for p in evidence.lab.parameters if p.kind == "input"]
     outputs = [evidence.array_bytes[p.name] for p in evidence.lab.parameters if p.kind == "output"]
     data = {"shared_stored_bytes": stored, "shared_loaded_bytes": loaded}
@@ -106,4 +110,4 @@ def moved_bytes(counters: Counters, space: str, op: str) -> int:
     return sum(c.lanes * c.width_bytes for c in counters.by_line if c.space == space and c.op == op)
 
 
-CHECK = CheckKind("technique", judge, TechniqueSettings, needs=("correct",))
+CHECK = CheckKind("technique", judge, 80, TechniqueSettings, needs=("correct",))

@@ -18,12 +18,13 @@ def _doctor(lang: str) -> int:
     """Exit code 0 unless something that grading itself needs is missing."""
     from grader import doctor
     from grader.report import terminal
+    from grader.words import said
 
     symbols = {"ok": "✓", "missing": "✗", "optional": "–"}
     findings = doctor.examine()
     terminal.show_table(
         terminal.console(),
         [_("Tool"), _("Found"), _("What for"), _("What to install")],
-        [(f"{symbols[f.state]} {f.name}", f.found, f.purpose, f.advice) for f in findings],
+        [(f"{symbols[f.state]} {said(f.name)}", said(f.found), said(f.purpose), said(f.advice)) for f in findings],
     )
     return 0

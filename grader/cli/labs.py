@@ -81,7 +81,7 @@ def calibrate_command() -> click.Command:
 
 
 def _calibrate(lab: str, labs_folders: tuple[Path, ...], lang: str) -> int:
-    from grader.gpu.calibrate import calibrate, rows
+    from grader.gpu.measurement.calibrate import calibrate, rows
     from grader.lab_files import labs
     from grader.report import terminal
 

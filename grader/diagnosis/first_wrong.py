@@ -15,9 +15,9 @@ import numpy as np
 from grader.backends.base import Trace
 from grader.diagnosis.patterns import Found, Outcome, value_pattern
 from grader.diagnosis.regions import region_pattern
-from grader.diagnosis.text import Circumstances, race_text, sentences
-from grader.i18n import _
+from grader.diagnosis.text import Circumstances, sentences
 from grader.lab.records import Sizes, Tolerance
+from grader.message import msg, number
 from grader.oracle.compare import Array, Index, Mask, compare, is_sentinel, wrong_elements
 from grader.oracle.dependence import boxes
 from grader.ptx.records import Hazard, Read, Write
@@ -66,7 +66,7 @@ class WrongCase:
 
 
 def diagnose(case: WrongCase) -> Diagnosis:
-    """All that can be told about the case, with its sentences in the language in use.
+    """All that can be told about the case, with its sentences as messages.
 
     Raises ValueError when nothing is wrong.
     """
@@ -116,14 +116,14 @@ def diagnose(case: WrongCase) -> Diagnosis:
     around = Circumstances(
         case.axes,
         case.outside_lines,
-        race=race_text(race) if race else "",
+        race=race,
         unwritten=bool(unwritten[difference.first]),
     )
     if filling[difference.first] and diagnosis.writer is not None:
-        around = replace(around, got=_("the content of memory that nobody had written"))
+        around = replace(around, got=msg("diagnosis.garbage"))
     elif diagnosis.got is None:
-        around = replace(around, got=str(difference.got))
-    return msgspec.structs.replace(diagnosis, sentences=sentences(diagnosis, around))
+        around = replace(around, got=number(difference.got))
+    return msgspec.structs.replace(diagnosis, sentences_said=sentences(diagnosis, around))
 
 
 def _values(case: WrongCase, outcome: Outcome) -> Found | None:

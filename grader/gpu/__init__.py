@@ -1,1 +1,1 @@
-"""The GPU's part in grading: results and times, measured by the lab's own kernels, and thresholds for it."""
+"""The GPU: `device` runs in its process, `host` asks it, `measurement` and `profilers` use both."""

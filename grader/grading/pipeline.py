@@ -19,7 +19,7 @@ from msgspec import structs
 
 from grader import __version__
 from grader.errors import UsageError
-from grader.grading.recording import remark_text, variant_record
+from grader.grading.recording import remark_msg, variant_record
 from grader.i18n import _
 from grader.lab.records import Lab, Variant
 from grader.result import Environment, Result, Source, Student, score_of, status_of
@@ -28,7 +28,7 @@ from grader.submission.records import Missing, SourceText, Submission, VariantBi
 
 if TYPE_CHECKING:
     from grader.compiler.process import CompileResult, CompilerProcess
-    from grader.gpu.part import Gpu
+    from grader.gpu.measurement.part import Gpu
     from grader.running.runs import Runner
     from grader.submission.folder import FoundSubmission
 
@@ -112,7 +112,7 @@ def _result(lab: Lab, submission: Submission, found: Mapping[str, Evidence], env
         variants={name: variant_record(evidence) for name, evidence in found.items()},
         checks=checks,
         sources=[_source(source, submission) for source in submission.sources],
-        remarks=[remark_text(kind, line) for kind, line in submission.remarks],
+        remarks_said=[remark_msg(kind, line) for kind, line in submission.remarks],
     )
     return told(result)
 
@@ -135,13 +135,13 @@ def _start_gpu(stack: ExitStack, backend: str) -> Gpu | None:
     """
     if backend == "emulator":
         return None
-    from grader.backends.gpu_process import has_driver
+    from grader.gpu.host.process import has_driver
 
     if not has_driver():
         if backend == "gpu":
             raise UsageError(_("--backend gpu: there is no NVIDIA driver on this machine; see grade doctor"))
         return None
-    from grader.gpu.part import Gpu
+    from grader.gpu.measurement.part import Gpu
 
     return stack.enter_context(Gpu())
 

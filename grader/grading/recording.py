@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
-from grader.checks.outcomes import fault_text, verdict_of_runs
+from grader.checks.outcomes import fault_msg, verdict_of_runs
 from grader.diagnosis.faults import hazard_msg
-from grader.i18n import _, ngettext
-from grader.oracle.compare import Difference
+from grader.diagnosis.outputs import difference_msg, projections_msg
+from grader.message import Message, msg, sizes_msg, verbatim
 from grader.ptx.records import Hazard as RawHazard
 from grader.result import Case, Hazard, Launch, Variant
 from grader.running.evidence import Evidence, Run
 from grader.submission.records import Candidate, Missing, VariantBinding
-from grader.wording import changed_text, difference_text, sizes_text
-from grader.words import said
-
-_SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def variant_record(evidence: Evidence) -> Variant:
@@ -32,7 +28,7 @@ def variant_record(evidence: Evidence) -> Variant:
         cases=[_case(run) for run in (*evidence.runs, *evidence.larger)],
         counters=evidence.counters,
         hazards=_hazards(evidence),
-        remarks=_remarks(evidence),
+        remarks_said=_remarks(evidence),
         timing=list(evidence.timing),
         resources=evidence.resources,
         host_memory=list(evidence.host_memory),
@@ -40,27 +36,16 @@ def variant_record(evidence: Evidence) -> Variant:
     )
 
 
-def remark_text(kind: str, line: int, count: int = 1) -> str:
-    """A remark in words; an unknown kind is given as it is."""
+def remark_msg(kind: str, line: int, count: int = 1) -> Message:
+    """A remark; an unknown kind is given as it is."""
     match kind:
         case "bidi_control":
-            return _("Line {line}: an invisible character changes the order in which the line is shown.").format(
-                line=line
-            )
+            return msg("remarks.bidi_control", line=line)
         case "host_function_called":
-            return _(
-                "Line {line}: device code calls this function, which lacks __device__: nvcc would refuse that. "
-                "Here it was compiled for the device all the same."
-            ).format(line=line)
+            return msg("remarks.host_function_called", line=line)
         case "exited_before_barrier":
-            return ngettext(
-                "Line {line}: {n} thread had left the kernel before this barrier; "
-                "allowed since compute capability 7.0.",
-                "Line {line}: {n} threads had left the kernel before this barrier; "
-                "allowed since compute capability 7.0.",
-                count,
-            ).format(line=line, n=count)
-    return f"{kind} ({line})"
+            return msg("remarks.exited_before_barrier", line=line, n=count)
+    return verbatim(f"{kind} ({line})")
 
 
 def _launch(binding: VariantBinding, candidate: Candidate) -> Launch:
@@ -83,11 +68,15 @@ def _case(run: Run) -> Case:
     difference = run.difference
     if run.outcome.status == "unsupported":
         return Case(
-            backend=run.backend, size=dict(run.sizes), status="error", kind=run.kind, message=run.outcome.reason
+            backend=run.backend,
+            size=dict(run.sizes),
+            status="error",
+            kind=run.kind,
+            message_said=verbatim(run.outcome.reason),
         )
     if difference is None:
         return Case(
-            backend=run.backend, size=dict(run.sizes), status="fail", kind=run.kind, message=fault_text(run.outcome)
+            backend=run.backend, size=dict(run.sizes), status="fail", kind=run.kind, message_said=fault_msg(run.outcome)
         )
     if run.changed_inputs:
         return Case(
@@ -95,7 +84,7 @@ def _case(run: Run) -> Case:
             size=dict(run.sizes),
             status="fail",
             kind=run.kind,
-            message=changed_text(run.changed_inputs[0]),
+            message_said=msg("outputs.input_changed", name=run.changed_inputs[0]),
         )
     return Case(
         backend=run.backend,
@@ -105,19 +94,8 @@ def _case(run: Run) -> Case:
         max_abs_error=difference.max_abs_error,
         mismatches=difference.mismatches,
         first_wrong=list(difference.first) if difference.first is not None else None,
-        message=difference_text(difference) if difference.mismatches else _how(difference),
+        message_said=difference_msg(difference) if difference.mismatches else projections_msg(difference),
     )
-
-
-def _how(difference: Difference) -> str:
-    """How a right output was told to be right, where not by comparing every element."""
-    if not difference.projections:
-        return ""
-    return ngettext(
-        "checked by {n} random projection; it misses a wrong row with a probability of at most 2⁻{power}",
-        "checked by {n} random projections; they miss a wrong row with a probability of at most 2⁻{power}",
-        difference.projections,
-    ).format(n=difference.projections, power=str(difference.projections).translate(_SUPERSCRIPT))
 
 
 def _hazards(evidence: Evidence) -> list[Hazard]:
@@ -133,7 +111,7 @@ def _hazard(hazard: RawHazard) -> Hazard:
     return Hazard(
         kind=hazard.kind,  # type: ignore[arg-type]  # the emulator's names are the contract's
         line=hazard.line,
-        message=said(hazard_msg(hazard)),
+        message_said=hazard_msg(hazard),
         thread=hazard.thread,
         block=hazard.block,
         detail=hazard.detail,
@@ -145,28 +123,17 @@ def _hazard(hazard: RawHazard) -> Hazard:
     )
 
 
-def _remarks(evidence: Evidence) -> list[str]:
-    remarks = []
+def _remarks(evidence: Evidence) -> list[Message]:
+    remarks: list[Message] = []
     if evidence.wired_sizes is not None:
-        remarks.append(
-            _("The kernel works at {sizes} only: the size is a constant of the program. Make it a parameter.").format(
-                sizes=sizes_text(evidence.wired_sizes)
-            )
-        )
+        remarks.append(msg("remarks.wired_sizes", sizes=sizes_msg(evidence.wired_sizes)))
     candidate = evidence.candidate
     if candidate is not None and candidate.own and not candidate.constants:
-        remarks.append(
-            _(
-                "Graded at {sizes} only: with another value of this constant the kernel is wrong, so its value stands "
-                "in the program a second time."
-            ).format(sizes=sizes_text(dict(candidate.own)))
-        )
+        remarks.append(msg("remarks.own_sizes", sizes=sizes_msg(dict(candidate.own))))
     if evidence.untimed:
-        remarks.append(evidence.untimed)
+        remarks.append(verbatim(evidence.untimed) if isinstance(evidence.untimed, str) else evidence.untimed)
     remarks += [
-        _("{what}. So large a size is tried beside the others and costs no points.").format(
-            what=said(verdict.message).rstrip(".")
-        )
+        msg("remarks.large", what=verdict.message)
         for run in evidence.larger
         if (verdict := verdict_of_runs([run])) is not None
     ]
@@ -175,5 +142,5 @@ def _remarks(evidence: Evidence) -> list[str]:
         for kind, line, count in run.outcome.remarks:
             counts[kind, line] = max(counts.get((kind, line), 0), count)
     return remarks + [
-        remark_text(kind, line, count) for (kind, line), count in sorted(counts.items(), key=lambda i: i[0][1])
+        remark_msg(kind, line, count) for (kind, line), count in sorted(counts.items(), key=lambda i: i[0][1])
     ]

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.errors import LabError
-from grader.i18n import _
 from grader.lab.records import Lab, Parameter, Sizes
+from grader.message import msg
 from grader.oracle.projected import Float64, Projected, blank, rows_of
 
 Array = npt.NDArray[np.generic]
@@ -110,14 +110,14 @@ class Oracle:
             if parameter.kind != kind:
                 continue
             if parameter.name not in arrays:
-                raise LabError(_("the oracle gives no `{name}`").format(name=parameter.name), self._lab.oracle)
+                raise LabError(msg("oracle.missing_output", name=parameter.name), self._lab.oracle)
             self._shaped(parameter.name, arrays[parameter.name], _shape(parameter, sizes))
         return arrays
 
     def _shaped(self, name: str, array: Array, shape: tuple[int, ...]) -> Array:
         if array.shape != shape:
             raise LabError(
-                _("`{name}` has shape {got}, the lab says {shape}").format(name=name, got=array.shape, shape=shape),
+                msg("oracle.shape", name=name, got=str(array.shape), shape=str(shape)),
                 self._lab.oracle,
             )
         return array
@@ -128,9 +128,7 @@ class Oracle:
             return compute()
         except Exception as error:
             raise LabError(
-                _("the oracle failed at {sizes}: {kind}: {error}").format(
-                    sizes=dict(sizes), kind=type(error).__name__, error=error
-                ),
+                msg("oracle.failed", sizes=str(dict(sizes)), kind=type(error).__name__, error=str(error)),
                 self._lab.oracle,
             ) from error
 
@@ -146,7 +144,7 @@ def _shape(parameter: Parameter, sizes: Sizes) -> tuple[int, ...]:
 def _load(lab: Lab) -> ModuleType:
     spec = importlib.util.spec_from_file_location(f"oracle_of_{lab.id.replace('-', '_')}", lab.oracle)
     if spec is None or spec.loader is None:
-        raise LabError(_("is no Python file"), lab.oracle)
+        raise LabError(msg("oracle.no_python"), lab.oracle)
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
@@ -155,5 +153,5 @@ def _load(lab: Lab) -> ModuleType:
     projects = any(hasattr(module, name) for name in PROJECTION)
     for name in ("inputs", "expected", *(PROJECTION if projects else ())):
         if not callable(getattr(module, name, None)):
-            raise LabError(_("has no function `{name}`").format(name=name), lab.oracle)
+            raise LabError(msg("oracle.no_function", name=name), lab.oracle)
     return module

@@ -25,6 +25,9 @@ from grader.ptx.values import Layout
 CHUNK_LANES = 16_384
 """Lanes executed side by side: large enough that Python's overhead vanishes, small enough for the L2 cache."""
 
+LAUNCH_CYCLES = 4096
+"""Between one chunk's end and the next one's start."""
+
 CONTENDING_LANES = 1024
 """The same for kernels with locks or loops of compare-and-swap."""
 
@@ -145,7 +148,15 @@ def launch(
                 if layout is None or layout.blocks != blocks:
                     layout = Layout(block3, blocks)
                 layout.root.memo.clear()
-                chunk = Chunk(device, layout, first, grid3, shared_window(slots, blocks, device.poison), hazards, tally)
+                chunk = Chunk(
+                    device,
+                    layout,
+                    first,
+                    grid3,
+                    shared_window(slots, program.shared_layout, blocks, device.poison),
+                    hazards,
+                    tally,
+                )
                 chunk.shared_bytes = (shared_bytes, static + shared_bytes)
                 chunk.locked_spaces, chunk.addresses = needs.locked_spaces, addresses
                 if number in watched:
@@ -156,6 +167,7 @@ def launch(
                 symbols.update(chunk.local_variables(0, function))
                 registers = code.fresh_registers.copy()
                 chunk.run(Group(chunk, layout.root, [Frame(code, registers, symbols)], 0, ()))
+                device.cycles += chunk.clock + LAUNCH_CYCLES
                 for key, count in chunk.remarks.items():
                     remarks[key] = remarks.get(key, 0) + count
     finally:

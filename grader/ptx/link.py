@@ -9,7 +9,7 @@ import numpy as np
 from grader.ptx.cfg import build_cfg
 from grader.ptx.code import Code
 from grader.ptx.errors import DeviceTrap, UnsupportedInstruction
-from grader.ptx.memory import FUNCTION_WINDOW, SHARED_WINDOW, WINDOW_SPACING, Buffer, Device
+from grader.ptx.memory import FUNCTION_WINDOW, SHARED_WINDOW, Buffer, Device, SharedLayout
 from grader.ptx.nodes import Instruction, Module, Symbol, Variable
 from grader.ptx.translate import translate
 
@@ -32,6 +32,10 @@ class Needs:
     locked_spaces: frozenset[str]
     waits: bool
     contends: bool
+
+
+DYNAMIC_BYTES = 48 * 1024
+"""What dynamic shared memory, whose size a launch says, usually takes at most."""
 
 
 class Program:
@@ -58,17 +62,14 @@ class Program:
             if variable.is_extern:
                 extern.append(variable.name)
             else:
-                self.addresses[variable.name] = self._shared_base(len(self.shared) + 1)
                 self.shared.append(variable)
         self.dynamic_name = extern[0] if extern else ""
-        for name in extern:
-            self.addresses[name] = self._shared_base(len(self.shared) + 1)
+        self.shared_layout = SharedLayout([v.size_bytes for v in self.shared] + [DYNAMIC_BYTES] * bool(extern))
+        slots = [[variable.name] for variable in self.shared] + [extern] * bool(extern)
+        for names, base in zip(slots, self.shared_layout.bases, strict=True):
+            self.addresses |= dict.fromkeys(names, base)
         for index, name in enumerate(module.functions):
             self.addresses.setdefault(name, FUNCTION_WINDOW + index * 16)
-
-    @staticmethod
-    def _shared_base(slot: int) -> int:
-        return slot << WINDOW_SPACING | 1 << (WINDOW_SPACING - 1)
 
     def space_of(self, name: str) -> str:
         """The state space of a named variable."""

@@ -1,28 +1,43 @@
 """Memory of the emulated device: arrays with exact bounds, each far from the next.
 
-Addresses are made so that an index slip never lands in another array by accident: device buffers
-lie 2^36 bytes apart, shared and local arrays 2^20.  Storage is compact all the same.  Generic
-64-bit pointers carry shared and local memory in windows of their own.
+Addresses are made so that an index slip hardly ever lands in another array by accident: device buffers
+lie 2^28 bytes apart, shared arrays as far as a block's 227 KiB allow, local ones 2^20 bytes.  Storage is
+compact all the same.  Generic 64-bit pointers carry shared and local memory in windows of their own.
 
-    global, constant   slot << 36 | 1 << 35
-    shared (32 bits)   slot << 20 | 1 << 19            generic: SHARED_WINDOW + that
+They look like a device's, for a kernel that asks where its arrays lie must not learn from it what runs it:
+
+    global, constant   0x7Fxx xxxx xxxx, other ones for every `seed` of a device
+    shared (32 bits)   within 227 KiB                  generic: SHARED_WINDOW + that
     local              slot << 20 | 1 << 19            generic: LOCAL_WINDOW + that
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from grader.ptx.errors import LaunchError
 from grader.ptx.values import Array, Lanes, remember
 
-GLOBAL_SPACING = 36
+GLOBAL_SPACING = 28
+GLOBAL_BASE = 0x7F00_0000_0000
 WINDOW_SPACING = 20
-SHARED_WINDOW = 1 << 60
-LOCAL_WINDOW = 1 << 61
-WINDOW_BYTES = 1 << 32
-FUNCTION_WINDOW = 1 << 59
+WINDOW_BITS = 32
+WINDOW_BYTES = 1 << WINDOW_BITS
+FUNCTION_WINDOW = 0x7FFC_0000_0000
+SHARED_WINDOW = 0x7FFD_0000_0000
+LOCAL_WINDOW = SHARED_WINDOW + WINDOW_BYTES
+MAX_SLOTS = 2000
+"""Arrays (and pieces of 256 MiB of them) of one device."""
+_FAR = 32
+"""Slots: 8 GiB, as far as an int can be wrong as the index of a float."""
+_ORIGINS = ((FUNCTION_WINDOW - GLOBAL_BASE) >> GLOBAL_SPACING) - MAX_SLOTS
+
+SHARED_BYTES = 227 * 1024
+"""What a block can have on any device so far (compute capability 9.0)."""
 
 
 class MemoryArray:
@@ -131,9 +146,14 @@ class Device:
     np.False_
     """
 
-    def __init__(self, poison: int = POISON) -> None:
+    def __init__(self, poison: int = POISON, seed: int = 0) -> None:
+        self.seed = seed
+        """Moves addresses and clocks, as on a device every process and launch has others."""
+        self.origin = GLOBAL_BASE + (seed * 0x9E3779B1 % _ORIGINS << GLOBAL_SPACING)
         self.poison = poison
         """What every byte of memory that nothing has written holds; one for kernels without floats may be another."""
+        self.cycles = 0
+        """That have gone by in launches."""
         self.arrays: list[MemoryArray | None] = [None]
         self.modules: dict[int, Any] = {}
         """Modules loaded on this device, by identity (see `grader.ptx.launch.linked`)."""
@@ -157,24 +177,37 @@ class Device:
     def allocate(
         self, name: str, space: str, size: int, initial: Array | None, initialised: bool, read_only: bool = False
     ) -> MemoryArray:
-        """A new array of global or constant memory, 256-byte aligned."""
+        """A new array of global or constant memory, 512-byte aligned."""
         data = np.full(-(-size // 16) * 16, self.poison, np.uint8)
         if initial is not None:
             data[: len(initial)] = initial
         valid = None if initialised else np.zeros(len(data), np.uint8)
-        base = len(self.arrays) << GLOBAL_SPACING | 1 << (GLOBAL_SPACING - 1)
+        slot = len(self.arrays)
+        half = 1 << (GLOBAL_SPACING - 1)
+        base = self.origin + (slot << GLOBAL_SPACING) + half + (slot * 0x9E3779B1 + self.seed) % 4096 * 512
         array = MemoryArray(name, space, base, size, data, valid=valid, read_only=read_only)
-        self.arrays.append(array)
+        self.arrays += [array] * (1 + (size + half) // (2 * half))
+        if len(self.arrays) > MAX_SLOTS:
+            raise LaunchError(f"more than {MAX_SLOTS} arrays in global memory")
         return array
 
     def find(self, address: int) -> MemoryArray | None:
         """The array in whose neighbourhood an address lies (bounds are the caller's matter)."""
-        slot = address >> GLOBAL_SPACING
-        return self.arrays[slot] if 0 < slot < len(self.arrays) else None
+        return self.at(address - self.origin >> GLOBAL_SPACING)
+
+    def slots(self, addresses: Array) -> Array:
+        """(n,) the neighbourhood in which each address lies, see `at`."""
+        return addresses - self.origin >> GLOBAL_SPACING
+
+    def at(self, slot: int) -> MemoryArray | None:
+        """The array of a neighbourhood, None where there is none; those of the first and the last one reach farther."""
+        if len(self.arrays) < 2 or not -_FAR < slot < len(self.arrays) + _FAR:
+            return None
+        return self.arrays[min(max(slot, 1), len(self.arrays) - 1)]
 
 
 class Window:
-    """The shared arrays of a chunk's blocks, or the local variables of its threads."""
+    """The local variables of a chunk's threads."""
 
     def __init__(self, space: str) -> None:
         self.space = space
@@ -185,16 +218,74 @@ class Window:
         return len(self.arrays) << WINDOW_SPACING | 1 << (WINDOW_SPACING - 1)
 
     def find(self, address: int) -> MemoryArray | None:
-        slot = address >> WINDOW_SPACING
+        """The array in whose neighbourhood an address lies (bounds are the caller's matter)."""
+        return self.at(address >> WINDOW_SPACING)
+
+    def slots(self, addresses: Array) -> Array:
+        """(n,) the neighbourhood in which each address lies, see `at`."""
+        return addresses >> WINDOW_SPACING
+
+    def at(self, slot: int) -> MemoryArray | None:
+        """The array of a neighbourhood, None where there is none."""
         return self.arrays[slot] if 0 < slot < len(self.arrays) else None
 
 
-def shared_window(sizes: list[tuple[str, int] | None], blocks: int, poison: int = POISON) -> Window:
+class SharedLayout:
+    """Where shared arrays of these sizes lie in a block's window: apart as far as a device's shared memory has room.
+
+    bases: the address of each.
+    """
+
+    def __init__(self, sizes: Sequence[int]) -> None:
+        room = SHARED_BYTES - sum(-(-size // 128) * 128 for size in sizes)
+        # Arrays of kernels that are not launched count as well: where they leave no room, addresses go beyond.
+        gap = max(room // (len(sizes) + 1), 4096) // 128 * 128
+        self.bases: list[int] = []
+        self._edges = [-(1 << 20)]
+        end = 0
+        for size in sizes:
+            self.bases.append(end + gap)
+            end += gap + -(-size // 128) * 128
+            self._edges.append(end + gap // 2)
+        self._edges[-1] += 1 << 20
+
+    def slot(self, address: int) -> int:
+        """The number, from 1, of the array in whose neighbourhood an address lies; 0 or one too many where none is."""
+        return bisect_right(self._edges, address)
+
+    def slots(self, addresses: Array) -> Array:
+        """(n,) the same for many addresses."""
+        return np.searchsorted(self._edges, addresses, "right")
+
+
+class SharedWindow(Window):
+    """The shared arrays of a chunk's blocks, laid out as for the whole module."""
+
+    def __init__(self, layout: SharedLayout) -> None:
+        super().__init__("shared")
+        self._layout = layout
+
+    def next_base(self) -> int:
+        """The address the next array gets."""
+        return self._layout.bases[len(self.arrays) - 1]
+
+    def find(self, address: int) -> MemoryArray | None:
+        """The array in whose neighbourhood an address lies (bounds are the caller's matter)."""
+        return self.at(self._layout.slot(address))
+
+    def slots(self, addresses: Array) -> Array:
+        """(n,) the neighbourhood in which each address lies, see `at`."""
+        return self._layout.slots(addresses)
+
+
+def shared_window(
+    sizes: list[tuple[str, int] | None], layout: SharedLayout, blocks: int, poison: int = POISON
+) -> SharedWindow:
     """Shared memory of `blocks` blocks, every byte of it `poison`: an array in each slot that has a (name, bytes).
 
     Every array starts at a multiple of 128 bytes of its block's storage, that is at bank 0.
     """
-    window = Window("shared")
+    window = SharedWindow(layout)
     offsets, total = [], 0
     for entry in sizes:
         offsets.append(total)

@@ -215,7 +215,7 @@ def _isspacep(code: Code, instruction: Instruction) -> Step:
 def _in_space(group: Group, address: int, space: str) -> bool:
     array = group.chunk.device.find(address)
     if array is None:
-        return space == "global" and address < SHARED_WINDOW
+        return space == "global" and not SHARED_WINDOW <= address < LOCAL_WINDOW + WINDOW_BYTES
     return array.space == space
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from grader.ptx.memory import GLOBAL_SPACING, WINDOW_SPACING, Device, MemoryArray, Space
+from grader.ptx.memory import MemoryArray, Space
 from grader.ptx.values import SIGNED, UNSIGNED, Array, Lanes, Shifted, Value, Vec, remember, split_shift
 
 
@@ -120,14 +120,13 @@ def scatter(
             full &= (1 << 32) - 1
     else:
         full = np.full(lanes.n, _signed_64(address + offset), np.int64)
-    spacing = GLOBAL_SPACING if isinstance(space, Device) else WINDOW_SPACING
-    slots = full >> spacing
+    slots = space.slots(full)
     places: list[tuple[Array, Place]] = []
     faults: list[Fault] = []
     for slot in np.unique(slots).tolist():
         positions = np.flatnonzero(slots == slot)
         addresses = full[positions]
-        array = space.find(slot << spacing)
+        array = space.at(slot)
         if array is None:
             faults.append(Fault(None, "unmapped", positions, addresses))
             continue

@@ -55,6 +55,8 @@ class LineCounter:
     `unique_bytes` sums, request by request, the distinct bytes that active lanes addressed.
     `worst_words` (shared memory only): the 32-bit word index, within the block's shared memory, that each of the 32
     lanes addressed in the (first) request with the most ways, -1 for a lane that took no part; () when not recorded.
+    `few_requests`: those in which so few lanes took part that their bytes fit into one sector (8 lanes of 4 bytes), and
+    `few_lanes` the lanes of these.
     """
 
     line: int
@@ -69,6 +71,8 @@ class LineCounter:
     unique_bytes: int = 0
     lanes: int = 0
     worst_words: tuple[int, ...] = ()
+    few_requests: int = 0
+    few_lanes: int = 0
 
 
 @dataclass(slots=True)

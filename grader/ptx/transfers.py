@@ -36,7 +36,7 @@ def resolve(chunk: Chunk, spec_space: str, address: Value, offset: int) -> tuple
     for base, space in ((LOCAL_WINDOW, chunk.local), (SHARED_WINDOW, chunk.shared)):
         if low >= base and high < base + memory.WINDOW_BYTES:
             return space, offset - base
-    if high < SHARED_WINDOW - memory.WINDOW_BYTES:
+    if high < SHARED_WINDOW or low >= LOCAL_WINDOW + memory.WINDOW_BYTES:
         return chunk.device, offset
     return None
 
@@ -56,7 +56,7 @@ def pieces(group: Group, spec: AccessSpec, address: Value, offset: int) -> list[
         return list(parts)
     # Generic pointers into several spaces at once: one space after the other.
     result: list[tuple[Array | None, Place]] = []
-    high_bits = as_array(address, UNSIGNED[8]) >> np.uint64(59)
+    high_bits = as_array(address, UNSIGNED[8]) + np.uint64(offset & (1 << 64) - 1) >> np.uint64(memory.WINDOW_BITS)
     for window in np.unique(high_bits).tolist():
         positions = np.flatnonzero(high_bits == window)
         subset = lanes.select(positions)

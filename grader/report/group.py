@@ -11,7 +11,7 @@ from grader.report.numbers import Numbers
 from grader.report.view import FAULT_STATUSES, View, blocked_points, lost_points, shortened, variant_columns, where
 from grader.report.visible import visible
 from grader.result import Result, Variant
-from grader.titles import check_title
+from grader.words import check_title
 
 # A variant is as good as its worst check.
 _SEVERITY = {"fail": 4, "error": 3, "borderline": 2, "pass": 1, "skip": 0}

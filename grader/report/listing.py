@@ -12,7 +12,7 @@ from grader.report.numbers import Numbers
 from grader.report.view import FAULT_STATUSES, View, shortened, variant_columns
 from grader.report.visible import visible
 from grader.result import LineCounters, Result, Source, Variant
-from grader.titles import check_title
+from grader.words import check_title
 
 KINDS = ("kernel", "fault", "hazard", "counter")
 

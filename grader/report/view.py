@@ -14,7 +14,7 @@ from grader.report.labels import check_status, result_status, variant_colour
 from grader.report.numbers import Numbers
 from grader.report.visible import visible
 from grader.result import Check, Result, Variant
-from grader.titles import check_title
+from grader.words import check_title
 
 View = dict[str, Any]
 

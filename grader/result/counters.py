@@ -13,6 +13,8 @@ class LineCounters(Record, frozen=True):
     wavefronts, ways: shared memory only (ways: the worst request's wavefronts over the least it could take).
     sectors: global memory only, 32 bytes each.  ideal: the fewest wavefronts or sectors these bytes need.
     lanes: thread accesses, summed over requests.
+    few_requests, few_lanes: requests in which so few lanes took part that their bytes fit into one sector of 32 (8
+    lanes of 4 bytes), and the lanes of these.
     lane_words: the 32-bit word of shared memory that each of the 32 lanes addresses in the worst request,
     null for a lane that takes no part, [] where not recorded; bank = word mod 32.
     """
@@ -29,6 +31,8 @@ class LineCounters(Record, frozen=True):
     unique_bytes: int = 0
     lanes: int = 0
     lane_words: list[int | None] = []
+    few_requests: int = 0
+    few_lanes: int = 0
 
 
 class Counters(Record, frozen=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from grader.message import Message
 from grader.result.record import Record
 
 
@@ -63,20 +64,21 @@ class WrongPattern(Record, frozen=True):
 class Diagnosis(Record, frozen=True):
     """Why an output is wrong, told of its first wrong element at the smallest size that goes wrong.
 
-    shape, tile: of the output, slowest axis first (tile: elements that a block covers; [] when unknown).
-    inputs: shapes of the inputs by name.
-    total, wrong, unwritten: counts of elements; unwritten ones still hold what was there before the launch.
-    first: index of the first wrong element; expected, got: its values, null where they are no finite number.
-    expected_at, got_at: where these values stand in an input, null when nowhere or in several places.
-    writer: who wrote it last, null when nobody did or it is not known (`traced` tells which).  writers: how many
-    threads wrote it.  overwritten: who had written the right value there before, else null.
-    reads: what the writer had read to make it (at most 64).  read: the input elements that it came to be made from
-    (at most 64 ranges, like the next two).  uses: how many readings of them it was made from.
-    missing, surplus: those that it should have been made from as well, or should not have been; found out from the
-    oracle where `compared`.
-    values: the rule of the wrong values.  region: where they lie.
-    sentences: all of this in words.  picture: a string for each row along the last axis, a character for each
-    element: "." right, "x" wrong, "o" wrong because nobody wrote it; [] for large outputs.
+        shape, tile: of the output, slowest axis first (tile: elements that a block covers; [] when unknown).
+        inputs: shapes of the inputs by name.
+        total, wrong, unwritten: counts of elements; unwritten ones still hold what was there before the launch.
+        first: index of the first wrong element; expected, got: its values, null where they are no finite number.
+        expected_at, got_at: where these values stand in an input, null when nowhere or in several places.
+        writer: who wrote it last, null when nobody did or it is not known (`traced` tells which).  writers: how many
+        threads wrote it.  overwritten: who had written the right value there before, else null.
+        reads: what the writer had read to make it (at most 64).  read: the input elements that it came to be made from
+        (at most 64 ranges, like the next two).  uses: how many readings of them it was made from.
+        missing, surplus: those that it should have been made from as well, or should not have been; found out from the
+        oracle where `compared`.
+        values: the rule of the wrong values.  region: where they lie.
+        sentences: all of this in words; sentences_said: as ids and data.
+    picture: a string for each row along the last axis, a character for each element: "." right, "x" wrong, "o" wrong
+    because nobody wrote it; [] for large outputs.
     """
 
     size: dict[str, int]
@@ -105,4 +107,5 @@ class Diagnosis(Record, frozen=True):
     values: WrongPattern | None = None
     region: WrongPattern | None = None
     sentences: list[str] = []
+    sentences_said: list[Message] = []
     picture: list[str] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
+from grader.message import Message
 from grader.result.check import EXIT_CODES, Check, ResultStatus, Score
 from grader.result.record import Record
 from grader.result.sweep import SweepRecord
@@ -70,6 +71,7 @@ class Result(Record, frozen=True):
     checks: list[Check]
     sources: list[Source] = []
     remarks: list[str] = []
+    remarks_said: list[Message] = []
     sweeps: list[SweepRecord] = []
     schema_version: Literal[1, 2] = SCHEMA_VERSION
 

@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from grader.message import Message
 from grader.result.counters import Counters
 from grader.result.measured import HostMemory, Resources, Timing, Witness
 from grader.result.record import Record
@@ -47,6 +48,7 @@ class Case(Record, frozen=True):
     mismatches: int | None = None
     first_wrong: list[int] | None = None
     message: str = ""
+    message_said: Message | None = None
 
 
 class Hazard(Record, frozen=True):
@@ -57,9 +59,10 @@ class Hazard(Record, frozen=True):
 
     kind: HazardKind
     line: int
-    message: str
     thread: tuple[int, int, int]
     block: tuple[int, int, int]
+    message: str = ""
+    message_said: Message | None = None
     detail: str = ""
     array: str = ""
     count: int = 1
@@ -80,6 +83,7 @@ class Variant(Record, frozen=True):
     counters: Counters | None = None
     hazards: list[Hazard] = []
     remarks: list[str] = []
+    remarks_said: list[Message] = []
     timing: list[Timing] = []
     resources: Resources | None = None
     host_memory: list[HostMemory] = []

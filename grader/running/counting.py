@@ -61,5 +61,7 @@ def _line(c: LineCounter) -> LineCounters:
         ways=c.ways,
         unique_bytes=c.unique_bytes,
         lanes=c.lanes,
+        few_requests=c.few_requests,
+        few_lanes=c.few_lanes,
         lane_words=[None if word < 0 else word for word in c.worst_words],
     )

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from grader.backends.base import LaunchOutcome
 from grader.lab.records import Lab, Sizes, Variant
+from grader.message import Message
 from grader.oracle.compare import Difference
 from grader.ptx.records import Hazard
 from grader.result import BackendName, CaseKind, Counters, Diagnosis, HostMemory, Resources, Timing, Witness
@@ -87,14 +88,14 @@ class Evidence:
     array_bytes: Mapping[str, int] = field(default_factory=dict)
     timing: tuple[Timing, ...] = ()
     diagnoses: Mapping[str, Diagnosis] = field(default_factory=dict)
-    unmeasured: Mapping[str, str] = field(default_factory=dict)
+    unmeasured: Mapping[str, str | Message] = field(default_factory=dict)
     source: Mapping[str, str] = field(default_factory=dict)
     wired_sizes: Sizes | None = None
     resources: Resources | None = None
     host_memory: tuple[HostMemory, ...] = ()
     witnesses: tuple[Witness, ...] = ()
     larger: tuple[Run, ...] = ()
-    untimed: str = ""
+    untimed: str | Message = ""
 
     @property
     def bound(self) -> VariantBinding:

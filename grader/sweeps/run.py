@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grader.gpu.work import lab_files
+from grader.gpu.measurement.work import lab_files
 from grader.i18n import language
 from grader.lab.records import Lab
 from grader.oracle.expected import Oracle
@@ -27,7 +27,7 @@ from grader.timing.store import folder, key_of
 
 if TYPE_CHECKING:
     from grader.compiler.process import CompileResult, CompilerProcess
-    from grader.gpu.part import Gpu
+    from grader.gpu.measurement.part import Gpu
 
 _known: dict[str, KnownPoints] = {}
 """Counts of the labs' own kernels, which are the same for every student that this process grades."""
@@ -45,7 +45,7 @@ def sweep(
 ) -> list[SweepRecord]:
     """All of the lab's sweeps: timed where there is a GPU, else counted, for `architecture`, on the emulator."""
     if gpu is not None:
-        from grader.backends.gpu import GpuFault
+        from grader.gpu.host.session import GpuFault
 
         with suppress(GpuFault, lock.Busy):
             return measure_time(lab, program, evidence, oracle, compiler, gpu, remeasure)
@@ -101,7 +101,7 @@ def measure_time(
     GpuFault : the device is not usable.
     Busy : somebody else had it all the time.
     """
-    from grader.gpu.runs import pools
+    from grader.gpu.measurement.runs import pools
     from grader.sweeps.timed import GpuSweeps
 
     session = gpu.session()

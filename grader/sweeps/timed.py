@@ -11,10 +11,11 @@ import numpy as np
 from msgspec import structs
 
 from grader.backends.base import BufferArgument, LaunchOutcome, LaunchRequest
-from grader.backends.gpu import FAULTS, GpuFault, TimedKernel
-from grader.backends.gpu_region import nbytes_of
-from grader.gpu.speed import Bench, sample_rounds, tolerance_between, with_data
-from grader.gpu.work import work_at
+from grader.gpu.host.session import FAULTS, GpuFault, TimedKernel
+from grader.gpu.host.shared_buffer import nbytes_of
+from grader.gpu.measurement.bench import Bench, Conditions, sample_rounds, side_by_side, tolerance_between, with_data
+from grader.gpu.measurement.work import work_at
+from grader.gpu.messages import Prepared
 from grader.i18n import say
 from grader.lab.records import Lab, Sizes, Sweep
 from grader.oracle.expected import Array
@@ -162,42 +163,40 @@ class GpuSweeps:
 
     def _timed(self, sweep: Sweep, group: Sequence[Loaded]) -> list[SweepPoint]:
         """Points of one kernel at one size, timed side by side."""
-        points: list[SweepPoint] = []
-        here = list(group)
-        while here:
-            check = self._check(here[0])
-            kernels = [
+        loaded = {one.name: one for one in group}
+        failures: dict[str, str] = {}
+        check = self._check(group[0])
+
+        def kernels(names: Sequence[str]) -> list[TimedKernel]:
+            here = [loaded[name] for name in names]
+            timed = [
                 TimedKernel(o.name, o.module, o.launch, check.name if check and o.comparable else "") for o in here
             ]
-            try:
-                prepared = self._bench.prepare(
-                    [*kernels, *([check] if check else [])],
-                    self._pools,
-                    self._lab.timing.l2 if self._lab.timing else "cold",
-                    plan.CLOCK_SHARE,
-                    plan.MAX_BATCH,
-                    tolerance_between(self._lab, here[0].point.place.sizes),
-                )
-                wrong = {problem.subject for problem in prepared.problems}
-                names = [o.name for o in here if o.name not in wrong]
-                round_us = sum(prepared.estimate_us[name] * prepared.batch[name] for name in names)
-                found, _mhz = sample_rounds(self._bench, names, [], plan.plan_for(2 * round_us, BUDGET_US))
-            except GpuFault as fault:
-                if fault.reason == OUT_OF_MEMORY and not fault.is_submissions:
-                    reason = say("so much of the GPU's memory is not free")
-                    return points + [
-                        replace_point(unfit(o.point.subject, o.point.place, "impossible", reason), o.point.block)
-                        for o in here
-                    ]
-                failed = next((o for o in here if o.name == fault.subject), None)
-                if not fault.is_submissions or failed is None:
-                    raise
-                points.append(_failed(failed.point, fault.reason))
-                here.remove(failed)
-                continue
-            wrong |= {fault.name for fault in found.faults}
-            return points + [self._point(sweep, one, found, one.name in wrong) for one in here]
-        return points
+            return [*timed, *([check] if check else [])]
+
+        def measure(timed: Sequence[TimedKernel], prepared: Prepared) -> list[SweepPoint]:
+            wrong = {problem.name for problem in prepared.problems}
+            here = [loaded[kernel.name] for kernel in timed if kernel.name in loaded]
+            names = [o.name for o in here if o.name not in wrong]
+            round_us = sum(prepared.estimate_us[name] * prepared.batch[name] for name in names)
+            found, _mhz = sample_rounds(self._bench, names, [], plan.plan_for(2 * round_us, BUDGET_US))
+            wrong |= {problem.name for problem in found.problems}
+            return [self._point(sweep, one, found, one.name in wrong) for one in here]
+
+        l2 = self._lab.timing.l2 if self._lab.timing else "cold"
+        conditions = Conditions(self._pools, l2, tolerance_between(self._lab, group[0].point.place.sizes))
+        try:
+            points = side_by_side(self._bench, list(loaded), kernels, conditions, measure, failures) or []
+        except GpuFault as fault:
+            if fault.reason != OUT_OF_MEMORY or fault.is_submissions:
+                raise
+            reason = say("so much of the GPU's memory is not free")
+            points = [
+                replace_point(unfit(o.point.subject, o.point.place, "impossible", reason), o.point.block)
+                for name, o in loaded.items()
+                if name not in failures
+            ]
+        return [*(_failed(loaded[name].point, reason) for name, reason in failures.items()), *points]
 
     def _check(self, one: Loaded) -> TimedKernel | None:
         """The lab's kernel of the variant as it stands, which tells what has to come out; None where it cannot run."""

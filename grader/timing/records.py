@@ -1,4 +1,7 @@
-"""What is measured of a submission, as it is stored: raw times, from which everything else is worked out."""
+"""What is measured of a submission, as it is stored: raw times, from which everything else is worked out.
+
+The GPU process speaks in these records too, so nothing but msgspec is imported here.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,11 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     """Base of the records."""
 
 
-class Wrong(Record, frozen=True):
-    """A timed launch whose result was wrong: kernel, kind, elements wrong of all."""
+class Problem(msgspec.Struct, frozen=True):
+    """What was wrong with the results of a timed launch of a kernel: `count` elements of `total`.
+
+    kind: "unwritten" (elements that no thread wrote), "wrong", "input_changed", "guard" (wrote beside an array).
+    """
 
     name: str
     kind: str
@@ -35,7 +41,7 @@ class SizeTimes(Record, frozen=True):
     dropped: int
     valid: bool
     sm_mhz: float
-    wrong: list[Wrong] = []
+    wrong: list[Problem] = []
     undecided: list[str] = []
 
 
@@ -47,8 +53,11 @@ class CpuTime(Record, frozen=True):
     threads: int
 
 
-class Facts(Record, frozen=True):
-    """What compiler and driver say of a kernel."""
+class KernelFacts(msgspec.Struct, frozen=True):
+    """What the driver knows of a loaded kernel, for one block size.
+
+    blocks_per_sm: blocks that fit on a multiprocessor at once; occupancy_pct: their warps over the most it can hold.
+    """
 
     registers: int
     shared_bytes: int
@@ -57,8 +66,8 @@ class Facts(Record, frozen=True):
     occupancy_pct: float
 
 
-class HostRow(Record, frozen=True):
-    """One kind of host memory: medians, µs."""
+class HostTimes(msgspec.Struct, frozen=True):
+    """Medians, µs, for one kind of host memory; cpu_read_us: the CPU reading the output's buffer once."""
 
     mode: str
     copy_in_us: float
@@ -71,7 +80,7 @@ class HostRow(Record, frozen=True):
 class Measurement(Record, frozen=True):
     """Everything measured of one submission.
 
-    copy_gb_s, fp32_gflop_s: what the device can do.  facts, host_memory: by variant.
+    copy_gb_s, fp32_gflop_s: what the device can do.  host_memory: by variant.
     failure: why a kernel could not be timed, by kernel.
     """
 
@@ -83,7 +92,6 @@ class Measurement(Record, frozen=True):
     fp32_gflop_s: float
     sizes: list[SizeTimes]
     cpu: list[CpuTime] = []
-    facts: dict[str, Facts] = {}
-    host_memory: dict[str, list[HostRow]] = {}
+    host_memory: dict[str, list[HostTimes]] = {}
     host_memory_size: dict[str, int] = {}
     failure: dict[str, str] = {}

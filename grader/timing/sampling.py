@@ -7,18 +7,9 @@ from dataclasses import dataclass, field
 from math import exp, log
 
 from grader.timing.plan import Plan, order
+from grader.timing.records import Problem
 from grader.timing.statistics import Interval, fewest_values, median_interval
 from grader.timing.verdict import decide
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """A timed launch of `name` gave a wrong result: `kind` as in `grader.backends.gpu_messages.Problem`."""
-
-    name: str
-    kind: str
-    count: int = 0
-    total: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +18,15 @@ class Sample:
 
     times_us: dict[str, float]
     throttled: bool = False
-    faults: tuple[Fault, ...] = ()
+    problems: tuple[Problem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Is `name` at least `threshold` times as fast as `against`?"""
+    """Is `name` at least `threshold` times as fast as `baseline`?"""
 
     name: str
-    against: str
+    baseline: str
     threshold: float
 
 
@@ -49,7 +40,7 @@ class Samples:
     times_us: dict[str, list[float | None]]
     rounds: int = 0
     dropped: int = 0
-    faults: list[Fault] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
     undecided: list[Question] = field(default_factory=list)
     valid: bool = True
 
@@ -58,14 +49,14 @@ class Samples:
         values = [t for t in self.times_us.get(name, []) if t is not None]
         return median_interval(values) if values else None
 
-    def speedup(self, name: str, against: str) -> Interval | None:
-        """How many times as fast `name` is as `against`, from rounds that have both; None when there is none."""
-        return speedup(self.times_us.get(name, []), self.times_us.get(against, []))
+    def speedup(self, name: str, baseline: str) -> Interval | None:
+        """How many times as fast `name` is as `baseline`, from rounds that have both; None when there is none."""
+        return speedup(self.times_us.get(name, []), self.times_us.get(baseline, []))
 
 
-def speedup(times: Sequence[float | None], against: Sequence[float | None]) -> Interval | None:
-    """Median of the paired ratio `against` / `times` with its interval, taken on logarithms."""
-    logs = [log(b / a) for a, b in zip(times, against, strict=False) if a and b]
+def speedup(times: Sequence[float | None], baseline: Sequence[float | None]) -> Interval | None:
+    """Median of the paired ratio `baseline` / `times` with its interval, taken on logarithms."""
+    logs = [log(b / a) for a, b in zip(times, baseline, strict=False) if a and b]
     if not logs:
         return None
     found = median_interval(logs)
@@ -86,7 +77,7 @@ def sample(
     for stage, goal in enumerate(plan.stages):
         if stage:
             found.undecided = [q for q in asked if _is_open(found, q)]
-            wanted = {n for q in found.undecided for n in (q.name, q.against)}
+            wanted = {n for q in found.undecided for n in (q.name, q.baseline)}
             active = [name for name in active if name in wanted]
             if not active:
                 break
@@ -105,8 +96,8 @@ def _round(measure: Callable[[list[str]], Sample], active: list[str], found: Sam
     """One round; returns the kernels that are right still."""
     got = measure(order(active, found.rounds))
     found.rounds += 1
-    found.faults += got.faults
-    wrong = {fault.name for fault in got.faults}
+    found.problems += got.problems
+    wrong = {problem.name for problem in got.problems}
     if got.throttled:
         found.dropped += 1
     else:
@@ -120,7 +111,7 @@ def _counted(found: Samples) -> int:
 
 
 def _is_open(found: Samples, question: Question) -> bool:
-    interval = found.speedup(question.name, question.against)
+    interval = found.speedup(question.name, question.baseline)
     if interval is None or interval.count < fewest_values():
         return False
     return decide(interval.low, interval.high, question.threshold) == "undecided"

@@ -22,6 +22,11 @@ def sentences(parts: list[str]) -> str:
     return " ".join(part for part in parts if part)
 
 
+def listed(items: list[str], more: bool) -> str:
+    """The first of some things, and whether there are more."""
+    return ", ".join(items) + (", …" if more else "")
+
+
 def verbatim(text: str) -> str:
     """As it is."""
     return text
@@ -31,6 +36,7 @@ TEXTS: Texts = {
     "number": number,
     "sizes": sizes,
     "sentences": sentences,
+    "listed": listed,
     "verbatim": verbatim,
     "thread": N_("thread {thread} of block {block}"),
     "Thread": N_("Thread {thread} of block {block}"),

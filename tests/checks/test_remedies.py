@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from grader.checks.cures import cure
+from grader.checks.remedies import remedy
 from grader.oracle.compare import Difference
 from grader.result import Diagnosis, ElementRange, ElementWriter, WrongPattern
 from grader.submission.records import SharedArray
+from grader.words import text
 from tests.checks.evidence_factory import check, evidence, hazard, kernel, run
 
 SUM = [ElementRange(array="in", ranges=[(0, 4)])]
@@ -54,8 +55,8 @@ def diagnosis(**changes: Any) -> Diagnosis:
     ],
 )
 def test_a_wrong_sum(changes: dict[str, Any], words: str) -> None:
-    assert words in cure(diagnosis(**changes))
-    assert bool(cure(diagnosis(**changes))) == bool(words)
+    assert words in text(remedy(diagnosis(**changes)))
+    assert bool(remedy(diagnosis(**changes))) == bool(words)
 
 
 @pytest.mark.parametrize(

@@ -8,15 +8,17 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
+from grader import words
 from grader.backends.base import BufferArgument, LaunchRequest, ScalarArgument
 from grader.backends.emulator import open_emulator
-from grader.checks.cures import cure
+from grader.checks.remedies import remedy
 from grader.diagnosis.first_wrong import WrongCase, diagnose
 from grader.lab.records import Tolerance
 from grader.oracle.compare import Array
 from grader.oracle.dependence import dependence
 from grader.ptx import parse
 from grader.result import Diagnosis, Element, ElementRange
+from grader.words import told
 from tests.ptx.nvrtc import compile_ptx
 
 Arrays = Mapping[str, Array]
@@ -67,7 +69,7 @@ def diagnosis(source: str, task: Task) -> Diagnosis | None:
         outcome.hazards,
     )
     try:
-        return diagnose(case)
+        return told(diagnose(case))
     except ValueError:
         return None
 
@@ -408,9 +410,9 @@ def test_wrong_kernels(source: str, task: Task, text: list[str], hint: str) -> N
     found = diagnosis(source, task)
     assert found is not None
     # Sums are told in digits that are of no interest here.
-    told = [s for s in found.sentences if not (s.startswith("out[") and task.tolerance.absolute)]
-    assert told == text
-    assert cure(found) == hint
+    rest = [s for s in found.sentences if not (s.startswith("out[") and task.tolerance.absolute)]
+    assert rest == text
+    assert words.text(remedy(found)) == hint
 
 
 @pytest.mark.parametrize(
@@ -496,14 +498,17 @@ def test_a_sum_onto_what_was_never_set() -> None:
     )
     assert found is not None
     assert found.sentences[2] == ("It adds to what stands in out[0], which nothing had set to a first value (line 2).")
-    assert cure(found) == "Add up in a variable that starts at 0, and store it once; or set the output to 0 first."
+    assert (
+        words.text(remedy(found))
+        == "Add up in a variable that starts at 0, and store it once; or set the output to 0 first."
+    )
 
 
 def test_without_a_history_the_values_are_told_all_the_same() -> None:
     expected = np.arange(6, dtype=np.float32).reshape(2, 3)
     got = expected.copy()
     got[1, 2] = 9
-    found = diagnose(WrongCase({"n": 2}, "out", got, expected, Tolerance(), {}))
+    found = told(diagnose(WrongCase({"n": 2}, "out", got, expected, Tolerance(), {})))
     assert found.sentences == ["1 of 6 elements is wrong.", "out[1][2] should be 5, got 9."]
     assert (found.traced, found.writer, found.picture) == (False, None, ["...", "..x"])
 
@@ -511,7 +516,7 @@ def test_without_a_history_the_values_are_told_all_the_same() -> None:
 def test_no_number_is_no_number() -> None:
     expected = np.ones((2, 2), np.float32)
     got = np.where(np.eye(2) == 1, np.nan, expected).astype(np.float32)
-    found = diagnose(WrongCase({"n": 2}, "out", got, expected, Tolerance(0.1), {}))
+    found = told(diagnose(WrongCase({"n": 2}, "out", got, expected, Tolerance(0.1), {})))
     assert found.got is None
     assert found.sentences[1] == "out[0][0] should be 1, got nan."
     assert found.sentences[2:] == [

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from grader.backends.gpu import HELPER_NAMES, HELPERS_FILE, GpuSession
-from grader.backends.gpu_messages import NoDevice
-from grader.backends.gpu_process import GpuProcess, has_driver
 from grader.compiler.process import CompileResult, CompilerProcess
+from grader.gpu.host.helpers import compile_helpers
+from grader.gpu.host.process import GpuProcess, has_driver
+from grader.gpu.host.session import GpuSession
+from grader.gpu.messages import NoDevice
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -52,11 +53,7 @@ def opened(compiler: CompilerProcess) -> GpuSession:
     ready = process.ready()
     if isinstance(ready, NoDevice):
         pytest.skip(ready.reason)
-    helpers = compiler.compile(
-        {HELPERS_FILE.name: HELPERS_FILE.read_text("utf-8")}, list(HELPER_NAMES), ready.architecture
-    )
-    assert helpers.ok, helpers.log
-    return GpuSession(process, helpers.cubin, {})
+    return GpuSession(process, compile_helpers(compiler, ready.architecture), {})
 
 
 class Loader:

@@ -12,10 +12,10 @@ import pytest
 
 from grader.backends.base import BufferArgument, LaunchRequest, ScalarArgument
 from grader.backends.emulator import EmulatorBackend
-from grader.backends.gpu import GpuSession
 from grader.compiler.process import CompilerProcess
 from grader.errors import InternalError
-from grader.gpu.speed import with_data
+from grader.gpu.host.session import GpuSession
+from grader.gpu.measurement.bench import with_data
 from grader.grading import pipeline
 from grader.lab.records import Lab, Sizes, Variant
 from grader.lab_files import labs

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from grader.backends.gpu_messages import Ready
-from grader.backends.gpu_process import GpuProcess
+from grader.gpu.host.process import GpuProcess
+from grader.gpu.messages import Ready
 from grader.grading.pipeline import grade
 from grader.lab_files import labs
 from grader.timing import lock

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 from grader.backends.base import LaunchRequest
-from grader.backends.gpu import GpuSession, TimedKernel
-from grader.gpu.speed import sample_rounds
+from grader.gpu.host.session import GpuSession, TimedKernel
+from grader.gpu.measurement.bench import sample_rounds
+from grader.gpu.profilers import ncu
+from grader.gpu.profilers.tool import ToolFailed
 from grader.grading import pipeline
 from grader.lab_files import labs
 from grader.timing import plan
 from grader.timing.plan import Plan
-from grader.witnesses import ncu
-from grader.witnesses.tool import ToolFailed
 from tests.gpu.conftest import Loader
 from tests.gpu.requests import vector
 

@@ -8,6 +8,7 @@ from grader.backends.base import LaunchOutcome
 from grader.grading.recording import variant_record
 from grader.oracle.compare import Difference
 from grader.result import CaseKind
+from grader.words import told
 from tests.checks.evidence_factory import evidence, run
 
 LARGE: CaseKind = "large"
@@ -22,7 +23,7 @@ def test_large_sizes_are_told_and_cost_nothing() -> None:
             (2048, None, LaunchOutcome("impossible", reason="2048 threads a block, at most 1024 are possible.")),
         )
     )
-    record = variant_record(evidence(larger=(right, wrong, impossible)))
+    record = told(variant_record(evidence(larger=(right, wrong, impossible))))
     assert [(case.kind, case.size, case.status) for case in record.cases[-3:]] == [
         ("large", {"n": 4096}, "pass"),
         ("large", {"n": 8192}, "fail"),

@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from grader.backends import device_memory
+from grader.gpu.device import memory as device_memory
 from grader.lab.records import Tolerance
 from grader.oracle.compare import Array, Difference, compare, sentinel, sentinel_byte, wrong_elements
 

@@ -163,7 +163,7 @@ def test_special_registers_that_depend_on_the_launch() -> None:
     device = Device()
     out = device.buffer("out", np.zeros(len(names), np.uint32))
     launch(parse(text), "k", (1, 1, 3), (96,), [out], device=device, shared_bytes=64)
-    assert out.read(np.uint32).tolist() == [96, 1, 3, 2, 3, 64, 64]
+    assert out.read(np.uint32).tolist() == [96, 1, 3, 2, 64, 128, 64]
 
 
 PRINTS = [

@@ -11,8 +11,9 @@ import pytest
 from msgspec import structs
 
 from grader.backends.base import BufferArgument, LaunchRequest
-from grader.backends.gpu import GpuFault, TimedKernel
-from grader.backends.gpu_messages import (
+from grader.compiler.process import CompileResult
+from grader.gpu.host.session import GpuFault, TimedKernel
+from grader.gpu.messages import (
     HostCopiesDone,
     HostTimes,
     KernelFacts,
@@ -22,7 +23,6 @@ from grader.backends.gpu_messages import (
     RoundDone,
     Warm,
 )
-from grader.compiler.process import CompileResult
 from grader.lab.records import Knob, Lab, Sweep
 from grader.lab_files import labs
 from grader.result import SweepPoint

@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from grader.timing.sampling import Fault, Sample
+from grader.timing.records import Problem
+from grader.timing.sampling import Sample
 
 
 class SimulatedDevice:
@@ -44,5 +45,5 @@ class SimulatedDevice:
             factor = self._slowness * self._random.gauss(1, self._jitter)
             factor *= 1.1 if self._random.random() < self._outliers else 1
             times[name] = self._times_us[name] * factor
-        faults = tuple(Fault(n, "wrong", 3, 9) for n in order if index >= self._wrong_from.get(n, 1 << 30))
-        return Sample(times, self._throttled(index), faults)
+        problems = tuple(Problem(n, "wrong", 3, 9) for n in order if index >= self._wrong_from.get(n, 1 << 30))
+        return Sample(times, self._throttled(index), problems)

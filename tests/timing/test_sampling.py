@@ -80,7 +80,7 @@ def test_too_many_throttled_rounds_are_no_measurement() -> None:
 def test_a_wrong_result_ends_a_kernel_s_part() -> None:
     device = SimulatedDevice({"student": 10.0, "reference": 20.0}, wrong_from={"student": 5})
     found = sample(device.measure, NAMES, [], Plan(stages=(31,)))
-    assert [(f.name, f.kind, f.count, f.total) for f in found.faults] == [("student", "wrong", 3, 9)]
+    assert [(f.name, f.kind, f.count, f.total) for f in found.problems] == [("student", "wrong", 3, 9)]
     assert [t for t in found.times_us["student"] if t is not None] == [10.0] * 5
     assert all(r == ["reference"] for r in device.rounds[6:])
 

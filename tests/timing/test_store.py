@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from grader.timing.records import CpuTime, HostRow, Measurement, SizeTimes, Wrong
+from grader.timing.records import CpuTime, HostTimes, Measurement, Problem, SizeTimes
 from grader.timing.store import Store, folder, key_of
 
 MEASUREMENT = Measurement(
@@ -27,12 +27,12 @@ MEASUREMENT = Measurement(
             dropped=1,
             valid=True,
             sm_mhz=1980.0,
-            wrong=[Wrong(name="student:b", kind="wrong", count=1, total=2)],
+            wrong=[Problem(name="student:b", kind="wrong", count=1, total=2)],
             undecided=["student:a"],
         )
     ],
     cpu=[CpuTime(size={"rows": 4}, best_us=7.0, threads=2)],
-    host_memory={"a": [HostRow(mode="pinned", copy_in_us=1, kernel_us=2, copy_out_us=3, total_us=6, cpu_read_us=4)]},
+    host_memory={"a": [HostTimes(mode="pinned", copy_in_us=1, kernel_us=2, copy_out_us=3, total_us=6, cpu_read_us=4)]},
     failure={"student:b": "wrong"},
 )
 PARTS: dict[str, Any] = {

@@ -56,6 +56,8 @@ class Traffic:
         counter.sectors += cost[2]
         counter.ideal += cost[3]
         counter.unique_bytes += cost[4]
+        counter.few_requests += cost[7]
+        counter.few_lanes += cost[8]
         if cost[5] > counter.ways or not counter.worst_words:
             counter.ways = max(counter.ways, cost[5])
             counter.worst_words = cost[6]
@@ -88,7 +90,7 @@ def _addresses(places: Sequence[Place], lanes: Lanes) -> Array:
 
 
 def _measure(lanes: Lanes, addresses: Array, op: str, width: int, space: str) -> tuple[Any, ...]:
-    """(requests, wavefronts, sectors, ideal, unique bytes, ways, worst request's words)."""
+    """(requests, wavefronts, sectors, ideal, unique bytes, ways, worst request's words, few_requests, few_lanes)."""
     active = lanes.active_table()
     offsets = lanes.to_warps(addresses, 0)
     rows, weights = _distinct_rows(offsets, active)
@@ -121,7 +123,15 @@ def _measure(lanes: Lanes, addresses: Array, op: str, width: int, space: str) ->
         total(unique),
         int(ways.max()),
         worst_words,
+        *_few(active, width),
     )
+
+
+def _few(active: Array, width: int) -> tuple[int, int]:
+    """Requests of a few lanes (see `LineCounter`), and the lanes of these."""
+    lanes = active.sum(axis=1)
+    few = lanes * max(width, metrics.BANK_BYTES) <= metrics.SECTOR_BYTES
+    return int(np.count_nonzero(few)), int(lanes[few].sum())
 
 
 def _distinct_rows(offsets: Array, active: Array) -> tuple[Array, Array]:

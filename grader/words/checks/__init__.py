@@ -1,1 +1,10 @@
-"""The words of each check, a file a check: its title, what it found, how to mend it."""
+"""The words of each check, a file a check: its title, what it found, how to fix it; here those of any check."""
+
+from __future__ import annotations
+
+from grader.words.texts import N_, Texts
+
+TEXTS: Texts = {
+    "blocked": N_("Not graded, because the check “{check}” failed."),
+    "not_judged": N_("Not graded, because the check “{check}” could not be judged."),
+}

@@ -1,0 +1,74 @@
+"""Data that go through memory a few lanes at a time.
+
+A request of one lane has no conflict and touches one sector: by its own measure it is ideal.  Held against what whole
+warps need it is not, for a request costs the same whether one lane takes part or all 32.  So it is counted how much
+goes through requests in which so few lanes take part that their bytes fit into one sector (8 lanes of 4 bytes).  In
+honest kernels these are borders, halos, tails and the last steps of a reduction, a small part of an array; where they
+move half an array or more, blocks are too small or lanes take turns.  Blocks of 4 × 4 threads have 16 lanes at a time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from grader.checks.base import Verdict, failed
+from grader.i18n import _
+from grader.result import Counters, LineCounters
+from grader.running.evidence import Evidence
+
+LANES = 32
+PART = 0.5
+"""Of the largest array: as much of it as may not go through requests of a few lanes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Crawl:
+    """Memory used a few lanes at a time.
+
+    line: where most of these requests come from.  requests: how many they are, with `lanes` thread accesses in all.
+    """
+
+    line: int
+    requests: int
+    lanes: int
+
+    @property
+    def needed(self) -> int:
+        """Requests that whole warps would need for as much."""
+        return -(-self.lanes // LANES)
+
+
+def crawl(evidence: Evidence, counters: Counters, space: str) -> Crawl | None:
+    """The loads of a space, or else its stores, where they move at least `PART` of an array a few lanes at a time."""
+    array_bytes = max(evidence.array_bytes.values(), default=0)
+    for op in ("load", "store"):
+        rows = [c for c in counters.by_line if c.space == space and c.op == op]
+        if array_bytes and sum(_bytes(c) for c in rows) >= PART * array_bytes:
+            worst = max(rows, key=lambda c: (c.few_requests, -c.line))
+            return Crawl(worst.line, sum(c.few_requests for c in rows), sum(c.few_lanes for c in rows))
+    return None
+
+
+def _bytes(row: LineCounters) -> int:
+    return row.few_lanes * row.width_bytes
+
+
+def verdict(evidence: Evidence, found: Crawl) -> Verdict:
+    """The fault in words."""
+    candidate = evidence.candidate
+    x, y, z = candidate.launch.block if candidate is not None else (LANES, 1, 1)
+    message = _(
+        "Few lanes take part in a request in line {line}: {requests} requests where whole warps need {needed}."
+    ).format(line=found.line, requests=found.requests, needed=found.needed)
+    if x * y * z < LANES // 2:
+        hint = _(
+            "A block of {x}×{y} threads leaves most of its warp idle: a warp has 32 lanes, and a request costs the "
+            "same whether one of them takes part or all. Launch blocks of 32 threads or more, best a multiple of 32."
+        ).format(x=x, y=y * z)
+    else:
+        hint = _(
+            "A request costs the same whether one lane of a warp takes part or all 32. Let all threads of a warp go "
+            "through this line together: no loop in which they take turns, no if that picks a thread."
+        )
+    data = {"requests": found.requests, "needed_requests": found.needed}
+    return failed(message, hint, found.line, data=data)

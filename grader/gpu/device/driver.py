@@ -1,0 +1,107 @@
+"""The CUDA driver: the one place through which every call goes, so that no error code is overlooked."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+STICKY = frozenset({700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 999})
+"""CUresult of which the driver's documentation says that the process must be ended and started anew."""
+
+
+class DriverError(Exception):
+    """A driver call failed; code and name are CUresult's."""
+
+    def __init__(self, call: str, code: int, name: str) -> None:
+        self.code = code
+        self.name = name
+        super().__init__(f"{call}: {name} ({code})")
+
+    @property
+    def sticky(self) -> bool:
+        """Every later call of this process will fail too."""
+        return self.code in STICKY
+
+
+def call(name: str, *arguments: Any) -> Any:
+    """Call a function of the driver API; its results without the status: none, one, or a tuple.
+
+    Raises
+    ------
+    DriverError : it failed.
+    """
+    from cuda.bindings import driver
+
+    status, *results = getattr(driver, name)(*arguments)
+    if int(status) != 0:
+        raise DriverError(name, int(status), status.name)
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def attribute(device: Any, name: str) -> int:
+    """A device attribute by the end of its name in CUdevice_attribute.
+
+    Raises
+    ------
+    DriverError : the driver does not know it.
+    """
+    from cuda.bindings import driver
+
+    return int(call("cuDeviceGetAttribute", getattr(driver.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}"), device))
+
+
+def function_attribute(function: Any, name: str) -> int:
+    """An attribute of a loaded kernel by the end of its name in CUfunction_attribute."""
+    from cuda.bindings import driver
+
+    return int(call("cuFuncGetAttribute", getattr(driver.CUfunction_attribute, f"CU_FUNC_ATTRIBUTE_{name}"), function))
+
+
+@dataclass(slots=True)
+class Parameters:
+    """Kernel parameters in the form that the driver takes: an array of pointers to values."""
+
+    storage: list[Any]
+    pointers: Any
+
+    @property
+    def address(self) -> int:
+        """Of the array of pointers; valid as long as this object lives."""
+        return ctypes.addressof(self.pointers)
+
+
+def parameters(values: Sequence[bytes | int]) -> Parameters:
+    """`values` in order: an int is a device address (64 bits), bytes are a scalar as it lies in memory."""
+    raw = [value.to_bytes(8, "little") if isinstance(value, int) else value for value in values]
+    storage = [ctypes.create_string_buffer(value, len(value)) for value in raw]
+    pointers = (ctypes.c_void_p * max(1, len(storage)))(*(ctypes.addressof(buffer) for buffer in storage))
+    return Parameters(storage, pointers)
+
+
+def launch(
+    function: Any,
+    grid: Sequence[int],
+    block: Sequence[int],
+    shared_bytes: int,
+    stream: Any,
+    arguments: Parameters,
+) -> None:
+    """Enqueue a launch."""
+    call("cuLaunchKernel", function, *grid, *block, shared_bytes, stream, arguments.address, 0)
+
+
+def u32(value: int) -> bytes:
+    """A 32-bit scalar argument."""
+    return (value & 0xFFFFFFFF).to_bytes(4, "little")
+
+
+def u64(value: int) -> bytes:
+    """A 64-bit scalar argument."""
+    return (value & 0xFFFFFFFFFFFFFFFF).to_bytes(8, "little")
+
+
+def f64(value: float) -> bytes:
+    """A float64 scalar argument."""
+    return bytes(ctypes.c_double(value))

@@ -1,0 +1,225 @@
+"""One launch in the GPU process: arrays between guard zones, inputs compared afterwards, what it printed."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+from grader.gpu.device import driver
+from grader.gpu.device.driver import DriverError
+from grader.gpu.device.memory import (
+    GUARD_BYTE,
+    GUARD_BYTES,
+    Counters,
+    Helpers,
+    aligned,
+    copy_in,
+    copy_out,
+    sentinel_byte,
+)
+from grader.gpu.messages import Array, KernelFacts, Launch, Ran
+
+DEFAULT_SHARED_BYTES = 48 * 1024
+"""Dynamic shared memory up to here needs no permission."""
+
+PRINTF_CHARACTERS = 4096
+
+
+class LaunchFailed(Exception):
+    """A driver call failed while a student's kernel was at work; `during` as in `messages.Failed`."""
+
+    def __init__(self, error: DriverError, during: str, kernel: str = "") -> None:
+        self.error = error
+        self.during = during
+        self.kernel = kernel
+        super().__init__(str(error))
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """What everything in the GPU process works with."""
+
+    handle: Any
+    stream: Any
+    helpers: Helpers
+    counters: Counters
+    printed: int
+    """Descriptor of the file that standard output goes to."""
+
+
+class Modules:
+    """Machine code that is loaded, by name."""
+
+    def __init__(self) -> None:
+        self._modules: dict[str, Any] = {}
+        self._functions: dict[tuple[str, str], Any] = {}
+
+    def load(self, name: str, cubin: bytes) -> None:
+        """Load `cubin`; what had this name is unloaded, with all that it kept in its variables."""
+        loaded = driver.call("cuModuleLoadData", cubin)
+        old = self._modules.pop(name, None)
+        if old is not None:
+            driver.call("cuModuleUnload", old)
+        self._modules[name] = loaded
+        self._functions = {key: value for key, value in self._functions.items() if key[0] != name}
+
+    def function(self, module: str, entry: str) -> Any:
+        """A kernel; DriverError when there is none of that name."""
+        key = (module, entry)
+        if key not in self._functions:
+            self._functions[key] = driver.call("cuModuleGetFunction", self._modules[module], entry.encode())
+        return self._functions[key]
+
+
+def run(device: Device, modules: Modules, launch: Launch, memory: Any) -> Ran:
+    """Carry out one launch on the arrays in `memory`.
+
+    Raises
+    ------
+    LaunchFailed : the launch was refused, or the kernel failed.
+    DriverError : something else did.
+    """
+    arrays = [argument for argument in launch.arguments if isinstance(argument, Array)]
+    function = modules.function(launch.module, launch.entry)
+    facts = ready_for_launch(device, function, launch)
+    counters = device.counters
+    with ExitStack() as stack:
+        addresses = {a.name: stack.enter_context(_guarded(device, a.nbytes)) for a in arrays}
+        originals = {a.name: stack.enter_context(_plain(a.nbytes)) for a in arrays if not a.is_output}
+        # Copies go by the default stream, which does not wait for this one: they would race with the filling of guards.
+        driver.call("cuStreamSynchronize", device.stream)
+        for array in arrays:
+            if array.is_output:
+                device.helpers.set_bytes(addresses[array.name], 0, 1, array.nbytes, sentinel_byte(array.dtype))
+            else:
+                copy_in(addresses[array.name], memory, array.nbytes, array.offset)
+                driver.call("cuMemcpyDtoD", originals[array.name], addresses[array.name], array.nbytes)
+        counters.clear()
+        # Nor does this one wait for the copies.
+        driver.call("cuCtxSynchronize")
+        elapsed_us = _launch(device, function, launch, addresses)
+        changed, guards = _examine(device, arrays, addresses, originals, counters)
+        for array in arrays:
+            if array.is_output or array.name in changed:
+                copy_out(memory, addresses[array.name], array.nbytes, array.offset)
+        return Ran(facts=facts, changed=changed, guards=guards, elapsed_us=elapsed_us, printf=_printed(device))
+
+
+def ready_for_launch(device: Device, function: Any, launch: Launch) -> KernelFacts:
+    """Permit the dynamic shared memory that a launch asks for; what is known of the kernel.
+
+    Raises
+    ------
+    LaunchFailed : the device has not that much.
+    """
+    from cuda.bindings.driver import CUfunction_attribute
+
+    try:
+        if launch.shared_bytes > DEFAULT_SHARED_BYTES:
+            attribute = CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+            driver.call("cuFuncSetAttribute", function, attribute, launch.shared_bytes)
+        return facts_of(device, function, launch)
+    except DriverError as error:
+        raise LaunchFailed(error, "launch") from error
+
+
+def facts_of(device: Device, function: Any, launch: Launch) -> KernelFacts:
+    """Registers and memory of a kernel, and how many of its blocks a multiprocessor holds."""
+    x, y, z = launch.block
+    threads = x * y * z
+    blocks = 0
+    if threads <= driver.function_attribute(function, "MAX_THREADS_PER_BLOCK"):
+        blocks = int(driver.call("cuOccupancyMaxActiveBlocksPerMultiprocessor", function, threads, launch.shared_bytes))
+    warps = -(-threads // 32)
+    most = driver.attribute(device.handle, "MAX_THREADS_PER_MULTIPROCESSOR") // 32
+    return KernelFacts(
+        registers=driver.function_attribute(function, "NUM_REGS"),
+        shared_bytes=driver.function_attribute(function, "SHARED_SIZE_BYTES") + launch.shared_bytes,
+        local_bytes=driver.function_attribute(function, "LOCAL_SIZE_BYTES"),
+        blocks_per_sm=blocks,
+        occupancy_pct=round(100 * blocks * warps / most, 1),
+    )
+
+
+def packed(launch: Launch, addresses: Mapping[str, int]) -> driver.Parameters:
+    """The launch's arguments, with the arrays at `addresses`."""
+    return driver.parameters([addresses[a.name] if isinstance(a, Array) else a.value for a in launch.arguments])
+
+
+def _launch(device: Device, function: Any, launch: Launch, addresses: Mapping[str, int]) -> float:
+    """Launch and wait; µs between the events around it."""
+    arguments = packed(launch, addresses)
+    begin, end = driver.call("cuEventCreate", 0), driver.call("cuEventCreate", 0)
+    try:
+        driver.call("cuEventRecord", begin, device.stream)
+        driver.launch(function, launch.grid, launch.block, launch.shared_bytes, device.stream, arguments)
+        driver.call("cuEventRecord", end, device.stream)
+    except DriverError as error:
+        raise LaunchFailed(error, "launch") from error
+    try:
+        driver.call("cuStreamSynchronize", device.stream)
+    except DriverError as error:
+        raise LaunchFailed(error, "kernel") from error
+    elapsed_us = 1000.0 * float(driver.call("cuEventElapsedTime", begin, end))
+    driver.call("cuEventDestroy", begin)
+    driver.call("cuEventDestroy", end)
+    return elapsed_us
+
+
+def _examine(
+    device: Device,
+    arrays: list[Array],
+    addresses: Mapping[str, int],
+    originals: Mapping[str, int],
+    counters: Counters,
+) -> tuple[list[str], list[str]]:
+    """Names of the inputs that changed, and of the arrays whose guard zones did."""
+    helpers = device.helpers
+    for index, array in enumerate(arrays):
+        base = addresses[array.name]
+        if not array.is_output:
+            helpers.check_same(base, originals[array.name], array.nbytes, counters.at(2 * index))
+        helpers.check_bytes(base - GUARD_BYTES, 0, 1, GUARD_BYTES, GUARD_BYTE, counters.at(2 * index + 1))
+        end = base + array.nbytes
+        tail = aligned(array.nbytes) - array.nbytes + GUARD_BYTES
+        helpers.check_bytes(end, 0, 1, tail, GUARD_BYTE, counters.at(2 * index + 1))
+    found = counters.read()
+    changed = [a.name for i, a in enumerate(arrays) if found[2 * i]]
+    return changed, [a.name for i, a in enumerate(arrays) if found[2 * i + 1]]
+
+
+@contextmanager
+def _guarded(device: Device, nbytes: int) -> Iterator[int]:
+    """An allocation of its own for one array, with a guard zone on either side; the array's address."""
+    total = aligned(nbytes) + 2 * GUARD_BYTES
+    with _plain(total) as base:
+        device.helpers.set_bytes(base, 0, 1, total, GUARD_BYTE)
+        yield base + GUARD_BYTES
+
+
+@contextmanager
+def _plain(nbytes: int) -> Iterator[int]:
+    try:
+        address = int(driver.call("cuMemAlloc", max(1, nbytes)))
+    except DriverError as error:
+        raise LaunchFailed(error, "grader") from error
+    try:
+        yield address
+    finally:
+        # After a sticky error nothing can be freed, and the process ends anyway.
+        with suppress(DriverError):
+            driver.call("cuMemFree", address)
+
+
+def _printed(device: Device) -> str:
+    """What the kernel printed since the last call, at most `PRINTF_CHARACTERS`."""
+    ctypes.CDLL(None).fflush(None)
+    size = os.fstat(device.printed).st_size
+    data = os.pread(device.printed, PRINTF_CHARACTERS, 0) if size else b""
+    os.ftruncate(device.printed, 0)
+    os.lseek(device.printed, 0, os.SEEK_SET)
+    return data.decode("utf-8", errors="replace")

@@ -1,0 +1,158 @@
+"""Device memory of one process: allocations, and the grader's own kernels that fill and check them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from grader.gpu.device import driver
+from grader.gpu.device.driver import Parameters, f64, u32, u64
+
+FLOAT_SENTINEL_BYTE = 0xFF
+INTEGER_SENTINEL_BYTE = 0xA5
+"""What outputs hold before a launch; `grader.oracle.compare` knows an element that no thread wrote by it, and says why
+it is that.  This process does without NumPy."""
+
+GUARD_BYTE = 0x5C
+GUARD_BYTES = 64 * 1024
+"""On either side of every array of a single launch: as far as a slip of one row of 16384 floats."""
+
+_THREADS = 256
+_FLOAT_KINDS = {"float16": 1, "float32": 2, "float64": 3}
+
+
+def sentinel_byte(dtype: str) -> int:
+    """What every byte of unset elements of a NumPy type holds."""
+    return FLOAT_SENTINEL_BYTE if dtype.startswith(("float", "complex")) else INTEGER_SENTINEL_BYTE
+
+
+def aligned(nbytes: int) -> int:
+    """`nbytes` rounded up to 256, the alignment that cuMemAlloc gives."""
+    return -(-nbytes // 256) * 256
+
+
+class Helpers:
+    """The grader's own kernels on one stream (helpers.cu says what each does)."""
+
+    def __init__(self, functions: dict[str, Any], stream: Any, multiprocessors: int) -> None:
+        self.functions = functions
+        self._stream = stream
+        self._blocks = multiprocessors * 8
+
+    def fill(self, base: int, stride: int, sets: int, count: int, width: int, pool: int, mask: int, key: int) -> None:
+        """Elements of `sets` arrays, `stride` bytes apart, from a pool of mask + 1 values."""
+        arguments: list[bytes | int] = [base, u64(stride), u64(count), u32(width), pool, u32(mask), u64(key)]
+        self._launch("fill", count, sets, arguments)
+
+    def check_filled(
+        self, base: int, stride: int, sets: int, count: int, width: int, pool: int, mask: int, key: int, counter: int
+    ) -> None:
+        """Count into `counter` the elements that `fill` with these arguments did not make."""
+        arguments: list[bytes | int] = [base, u64(stride), u64(count), u32(width), pool, u32(mask), u64(key), counter]
+        self._launch("check_filled", count, sets, arguments)
+
+    def set_bytes(self, base: int, stride: int, sets: int, nbytes: int, value: int) -> None:
+        """`base` is a multiple of 16, as is `stride`."""
+        self._launch("set_bytes", nbytes // 16 + 1, sets, [base, u64(stride), u64(nbytes), u32(value)])
+
+    def check_bytes(self, base: int, stride: int, sets: int, nbytes: int, value: int, counter: int) -> None:
+        """Count the bytes that are not `value`."""
+        self._launch("check_bytes", nbytes, sets, [base, u64(stride), u64(nbytes), u32(value), counter])
+
+    def check_same(self, a: int, b: int, nbytes: int, counter: int) -> None:
+        """Count the bytes in which two arrays differ."""
+        self._launch("check_same", nbytes, 1, [a, b, u64(nbytes), counter])
+
+    def compare(
+        self,
+        got: int,
+        want: int,
+        stride: int,
+        sets: int,
+        count: int,
+        width: int,
+        dtype: str,
+        tolerance: tuple[float, float],
+        wrong: int,
+        unwritten: int,
+        zeros: int,
+    ) -> None:
+        """Count the elements that are not as wanted; both arrays have the same stride.  Tolerance (0, 0): bits.
+
+        wrong, unwritten, zeros: addresses of counters; the last counts zeros where another value is wanted.
+        """
+        absolute, relative = tolerance
+        kind = _FLOAT_KINDS.get(dtype, 0) if absolute or relative else 0
+        arguments: list[bytes | int] = [got, u64(stride), want, u64(stride), u64(count), u32(width), u32(kind)]
+        arguments += [f64(absolute), f64(relative), u32(sentinel_byte(dtype)), wrong, unwritten, zeros]
+        self._launch("compare", count, sets, arguments)
+
+    def read_all(self, base: int, nbytes: int, nowhere: int) -> None:
+        """Read a buffer, so that nothing else is left in the L2 cache."""
+        self._launch("read_all", nbytes // 16, 1, [base, u64(nbytes // 16), nowhere])
+
+    def discard(self, base: int, nbytes: int) -> None:
+        """Have the L2 cache forget a buffer; its content is undefined afterwards."""
+        self._launch("discard", nbytes // 128, 1, [base, u64(nbytes)])
+
+    def clock_probe(self, out: int, cycles: int) -> None:
+        """Have one thread wait so many SM cycles; cycles and nanoseconds to `out`."""
+        self._start("clock_probe", 1, 1, 1, [out, u64(cycles)])
+
+    def multiply_add(self, nowhere: int, blocks: int, rounds: int) -> None:
+        """16·256·rounds fused multiply-adds in each of 256 threads of each block."""
+        factor = b"\x00\x00\x80\x3f"  # float32 1.0
+        self._start("multiply_add", blocks, 1, _THREADS, [nowhere, factor, u32(rounds)])
+
+    def _launch(self, name: str, items: int, sets: int, arguments: list[bytes | int]) -> None:
+        blocks = max(1, min(-(-items // _THREADS), max(1, self._blocks // min(sets, 8))))
+        self._start(name, blocks, sets, _THREADS, arguments)
+
+    def _start(self, name: str, blocks: int, sets: int, threads: int, arguments: list[bytes | int]) -> None:
+        packed: Parameters = driver.parameters(arguments)
+        driver.launch(self.functions[name], (blocks, sets, 1), (threads, 1, 1), 0, self._stream, packed)
+
+
+class Counters:
+    """Some 64-bit counters on the device."""
+
+    def __init__(self, count: int, stream: Any) -> None:
+        self._count = count
+        self._stream = stream
+        self._base = int(driver.call("cuMemAlloc", 8 * count))
+
+    def clear(self) -> None:
+        """All to 0, in order of the stream."""
+        driver.call("cuMemsetD8Async", self._base, 0, 8 * self._count, self._stream)
+
+    def at(self, index: int) -> int:
+        """Address of one counter."""
+        return self._base + 8 * index
+
+    def read(self) -> list[int]:
+        """All counters, once the stream has come to its end."""
+        import struct
+
+        host = bytearray(8 * self._count)
+        driver.call("cuStreamSynchronize", self._stream)
+        copy_out(host, self._base, len(host))
+        return list(struct.unpack(f"<{self._count}Q", host))
+
+
+def copy_in(address: int, source: Any, nbytes: int, offset: int = 0) -> None:
+    """Host to device; `source` is a writable buffer (bytearray, mmap)."""
+    if nbytes:
+        driver.call("cuMemcpyHtoD", address, _address_of(source, nbytes, offset), nbytes)
+        # From pageable memory it returns before the data is there, and the grader's stream does not wait for it.
+        driver.call("cuCtxSynchronize")
+
+
+def copy_out(target: Any, address: int, nbytes: int, offset: int = 0) -> None:
+    """Device to host; `target` is a writable buffer."""
+    if nbytes:
+        driver.call("cuMemcpyDtoH", _address_of(target, nbytes, offset), address, nbytes)
+
+
+def _address_of(buffer: Any, nbytes: int, offset: int) -> int:
+    import ctypes
+
+    return ctypes.addressof((ctypes.c_char * nbytes).from_buffer(buffer, offset))

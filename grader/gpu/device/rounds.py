@@ -1,0 +1,332 @@
+"""Timed launches in the GPU process: kernels side by side, on data that no launch has seen before.
+
+Every launch of a sample has arrays of its own, filled afresh before it and checked after it, so that neither an answer
+kept from an earlier launch nor work skipped in a later one stays unnoticed.  What is expected does not exist while the
+student's kernel runs: the checking kernel makes it afterwards from the same inputs, and it is wiped before the next
+sample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from math import ceil
+from statistics import fmean
+from typing import Any
+
+from grader.gpu.device import driver
+from grader.gpu.device.clock import clock_reasons, sm_mhz
+from grader.gpu.device.driver import DriverError
+from grader.gpu.device.graphs import Graph, Graphs
+from grader.gpu.device.launch import Device, LaunchFailed, Modules, ready_for_launch
+from grader.gpu.device.memory import FLOAT_SENTINEL_BYTE, GUARD_BYTE, aligned, sentinel_byte
+from grader.gpu.messages import (
+    PROGRESS_BYTES,
+    Array,
+    KernelFacts,
+    Launch,
+    Prepare,
+    Prepared,
+    Problem,
+    RoundDone,
+    Target,
+)
+
+GUARD_GAP_BYTES = 4096
+"""Between neighbouring arrays of a sample."""
+
+MEMORY_SHARE = 0.35
+"""Of the free device memory, for the arrays of a sample; as much again is taken for what is expected."""
+
+FLUSH_L2 = 2
+"""Size of what is read to evict the L2 cache, over the cache's."""
+
+_WARM_LAUNCHES = 3
+_INPUTS, _GUARDS, _WRONG, _UNWRITTEN, _ZEROS = range(5)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where the arrays of one launch lie within its `stride` bytes, sorted by name."""
+
+    arrays: tuple[Array, ...]
+    offsets: Mapping[str, int]
+    stride: int
+
+    @property
+    def gaps(self) -> list[tuple[int, int]]:
+        """Offset and length of every guard zone."""
+        edges = [(0, self.offsets[self.arrays[0].name])]
+        for array, following in zip(self.arrays, [*self.arrays[1:], None], strict=True):
+            begin = self.offsets[array.name] + array.nbytes
+            end = self.stride if following is None else self.offsets[following.name]
+            edges.append((begin, end - begin))
+        return edges
+
+    @property
+    def signature(self) -> tuple[object, ...]:
+        """Equal for kernels that take the same arrays."""
+        return tuple((a.name, a.dtype, a.count, a.is_output) for a in self.arrays)
+
+
+def layout_of(launch: Launch) -> Layout:
+    """The layout of a launch's arrays, with a gap before, between and after them."""
+    arrays = tuple(sorted((a for a in launch.arguments if isinstance(a, Array)), key=lambda a: a.name))
+    offsets, position = {}, GUARD_GAP_BYTES
+    for array in arrays:
+        offsets[array.name] = position
+        position += aligned(array.nbytes) + GUARD_GAP_BYTES
+    return Layout(arrays, offsets, position)
+
+
+@dataclass(slots=True)
+class _Prepared:
+    """A target with everything that its samples need."""
+
+    target: Target
+    function: Any
+    layout: Layout
+    facts: KernelFacts
+    batch: int = 1
+    sample: Graph | None = None
+    check: Graph | None = None
+
+
+class Rounds:
+    """The targets of one `Prepare`, ready to be timed.
+
+    Raises
+    ------
+    LaunchFailed : a target's launch was refused, or its kernel failed.
+    DriverError : memory ran out, or something else failed.
+    """
+
+    def __init__(self, device: Device, modules: Modules, order: Prepare, memory: Any) -> None:
+        self._device = device
+        self._order = order
+        self._shared = memory
+        self._owned: list[int] = []
+        self._filled: tuple[object, ...] | None = None
+        self._targets: dict[str, _Prepared] = {}
+        for target in order.targets:
+            function = modules.function(target.launch.module, target.launch.entry)
+            facts = ready_for_launch(device, function, target.launch)
+            self._targets[target.name] = _Prepared(target, function, layout_of(target.launch), facts)
+        self._pools = {key: (self._upload(key, memory), count - 1) for key, (_at, count) in order.pools.items()}
+        flush_bytes = FLUSH_L2 * driver.attribute(device.handle, "L2_CACHE_SIZE") if order.l2 == "cold" else 0
+        self._graphs = Graphs(device, self._allocate(max(16, flush_bytes)), flush_bytes)
+        self._max_mhz = driver.attribute(device.handle, "CLOCK_RATE") / 1000
+        self._nothing_us = self._graphs.nothing_us()
+        # One set of arrays is enough for the estimates.
+        self._arena = self._expected = 0
+        self._make_room()
+        self.prepared = self._prepare()
+
+    def close(self) -> None:
+        """Give back all memory."""
+        for prepared in self._targets.values():
+            self._drop_graphs(prepared)
+        for address in self._owned:
+            with suppress(DriverError):
+                driver.call("cuMemFree", address)
+
+    def round(self, names: list[str], key: int) -> RoundDone:
+        """Time each of `names` once, in this order."""
+        times: dict[str, float] = {}
+        problems: list[Problem] = []
+        for position, name in enumerate(names):
+            times[name], found = self._sample(self._targets[name], key + position)
+            problems += found
+        return RoundDone(times_us=times, problems=problems, sm_mhz=self._clock(), reasons=clock_reasons(self._device))
+
+    def _prepare(self) -> Prepared:
+        problems: list[Problem] = []
+        estimates = {}
+        for prepared in self._targets.values():
+            self._build(prepared)
+            times = []
+            for launch in range(_WARM_LAUNCHES):
+                elapsed_us, found = self._sample(prepared, launch)
+                times.append(elapsed_us)
+                problems += found
+            estimates[prepared.target.name] = min(times[1:])
+        free, _total = driver.call("cuMemGetInfo")
+        stride = max(r.layout.stride for r in self._targets.values())
+        room = max(1, int(free * MEMORY_SHARE) // stride)
+        for prepared in self._targets.values():
+            wanted = ceil(self._graphs.tick_us / (self._order.clock_share * max(estimates[prepared.target.name], 1.0)))
+            prepared.batch = max(1, min(wanted, self._order.max_batch, room))
+        self._make_room()
+        for prepared in self._targets.values():
+            self._build(prepared)
+            _time, found = self._sample(prepared, _WARM_LAUNCHES)
+            problems += found
+        return Prepared(
+            batch={name: r.batch for name, r in self._targets.items()},
+            estimate_us=estimates,
+            empty_us=self._graphs.empty_us() - self._nothing_us,
+            facts={name: r.facts for name, r in self._targets.items()},
+            problems=problems,
+        )
+
+    def _sample(self, prepared: _Prepared, key: int) -> tuple[float, list[Problem]]:
+        """Time of one launch, µs, and what was wrong with the results."""
+        helpers, layout, sets = self._device.helpers, prepared.layout, prepared.batch
+        signature = (layout.signature, sets)
+        if self._filled != signature:
+            helpers.set_bytes(self._arena, 0, 1, layout.stride * sets, GUARD_BYTE)
+            self._filled = signature
+        for index, array in enumerate(layout.arrays):
+            base = self._arena + layout.offsets[array.name]
+            if array.is_output:
+                helpers.set_bytes(base, layout.stride, sets, array.nbytes, sentinel_byte(array.dtype))
+            else:
+                pool, mask = self._pools[f"{array.name}:{array.dtype}"]
+                helpers.fill(base, layout.stride, sets, array.count, array.width, pool, mask, _mixed(key, index))
+        assert prepared.sample is not None
+        self._mark(prepared.target.name)
+        try:
+            prepared.sample.run()
+        except DriverError as error:
+            raise LaunchFailed(error, "kernel", prepared.target.name) from error
+        self._mark("")
+        elapsed_us = max(fmean(prepared.sample.intervals_us()) - self._nothing_us, 0.0)
+        return elapsed_us, self._check(prepared, key) if prepared.check is not None else []
+
+    def _mark(self, name: str) -> None:
+        """Leave word of the kernel at work: if it never ends, nobody here will be able to tell."""
+        self._shared[:PROGRESS_BYTES] = name.encode()[:PROGRESS_BYTES].ljust(PROGRESS_BYTES, b"\0")
+
+    def _check(self, prepared: _Prepared, key: int) -> list[Problem]:
+        """Have the checking kernel make what is expected, compare, and wipe it."""
+        helpers, layout, sets, counters = self._device.helpers, prepared.layout, prepared.batch, self._device.counters
+        counters.clear()
+        for offset, nbytes in layout.gaps:
+            helpers.check_bytes(self._arena + offset, layout.stride, sets, nbytes, GUARD_BYTE, counters.at(_GUARDS))
+        for index, array in enumerate(layout.arrays):
+            if not array.is_output:
+                base = self._arena + layout.offsets[array.name]
+                pool, mask = self._pools[f"{array.name}:{array.dtype}"]
+                helpers.check_filled(
+                    base,
+                    layout.stride,
+                    sets,
+                    array.count,
+                    array.width,
+                    pool,
+                    mask,
+                    _mixed(key, index),
+                    counters.at(_INPUTS),
+                )
+        assert prepared.check is not None
+        prepared.check.start()
+        total = 0
+        for array in layout.arrays:
+            if array.is_output:
+                offset = layout.offsets[array.name]
+                helpers.compare(
+                    self._arena + offset,
+                    self._expected + offset,
+                    layout.stride,
+                    sets,
+                    array.count,
+                    array.width,
+                    array.dtype,
+                    (self._order.absolute, self._order.relative),
+                    counters.at(_WRONG),
+                    counters.at(_UNWRITTEN),
+                    counters.at(_ZEROS),
+                )
+                helpers.set_bytes(
+                    self._expected + offset, layout.stride, sets, array.nbytes, sentinel_byte(array.dtype)
+                )
+                total += array.count * sets
+        found = counters.read()
+        name = prepared.target.name
+        problems = []
+        if found[_INPUTS]:
+            # What is expected was made from inputs that are no longer the ones given.
+            problems.append(Problem(name, "input_changed", found[_INPUTS], total))
+        elif found[_WRONG]:
+            kind = "unwritten" if found[_UNWRITTEN] == found[_WRONG] else "wrong"
+            problems.append(Problem(name, kind, found[_WRONG], total))
+        elif 2 * found[_ZEROS] > total:
+            # Within a tolerance that is wide for these values, yet no answer.
+            problems.append(Problem(name, "wrong", found[_ZEROS], total))
+        if found[_GUARDS]:
+            problems.append(Problem(name, "guard", found[_GUARDS], total))
+            self._filled = None
+        return problems
+
+    def _build(self, prepared: _Prepared) -> None:
+        """The graphs of a target for its batch."""
+        self._drop_graphs(prepared)
+        launches = [
+            (prepared.function, prepared.target.launch, self._at(prepared.layout, s)) for s in range(prepared.batch)
+        ]
+        try:
+            prepared.sample = self._graphs.timed(launches)
+        except DriverError as error:
+            raise LaunchFailed(error, "launch", prepared.target.name) from error
+        checker = self._targets.get(prepared.target.checked_by)
+        if checker is not None and checker.layout.signature == prepared.layout.signature:
+            checks = [
+                (checker.function, checker.target.launch, self._at(prepared.layout, s, expected=True))
+                for s in range(prepared.batch)
+            ]
+            prepared.check = self._graphs.plain(checks)
+
+    def _at(self, layout: Layout, index: int, expected: bool = False) -> dict[str, int]:
+        """Addresses of the arrays of one launch of a sample; with `expected`, outputs go where they are compared."""
+        return {
+            a.name: (self._expected if expected and a.is_output else self._arena)
+            + layout.stride * index
+            + layout.offsets[a.name]
+            for a in layout.arrays
+        }
+
+    def _drop_graphs(self, prepared: _Prepared) -> None:
+        for graph in (prepared.sample, prepared.check):
+            if graph is not None:
+                graph.close()
+        prepared.sample = prepared.check = None
+
+    def _clock(self) -> float:
+        return sm_mhz(self._device, self._max_mhz)
+
+    def _make_room(self) -> None:
+        """Space for the arrays of the largest sample, and for what is expected of them."""
+        for address in (self._arena, self._expected):
+            if address:
+                driver.call("cuMemFree", address)
+                self._owned.remove(address)
+        self._arena = self._expected = 0
+        nbytes = max(r.layout.stride * r.batch for r in self._targets.values())
+        self._arena = self._allocate(nbytes)
+        self._expected = self._allocate(nbytes)
+        self._device.helpers.set_bytes(self._expected, 0, 1, nbytes, FLOAT_SENTINEL_BYTE)
+        self._filled = None
+
+    def _upload(self, key: str, memory: Any) -> int:
+        from grader.gpu.device.memory import copy_in
+
+        offset, count = self._order.pools[key]
+        width = next(
+            a.width
+            for s in self._order.targets
+            for a in s.launch.arguments
+            if isinstance(a, Array) and f"{a.name}:{a.dtype}" == key
+        )
+        address = self._allocate(count * width)
+        copy_in(address, memory, count * width, offset)
+        return address
+
+    def _allocate(self, nbytes: int) -> int:
+        address = int(driver.call("cuMemAlloc", nbytes))
+        self._owned.append(address)
+        return address
+
+
+def _mixed(key: int, index: int) -> int:
+    return (key * 0x9E3779B97F4A7C15 + index * 0xD1B54A32D192ED03) & 0xFFFFFFFFFFFFFFFF

@@ -1,0 +1,217 @@
+"""The GPU process of one submission: opens the device, then does what it is asked until the channel closes.
+
+Started by `grader.gpu.host.process` as `python -I -c …`.  What the lab's oracle expects never comes here: outputs go
+back and are compared in the grader.  Only timed launches, of which there are too many for that, are compared here with
+what the lab's own kernel makes of the same inputs; `rounds` says how that is kept from the student's.  When a kernel
+broke the context the process says so and ends: nothing can be done in it any more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import mmap
+import os
+import resource
+import socket
+import sys
+from typing import Any
+
+from grader.gpu import messages
+from grader.gpu.device import driver, host_memory, launch
+from grader.gpu.device.clock import clock_reasons, sm_mhz
+from grader.gpu.device.driver import DriverError
+from grader.gpu.device.launch import Device, LaunchFailed, Modules
+from grader.gpu.device.memory import Counters, Helpers
+from grader.gpu.device.rounds import Rounds
+from grader.gpu.messages import (
+    HELPERS,
+    HELPERS_MODULE,
+    Failed,
+    HostCopiesDone,
+    Load,
+    Loaded,
+    Message,
+    NoDevice,
+    PeerGone,
+    Prepare,
+    Ready,
+    Request,
+    Round,
+    Run,
+    Warm,
+    WarmUp,
+    uuid_text,
+)
+
+PRINTF_FIFO_BYTES = 64 * 1024
+HEAP_BYTES = 1 << 20
+"""Of device-side malloc: enough for a student's experiment."""
+
+COUNTERS = 64
+_PR_SET_PDEATHSIG, _SIGKILL = 1, 9
+
+
+def main(arguments: list[str]) -> None:
+    """`arguments`: the descriptor of the channel."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    channel = socket.socket(fileno=int(arguments[0]))
+    # What kernels print comes here, not where results go.
+    printed = os.memfd_create("printed", os.MFD_CLOEXEC)
+    os.dup2(printed, 1)
+    try:
+        handle, ready = _open()
+    except (DriverError, ImportError, RuntimeError, OSError) as error:
+        messages.send(channel, NoDevice(reason=(str(error).strip().splitlines() or [""])[0][:300]))
+        return
+    with contextlib.suppress(PeerGone):
+        messages.send(channel, ready)
+        _Worker(handle, ready, printed).serve(channel)
+    # Ending by the interpreter's way would wait for a context that may never answer.
+    os._exit(0)
+
+
+def _open() -> tuple[Any, Ready]:
+    """Open the first device that CUDA_VISIBLE_DEVICES shows."""
+    from cuda.bindings.driver import CUlimit
+
+    driver.call("cuInit", 0)
+    if driver.call("cuDeviceGetCount") == 0:
+        raise RuntimeError("no CUDA device")
+    handle = driver.call("cuDeviceGet", 0)
+    context = driver.call("cuDevicePrimaryCtxRetain", handle)
+    driver.call("cuCtxSetCurrent", context)
+    # Before the first launch, or they are refused.
+    driver.call("cuCtxSetLimit", CUlimit.CU_LIMIT_PRINTF_FIFO_SIZE, PRINTF_FIFO_BYTES)
+    driver.call("cuCtxSetLimit", CUlimit.CU_LIMIT_MALLOC_HEAP_SIZE, HEAP_BYTES)
+    major = driver.attribute(handle, "COMPUTE_CAPABILITY_MAJOR")
+    minor = driver.attribute(handle, "COMPUTE_CAPABILITY_MINOR")
+    version = int(driver.call("cuDriverGetVersion"))
+    return handle, Ready(
+        name=driver.call("cuDeviceGetName", 128, handle).split(b"\0")[0].decode(errors="replace"),
+        uuid=uuid_text(driver.call("cuDeviceGetUuid", handle).bytes),
+        architecture=f"sm_{major}{minor}",
+        driver=_driver_version() or f"CUDA {version // 1000}.{version % 1000 // 10}",
+        multiprocessors=driver.attribute(handle, "MULTIPROCESSOR_COUNT"),
+        memory_bytes=int(driver.call("cuDeviceTotalMem", handle)),
+        l2_bytes=driver.attribute(handle, "L2_CACHE_SIZE"),
+        max_sm_mhz=driver.attribute(handle, "CLOCK_RATE") / 1000,
+        shared_optin_bytes=driver.attribute(handle, "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN"),
+    )
+
+
+def _driver_version() -> str:
+    """The kernel module's version, as `nvidia-smi` shows it; "" where it does not tell."""
+    try:
+        from cuda.bindings import nvml
+
+        nvml.init_v2()
+        return str(nvml.system_get_driver_version())
+    except Exception:
+        # As for the clocks: NVML is not needed.
+        return ""
+
+
+def _device(handle: Any, ready: Ready, printed: int) -> Device:
+    stream = driver.call("cuStreamCreate", 1)
+    return Device(handle, stream, Helpers({}, stream, ready.multiprocessors), Counters(COUNTERS, stream), printed)
+
+
+def _load_helpers(device: Device, modules: Modules, code: bytes) -> None:
+    modules.load(HELPERS_MODULE, code)
+    device.helpers.functions |= {name: modules.function(HELPERS_MODULE, name) for name in HELPERS}
+
+
+def open_device(modules: Modules, helpers: bytes) -> Device:
+    """The device opened in this very process, for tools that look into it."""
+    handle, ready = _open()
+    device = _device(handle, ready, os.memfd_create("printed", os.MFD_CLOEXEC))
+    _load_helpers(device, modules, helpers)
+    return device
+
+
+class _Worker:
+    """Requests to replies."""
+
+    def __init__(self, handle: Any, ready: Ready, printed: int) -> None:
+        self._ready = ready
+        self._modules = Modules()
+        self._rounds: Rounds | None = None
+        self._mapping = _Mapping()
+        self._device = _device(handle, ready, printed)
+
+    def serve(self, channel: socket.socket) -> None:
+        """Answer until the other side is gone, or a sticky error makes this process useless."""
+        while True:
+            request, descriptors = messages.receive(channel, Request)
+            reply = self._answer(request, descriptors)
+            messages.send(channel, reply)
+            if isinstance(reply, Failed) and reply.sticky:
+                return
+
+    def _answer(self, request: Request, descriptors: list[int]) -> Message:
+        try:
+            if isinstance(request, Round):
+                assert self._rounds is not None
+                return self._rounds.round(request.order, request.key)
+            if isinstance(request, Load):
+                return self._load(request)
+            if isinstance(request, WarmUp):
+                return self._warm_up(request.busy_ms)
+            self._mapping.use(descriptors)
+            if isinstance(request, Run):
+                return launch.run(self._device, self._modules, request.launch, self._mapping.view)
+            self._close_rounds()
+            if isinstance(request, Prepare):
+                self._rounds = Rounds(self._device, self._modules, request, self._mapping.view)
+                return self._rounds.prepared
+            rows = host_memory.measure(self._device, self._modules, request, self._mapping.view)
+            return HostCopiesDone(rows=rows)
+        except LaunchFailed as failure:
+            error = failure.error
+            return Failed(error.code, error.name, failure.during, error.sticky, failure.kernel)
+        except DriverError as error:
+            during = "load" if isinstance(request, Load) else "kernel" if error.sticky else "grader"
+            return Failed(error.code, error.name, during, error.sticky)
+
+    def _load(self, request: Load) -> Loaded:
+        self._close_rounds()
+        if request.module == HELPERS_MODULE:
+            _load_helpers(self._device, self._modules, request.cubin)
+        else:
+            self._modules.load(request.module, request.cubin)
+        return Loaded()
+
+    def _close_rounds(self) -> None:
+        if self._rounds is not None:
+            self._rounds.close()
+            self._rounds = None
+
+    def _warm_up(self, busy_ms: float) -> Warm:
+        from grader.gpu.device.warm_up import warm_up
+
+        copy_gb_s, gflop_s = warm_up(self._device, self._ready, busy_ms)
+        clock_reasons(self._device)
+        return Warm(copy_gb_s, gflop_s, sm_mhz(self._device, self._ready.max_sm_mhz))
+
+
+class _Mapping:
+    """The memory file that came with the last request; mapped once, as pages cost more than what is in them."""
+
+    def __init__(self) -> None:
+        self._identity: tuple[int, int] | None = None
+        self.view: mmap.mmap | bytearray = bytearray()
+
+    def use(self, descriptors: list[int]) -> None:
+        """Map the file that came, where it is another one than before."""
+        for descriptor in descriptors:
+            status = os.fstat(descriptor)
+            if self._identity != (status.st_ino, status.st_size):
+                self.view = mmap.mmap(descriptor, status.st_size)
+                self._identity = status.st_ino, status.st_size
+            os.close(descriptor)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,115 @@
+"""The GPU process seen from the grader: started, asked, and killed when it does not answer in time."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from grader.gpu import messages
+from grader.gpu.messages import DeadlinePassed, Failed, Message, NoDevice, PeerGone, Ready, Reply
+
+START_LIMIT_S = 60.0
+_START = (
+    "import sys, json; sys.path[:] = json.loads(sys.argv.pop(1)); "
+    "from grader.gpu.device.worker import main; main(sys.argv[1:])"
+)
+_PASSED_ON = ("CUDA_", "LD_", "NV_", "NVIDIA_", "NSIGHT", "PATH", "HOME", "TMPDIR")
+"""Beginnings of the names of the variables that the process keeps: what finds the driver, and what profilers set."""
+
+
+class ProcessLost(Exception):
+    """There is no answer: `reason` is "time" (killed at the deadline) or "died"."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(reason)
+
+
+def has_driver() -> bool:
+    """Whether this machine has the driver's library; costs next to nothing and starts nothing."""
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    return True
+
+
+class GpuProcess:
+    """One GPU process.  It starts at once, so that it opens the device while the caller does other things."""
+
+    def __init__(self) -> None:
+        ours, theirs = socket.socketpair()
+        paths = json.dumps([str(Path(path).absolute()) for path in sys.path])
+        environment = {name: value for name, value in os.environ.items() if name.startswith(_PASSED_ON)}
+        # Code is loaded when a module is, not when its first launch is timed.
+        environment["CUDA_MODULE_LOADING"] = "EAGER"
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-c", _START, paths, str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+                cwd="/",
+                env=environment,
+                start_new_session=True,
+            )
+        self._channel = ours
+        self._ready: Ready | NoDevice | None = None
+
+    @property
+    def pid(self) -> int:
+        """Of the process."""
+        return self._process.pid
+
+    def ready(self) -> Ready | NoDevice:
+        """The device, or why there is none; waits for the process to have opened it."""
+        if self._ready is None:
+            try:
+                self._ready, _none = messages.receive(self._channel, Ready | NoDevice, time.monotonic() + START_LIMIT_S)
+            except (PeerGone, DeadlinePassed) as error:
+                self.close()
+                self._ready = NoDevice(reason=f"the GPU process did not start ({error})")
+        return self._ready
+
+    def ask(self, request: Message, limit_s: float, descriptors: Sequence[int] = ()) -> Any:
+        """The reply to a request, `Failed` included; after a sticky failure the process is gone.
+
+        Raises
+        ------
+        ProcessLost : it did not answer within `limit_s` seconds and was killed, or it died.
+        """
+        try:
+            messages.send(self._channel, request, descriptors)
+            reply, _none = messages.receive(self._channel, Reply, time.monotonic() + limit_s)
+        except DeadlinePassed:
+            self.close()
+            raise ProcessLost("time") from None
+        except PeerGone:
+            self.close()
+            raise ProcessLost("died") from None
+        if isinstance(reply, Failed) and reply.sticky:
+            self.close()
+        return reply
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether it was ended."""
+        return self._channel.fileno() < 0
+
+    def close(self) -> None:
+        """End the process, whatever its kernel is doing."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._channel.close()
+        self._process.wait()

@@ -1,0 +1,284 @@
+"""The GPU as a backend: results as the hardware gives them, and times; every submission in a process of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from grader.backends.base import BufferArgument, LaunchOutcome, LaunchRequest, ScalarArgument
+from grader.errors import InternalError
+from grader.gpu.host.process import GpuProcess, ProcessLost
+from grader.gpu.host.shared_buffer import SharedBuffer, nbytes_of
+from grader.gpu.messages import (
+    HELPERS_MODULE,
+    Argument,
+    Array,
+    Failed,
+    HostCopies,
+    HostCopiesDone,
+    KernelFacts,
+    Launch,
+    Load,
+    Message,
+    NoDevice,
+    Prepare,
+    Prepared,
+    Ran,
+    Ready,
+    Round,
+    RoundDone,
+    Run,
+    Scalar,
+    Target,
+    Warm,
+    WarmUp,
+)
+from grader.i18n import _
+from grader.ptx.records import Hazard
+
+RUN_LIMIT_S = 10.0
+PREPARE_LIMIT_S = 30.0
+ROUND_LIMIT_S = 20.0
+WARM_UP_LIMIT_S = 30.0
+
+_Reply = TypeVar("_Reply")
+
+FAULTS = {
+    700: "illegal_address",
+    710: "trap",
+    714: "illegal_address",
+    715: "trap",
+    716: "misaligned_address",
+    717: "illegal_address",
+    718: "illegal_address",
+    719: "launch_failure",
+    702: "time",
+}
+"""CUresult of a kernel that failed, as the reason of an outcome."""
+
+
+class GpuFault(Exception):
+    """A kernel could not be timed; `reason` as in an outcome, `kernel` says which where that is known."""
+
+    def __init__(self, reason: str, kernel: str = "", is_submissions: bool = True) -> None:
+        self.reason = reason
+        self.kernel = kernel
+        self.is_submissions = is_submissions
+        super().__init__(f"{kernel}: {reason}")
+
+
+@dataclass(frozen=True, slots=True)
+class TimedKernel:
+    """A kernel to be timed; `checked_by` names the one that tells whether its results are right."""
+
+    name: str
+    module: str
+    request: LaunchRequest
+    checked_by: str = ""
+
+
+class GpuSession:
+    """The GPU, for one submission: modules by name, launches, timed rounds.
+
+    helpers: machine code of the grader's own kernels (`helpers.compile_helpers`).
+    A process that a kernel broke is replaced, with all modules loaded anew.
+    """
+
+    def __init__(self, process: GpuProcess, helpers: bytes, modules: Mapping[str, bytes]) -> None:
+        ready = process.ready()
+        if isinstance(ready, NoDevice):
+            raise InternalError(ready.reason)
+        self.device: Ready = ready
+        self._process = process
+        self._code = {HELPERS_MODULE: helpers, **modules}
+        self._loaded: set[str] = set()
+        self._buffer = SharedBuffer()
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.close()
+        self._buffer.close()
+
+    def add(self, module: str, cubin: bytes) -> None:
+        """Machine code to be launched from under that name."""
+        self._code[module] = cubin
+        self._loaded.discard(module)
+
+    def code(self) -> dict[str, bytes]:
+        """All machine code that was added, by module, the grader's own included."""
+        return dict(self._code)
+
+    def forget(self) -> None:
+        """Load every module anew before it is next used, so that nothing kept in its variables is left."""
+        self._loaded &= {HELPERS_MODULE}
+
+    def run(self, module: str, request: LaunchRequest) -> LaunchOutcome:
+        """Run one launch.  Never raises for what a submission can do."""
+        return self.run_with_facts(module, request)[0]
+
+    def run_with_facts(self, module: str, request: LaunchRequest) -> tuple[LaunchOutcome, KernelFacts | None]:
+        """As `run`, with what the driver knows of the kernel."""
+        failed = self._load(module)
+        if failed is not None:
+            return failed, None
+        self._buffer.clear()
+        message = Run(launch_message(module, request, self._buffer.place(request)))
+        try:
+            reply = self._process.ask(message, RUN_LIMIT_S, [self._buffer.fill()])
+        except ProcessLost as lost:
+            if lost.reason == "time":
+                return LaunchOutcome("fault", reason="time"), None
+            return LaunchOutcome("unsupported", reason=_("the GPU process ended without an answer")), None
+        if isinstance(reply, Ran):
+            return self._outcome(request, reply), reply.facts
+        if isinstance(reply, Failed):
+            return _failed(reply), None
+        raise InternalError(f"the GPU process answered {type(reply).__name__}")
+
+    def warm_up(self, busy_ms: float) -> Warm:
+        """Bring the clocks up; what the device can do.
+
+        Raises
+        ------
+        GpuFault : the device is not usable.
+        """
+        self._load_or_raise(HELPERS_MODULE)
+        return self._ask(WarmUp(busy_ms), WARM_UP_LIMIT_S, Warm)
+
+    def prepare(
+        self,
+        kernels: Sequence[TimedKernel],
+        pools: Mapping[str, npt.NDArray[np.generic]],
+        l2: str,
+        clock_share: float,
+        max_batch: int,
+        tolerance: tuple[float, float],
+    ) -> Prepared:
+        """Get ready to time `kernels` side by side.
+
+        Parameters
+        ----------
+        pools : values to fill the inputs with, by "name:dtype"; a power of two of them each.
+        l2 : "cold" or "warm".
+
+        Raises
+        ------
+        GpuFault : a kernel's launch was refused, or it failed.
+        """
+        for kernel in kernels:
+            self._load_or_raise(kernel.module, kernel.name)
+        self._buffer.clear()
+        places = {key: (self._buffer.add(pool), pool.size) for key, pool in pools.items()}
+        targets = [
+            Target(k.name, launch_message(k.module, k.request, dict.fromkeys(_names(k.request), 0)), k.checked_by)
+            for k in kernels
+        ]
+        order = Prepare(targets, places, l2, clock_share, max_batch, *tolerance)
+        return self._ask(order, PREPARE_LIMIT_S, Prepared, [self._buffer.fill()])
+
+    def round(self, names: Sequence[str], key: int) -> RoundDone:
+        """Time each of `names`, prepared before, once and in this order, on data made from `key`.
+
+        Raises
+        ------
+        GpuFault : a kernel failed.
+        """
+        return self._ask(Round(list(names), key), ROUND_LIMIT_S, RoundDone)
+
+    def host_copies(self, module: str, request: LaunchRequest, modes: Sequence[str], repeats: int) -> HostCopiesDone:
+        """Time a launch with its copies, for each kind of host memory.
+
+        Raises
+        ------
+        GpuFault : the kernel failed.
+        """
+        self._load_or_raise(module)
+        self._buffer.clear()
+        order = HostCopies(launch_message(module, request, self._buffer.place(request)), list(modes), repeats)
+        return self._ask(order, PREPARE_LIMIT_S, HostCopiesDone, [self._buffer.fill()])
+
+    def _ask(self, request: Message, limit_s: float, kind: type[_Reply], descriptors: Sequence[int] = ()) -> _Reply:
+        try:
+            reply = self._process.ask(request, limit_s, descriptors)
+        except ProcessLost as lost:
+            raise GpuFault(lost.reason, self._buffer.progress(), is_submissions=lost.reason == "time") from lost
+        if isinstance(reply, Failed):
+            raise GpuFault(
+                FAULTS.get(reply.code, reply.name), reply.kernel, is_submissions=reply.during in ("kernel", "launch")
+            )
+        if not isinstance(reply, kind):
+            raise InternalError(f"the GPU process answered {type(reply).__name__}")
+        return reply
+
+    def _load(self, *modules: str) -> LaunchOutcome | None:
+        """Load what is not loaded; an outcome where that fails."""
+        if self._process.is_lost:
+            self._process = GpuProcess()
+            self._loaded = set()
+            if isinstance(self._process.ready(), NoDevice):
+                return LaunchOutcome("unsupported", reason=_("the GPU does not answer any more"))
+        for module in (HELPERS_MODULE, *modules):
+            if module in self._loaded:
+                continue
+            try:
+                reply = self._process.ask(Load(module, self._code[module]), RUN_LIMIT_S)
+            except ProcessLost:
+                return LaunchOutcome("unsupported", reason=_("the GPU process ended without an answer"))
+            if isinstance(reply, Failed):
+                return _failed(reply)
+            self._loaded.add(module)
+        return None
+
+    def _load_or_raise(self, module: str, kernel: str = "") -> None:
+        failed = self._load(module)
+        if failed is not None:
+            raise GpuFault(failed.reason, kernel, is_submissions=failed.status != "unsupported")
+
+    def _outcome(self, request: LaunchRequest, reply: Ran) -> LaunchOutcome:
+        wanted = [
+            a for a in request.arguments if isinstance(a, BufferArgument) and (a.is_output or a.name in reply.changed)
+        ]
+        return LaunchOutcome(
+            "ok",
+            outputs={a.name: self._buffer.array(a) for a in wanted},
+            elapsed_us=reply.elapsed_us,
+            printf=reply.printf,
+            hazards=tuple(_beside(name) for name in reply.guards),
+        )
+
+
+def _beside(array: str) -> Hazard:
+    """A write outside an array, of which the guard zones tell no more than that it was."""
+    nobody = (0, 0, 0)
+    return Hazard("out_of_bounds", "beside", 0, "global", "store", array, 0, 0, 0, nobody, nobody)
+
+
+def _names(request: LaunchRequest) -> list[str]:
+    return [a.name for a in request.arguments if isinstance(a, BufferArgument)]
+
+
+def launch_message(module: str, request: LaunchRequest, offsets: Mapping[str, int]) -> Launch:
+    """A launch as the GPU process is told of it; offsets: of its arrays in the memory file, by name."""
+    arguments: list[Argument] = []
+    for argument in request.arguments:
+        if isinstance(argument, ScalarArgument):
+            arguments.append(Scalar(np.dtype(argument.dtype).type(argument.value).tobytes()))
+            continue
+        dtype = np.dtype(argument.dtype)
+        count = nbytes_of(argument) // dtype.itemsize
+        offset = offsets[argument.name]
+        arguments.append(Array(argument.name, dtype.name, dtype.itemsize, count, argument.is_output, offset))
+    return Launch(module, request.entry, request.grid, request.block, request.shared_bytes, arguments)
+
+
+def _failed(reply: Failed) -> LaunchOutcome:
+    """An outcome for a driver's error."""
+    if reply.during == "kernel" and reply.sticky:
+        return LaunchOutcome("fault", reason=FAULTS.get(reply.code, reply.name))
+    if reply.during in ("launch", "load"):
+        return LaunchOutcome("impossible", reason=f"{reply.name} ({reply.code})")
+    return LaunchOutcome("unsupported", reason=f"{reply.name} ({reply.code})")

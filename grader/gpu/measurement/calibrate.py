@@ -1,0 +1,137 @@
+"""`grade calibrate LAB`: what the lab's speed checks may ask for on this machine's GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from grader.errors import UsageError
+from grader.gpu.host.process import has_driver
+from grader.gpu.host.session import GpuSession, TimedKernel
+from grader.gpu.measurement.bench import sample_rounds
+from grader.gpu.measurement.runs import pools
+from grader.gpu.measurement.work import against
+from grader.i18n import _
+from grader.lab.records import Lab
+from grader.oracle.expected import Oracle
+from grader.running.references import compile_references, reference_request
+from grader.timing import lock, plan
+from grader.timing.sampling import Samples
+from grader.timing.summary import reference
+from grader.timing.thresholds import Judgement, Proposal, judge, propose
+
+if TYPE_CHECKING:
+    from grader.gpu.measurement.part import Gpu
+
+REPEATS = 20
+ROUNDS = 31
+LOCK_WAIT_S = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """One check: what the lab file asks for, what was measured, what would be sound."""
+
+    variant: str
+    against: str
+    minimum: float
+    full: float
+    proposal: Proposal
+    judgement: Judgement
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether the lab file can stay as it is."""
+        return self.judgement == "sound"
+
+
+def calibrate(lab: Lab) -> list[Calibration]:
+    """Measure the reference kernels of every speed check against each other, at the largest size that is timed.
+
+    Raises
+    ------
+    UsageError : no GPU, nothing to be timed, or a kernel that is launch-bound at every size.
+    LabError : a reference kernel does not compile.
+    """
+    if not has_driver():
+        raise UsageError(_("grade calibrate needs an NVIDIA GPU; see grade doctor"))
+    specs = [(v.name, spec) for v in lab.variants for spec in v.checks if spec.check == "speedup"]
+    if lab.timing is None or not specs:
+        raise UsageError(_("{lab}: no speed check, or no sizes to be timed at").format(lab=lab.id))
+    from grader.gpu.measurement.part import Gpu
+
+    found = []
+    with Gpu() as gpu:
+        reason = gpu.refusal()
+        if reason:
+            raise UsageError(_("grade calibrate: {reason}; see grade doctor").format(reason=reason))
+        session = gpu.session()
+        with lock.exclusive(session.device.uuid, LOCK_WAIT_S):
+            names = {name for variant, _spec in specs for name in (variant, against(lab, variant)[0])}
+            samples = _measure(gpu, session, lab, sorted(names))
+    for variant, spec in specs:
+        measure = against(lab, variant)[0]
+        speedups = [s.median for one in samples if (s := one.speedup(reference(variant), reference(measure)))]
+        if not speedups:
+            raise UsageError(
+                _("{lab}: the kernels of {variant} take hardly longer than a launch").format(
+                    lab=lab.id, variant=variant
+                )
+            )
+        proposal = propose(speedups)
+        minimum, full = _number(spec.settings.get("minimum", 1.0)), _number(spec.settings["full"])
+        found.append(Calibration(variant, measure, minimum, full, proposal, judge(minimum, full, proposal)))
+    return found
+
+
+def rows(found: Sequence[Calibration]) -> list[tuple[str, ...]]:
+    """A table's cells: variant, against, measured with its spread, proposed minimum and full, the file's, verdict."""
+    words = {
+        "sound": _("sound"),
+        "in_noise": _("lies within the noise"),
+        "out_of_reach": _("the reference kernel itself does not reach it"),
+        "too_close": _("minimum and full are closer than the noise"),
+    }
+    return [
+        (
+            row.variant,
+            row.against,
+            f"{row.proposal.measured:.3f} ± {100 * row.proposal.deviation:.2f} %",
+            "–" if row.proposal.minimum is None else f"{row.proposal.minimum:g}",
+            "–" if row.proposal.full is None else f"{row.proposal.full:g}",
+            f"{row.minimum:g} … {row.full:g}",
+            words[row.judgement],
+        )
+        for row in found
+    ]
+
+
+def _measure(gpu: Gpu, session: GpuSession, lab: Lab, names: list[str]) -> list[Samples]:
+    """Repeated measurements of reference kernels at the largest size at which all of them can run.
+
+    [] when one of them is launch-bound there.
+    """
+    assert lab.timing is not None
+    chosen = [v for v in lab.variants if v.name in names]
+    sizes = next(s for s in reversed(lab.timing.sizes) if all(v.reference.fits(s) for v in chosen))
+    compiled = compile_references(gpu.compiler, lab, chosen, [sizes], session.device.architecture)
+    kernels = []
+    for name, made in compiled.items():
+        session.add(reference(name), made.cubin)
+        kernels.append(TimedKernel(reference(name), reference(name), reference_request(lab, made, sizes)))
+    values = pools(lab, Oracle(lab), [{p.name: p.dtype for p in lab.parameters if p.kind != "size"}])
+    session.warm_up(plan.WARM_UP_MS)
+    prepared = session.prepare(kernels, values, lab.timing.l2, plan.CLOCK_SHARE, plan.MAX_BATCH, (0.0, 0.0))
+    order = plan.Plan(stages=(ROUNDS,))
+    names = [kernel.name for kernel in kernels]
+    samples = [sample_rounds(session, names, [], order)[0] for _repeat in range(REPEATS)]
+    least = min(interval.median for one in samples for n in names if (interval := one.median(n)))
+    if least < plan.LAUNCH_BOUND_FACTOR * prepared.empty_us:
+        return []
+    return samples
+
+
+def _number(value: object) -> float:
+    assert isinstance(value, int | float)
+    return float(value)

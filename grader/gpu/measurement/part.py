@@ -1,0 +1,335 @@
+"""The GPU's part in grading a submission: opened at once, asked for results and times, closed whatever happened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+import msgspec
+import numpy as np
+
+from grader.backends.base import BufferArgument, LaunchOutcome, LaunchRequest
+from grader.errors import InternalError
+from grader.gpu.host.helpers import compile_helpers
+from grader.gpu.host.process import GpuProcess
+from grader.gpu.host.session import GpuFault, GpuSession
+from grader.gpu.measurement.bench import with_data
+from grader.gpu.measurement.runs import GpuPrograms, GpuRunner, pools
+from grader.gpu.measurement.speed import Candidate, SpeedOrder, measure_speed
+from grader.gpu.measurement.work import against, cpu_times_of, lab_files, work_at
+from grader.gpu.messages import HELPERS_MODULE, NoDevice
+from grader.i18n import _
+from grader.lab.records import Lab, Sizes
+from grader.oracle.expected import Array, Oracle
+from grader.result import Environment, HostMemory, Witness
+from grader.running.cases import dtypes_of
+from grader.running.evidence import Evidence, Run
+from grader.running.references import CompiledReference, compile_references, reference_request
+from grader.submission.records import Submission
+from grader.timing import lock
+from grader.timing.records import Measurement
+from grader.timing.store import Store, folder, key_of
+from grader.timing.summary import reference, size_key, student, timings
+
+if TYPE_CHECKING:
+    from grader.compiler.process import CompileResult, CompilerProcess
+
+
+class Gpu:
+    """A GPU process and a `compiler` for the lab's own kernels, both started at once; closed as a context manager."""
+
+    def __init__(self) -> None:
+        from grader.compiler.process import CompilerProcess
+
+        self._process = GpuProcess()
+        # The lab's kernels are compiled in a process that never saw a student's file.
+        self.compiler: CompilerProcess = CompilerProcess()
+        self._session: GpuSession | None = None
+        self.measurement: Measurement | None = None
+        self._has_run = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._session is not None:
+            self._session.close()
+        self._process.close()
+        self.compiler.close()
+
+    def refusal(self) -> str:
+        """Why there is no device after all, "" when there is one; waits until it is open."""
+        ready = self._process.ready()
+        return ready.reason if isinstance(ready, NoDevice) else ""
+
+    def environment(self, plain: Environment) -> Environment:
+        """What a result was made with, with the device in it; `plain` where nothing ran on the device after all."""
+        if not self._has_run:
+            return plain
+        device = self.session().device
+        measured = self.measurement
+        return msgspec.structs.replace(
+            plain,
+            backend="gpu",
+            device=device.name,
+            driver=device.driver,
+            architecture=device.architecture,
+            copy_gb_s=round(measured.copy_gb_s, 1) if measured else None,
+            fp32_gflop_s=round(measured.fp32_gflop_s, 1) if measured else None,
+        )
+
+    def session(self) -> GpuSession:
+        """The session on the device, with the grader's own kernels compiled.
+
+        Raises
+        ------
+        InternalError : there is no device, or the grader's kernels do not compile for it.
+        """
+        if self._session is None:
+            ready = self._process.ready()
+            if isinstance(ready, NoDevice):
+                raise InternalError(ready.reason)
+            self._session = GpuSession(self._process, compile_helpers(self.compiler, ready.architecture), {})
+        return self._session
+
+    def grade(
+        self,
+        lab: Lab,
+        submission: Submission,
+        found: Mapping[str, Evidence],
+        compiler: CompilerProcess,
+        remeasure: bool,
+        witnesses: Sequence[str] = (),
+    ) -> dict[str, Evidence]:
+        """The evidence of all variants with results and times from the GPU added."""
+        try:
+            return self._graded(lab, submission, found, compiler, remeasure, witnesses)
+        except lock.Busy:
+            # What the emulator found stands.
+            return _untimed(found, _in_use())
+
+    def _graded(
+        self,
+        lab: Lab,
+        submission: Submission,
+        found: Mapping[str, Evidence],
+        compiler: CompilerProcess,
+        remeasure: bool,
+        witnesses: Sequence[str],
+    ) -> dict[str, Evidence]:
+        session = self.session()
+        oracle = Oracle(lab)
+        programs = GpuPrograms(session, _compile_with(compiler, submission, found, session.device.architecture))
+        runner = GpuRunner(lab, session, programs, oracle)
+        with lock.shared(session.device.uuid):
+            graded = {name: runner.run(evidence) for name, evidence in found.items()}
+        self._has_run = True
+        try:
+            if witnesses:
+                with lock.exclusive(session.device.uuid):
+                    graded = {name: _witnessed(session, runner, e, witnesses) for name, e in graded.items()}
+            return self._with_times(lab, submission, graded, runner, oracle, remeasure)
+        except lock.Busy:
+            return _untimed(graded, _in_use())
+        except GpuFault as fault:
+            return _untimed(graded, _("Not measured: the GPU failed ({reason}).").format(reason=fault.reason))
+
+    def _with_times(
+        self,
+        lab: Lab,
+        submission: Submission,
+        graded: Mapping[str, Evidence],
+        runner: GpuRunner,
+        oracle: Oracle,
+        remeasure: bool,
+    ) -> dict[str, Evidence]:
+        candidates = [c for evidence in graded.values() for c in runner.timed(evidence)]
+        if not candidates:
+            reason = _("The lab has no sizes to be timed at.") if lab.timing is None else ""
+            return _untimed(graded, reason)
+        store = Store(folder())
+        key = self._key(lab, submission, graded)
+        measurement = None if remeasure else store.get(key)
+        if measurement is None:
+            measurement = self._measure(lab, graded, candidates, oracle, store)
+            store.put(key, measurement)
+        self.measurement = measurement
+        return {name: _timed(lab, evidence, measurement) for name, evidence in graded.items()}
+
+    def _measure(
+        self, lab: Lab, graded: Mapping[str, Evidence], candidates: list[Candidate], oracle: Oracle, store: Store
+    ) -> Measurement:
+        session = self.session()
+        sizes = [c.sizes for c in candidates]
+        wanted = {v for name in graded for v in (name, against(lab, name)[0])}
+        compiled = compile_references(
+            self.compiler,
+            lab,
+            [v for v in lab.variants if v.name in wanted],
+            sizes,
+            session.device.architecture,
+        )
+        for name, made in compiled.items():
+            session.add(reference(name), made.cubin)
+        types = [dtypes_of(lab, e.bound, e.candidate) for e in graded.values() if e.candidate is not None]
+        lab_types = {p.name: p.dtype for p in lab.parameters if p.kind != "size"}
+        values = pools(lab, oracle, [*types, lab_types])
+        order = SpeedOrder(
+            lab=lab,
+            candidates=candidates,
+            references={name: _launcher(lab, made) for name, made in compiled.items()},
+            against={name: against(lab, name) for name in graded},
+            pools=values,
+            nvrtc=self.compiler.nvrtc_version(),
+            host_memory=_host_candidates(lab, candidates, values),
+        )
+        cpu_times = cpu_times_of(lab, oracle, sizes, store)
+        with lock.exclusive(session.device.uuid):
+            session.forget()
+            return measure_speed(session, order, cpu_times)
+
+    def _key(self, lab: Lab, submission: Submission, graded: Mapping[str, Evidence]) -> str:
+        device = self.session().device
+        launches = repr(
+            [(name, e.bound.expression, e.candidate) for name, e in graded.items() if e.candidate is not None]
+        )
+        return key_of(
+            dict(submission.device_source),
+            launches,
+            lab_files(lab),
+            self.compiler.nvrtc_version(),
+            f"{device.name} {device.architecture} {device.multiprocessors} {device.memory_bytes}",
+            device.driver,
+        )
+
+
+def _in_use() -> str:
+    return _("Not measured: the GPU was in use all the time.")
+
+
+def _compile_with(
+    compiler: CompilerProcess, submission: Submission, found: Mapping[str, Evidence], architecture: str
+) -> Callable[[str, str, Mapping[str, int]], CompileResult]:
+    """Compiles a file for the device; all its plain kernels at a time, as every compile takes its time."""
+    plain: dict[str, list[str]] = {}
+    for evidence in found.values():
+        if evidence.candidate is not None:
+            plain.setdefault(evidence.bound.kernel.file, []).append(evidence.bound.expression)
+    cache: dict[str, CompileResult] = {}
+
+    def compile_for_device(file: str, expression: str, constants: Mapping[str, int]) -> CompileResult:
+        names = list(dict.fromkeys(plain.get(file, [])))
+        if not constants and expression in names:
+            if file not in cache:
+                cache[file] = compiler.compile(submission.program(file), names, architecture)
+            return cache[file]
+        return compiler.compile(submission.program(file, constants), [expression], architecture)
+
+    return compile_for_device
+
+
+def _launcher(lab: Lab, made: CompiledReference) -> Callable[[Sizes], tuple[str, LaunchRequest] | None]:
+    def launch(sizes: Sizes) -> tuple[str, LaunchRequest] | None:
+        if not made.variant.reference.fits(sizes):
+            return None
+        return reference(made.variant.name), reference_request(lab, made, sizes)
+
+    return launch
+
+
+def _inputs_for(candidate: Candidate, values: Mapping[str, Array]) -> dict[str, Array]:
+    return {
+        a.name: np.resize(values[f"{a.name}:{a.dtype}"], a.shape)
+        for a in candidate.request.arguments
+        if isinstance(a, BufferArgument) and not a.is_output
+    }
+
+
+def _host_candidates(lab: Lab, candidates: list[Candidate], values: Mapping[str, Array]) -> dict[str, Candidate]:
+    """Each variant's kernel at the largest size that is timed, with data, for labs that compare host memory."""
+    if lab.timing is None or not lab.timing.host_memory:
+        return {}
+    largest: dict[str, Candidate] = {}
+    for candidate in candidates:
+        known = largest.get(candidate.variant)
+        if known is None or np.prod(size_key(candidate.sizes)) > np.prod(size_key(known.sizes)):
+            largest[candidate.variant] = candidate
+    return {name: replace(c, request=with_data(c.request, _inputs_for(c, values))) for name, c in largest.items()}
+
+
+def _timed(lab: Lab, evidence: Evidence, measurement: Measurement) -> Evidence:
+    """Times of one variant; what a timed launch did wrong becomes a run, so that the checks see it."""
+    name = evidence.variant.name
+    work = {size_key(row.size): work_at(lab, row.size) for row in measurement.sizes}
+    records = timings(measurement, name, against(lab, name)[0], lab.variants[0].name, work)
+    runs = [*evidence.runs]
+    for row in measurement.sizes:
+        for wrong in row.wrong:
+            if wrong.name == student(name):
+                runs.append(_repeated(row.size, f"repeat_{wrong.kind}", evidence))
+    reason = measurement.failure.get(student(name), "")
+    if reason and all(run.outcome.status == "ok" for run in runs):
+        runs.append(_repeated(next(iter(work_sizes(measurement))), reason, evidence))
+    unmeasured = dict(evidence.unmeasured)
+    throttled = [row for row in measurement.sizes if not row.valid]
+    if throttled:
+        unmeasured["time"] = _(
+            "Not measured: the GPU ran below its usual clock in {dropped} of {rounds} rounds; try again later."
+        ).format(dropped=throttled[-1].dropped, rounds=throttled[-1].rounds)
+    host = [
+        HostMemory(size=dict(measurement.host_memory_size), **msgspec.structs.asdict(row))
+        for row in measurement.host_memory.get(name, [])
+    ]
+    return replace(evidence, timing=tuple(records), runs=tuple(runs), unmeasured=unmeasured, host_memory=tuple(host))
+
+
+def work_sizes(measurement: Measurement) -> list[Sizes]:
+    """The sizes that were measured; one without values when there is none."""
+    return [row.size for row in measurement.sizes] or [{}]
+
+
+def _repeated(sizes: Sizes, reason: str, evidence: Evidence) -> Run:
+    """A launch among the timed ones that failed or was wrong, at a kernel that was right when it ran alone."""
+    outcome = LaunchOutcome("fault", reason=reason, line=evidence.bound.kernel.line)
+    return Run("correct", sizes, outcome, None, backend="gpu")
+
+
+def _witnessed(session: GpuSession, runner: GpuRunner, evidence: Evidence, tools: Sequence[str]) -> Evidence:
+    """What other tools say of a variant's kernel at the size that the emulator's observers watched."""
+    launch = runner.observed_launch(evidence)
+    if launch is None:
+        return evidence
+    from grader.gpu.profilers import ncu, sanitizer
+    from grader.gpu.profilers.tool import ToolFailed
+
+    module = launch[0]
+    code = {name: session.code()[name] for name in (HELPERS_MODULE, module)}
+    found: list[Witness] = []
+    for tool in tools:
+        with TemporaryDirectory(prefix="grader-") as folder:
+            try:
+                if tool == "ncu":
+                    found += ncu.witnesses(ncu.measure(Path(folder), code, [launch])[0], evidence.counters)
+                else:
+                    found += sanitizer.check(Path(folder), code, [launch]) or [_clean(tool)]
+            except ToolFailed as failure:
+                found.append(Witness(tool=tool, name="failed", text=str(failure)[:300]))
+    return replace(evidence, witnesses=tuple(found))
+
+
+def _clean(tool: str) -> Witness:
+    return Witness(tool=tool, name="clean", text=_("nothing was found"))
+
+
+def _untimed(graded: Mapping[str, Evidence], reason: str) -> dict[str, Evidence]:
+    if not reason:
+        return dict(graded)
+    return {
+        name: replace(evidence, unmeasured={**evidence.unmeasured, "time": reason}) for name, evidence in graded.items()
+    }

@@ -1,0 +1,29 @@
+"""`present` in words: its title, what it found, how to fix it."""
+
+from __future__ import annotations
+
+from grader.words.texts import N_, Plural, Texts
+
+TEXTS: Texts = {
+    "title": N_("kernel found"),
+    "found": N_("Found as the kernel {kernel}."),
+    "no_candidate": N_("No kernel for this variant was found."),
+    "kernels_are": N_("The file has: {kernels}."),
+    "hint_name": N_(
+        "Give the kernel a name that says which variant it is, or name it in submission.yaml: labs: {{{lab}: "
+        "{{variants: {{{variant}: name_of_the_kernel}}}}}}"
+    ),
+    "unknown_parameter": N_("The kernel {kernel} has a parameter {type} {parameter}, which this task does not know."),
+    "arrays": Plural(
+        "The kernel {kernel} takes {got} array; this task has {expected}.",
+        "The kernel {kernel} takes {got} arrays; this task has {expected}.",
+        by="got",
+    ),
+    "parameters": N_("The parameters of the kernel {kernel} do not fit this task."),
+    "hint_parameters": N_(
+        "A kernel of this task takes {parameters}; the sizes may be left out. Where the order of your parameters "
+        "is unusual, say it in submission.yaml."
+    ),
+    "empty": N_("The kernel {kernel} has an empty body."),
+    "hint_empty": N_("Write the kernel's body: the starter file only shows what it must be called."),
+}

@@ -1,0 +1,38 @@
+"""`speedup` in words: its title, what it found, how to fix it."""
+
+from __future__ import annotations
+
+from grader.words.texts import N_, Texts
+
+
+def timed(figures: str, thresholds: str) -> str:
+    """What was measured, and what it is measured by."""
+    return f"{figures}; {thresholds}"
+
+
+TEXTS: Texts = {
+    "title": N_("speed-up"),
+    "hint_wrong": N_("What is wrong is not timed. Make the result right first."),
+    "figures": N_("At {sizes}: {speedup:.2f} times as fast as the reference kernel ({low:.2f} to {high:.2f})"),
+    "figures_of": N_(
+        "At {sizes}: {speedup:.2f} times as fast as the reference kernel {variant} ({low:.2f} to {high:.2f})"
+    ),
+    "timed": timed,
+    "thresholds": N_("{full:g} earns all points, {minimum:g} the first."),
+    "undecided": N_("The measurement does not decide whether the threshold is reached."),
+    "launch_bound": N_("At every size the kernel takes hardly longer than a launch: too little to compare speeds by."),
+    "not_timed": N_("The time was not measured."),
+    "hint_bank_conflicts": N_("Bank conflicts cost time here: {n} wavefronts more than needed. Remove them first."),
+    "hint_coalescing": N_(
+        "Global memory costs time here: {got:g} sectors a request where {ideal:g} would do. Let neighbouring "
+        "threads use neighbouring addresses."
+    ),
+    "hint_occupancy": N_(
+        "Few warps fit on a multiprocessor: {pct:g} % of what it can hold. Use fewer registers or less shared "
+        "memory a block, or another block size."
+    ),
+    "hint_work": N_(
+        "The memory accesses are as good as they can be. Look at the work per thread: fewer threads that do "
+        "several elements each often do better."
+    ),
+}

@@ -1,0 +1,33 @@
+"""What `grade doctor` finds on a machine."""
+
+from __future__ import annotations
+
+from grader.words.texts import N_, Texts
+
+TEXTS: Texts = {
+    "for_python": N_("runs the grader"),
+    "for_nvrtc": N_("compiles kernels"),
+    "no_headers": N_("{version}; without cuda_fp16.h, cooperative_groups.h and other headers of the device"),
+    "for_gpu": N_("measures times; without it speed-up stays pending"),
+    "gpu": N_("GPU and driver"),
+    "advice_gpu": N_("an NVIDIA driver 580 or later (apt install nvidia-driver); everything but times works without"),
+    "no_gpu": N_("no NVIDIA GPU"),
+    "no_driver": N_("no NVIDIA driver"),
+    "driver": N_("driver {version}"),
+    "sm_clock": N_("SM clock {now} of {most} MHz"),
+    "for_pdf": N_("reports as PDF; without it HTML only"),
+    "no_subset": N_("{version}; without libharfbuzz-subset PDFs take twice as long"),
+    "found": N_("found"),
+    "font": N_("font with Cyrillic"),
+    "for_font": N_("Russian text in the PDF"),
+    "none": N_("none"),
+    "none_in": N_("none found in /usr/share/fonts"),
+    "for_counters": N_("hardware counters beside the emulator's"),
+    "for_memory": N_("memory and race checks on the GPU"),
+    "advice_sanitizer": N_("the CUDA toolkit brings it"),
+    "not_installed": N_("not installed"),
+    "for_landlock": N_("keeps a compile from reading files"),
+    "abi": N_("ABI {version}"),
+    "advice_landlock": N_("a Linux kernel 5.13 or later started with lsm=landlock,…"),
+    "no_landlock": N_("not in this kernel; #include lines are checked instead"),
+}

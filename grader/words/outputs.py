@@ -1,0 +1,36 @@
+"""An output that is wrong: how many elements, the first of them, and the pattern of them all."""
+
+from __future__ import annotations
+
+from grader.words.texts import N_, Plural, Texts
+
+
+def value_at(value: str, element: str) -> str:
+    """A value, and the element of an input that it is."""
+    return f"{value} ({element})"
+
+
+TEXTS: Texts = {
+    "value_at": value_at,
+    "untouched": N_("The kernel wrote nothing into {name}."),
+    "wrong": Plural("{n} of {total} elements is wrong.", "{n} of {total} elements are wrong."),
+    "first_unwritten": N_("The first: {where} should be {expected}, but no thread wrote it."),
+    "first": N_("The first: {where} should be {expected}, got {got}."),
+    "input_changed": N_("The kernel writes into its input {name}."),
+    "hint_input_changed": N_(
+        "The input must stay as it is: declare it const, and look at which pointer is written to."
+    ),
+    "pattern_unwritten": N_("All wrong elements are elements that no thread wrote."),
+    "pattern_copy": N_("The output is the input, element for element: nothing was rearranged."),
+    "pattern_transposed_tiles": N_("Every tile stands in its place, but is transposed within itself."),
+    "pattern_off_diagonal_blocks": N_("All wrong elements lie in blocks off the main diagonal."),
+    "pattern_constant_columns": N_("All elements of a column are the same."),
+    "pattern_constant_rows": N_("All elements of a row are the same."),
+    "pattern_first_block_right": N_("Only the elements of the first block are right."),
+    "pattern_last_tiles": N_("All wrong elements lie in the last, incomplete tiles."),
+    "pattern_all": N_("Every element is wrong."),
+    "projections": Plural(
+        "checked by {n} random projection; it misses a wrong row with a probability of at most 2⁻{power}",
+        "checked by {n} random projections; they miss a wrong row with a probability of at most 2⁻{power}",
+    ),
+}

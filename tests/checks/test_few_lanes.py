@@ -1,0 +1,145 @@
+"""Requests of a few lanes: what is a crawl, and that no good kernel is one at any block size of the sweeps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from math import prod
+from pathlib import Path
+
+import numpy as np
+import pytest
+from msgspec import structs
+
+from grader.checks.few_lanes import crawl
+from grader.compiler.process import CompilerProcess
+from grader.lab.records import Lab
+from grader.lab_files import labs
+from grader.oracle.expected import Oracle
+from grader.places import data_root
+from grader.ptx.observers.traffic import _few
+from grader.running.counting import counters_of
+from grader.running.evidence import Run
+from grader.running.references import shape_at
+from grader.running.runs import Runner
+from grader.submission.bind import bind
+from grader.submission.folder import find_sources
+from grader.submission.records import VariantBinding
+from grader.submission.source import decode
+from grader.sweeps.counted import EmulatorSweeps
+from grader.sweeps.plan import Ready, Subject, reference_subject
+from grader.sweeps.run import changeable
+from tests.checks.evidence_factory import check, evidence
+from tests.sample_results import counters
+
+KERNELS = data_root() / "tests" / "kernels"
+
+
+def few(space: str, op: str, share: float) -> object:
+    """Counters of a right kernel, of which `share` of an array goes through requests of one lane."""
+    given = counters()
+    lanes = int(share * 65536)
+    rows = [
+        structs.replace(c, few_requests=lanes, few_lanes=lanes) if (c.space, c.op) == (space, op) else c
+        for c in given.by_line
+    ]
+    return structs.replace(given, by_line=rows)
+
+
+@pytest.mark.parametrize(
+    ("space", "op", "names"),
+    [
+        ("global", "load", {"coalescing"}),
+        ("global", "store", {"coalescing"}),
+        ("shared", "load", {"technique"}),
+        ("shared", "store", {"technique"}),
+    ],
+)
+def test_half_an_array_by_a_few_lanes_is_a_crawl(space: str, op: str, names: set[str]) -> None:
+    for share, failing in ((0.5, names), (0.49, set())):
+        given = evidence(counters=few(space, op, share))
+        failed = {name for name in ("coalescing", "technique", "bank_conflicts") if check(given, name).status == "fail"}
+        assert failed == failing
+    row = check(evidence(counters=few(space, op, 1.0)), next(iter(names)))
+    assert row.message.endswith("65536 requests where whole warps need 2048.")
+    assert row.data == {"requests": 65536, "needed_requests": 2048}
+    assert "take turns" in row.hint
+    alone = check(evidence(counters=few(space, op, 1.0), block=(1, 1, 1)), next(iter(names)))
+    assert "A block of 1×1 threads" in alone.hint
+
+
+def test_bank_conflicts_judges_for_itself_where_technique_is_not_asked_for() -> None:
+    given = evidence(counters=few("shared", "load", 1.0))
+    checks = tuple(spec for spec in given.variant.checks if spec.check != "technique")
+    given = replace(given, variant=replace(given.variant, checks=checks))
+    row = check(given, "bank_conflicts")
+    assert (row.status, row.earned, row.line) == ("fail", 0, 12)
+
+
+@pytest.mark.parametrize(
+    ("lanes", "width", "is_few"),
+    [(8, 4, True), (9, 4, False), (2, 16, True), (3, 16, False), (8, 1, True), (16, 1, False)],
+)
+def test_few_is_what_fits_into_a_sector(lanes: int, width: int, is_few: bool) -> None:
+    active = np.zeros((3, 32), np.bool_)
+    active[:2, :lanes] = True
+    active[2] = True
+    assert _few(active, width) == ((2, 2 * lanes) if is_few else (0, 0))
+
+
+class Watched(EmulatorSweeps):
+    """Sweeps whose runs are kept."""
+
+    def __init__(self, lab: Lab, process: CompilerProcess) -> None:
+        super().__init__(lab, Oracle(lab), lambda sources, names: process.compile(sources, names, "compute_75"))
+        self.seen: list[tuple[Ready, Run]] = []
+
+    def _run(self, point: Ready, runner: Runner, subjects: Sequence[Subject]) -> Run:
+        run = super()._run(point, runner, subjects)
+        self.seen.append((point, run))
+        return run
+
+
+@pytest.fixture(scope="module")
+def process() -> Iterator[CompilerProcess]:
+    with CompilerProcess() as made:
+        yield made
+
+
+def subjects_of(lab: Lab, file: Path) -> list[Subject]:
+    found = find_sources(file, lab.id)
+    submission = bind(found, [decode(f) for f in found.files], lab)
+    program = changeable(lab, found, submission)
+    bound = [(name, b) for name, b in submission.bindings.items() if isinstance(b, VariantBinding)]
+    return [Subject(name, "submission", program, b, b.candidates[0]) for name, b in bound]
+
+
+def assert_no_crawl(lab: Lab, subjects: list[Subject], process: CompilerProcess) -> int:
+    watched = Watched(lab, process)
+    watched.run(subjects, {})
+    right = 0
+    for point, run in watched.seen:
+        outcome, sizes = run.outcome, point.place.sizes
+        if outcome.counters is None or run.difference is None or run.difference.mismatches or prod(point.block) < 16:
+            continue
+        right += 1
+        array_bytes = {
+            p.name: prod(shape_at(lab, p.name, sizes)) * np.dtype(p.dtype).itemsize
+            for p in lab.parameters
+            if p.kind != "size"
+        }
+        counted = counters_of(outcome.counters, sizes, outcome.thread_instructions)
+        given = evidence(lab=lab, array_bytes=array_bytes)
+        for space in ("global", "shared"):
+            found = crawl(given, counted, space)
+            assert found is None, (point.subject.variant, point.subject.of, point.block, sizes, space, found)
+    return right
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lab", labs.all_labs(), ids=lambda lab: lab.id)
+def test_no_good_kernel_crawls_at_any_block_size(lab: Lab, process: CompilerProcess) -> None:
+    right = assert_no_crawl(lab, [reference_subject(lab, variant) for variant in lab.variants], process)
+    for file in sorted((KERNELS / lab.id / "good").glob("*.cu")):
+        right += assert_no_crawl(lab, subjects_of(lab, file), process)
+    assert right > 50
