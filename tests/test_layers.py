@@ -35,6 +35,7 @@ LAYERS: dict[str, set[str] | None] = {
     "backends": {"message", "errors", "i18n", "oracle", "ptx", "result"},
     "report": {"message", "words", "errors", "files", "i18n", "lab", "places", "result"},
     "diagnosis": None,
+    "programs": {"message", "i18n", "words", "errors", "compiler", "submission", "diagnosis", "ptx"},
     "running": None,
     "checks": None,
     "lab_files": None,
@@ -46,9 +47,9 @@ LAYERS: dict[str, set[str] | None] = {
     "__main__": {"cli"},
 }
 # Of the emulator only its plain records may be known outside `backends`.
-EMULATOR_USERS = {"ptx", "backends"}
+EMULATOR_USERS = {"ptx", "backends", "programs"}
 
-HEAVY = ("tree_sitter", "tree_sitter_cuda", "cuda", "matplotlib", "weasyprint", "jinja2", "rich")
+HEAVY = ("tree_sitter", "tree_sitter_cuda", "cuda", "matplotlib", "weasyprint", "jinja2", "rich", "wasmtime", "ziglang")
 
 
 def imports(path: Path) -> list[tuple[str, bool]]:

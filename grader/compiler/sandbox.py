@@ -76,7 +76,7 @@ def confine_files(readable: Sequence[str]) -> bool:
 
     To be called before any thread starts: it holds for the calling thread and those it starts.
     """
-    return confine({folder: READ for folder in readable})
+    return confine(dict.fromkeys(readable, READ))
 
 
 def confine(rights: Mapping[str, int]) -> bool:
@@ -98,7 +98,11 @@ def confine(rights: Mapping[str, int]) -> bool:
         for place, granted in rights.items():
             descriptor = os.open(place, os.O_PATH | os.O_CLOEXEC)
             try:
-                rule = struct.pack("<Qi", granted & files & (-1 if stat.S_ISDIR(os.fstat(descriptor).st_mode) else _FILE_ONLY), descriptor)
+                rule = struct.pack(
+                    "<Qi",
+                    granted & files & (-1 if stat.S_ISDIR(os.fstat(descriptor).st_mode) else _FILE_ONLY),
+                    descriptor,
+                )
                 if libc.syscall(_LANDLOCK_ADD_RULE, ruleset, _LANDLOCK_RULE_PATH_BENEATH, rule, 0) != 0:
                     return False
             finally:

@@ -10,13 +10,15 @@ import numpy.typing as npt
 
 from grader.ptx import Device, DeviceTrap, Limits, Module, launch, linked, parse
 from grader.ptx.errors import LaunchError, LimitExceeded, PtxError
-from grader.ptx.memory import GLOBAL_SPACING, Buffer, MemoryArray
+from grader.ptx.machine import Chunk
+from grader.ptx.memory import GLOBAL_SPACING, MAX_SLOTS, Buffer, MemoryArray
 from grader.ptx.observers.races import Races
 from grader.ptx.observers.traffic import Traffic
-from grader.ptx.records import Counters, Hazard
+from grader.ptx.records import Counters, Hazard, LaunchReport
 
 MAX_ALLOCATIONS = 20_000
-INSTRUCTIONS_PER_LAUNCH = 500_000_000
+"""Over the whole run, freed ones included."""
+INSTRUCTIONS_PER_LAUNCH = 200_000_000
 ISSUED_PER_LAUNCH = 6_000_000
 SECONDS_PER_LAUNCH = 120.0
 """Not reached before the others but on a very slow machine."""
@@ -41,6 +43,10 @@ class Outcome:
     counters: Counters | None = None
     thread_instructions: int = 0
     printf: str = ""
+
+
+class TooManyAllocations(Exception):
+    """More than any sensible program makes."""
 
 
 @dataclass
@@ -73,15 +79,65 @@ class Allocation:
         return None if self.array.valid is None else self.array.valid[: self.size]
 
 
-class TooManyAllocations(Exception):
-    """More than any sensible program makes."""
+class _Memory(Device):
+    """The device's memory with arrays that come and go; pages that nobody touches take no room."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._free: list[int] = []
+        self.made = 0
+
+    def place(self, name: str, size: int, data: Bytes, initialised: bool) -> MemoryArray:
+        """A new array, in an address range that nothing had before as long as there are such."""
+        self.made += 1
+        if self.made > MAX_ALLOCATIONS:
+            raise TooManyAllocations
+        half = 1 << (GLOBAL_SPACING - 1)
+        count = 1 + (size + half) // (2 * half)
+        if len(self.arrays) + count > MAX_SLOTS - 64:
+            if count > 1 or not self._free:
+                raise TooManyAllocations
+            slot = self._free.pop(0)
+        else:
+            slot = len(self.arrays)
+            self.arrays += [None] * count
+        base = self.origin + (slot << GLOBAL_SPACING) + half + (slot * 0x9E3779B1 + self.seed) % 4096 * 512
+        valid = None if initialised else np.zeros(len(data), np.uint8)
+        array = MemoryArray(name, "global", base, size, data, valid=valid)
+        self.arrays[slot : slot + count] = [array] * count
+        return array
+
+    def remove(self, array: MemoryArray) -> None:
+        """Nothing lies there any more."""
+        slots = [slot for slot, known in enumerate(self.arrays) if known is array]
+        for slot in slots:
+            self.arrays[slot] = None
+        if len(slots) == 1:
+            self._free.append(slots[0])
+
+
+class _Projection:
+    """Gives up on a launch once the blocks that have run tell that all of them will take too much."""
+
+    def __init__(self, limit: int, blocks: int) -> None:
+        self._limit = limit
+        self._blocks = blocks
+
+    def attach(self, chunk: Chunk) -> None:
+        """Before each batch of blocks."""
+        used = chunk.tally.thread_instructions
+        if chunk.first_block and used * self._blocks > 2 * self._limit * chunk.first_block:
+            raise LimitExceeded("instructions", 0, "projected")
+
+    def finish(self, report: LaunchReport) -> None:
+        """Nothing to add."""
 
 
 class Gpu:
     """Memory and kernels of one emulated device."""
 
     def __init__(self) -> None:
-        self._device = Device()
+        self._device = _Memory()
         self._modules: dict[int, Module] = {}
         self.live: dict[int, Allocation] = {}
         self.freed: dict[int, Allocation] = {}
@@ -90,12 +146,12 @@ class Gpu:
 
     def allocate(self, name: str, size: int, kind: str, line: int, file: str) -> Allocation:
         """Memory of the device: zero, as a driver hands it out, but not counted as written."""
-        array = self._array(name, size, np.zeros(-(-max(size, 1) // 16) * 16, np.uint8), initialised=False)
+        array = self._device.place(name, size, np.zeros(-(-max(size, 1) // 16) * 16, np.uint8), initialised=False)
         return self._keep(Allocation(name, array.base, size, kind, line, file, array=array))
 
     def share(self, name: str, size: int, kind: str, line: int, file: str, host: int) -> Allocation:
         """Memory of the host at `host` that kernels can use; `refresh` gives it its bytes."""
-        array = self._array(name, size, np.empty(0, np.uint8), initialised=True)
+        array = self._device.place(name, size, np.empty(0, np.uint8), initialised=True)
         return self._keep(Allocation(name, array.base, size, kind, line, file, host=host, array=array))
 
     def refresh(self, allocation: Allocation, data: Bytes) -> None:
@@ -107,36 +163,31 @@ class Gpu:
         """Its address belongs to nothing from now on."""
         del self.live[allocation.base]
         self.freed[allocation.base] = allocation
-        self._device.arrays[allocation.base >> GLOBAL_SPACING] = None
+        self._device.remove(allocation.array)
         allocation.array = None
-
-    def _array(self, name: str, size: int, data: Bytes, initialised: bool) -> MemoryArray:
-        arrays = self._device.arrays
-        if len(arrays) > MAX_ALLOCATIONS:
-            raise TooManyAllocations
-        base = len(arrays) << GLOBAL_SPACING | 1 << (GLOBAL_SPACING - 1)
-        valid = None if initialised else np.zeros(len(data), np.uint8)
-        array = MemoryArray(name, "global", base, size, data, valid=valid)
-        arrays.append(array)
-        return array
 
     def _keep(self, allocation: Allocation) -> Allocation:
         self.live[allocation.base] = allocation
+        self.freed.pop(allocation.base, None)
         return allocation
 
     def find(self, address: int) -> Allocation | None:
         """The live allocation that an address of the device lies in or near."""
-        slot = address >> GLOBAL_SPACING
-        return self.live.get(slot << GLOBAL_SPACING | 1 << (GLOBAL_SPACING - 1)) if slot > 0 else None
+        if not self.is_device_address(address):
+            return None
+        array = self._device.find(address)
+        return None if array is None else self.live.get(array.base)
 
     def find_freed(self, address: int) -> Allocation | None:
         """The freed allocation that an address lay in."""
-        slot = address >> GLOBAL_SPACING
-        return self.freed.get(slot << GLOBAL_SPACING | 1 << (GLOBAL_SPACING - 1)) if slot > 0 else None
+        for base, allocation in self.freed.items():
+            if base <= address < base + max(1, allocation.size):
+                return allocation
+        return None
 
     def is_device_address(self, address: int) -> bool:
         """Whether an address can be the device's, by its size alone."""
-        return address >> GLOBAL_SPACING > 0
+        return address >= self._device.origin
 
     # -- kernels -----------------------------------------------------------------------------
 
@@ -208,8 +259,11 @@ class Gpu:
         # No kernel that does anything takes fewer.
         if threads * 8 > limit:
             return Outcome("too_large")
-        before = self.snapshot() if threads * 200 > limit else None
-        observers = [Traffic(), Races()] if observe else []
+        is_large = threads * 200 > limit
+        before = self.snapshot() if is_large else None
+        observers: list[Traffic | Races | _Projection] = [_Projection(limit, grid[0] * grid[1] * grid[2])]
+        if observe and not is_large:
+            observers += [Traffic(), Races()]
         try:
             report = launch(
                 self._modules[unit],
@@ -237,7 +291,7 @@ class Gpu:
         return Outcome(
             "ran",
             hazards=tuple(report.hazards),
-            counters=report.counters if observe else None,
+            counters=report.counters if observe and not is_large else None,
             thread_instructions=report.thread_instructions,
             printf=report.printf,
         )

@@ -57,13 +57,7 @@ def _check_direction(state: State, to: Side, source: Side, kind: int, place: Pla
             is_right = True
         if not is_right:
             names = ("HostToHost", "HostToDevice", "DeviceToHost", "DeviceToDevice")
-            ids = {
-                ("to", "device"): "programs.copy_to_host_pointer",
-                ("from", "device"): "programs.copy_from_host_pointer",
-                ("to", "host"): "programs.copy_to_device_pointer",
-                ("from", "host"): "programs.copy_from_device_pointer",
-            }
-            message = msg(ids[role, wanted], kind=f"cudaMemcpy{names[kind]}")  # message: programs.copy_*
+            message = msg(f"programs.copy_{role}_{wanted}", kind=f"cudaMemcpy{names[kind]}")
             raise CudaError(1, state.tell("copy_direction", "error", message, place))
 
 
@@ -71,8 +65,9 @@ def _bytes(state: State, side: Side, size: int, place: Place, role: str) -> Byte
     """The bytes of a side.  Raises CudaError where they reach past the memory."""
     allocation = side.allocation
     if allocation is not None and (side.offset < 0 or side.offset + size > allocation.size):
-        data = {"array": allocation.name, "size": allocation.size, "bytes": side.offset + size}
-        message = msg("programs.copy_reads_past", **data) if role == "from" else msg("programs.copy_writes_past", **data)
+        verb = "reads" if role == "from" else "writes"
+        asked = side.offset + size
+        message = msg(f"programs.copy_{verb}_past", array=allocation.name, size=allocation.size, bytes=asked)
         finding = state.tell("copy_size", "error", message, place)
         raise CudaError(1, finding)
     if side.is_device:
@@ -141,9 +136,11 @@ def _transfer(
         if side.allocation is not None:
             state.access(side.allocation, stream, ticket, side.offset, side.offset + end, is_write, place)
     for to_offset, from_offset, size in rows:
-        into[to_offset : to_offset + size] = out_of[from_offset : from_offset + size].copy() if (
-            target.allocation is origin.allocation and target.allocation is not None
-        ) else out_of[from_offset : from_offset + size]
+        into[to_offset : to_offset + size] = (
+            out_of[from_offset : from_offset + size].copy()
+            if (target.allocation is origin.allocation and target.allocation is not None)
+            else out_of[from_offset : from_offset + size]
+        )
     shifted = [(target.offset + a, origin.offset + b, size) for a, b, size in rows]
     _copied(state, target, origin, shifted, place)
     # About what PCI Express 3 and a device's own memory do.
@@ -274,14 +271,18 @@ def symbol(state: State, address: int, place: Place) -> Allocation:
     return variable
 
 
-def to_symbol(state: State, place: Place, to: int, source: int, size: int, offset: int, kind: int, stream: int = 0) -> int:
+def to_symbol(
+    state: State, place: Place, to: int, source: int, size: int, offset: int, kind: int, stream: int = 0
+) -> int:
     if min(size, offset) < 0 or kind not in (H2D, D2D, DEFAULT):
         raise CudaError(21 if kind not in (H2D, D2D, DEFAULT) else 1)
     target = symbol(state, to, place)
     return _transfer(state, target.base + offset, source, [(0, 0, size)], kind, state.stream(stream), True, place)
 
 
-def from_symbol(state: State, place: Place, to: int, source: int, size: int, offset: int, kind: int, stream: int = 0) -> int:
+def from_symbol(
+    state: State, place: Place, to: int, source: int, size: int, offset: int, kind: int, stream: int = 0
+) -> int:
     if min(size, offset) < 0 or kind not in (D2H, D2D, DEFAULT):
         raise CudaError(21 if kind not in (D2H, D2D, DEFAULT) else 1)
     origin = symbol(state, source, place)

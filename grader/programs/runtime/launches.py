@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from grader.diagnosis.faults import hazard_msg as hazard_message
 from grader.message import msg
 from grader.programs.emulated import Outcome
-from grader.programs.hazard_texts import hazard_message
 from grader.programs.records import Argument, LineCount, ObservedHazard, ObservedLaunch
 from grader.programs.runtime.errors import name_of
 from grader.programs.runtime.memory import shared_at
@@ -186,10 +186,9 @@ def launch_kernel(
         values.append(state.guest.read(address, size))
     sizes = (state.guest.unpack("III", grid), state.guest.unpack("III", block))
     failed = _launch(state, kernel, Configured(*sizes, shared_bytes, stream, place), values)
-    if failed:
-        # Its value is there to be looked at, as that of a launch by <<<…>>> is not.
-        if (place.file, place.line) not in state.unused_results:
-            state.noticed()
+    # Its value is there to be looked at, as that of a launch by <<<…>>> is not.
+    if failed and (place.file, place.line) not in state.unused_results:
+        state.noticed()
     return failed
 
 
@@ -376,8 +375,7 @@ def _faulted(state: State, record: ObservedLaunch, code: int, place: Place) -> i
     """A fault ends the context: this launch has returned by then, every later call tells it."""
     record.status = "faulted"
     record.error = name_of(code)
-    failure = state.fail("launch", code, place)
-    failure.launch = record
+    state.fault = (code, record, place)
     return 0
 
 
@@ -427,9 +425,7 @@ def _run_smaller(
         state.tell(hazard.kind, "warning", message, Place(hazard.line, file))
 
 
-def _order(
-    state: State, record: ObservedLaunch, raw: list[bytes], stream: Stream, ticket: int, place: Place
-) -> None:
+def _order(state: State, record: ObservedLaunch, raw: list[bytes], stream: Stream, ticket: int, place: Place) -> None:
     """Look for other streams' work on the same arrays; what is `const` is read only."""
     for value, argument in zip(raw, record.arguments, strict=True):
         if not argument.buffer or len(value) != 8:

@@ -18,7 +18,7 @@ def name_at(state: State, place: Place, default: str) -> str:
     """What the program calls the memory that it allocates at `place`: `d_a` of `cudaMalloc(&d_a, …)`."""
     lines = state.sources.get(place.file, ())
     text = lines[place.line - 1] if 0 < place.line <= len(lines) else ""
-    names = [n for n in _TARGET.findall(text)]
+    names = list(_TARGET.findall(text))
     if not names and place.line < len(lines) + 1:
         names = _TARGET.findall(" ".join(lines[place.line - 1 : place.line + 1]))
     if not names:
@@ -252,4 +252,4 @@ HANDLERS: dict[str, tuple[str, Callable[..., int]]] = {
     "cudaMemAdvise": ("iiii", mem_advise),
     "cudaStreamAttachMemAsync": ("iiii", nothing),
 }
-"""Kinds of the parameters beside the place ("i" a number or an address, "f" a floating-point number), and who serves."""
+"""Kinds of the parameters beside the place ("i" whole numbers and addresses, "f" floats), and who serves."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from typing import Any
 
 from grader.programs.runtime.errors import NAMES, name_of, text_of
 from grader.programs.runtime.launches import MAX_BLOCK, MAX_GRID, STATIC_LIMIT, load
@@ -19,7 +20,7 @@ def properties(state: State, place: Place, prop: int, device: int) -> int:
         raise CudaError(101)
     m = state.model
     registers = 65536
-    fields = [
+    fields: list[tuple[Any, ...]] = [
         ("256s", m.name.encode()),
         ("16s", b"\1" * 16),
         ("QQ", m.memory_bytes, STATIC_LIMIT),
@@ -95,7 +96,7 @@ def device_reset(state: State, place: Place) -> int:
         if allocation.kind == "device":
             state.allocated_bytes -= allocation.size
             state.gpu.free(allocation)
-    state.sticky = 0
+    state.sticky = state.last_error = 0
     return 0
 
 
@@ -200,9 +201,7 @@ def get_attributes(state: State, place: Place, attributes: int, function: int) -
     kernel, entry = _kernel(state, function)
     capability = state.model.capability[0] * 10 + state.model.capability[1]
     static = state.gpu.static_shared_bytes(kernel.unit, entry)
-    raw = struct.pack(
-        "<QQQiiiiiii", static, 0, 0, 1024, 32, capability, capability, 0, kernel.max_dynamic_bytes, -1
-    )
+    raw = struct.pack("<QQQiiiiiii", static, 0, 0, 1024, 32, capability, capability, 0, kernel.max_dynamic_bytes, -1)
     state.guest.write(attributes, raw)
     return 0
 
@@ -275,5 +274,9 @@ HANDLERS: dict[str, tuple[str, Callable[..., int]]] = {
     "cudaOccupancyMaxActiveBlocksPerMultiprocessor": ("iiii", max_active_blocks),
     "cudaOccupancyMaxPotentialBlockSize": ("iiiii", max_potential_block),
 }
+BEFORE_A_FAULT = frozenset(
+    {"cudaGetLastError", "cudaPeekAtLastError", "cudaEventRecord", "cudaConfigureCall", "cudaLaunchKernel"}
+)
+"""Calls that return before a kernel which was just launched can have failed."""
 NEVER_STICKY = frozenset({"cudaGetLastError", "cudaPeekAtLastError", "cudaDeviceReset", "cudaThreadExit"})
 """Calls that a lost context does not fail by itself."""

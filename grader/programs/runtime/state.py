@@ -143,6 +143,7 @@ class State:
         self.fuel_seen = 0
         self.last_error = 0
         self.sticky = 0
+        self.fault: tuple[int, ObservedLaunch, Place] | None = None
         self.failures: list[Failure] = []
         self.unread: list[Failure] = []
         self.launches: list[ObservedLaunch] = []
@@ -191,6 +192,13 @@ class State:
                 self.unread.append(failure)
         return failure
 
+    def arrive(self) -> None:
+        """A fault of a kernel's has reached the host: the context is lost."""
+        if self.fault is not None:
+            code, record, place = self.fault
+            self.fault = None
+            self.fail("launch", code, place).launch = record
+
     def noticed(self) -> None:
         """The program asked for the last error, or looked at a call's that returned it."""
         for failure in self.unread:
@@ -199,12 +207,17 @@ class State:
 
     def finish(self) -> None:
         """What can be said only once the program has ended."""
+        self.arrive()
         for failure in self.failures:
             data = {"call": failure.call, "error": name_of(failure.code)}
             if failure.launch is not None:
                 if not failure.noticed:
-                    message = msg("programs.launch_unnoticed", kernel=failure.launch.kernel, error=name_of(failure.code))
+                    message = msg(
+                        "programs.launch_unnoticed", kernel=failure.launch.kernel, error=name_of(failure.code)
+                    )
                     self.tell("unnoticed_error", "error", message, failure.place)
+            elif failure.noticed and failure.finding is not None:
+                continue
             elif failure.noticed:
                 self.tell("api_error", "warning", msg("programs.call_failed", **data), failure.place)
             else:

@@ -46,7 +46,8 @@ class Guest:
         if length == 0:
             return np.empty(0, np.uint8)
         block = (ctypes.c_uint8 * length).from_address(self._place(address, length))
-        return np.frombuffer(block, np.uint8)
+        found: npt.NDArray[np.uint8] = np.ctypeslib.as_array(block)
+        return found
 
     def unpack(self, layout: str, address: int) -> tuple[Any, ...]:
         """`struct.unpack` of little-endian memory."""

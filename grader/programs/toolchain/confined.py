@@ -1,6 +1,7 @@
-"""Runs one command with only the files and the resources that it is given: started as `python -I -c …`, then becomes it.
+"""Runs one command with only the files and the resources that it is given.
 
-The command is a compiler that a hostile source makes read any file or run for ever.
+Started as `python -I -c …`, the process becomes the command: a compiler that a hostile source would make read any
+file or run for ever.
 """
 
 from __future__ import annotations
