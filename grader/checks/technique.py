@@ -10,6 +10,7 @@ from grader.i18n import _, decimal
 from grader.lab import formula
 from grader.result import Counters
 from grader.running.evidence import Evidence
+from grader.submission.records import Kernel, factor_of
 
 
 class TechniqueSettings(Settings, frozen=True):
@@ -36,7 +37,7 @@ def judge(evidence: Evidence, settings: TechniqueSettings) -> Verdict:
     stored = moved_bytes(counters, "shared", "store")
     loaded = moved_bytes(counters, "shared", "load")
     kernel_line = evidence.bound.kernel.line
-    if evidence.bound.kernel.unroll < settings.unrolled:
+    if unroll_factor(evidence.bound.kernel, counters) < settings.unrolled:
         return failed(
             _("No inner loop of the kernel is unrolled: each does one step at a time."),
             _(
@@ -103,6 +104,18 @@ def judge(evidence: Evidence, settings: TechniqueSettings) -> Verdict:
             data=data | {"reads": round(reads, 4)},
         )
     return passed(_("All data goes through shared memory."), data=data)
+
+
+def unroll_factor(kernel: Kernel, counters: Counters) -> int:
+    """Steps that the loop which loads most does at a time; as the text shows it where no loop loads anything."""
+    loads = {
+        loop: sum(
+            c.lanes * c.width_bytes for c in counters.by_line if c.op == "load" and loop.line <= c.line <= loop.end_line
+        )
+        for loop in kernel.loops
+    }
+    most = max(loads.values(), default=0)
+    return factor_of([loop for loop, loaded in loads.items() if loaded == most]) if most else kernel.unroll
 
 
 def moved_bytes(counters: Counters, space: str, op: str) -> int:

@@ -10,14 +10,16 @@ import numpy as np
 from grader.ptx.errors import UnsupportedInstruction
 from grader.ptx.nodes import Instruction
 from grader.ptx.placing import Place
-from grader.ptx.values import Value
+from grader.ptx.values import Array, Value
 
 if TYPE_CHECKING:
     from grader.ptx.machine import Chunk
 
 _SPACES = {"global", "shared", "local", "param", "const"}
-_HINTS = {"weak", "ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc", "cta", "cluster", "gpu", "sys", "unified", "cta::"}
-_STRONG = {"volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"}
+_HINTS = {"ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc", "cta", "cluster", "gpu", "sys", "unified", "cta::"}
+_ORDERS = {name: name for name in ("weak", "volatile", "relaxed", "acquire", "release", "acq_rel")} | {
+    "mmio": "relaxed"
+}
 _VECTORS = {"v2": 2, "v4": 4, "v8": 8}
 _KINDS = {"u": "u", "s": "i", "b": "u", "f": "f"}
 
@@ -38,56 +40,58 @@ class Access:
     """One memory instruction carried out by one set of lanes: what observers are told.
 
     op: "load", "store" or "atomic".  width: bytes a lane.  stored: the values stored, element by element.
-    strong: volatile, relaxed, acquire or release: meant for communication between threads.
+    changed: (n,) bool, where an atomic wrote; a compare-and-swap may fail.  spec: what the instruction says.
     compared: a load whose value a compare-and-swap checks before anything comes of it.
     together: where lanes go to several arrays of one space there is an event for each; all their places.
     """
 
-    __slots__ = ("chunk", "compared", "instruction", "op", "place", "stored", "strong", "together", "width")
+    __slots__ = ("changed", "chunk", "compared", "instruction", "op", "place", "spec", "stored", "together", "width")
 
     def __init__(
         self,
-        instruction: Instruction,
-        op: str,
-        width: int,
+        spec: AccessSpec,
         place: Place,
         chunk: Chunk,
-        strong: bool,
         stored: list[Value] | None = None,
-        compared: bool = False,
+        changed: Array | None = None,
     ) -> None:
-        self.instruction = instruction
-        self.op = op
-        self.width = width
+        self.instruction = spec.instruction
+        self.op = spec.op
+        self.width = spec.width
+        self.compared = spec.compared
+        self.spec = spec
         self.place = place
         self.chunk = chunk
-        self.strong = strong
         self.stored = stored
-        self.compared = compared
+        self.changed = changed
         self.together: Sequence[Place] = (place,)
 
 
 class AccessSpec:
     """The static side of a load, store or atomic.
 
-    is_copy: what is loaded is only stored elsewhere as it is.  compared: see `Access`.
+    order: "weak", "volatile", "relaxed", "acquire", "release" or "acq_rel" (PTX ISA, memory consistency model).
+    in_block_only: scope `.cta`.  is_copy: what is loaded is only stored elsewhere as it is.  compared: see `Access`.
+    looked_at: what is read is used for anything.  polls: it decides whether a loop is left that waits for others.
     """
 
     def __init__(self, instruction: Instruction, op: str) -> None:
         self.instruction = instruction
         self.op = op
         self.space = "generic"
-        self.strong = op == "atomic"
+        self.order = "relaxed" if op == "atomic" else "weak"
+        self.in_block_only = "cta" in instruction.modifiers
         self.count = 1
         self.operation = ""
-        self.is_copy = self.compared = False
+        self.is_copy = self.compared = self.polls = False
+        self.looked_at = True
         type_name = ""
         for modifier in instruction.modifiers:
             base = modifier.split("::")[0]
             if base in _SPACES and (base == modifier or modifier in ("shared::cta", "param::entry", "param::func")):
                 self.space = base
-            elif modifier in _STRONG:
-                self.strong = True
+            elif modifier in _ORDERS:
+                self.order = _ORDERS[modifier]
             elif modifier in _VECTORS:
                 self.count = _VECTORS[modifier]
             elif modifier in _HINTS or base in ("L1", "L2", "level"):
@@ -107,5 +111,7 @@ class AccessSpec:
         if not type_name or (op == "atomic" and (not self.operation or self.count > 1)):
             raise UnsupportedInstruction(instruction.text, instruction.location.line)
         self.type_name = type_name
+        self.strong = self.order != "weak"
+        self.releases = self.order in ("release", "acq_rel")
         self.element_bytes = self.dtype.itemsize
         self.width = self.element_bytes * self.count

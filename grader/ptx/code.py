@@ -9,6 +9,7 @@ from grader.ptx import special
 from grader.ptx.cfg import ControlFlowGraph
 from grader.ptx.convergence import COLLECTIVE
 from grader.ptx.errors import UnsupportedInstruction
+from grader.ptx.liveness import destinations
 from grader.ptx.nodes import Immediate, Instruction, Negated, Operand, Register, Special, Symbol
 from grader.ptx.uses import Uses
 from grader.ptx.values import Vec
@@ -106,6 +107,16 @@ class Code:
         self.uses = Uses(function)
         self._reach: dict[int, frozenset[int]] = {}
         self.blocks: list[CodeBlock] = []
+
+    def polls(self, load: Instruction) -> bool:
+        """Whether what a load fetches decides if a loop is left that another thread's progress may end."""
+        fetched = {register.index for register in destinations(load)}
+        return any(
+            decision.waits
+            and not fetched.isdisjoint(decision.registers)
+            and any(load in self.graph.blocks[block].instructions for block in loop.body)
+            for loop, decision in zip(self.graph.loops, self.graph.exit_decisions, strict=True)
+        )
 
     def loop_line(self, loop: LoopInfo) -> int:
         """The source line of a loop: that of the branch back, where it has one."""

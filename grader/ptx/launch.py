@@ -158,7 +158,7 @@ def launch(
                     tally,
                 )
                 chunk.shared_bytes = (shared_bytes, static + shared_bytes)
-                chunk.locked_spaces, chunk.addresses = needs.locked_spaces, addresses
+                chunk.addresses = addresses
                 if number in watched:
                     sampled += blocks
                     for observer in observers:

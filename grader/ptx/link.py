@@ -20,8 +20,6 @@ class Needs:
 
     shared_slots: name and bytes of the static shared variables it uses, None for others'; static_bytes: their sum.
     local_bytes: of local and `.param` variables of one activation of each function.
-    locked_spaces: spaces in which it may order accesses by hand, with fences and atomics or volatile accesses.  Such
-    an order is beyond the race detector, which therefore holds its peace there.
     waits: a loop may wait for another thread, perhaps one of another block.  contends: a loop tries an atomic update
     until it gets through.
     """
@@ -29,7 +27,6 @@ class Needs:
     shared_slots: tuple[tuple[str, int] | None, ...]
     static_bytes: int
     local_bytes: int
-    locked_spaces: frozenset[str]
     waits: bool
     contends: bool
 
@@ -138,9 +135,8 @@ class Program:
         names = self.reachable(entry)
         own: set[str] = set()
         used: set[str] = set()
-        communicating: set[str] = set()
         local_bytes = 0
-        fences = waits = contends = False
+        waits = contends = False
         for name in names:
             function = self.module.functions[name]
             for variable in function.variables:
@@ -153,12 +149,6 @@ class Program:
                     base = getattr(operand, "base", operand)
                     if isinstance(base, Symbol):
                         used.add(base.name)
-                fences |= item.opcode in ("membar", "fence")
-                if item.opcode in ("atom", "red") or (
-                    item.opcode in ("ld", "st") and not _STRONG.isdisjoint(item.modifiers)
-                ):
-                    named = {"global", "shared"}.intersection(m.split("::")[0] for m in item.modifiers)
-                    communicating |= named or {"global", "shared"}
             if function.body:
                 decisions = self.code(name).graph.exit_decisions
                 waits |= any(decision.polls for decision in decisions)
@@ -171,9 +161,7 @@ class Program:
                 static = -(-static // variable.align) * variable.align + variable.size_bytes
             else:
                 slots.append(None)
-        return Needs(
-            tuple(slots), static, local_bytes, frozenset(communicating) if fences else frozenset(), waits, contends
-        )
+        return Needs(tuple(slots), static, local_bytes, waits, contends)
 
     def shared_slots(self, entry: str, dynamic_bytes: int) -> list[tuple[str, int] | None]:
         """Name and bytes of each slot of shared memory that a kernel uses; the dynamic one is the last."""
@@ -225,9 +213,6 @@ def program_of(module: Module) -> Program:
     if found is None:
         found = module.derived["program"] = Program(module)
     return found
-
-
-_STRONG = frozenset({"volatile", "relaxed", "acquire", "release"})
 
 
 def _plain_name(name: str) -> str:

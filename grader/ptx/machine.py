@@ -64,6 +64,8 @@ class Chunk:
         """Told who came to a barrier, by its number, and did not wait."""
         self.on_end: list[Callable[[Chunk], None]] = []
         self.on_warp_sync: list[Callable[[Chunk, Lanes], None]] = []
+        self.on_fence: list[Callable[[Chunk, Lanes, bool], None]] = []
+        """Told who executed a fence, and whether it counts within blocks only."""
         self.remarks: dict[tuple[str, int], int] = {}
         self.pending: dict[tuple[Any, ...], list[Group]] = {}
         self.barriers = Barriers(self)
@@ -77,8 +79,6 @@ class Chunk:
         self.clock = 0
         self.specials: dict[str, Value] = {}
         self.local_symbols: dict[Any, int] = {}
-        self.locked_spaces: frozenset[str] = frozenset()
-        """Spaces whose accesses the kernel may order by hand (see `grader.ptx.link.Needs`)."""
         self.addresses: dict[str, int] = {}
         """Of the module's variables and functions on this device."""
         self.shared_bytes = (0, 0)

@@ -124,6 +124,8 @@ def _generic_symbol(code: Code, operand: Operand, spec: AccessSpec) -> None:
 def _load(code: Code, instruction: Instruction) -> Step:
     spec = AccessSpec(instruction, "load")
     spec.is_copy, spec.compared = code.uses.is_copy(instruction), code.uses.is_compared(instruction)
+    spec.looked_at = code.uses.is_looked_at(instruction)
+    spec.polls = spec.strong and code.polls(instruction)
     target, source = instruction.operands
     _generic_symbol(code, source, spec)
     address, offset = _address(code, source)
@@ -176,6 +178,7 @@ def _atomic(code: Code, instruction: Instruction) -> Step:
     readers = [getter(code, operand, spec.element_bytes) for operand in operands]
     index = target.index if isinstance(target, Register) else None
     size = spec.element_bytes if index is None else code.register_bytes[index]
+    spec.looked_at = code.uses.is_looked_at(instruction)
     swap = spec.operation == "cas"
     if len(readers) != 1 + swap:
         raise UnsupportedInstruction(instruction.text, reason="operands")
@@ -219,8 +222,23 @@ def _in_space(group: Group, address: int, space: str) -> bool:
     return array.space == space
 
 
+def _fence(code: Code, instruction: Instruction) -> Step | None:
+    """The emulator carries out every access at once and in order; whoever looks for races has to know."""
+    modifiers = instruction.modifiers
+    if any(modifier.startswith(("proxy", "mbarrier_init")) for modifier in modifiers):
+        return None
+    in_block_only = "cta" in modifiers
+
+    def step(group: Group) -> None:
+        chunk = group.chunk
+        for listener in chunk.on_fence:
+            listener(chunk, group.lanes, in_block_only)
+
+    return step
+
+
 def _nothing(code: Code, instruction: Instruction) -> None:
-    """Hints and fences: the emulator carries out every access at once and in order."""
+    """Hints."""
     return
 
 
@@ -233,8 +251,8 @@ STEPS: dict[str, Callable[[Code, Instruction], Step | None]] = {
     "atom": _atomic,
     "red": _atomic,
     "isspacep": _isspacep,
-    "membar": _nothing,
-    "fence": _nothing,
+    "membar": _fence,
+    "fence": _fence,
     "prefetch": _nothing,
     "prefetchu": _nothing,
     "nanosleep": _nothing,

@@ -136,7 +136,9 @@ def load_again(group: Group, spec: AccessSpec, last: Repeat, address: Value, siz
         return None
     chunk = group.chunk
     if chunk.observers or array.valid is not None:
-        _observe(chunk, spec, Place(array, vec, shift + last.place_shift, group.lanes), None)
+        place = Place(array, vec, shift + last.place_shift, group.lanes)
+        _check_initialised(chunk, spec, place)
+        _observe(chunk, spec, place, None)
     start = (array.storage + position) // width
     return from_array(view[start:].take(indices), group.lanes, size)
 
@@ -150,10 +152,12 @@ def load(
         place = parts[0][1]
         if place.vec is not None and spec.count == 1:
             last.note(spec, place, address.shift if isinstance(address, Shifted) else 0)
+        _check_initialised(group.chunk, spec, place)
         _observe(group.chunk, spec, place, None)
         return [_fetch(place, spec, element, register_bytes[element], group.lanes) for element in range(spec.count)]
     results = [np.zeros(group.lanes.n, spec.dtype) for _ in range(spec.count)]
     for positions, place in parts:
+        _check_initialised(group.chunk, spec, place)
         _observe(group.chunk, spec, place, None, parts)
         for element, result in enumerate(results):
             result[positions] = as_array(_fetch(place, spec, element, spec.element_bytes, place.lanes), spec.dtype)
@@ -209,7 +213,7 @@ def atomic(
     result = np.zeros(group.lanes.n, dtype)
     parts = pieces(group, spec, address, offset)
     for positions, place in parts:
-        _observe(group.chunk, spec, place, None, parts)
+        _check_initialised(group.chunk, spec, place)
         lanes = place.lanes
         indices, start = place.index(spec.element_bytes)
         index = np.full(lanes.n, start, np.int64) if isinstance(indices, int) else indices + start
@@ -230,6 +234,9 @@ def atomic(
             # PTX ISA, atom: add.f32 on global memory flushes subnormals, on shared memory it does not.
             place.array.space == "global",
         )
+        # A compare-and-swap that fails is a read.
+        changed = None if compare is None else old == spread(compare)
+        _observe(group.chunk, spec, place, None, parts, changed)
         if not np.array_equal(before, bits.take(index)):
             # A failed compare-and-swap changes nothing: loops that only try again can be told from those that advance.
             group.chunk.version += 1
@@ -241,18 +248,23 @@ def atomic(
     return from_array(result, group.lanes, size)
 
 
+def _check_initialised(chunk: Chunk, spec: AccessSpec, place: Place) -> None:
+    array = place.array
+    if spec.op != "store" and array.valid is not None:
+        check_written(chunk, spec, place, array)
+
+
 def _observe(
     chunk: Chunk,
     spec: AccessSpec,
     place: Place,
     stored: list[Value] | None,
     parts: Sequence[tuple[Array | None, Place]] = (),
+    changed: Array | None = None,
 ) -> None:
     array = place.array
-    if spec.op != "store" and array.valid is not None:
-        check_written(chunk, spec, place, array)
     if chunk.observers and array.space in ("global", "shared"):
-        event = Access(spec.instruction, spec.op, spec.width, place, chunk, spec.strong, stored, spec.compared)
+        event = Access(spec, place, chunk, stored, changed)
         if len(parts) > 1:
             event.together = [other for _, other in parts if other.array.space == array.space]
         for observe in chunk.observers:

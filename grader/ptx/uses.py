@@ -17,13 +17,14 @@ class Uses:
         int old = *p, seen;
         do { seen = old; old = atomicCAS(p, seen, f(seen)); } while (old != seen);
 
-    computed: registers whose value is used for more than being stored as it is.
+    computed: registers whose value is used for more than being stored as it is.  read: those that are used at all.
     """
 
     def __init__(self, function: Function) -> None:
         moves: dict[int, list[int]] = defaultdict(list)
         pending: list[int] = []
         self.computed: set[int] = set()
+        self.read: set[int] = set()
         for item in function.body:
             if not isinstance(item, Instruction):
                 continue
@@ -33,6 +34,7 @@ class Uses:
             if opcode == "atom" and "cas" in item.modifiers and isinstance(item.operands[2], Register):
                 pending.append(item.operands[2].index)
             used = {register.index for register in sources(item)}
+            self.read |= used
             if opcode == "st":
                 value = item.operands[1]
                 stored = value.elements if isinstance(value, Vector) else (value,)
@@ -52,3 +54,7 @@ class Uses:
     def is_compared(self, load: Instruction) -> bool:
         """Whether a compare-and-swap tells when what a load fetches is out of date."""
         return not self.compared.isdisjoint(register.index for register in destinations(load))
+
+    def is_looked_at(self, load: Instruction) -> bool:
+        """Whether anything is done with what a load or an atomic brings."""
+        return not self.read.isdisjoint(register.index for register in destinations(load))

@@ -21,13 +21,13 @@ from grader.submission.records import Candidate, Missing, VariantBinding
 class Diagnostic:
     """One message of the compiler about the student's file.
 
-    hint: what to do about it, where that is known.
+    message: the compiler's own words, or ours where it gave none.  hint: what to do about it, where that is known.
     """
 
     file: str
     line: int
-    message: str
-    hint: str = ""
+    message: str | Message
+    hint: Message | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Run:
     """One launch at one size, and how its output compares with the oracle's (None: there was no output).
 
     changed_inputs: names of inputs that the kernel wrote to.
-    backend: what ran it.
+    backend: what ran it.  drawn: its sizes and data are drawn from the submission (see `grader.running.drawn`).
     """
 
     kind: CaseKind
@@ -58,6 +58,7 @@ class Run:
     difference: Difference | None
     changed_inputs: tuple[str, ...] = ()
     backend: BackendName = "emulator"
+    drawn: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,10 @@ class Clock:
         """How much memory it holds."""
         return self.epochs.nbytes + self.segments.nbytes + (0 if self.known is None else self.known.nbytes)
 
+    def is_over(self, warp: int, other: int, epoch: int) -> bool:
+        """Whether an epoch of warp `other` of its block is over for a warp."""
+        return epoch < int(self.epochs[warp]) if self.known is None else int(self.known[warp, other]) >= epoch
+
     def after_warp_sync(self, lanes: Lanes) -> Clock:
         """The warps of these lanes have synchronised, each by itself."""
         segments = self.segments.copy()

@@ -15,6 +15,7 @@ from grader.ptx.barriers import Meeting
 from grader.ptx.machine import Chunk
 from grader.ptx.memory import MemoryArray
 from grader.ptx.observers.clocks import Clock
+from grader.ptx.observers.happens_before import HappensBefore, StrongAccess
 from grader.ptx.observers.shadow import Order, Shadow, Stamp
 from grader.ptx.records import LaunchReport
 from grader.ptx.values import UNSIGNED, Array, Lanes, Value, as_array
@@ -23,6 +24,8 @@ INTERVAL_LANES = 4_000_000
 """Lane accesses kept before an interval is examined early."""
 MEMO_BYTES = 64 * 1024 * 1024
 """Address vectors kept alive so that their identity can stand for their contents."""
+STRONG = frozenset({"atomic", "peek", "signal"})
+"""Kinds of accesses that threads may make to one place at a time."""
 
 
 class Races:
@@ -38,12 +41,14 @@ class Races:
         self._global: dict[int, Shadow] = {}
         self._reads: dict[int, list[tuple[Access, Clock]]] = {}
         self._read_bytes: dict[int, int] = {}
+        self._graph = HappensBefore()
 
     # -- subscription ------------------------------------------------------------------
 
     def attach(self, chunk: Chunk) -> None:
         """Watch a chunk; shared memory starts afresh, global memory keeps its history."""
         self._clock = Clock.start(chunk.layout)
+        self._graph.begin(chunk.layout, chunk.first_block * chunk.layout.padded)
         self._arrived: dict[int, Array] = {}
         self._shared: Shadow | None = None
         self._clean_start = True
@@ -54,6 +59,7 @@ class Races:
         chunk.on_barrier.append(self._barrier)
         chunk.on_arrival.append(self._arrival)
         chunk.on_warp_sync.append(self._warp_sync)
+        chunk.on_fence.append(self._fence)
         chunk.on_end.append(self._end)
 
     def finish(self, report: LaunchReport) -> None:
@@ -61,19 +67,33 @@ class Races:
 
     def access(self, event: Access) -> None:
         """Take note of an access."""
-        array = event.place.array
-        if array.space in event.chunk.locked_spaces:
-            return
-        if array.space == "shared":
+        space, spec = event.place.array.space, event.spec
+        if space == "shared":
             self._shared_access(event)
-        elif array.space == "global":
+        elif space == "global":
             self._global_access(event)
+        if (self._graph.active or spec.releases) and (spec.strong or (event.op == "store" and self._signals(event))):
+            self._graph.access(_strong_access(event), self._clock, self._settle)
+
+    def _settle(self) -> None:
+        """Judge what is waiting to be judged, before the graph goes on."""
+        if self._interval:
+            self._examine(whole=False)
+        self._clean_start = False
+
+    def _fence(self, chunk: Chunk, lanes: Lanes, in_block_only: bool) -> None:
+        self._settle()
+        self._graph.fence(lanes, self._clock, in_block_only)
 
     def _barrier(self, chunk: Chunk, released: Array | None, meeting: Meeting | None) -> None:
         whole = released is None and meeting is None
         if self._interval:
             self._examine(whole)
         self._clean_start = whole
+        if meeting is None:
+            self._graph.barrier(released)
+        else:
+            self._graph.meeting(meeting.barrier, meeting.parties)
         if meeting is None:
             self._clock = self._clock.after_barrier(released, chunk.layout)
         else:
@@ -88,9 +108,15 @@ class Races:
         warps = np.unique(lanes.ids >> 5)
         arrived[warps] = self._clock.epochs[warps]
         self._clock = self._clock.after_arrival(lanes, chunk.layout)
+        if self._graph.active:
+            self._settle()
+            self._graph.arrival(barrier, lanes)
         self._clean_start = False
 
     def _warp_sync(self, chunk: Chunk, lanes: Lanes) -> None:
+        if self._graph.active:
+            self._settle()
+            self._graph.warp_sync(lanes)
         self._clock = self._clock.after_warp_sync(lanes)
 
     def _end(self, chunk: Chunk) -> None:
@@ -141,7 +167,7 @@ class Races:
         if self._shared is None:
             self._shared = Shadow(len(interval[0][1].place.array.data))
         if self._clean_start:
-            self._shared.events.clear()
+            self._shared.clear()
         found = False
         for _, event, clock in interval:
             found |= self._check(self._shared, event, clock)
@@ -162,7 +188,7 @@ class Races:
         array = event.place.array
         shadow = self._global.get(id(array))
         if event.op == "load":
-            if event.strong:
+            if event.spec.order == "volatile":
                 return
             if shadow is None:
                 self._note_read(array, event)
@@ -206,30 +232,67 @@ class Races:
         epoch, segment = clock.epochs[warps], clock.segments[warps]
         if per_lane > 1:
             thread, epoch, segment = (np.repeat(a, per_lane) for a in (thread, epoch, segment))
-        stamp = Stamp(thread, epoch, segment, shadow.note(event))
+        kind = self._kind(event)
+        stamp = Stamp(thread, epoch, segment, shadow.note(event, self._graph.now, kind))
         order = Order(clock, first_thread, padded)
         found = False
         overwritten = np.zeros(len(units), np.bool_)
-        for detail, tracks in shadow.opponents(event.op, event.compared):
+        for detail, tracks in shadow.opponents(kind, event.compared):
             counted = np.zeros(len(units), np.bool_)
             for track in tracks:
                 if not track.opposes(units, stamp):
                     continue
                 past = track.at(units)
                 bad = (order.distance(past, stamp) > 0) & ~counted
+                if (self._graph.active or kind in STRONG) and np.count_nonzero(bad):
+                    self._excuse(shadow, bad, past, lanes.ids, per_lane, kind)
                 if np.count_nonzero(bad):
                     counted |= bad
                     found |= self._report(shadow, event, bad, past, detail, per_lane)
             if detail == "write_write":
                 overwritten = counted
+        if kind == "store" and self._graph.active and not found:
+            # Whoever comes after this store comes after them, or conflicts with it.
+            shadow.forget_readers(units)
         if not event.compared:
-            shadow.record(units, stamp, order, event.op)
-        if event.op == "store":
+            shadow.record(units, stamp, order, kind)
+        if kind in ("store", "signal"):
             # Lanes of this very access that write one place: the last one stays, the others lose.
             bad = (shadow.writer.thread[units] != thread) & ~overwritten
             if np.count_nonzero(bad):
                 found |= self._report(shadow, event, bad, shadow.writer.at(units), "write_write", per_lane)
         return found
+
+    def _kind(self, event: Access) -> str:
+        """What an access is to others of the same place (see `Shadow`)."""
+        spec = event.spec
+        if event.op == "load":
+            polls = spec.polls and event.place.array.space == "shared"
+            return "peek" if polls or spec.order in ("relaxed", "acquire") else "load"
+        if event.op == "store" and self._graph.active and self._signals(event):
+            return "signal"
+        return "atomic" if spec.strong and spec.order != "volatile" else "store"
+
+    def _signals(self, event: Access) -> bool:
+        """Whether a store behind a fence tells others of it: a volatile one, or one to where atomics have been."""
+        if event.spec.order not in ("weak", "volatile") or not self._graph.publishes(event.place.lanes):
+            return False
+        return event.spec.order == "volatile" or self._graph.has_writers(_strong_access(event))
+
+    def _excuse(self, shadow: Shadow, bad: Array, past: Stamp, ids: Array, per_lane: int, kind: str) -> None:
+        """Take out of the accesses that are in conflict, (n,) bool, those that the kernel has ordered by hand."""
+        if kind in STRONG:
+            # Copied: the flags may not grow while an array looks at them.
+            bad &= np.frombuffer(bytes(shadow.signals), np.uint8)[past.event] == 0
+        positions = np.flatnonzero(bad)
+        if not len(positions):
+            return
+        chosen = past[positions]
+        numbers = np.asarray(chosen.event).tolist()
+        moments = np.array([shadow.moments[number] for number in numbers], np.int64)
+        events: list[object] = [shadow.events[number] for number in numbers]
+        fine = self._graph.ordered(chosen, moments, events, ids[positions // per_lane])
+        bad[positions[fine]] = False
 
     def _report(
         self,
@@ -275,6 +338,33 @@ class Races:
                 other_thread=chunk.coordinates(int(other_thread[first]) - start),
             )
         return True
+
+
+def _strong_access(event: Access) -> StrongAccess:
+    place, spec, width = event.place, event.spec, event.width
+    array, lanes = place.array, place.lanes
+    shared = array.space == "shared"
+    offsets = place.offsets()
+    rows = array.row_starts(lanes, 1)
+    if rows is not None:
+        offsets = offsets + rows + array.storage
+    writes: Array | None = None
+    if event.op != "load":
+        writes = np.ones(lanes.n, np.bool_) if event.changed is None else event.changed
+        writes = None if not writes.any() else np.broadcast_to(writes, (lanes.n,))
+    return StrongAccess(
+        event,
+        (0 if shared else id(array), width),
+        offsets // width,
+        len(array.data) // width + 1,
+        lanes,
+        shared,
+        event.op != "store" and spec.looked_at,
+        writes,
+        event.op == "store",
+        spec.releases,
+        spec.in_block_only,
+    )
 
 
 def _same_values(event: Access, positions: Array, events: list[Access], numbers: Array, threads: Array) -> bool:

@@ -142,20 +142,28 @@ class Crowd:
 class Shadow:
     """History of an array: who wrote it last, and two each of those who read it and who changed it atomically.
 
+    Accesses are of these kinds, which `conflicts` tells apart: "load" and "store"; "atomic", also a relaxed or release
+    store; "peek", a relaxed or acquire load or one that polls; "signal", a volatile store that publishes something, or
+    a plain one that does where atomics have been.
     unit: bytes per entry, 4 until something narrower comes along.
     """
 
-    __slots__ = ("_count", "_room", "atomics", "events", "readers", "unit", "writer")
+    __slots__ = ("_count", "_room", "atomics", "events", "moments", "peeks", "readers", "signals", "unit", "writer")
 
     def __init__(self, size: int) -> None:
         self.events: list[Access] = []
         """The accesses recorded, by number."""
+        self.moments: list[int] = []
+        """When each was made (see `HappensBefore.now`)."""
+        self.signals = bytearray()
+        """For each, whether it is a signal."""
         self._room = KEPT_LANES
         self.unit = 4
         self._count = -(-size // 4)
         self.writer = Track(self._count)
         self.readers: Crowd | None = None
         self.atomics: Crowd | None = None
+        self.peeks: Crowd | None = None
 
     def units(self, offsets: Array, width: int) -> tuple[Array, int]:
         """(units touched, units per lane) for accesses of `width` bytes at byte offsets; lanes' units lie together."""
@@ -170,21 +178,32 @@ class Shadow:
     def _split(self) -> None:
         factor, self.unit = self.unit, 1
         self._count *= factor
-        crowds = [crowd for crowd in (self.readers, self.atomics) if crowd is not None]
+        crowds = self._crowds()
         for track in (self.writer, *(track for crowd in crowds for track in crowd.tracks)):
             track.widen(factor)
 
-    def note(self, event: Access) -> int:
+    def _crowds(self) -> list[Crowd]:
+        return [crowd for crowd in (self.readers, self.atomics, self.peeks) if crowd is not None]
+
+    def clear(self) -> None:
+        """All that was recorded is long in order: let go of the accesses."""
+        self.events.clear()
+        self.moments.clear()
+        self.signals.clear()
+
+    def note(self, event: Access, moment: int, kind: str) -> int:
         """The number of an access that is about to be recorded."""
         self._room -= event.place.lanes.n + 64
         if self._room < 0:
             self._forget()
         self.events.append(event)
+        self.moments.append(moment)
+        self.signals.append(kind == "signal")
         return len(self.events) - 1
 
     def _forget(self) -> None:
         """Let go of accesses that others have taken the place of everywhere, and number the rest anew."""
-        crowds = [crowd for crowd in (self.readers, self.atomics) if crowd is not None]
+        crowds = self._crowds()
         tracks = [self.writer, *(track for crowd in crowds for track in crowd.tracks)]
         used = np.unique(np.concatenate([track.event for track in tracks]))
         # Numbers past the end are left from before `events` was cleared; those accesses are long in order.
@@ -192,28 +211,44 @@ class Shadow:
         for track in tracks:
             track.event = np.searchsorted(used, track.event).astype(np.int32)
         self.events = [self.events[number] for number in used.tolist()]
+        self.moments = [self.moments[number] for number in used.tolist()]
+        self.signals = bytearray(self.signals[number] for number in used.tolist())
         self._room = max(KEPT_LANES, sum(event.place.lanes.n + 64 for event in self.events))
 
-    def record(self, units: Array, stamp: Stamp, order: Order, op: str) -> None:
-        """Note an access that was made: a "load", "store" or "atomic"."""
-        if op == "store":
+    def record(self, units: Array, stamp: Stamp, order: Order, kind: str) -> None:
+        """Note an access that was made, by its kind."""
+        if kind in ("store", "signal"):
             self.writer.put(units, stamp)
-        elif op == "load":
+        elif kind == "load":
             self.readers = self.readers or Crowd(self._count)
             self.readers.put(units, stamp, order)
+        elif kind == "peek":
+            self.peeks = self.peeks or Crowd(self._count)
+            self.peeks.put(units, stamp, order)
         else:
             self.atomics = self.atomics or Crowd(self._count)
             self.atomics.put(units, stamp, order)
 
-    def opponents(self, op: str, compared: bool) -> list[tuple[str, list[Track]]]:
-        """Accesses that conflict with one of kind `op`: what to call the conflict, and where they are recorded.
+    def forget_readers(self, units: Array) -> None:
+        """All who touched some units before are in order with what is about to be recorded."""
+        for crowd in self._crowds():
+            for track in crowd.tracks:
+                track.thread[units] = NOBODY
 
-        Reads do not conflict with reads, nor atomics with atomics, nor `compared` reads with atomics.
+    def opponents(self, kind: str, compared: bool) -> list[tuple[str, list[Track]]]:
+        """Accesses that conflict with one of a kind: what to call the conflict, and where they are recorded.
+
+        Reads do not conflict with reads, nor `compared` reads with atomics, nor atomics, peeks and signals with each
+        other.  (Signals are recorded with the stores: they are told from them by their number.)
         """
         writers = [self.writer]
-        if self.atomics is not None and op != "atomic" and not compared:
+        if self.atomics is not None and kind in ("load", "store") and not compared:
             writers += self.atomics.tracks
-        found = [("read_write" if op == "load" else "write_write", writers)]
-        if self.readers is not None and op != "load":
-            found.append(("read_write", list(self.readers.tracks)))
+        found = [("read_write" if kind in ("load", "peek") else "write_write", writers)]
+        if kind in ("store", "signal", "atomic"):
+            readers = list(self.readers.tracks) if self.readers is not None else []
+            if self.peeks is not None and kind == "store":
+                readers += self.peeks.tracks
+            if readers:
+                found.append(("read_write", readers))
         return found

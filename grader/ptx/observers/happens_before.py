@@ -1,0 +1,529 @@
+"""Order that fences and strong accesses make between threads: the happens-before graph of a launch.
+
+A strong write (atomic, volatile, relaxed, release) publishes what its thread had done: up to itself where it is a
+release, else up to the last fence that the thread had executed, or knew of through a barrier.  A strong read learns
+what the value that it reads has published: from the last store to that place on, through every atomic in between (PTX
+ISA, memory consistency model: release and acquire patterns, observation order).  It learns so without an acquire or a
+fence of its own, as the programming guide's single-pass reduction expects; where nobody looks at what an atomic
+returns, it learns nothing.  A fence or a release of scope `.cta` counts within its block.
+
+The graph's nodes are fences, strong accesses and barriers, of one set of lanes each.  Nothing is noted before the
+first fence or release of a launch.  A question is answered by walking back from a thread's last node; only accesses
+that the vector clocks (`Clock`) leave unordered are ever asked about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from typing import Any
+
+import numpy as np
+
+from grader.ptx.observers.clocks import Clock
+from grader.ptx.observers.shadow import Stamp
+from grader.ptx.values import Array, Lanes, Layout
+
+NONE = -1
+KEPT_ENTRIES = 4_000_000
+"""Lanes of nodes that are kept; what is beyond is judged by blocks (see `HappensBefore.ordered`)."""
+MAX_STEPS = 1_000_000
+"""Nodes that are walked through in one launch."""
+MAX_WALKS = 4096
+"""Walks that are kept, to go on where they stopped."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StrongAccess:
+    """An atomic, volatile, relaxed, acquire or release access of some lanes.
+
+    event: what the race detector knows it by.  memory: the array, and the bytes of an access.  units: (n,) which
+    element of that width each lane touches; unit_count: how many there are.  writes: (n,) which lanes change it, None
+    for loads.  learns: somebody looks at what was read.  overwrites: what stood there is not read.
+    """
+
+    event: object
+    memory: tuple[int, int]
+    units: Array
+    unit_count: int
+    lanes: Lanes
+    shared: bool
+    learns: bool
+    writes: Array | None
+    overwrites: bool
+    releases: bool
+    in_block_only: bool
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """One fence, strong access, barrier, or the start of a chunk's record, for one set of lanes.
+
+    kind: "fence", "access", "block" (barrier of whole blocks), "warp" (`__syncwarp()`), "some" (barrier of some
+    threads), "start".  first_thread, padded: the number of lane l's thread in the grid is first_thread + l, of a block
+    it is a multiple of padded.  before: the node before this one for each lane, an int where it is the same for all.
+    fences: what `_Chunk.fenced` was.  waited: (n,) for "some", who waited for the others.  Of accesses: whether lanes
+    learn; (n,) which of them write; the unit of memory that each touches and the access that wrote there earlier.
+    """
+
+    number: int
+    kind: str
+    lanes: Lanes
+    first_thread: int
+    padded: int
+    before: Array | int
+    fences: Array | int = NONE
+    waited: Array | None = None
+    access: StrongAccess | None = None
+    units: Array | None = None
+    earlier: Array | None = None
+    in_block_only: bool = False
+    clock: Clock | None = None
+
+
+@dataclass(slots=True)
+class _Chunk:
+    """Of each lane of the chunk that runs: its last node, and the fence that it last executed or knows of."""
+
+    layout: Layout
+    first_thread: int
+    last: Array
+    fenced: Array
+    arrived: dict[int, Array] = field(default_factory=dict)
+
+
+_Key = tuple[int, int]
+
+
+class HappensBefore:
+    """The graph, and what it is asked."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self.active = False
+        """Whether anybody has fenced or released in this launch."""
+        self.now = 0
+        """The moment, as the number of nodes so far: an access noted now came after all of them."""
+        self._chunk: _Chunk | None = None
+        self._started = False
+        self._shared_writers: dict[tuple[int, int], Array] = {}
+        self._writers: dict[tuple[int, int], Array] = {}
+        self._entries = 0
+        self._full = False
+        self._steps = 0
+        self._walks: dict[_Key, _Walk] = {}
+        self._released: dict[int, int] = {}
+        self._acquired: dict[int, int] = {}
+
+    # -- noting --------------------------------------------------------------------------------------------------------
+
+    def begin(self, layout: Layout, first_thread: int) -> None:
+        """Another chunk runs: its shared memory is its own."""
+        size = layout.blocks * layout.padded
+        self._chunk = _Chunk(layout, first_thread, np.full(size, NONE, np.int32), np.full(size, NONE, np.int32))
+        self._started = False
+        self._shared_writers = {}
+
+    def _start(self, clock: Clock) -> None:
+        """Note where the chunk's threads stand, if that has not been done."""
+        chunk = self._chunk
+        assert chunk is not None
+        self.active = True
+        if not self._started:
+            self._started = True
+            node = self._add("start", chunk.layout.root, clock=clock)
+            chunk.last[:] = node.number
+
+    def _add(self, kind: str, lanes: Lanes, before: Array | int = NONE, **more: object) -> Node:
+        chunk = self._chunk
+        assert chunk is not None
+        node = Node(self.now, kind, lanes, chunk.first_thread, chunk.layout.padded, before, **more)  # type: ignore[arg-type]
+        self.now += 1
+        if not self._full:
+            parts = (before, node.units, node.fences)
+            self._entries += 16 + sum(len(part) for part in parts if isinstance(part, np.ndarray))
+            self._full = self._entries > KEPT_ENTRIES
+            self.nodes.append(node)
+        return node
+
+    def fence(self, lanes: Lanes, clock: Clock, in_block_only: bool) -> None:
+        """Some lanes execute a fence."""
+        self._start(clock)
+        chunk = self._chunk
+        assert chunk is not None
+        node = self._add("fence", lanes, _same(chunk.last[lanes.ids]), in_block_only=in_block_only)
+        chunk.last[lanes.ids] = chunk.fenced[lanes.ids] = node.number
+
+    def access(self, access: StrongAccess, clock: Clock, settle: Callable[[], None]) -> None:
+        """Some lanes make a strong access; `settle` is called before it becomes part of the graph, if it does."""
+        chunk = self._chunk
+        assert chunk is not None
+        releases, lanes, units, writes = access.releases, access.lanes, access.units, access.writes
+        tables = self._shared_writers if access.shared else self._writers
+        table = tables.get(access.memory)
+        if not releases and table is None and not (self._started and writes is not None):
+            return
+        ids = lanes.ids
+        earlier = None if table is None else table[units]
+        found = earlier is not None and bool((earlier != NONE).any())
+        fenced = chunk.fenced[ids]
+        publishes = writes is not None and (releases or bool((writes & (fenced != NONE)).any()))
+        if not (publishes or (found and (access.learns or access.overwrites))):
+            return
+        if not self._started:
+            settle()
+            self._start(clock)
+        before = _same(chunk.last[ids])
+        if found and writes is None and self._nothing_new(before, lanes, units, earlier):
+            return
+        settle()
+        if table is None:
+            table = tables[access.memory] = np.full(access.unit_count, NONE, np.int32)
+        if earlier is None:
+            earlier = table[units]
+        node = self._add("access", lanes, before, fences=_same(fenced), access=access, units=units, earlier=earlier)
+        chunk.last[ids] = node.number
+        if writes is not None:
+            table[units[writes]] = node.number
+        for block in np.unique((ids + chunk.first_thread) // chunk.layout.padded).tolist():
+            if access.learns:
+                self._acquired[block] = node.number
+            if publishes:
+                self._released[block] = node.number
+
+    def _nothing_new(self, before: Array | int, lanes: Lanes, units: Array, earlier: Array | None) -> bool:
+        """Whether a read finds what the same lanes found when they looked last: a loop that polls."""
+        if self._full or not isinstance(before, int) or before == NONE:
+            return False
+        node = self.nodes[before]
+        return (
+            node.access is not None
+            and node.access.writes is None
+            and node.lanes.n == lanes.n
+            and node.units is not None
+            and np.array_equal(node.lanes.ids, lanes.ids)
+            and np.array_equal(node.units, units)
+            and earlier is not None
+            and node.earlier is not None
+            and np.array_equal(node.earlier, earlier)
+        )
+
+    def barrier(self, blocks: Array | None) -> None:
+        """All threads of some blocks have met: (blocks,) bool, None for all of them."""
+        chunk = self._chunk
+        if chunk is None or not self._started:
+            return
+        root = chunk.layout.root
+        lanes = root if blocks is None else root.select(np.flatnonzero(blocks[root.blocks]))
+        self._join("block", lanes, chunk.layout.padded)
+
+    def warp_sync(self, lanes: Lanes) -> None:
+        """Some lanes have met, warp by warp."""
+        if self._chunk is not None and self._started:
+            self._join("warp", lanes, 32)
+
+    def arrival(self, barrier: int, lanes: Lanes) -> None:
+        """Some lanes have come to a barrier for which they do not wait."""
+        chunk = self._chunk
+        if chunk is None or not self._started:
+            return
+        node = self._add("arrival", lanes, _same(chunk.last[lanes.ids]))
+        arrived = chunk.arrived.setdefault(barrier, np.full(len(chunk.last), NONE, np.int32))
+        arrived[lanes.ids] = node.number
+        chunk.last[lanes.ids] = node.number
+
+    def meeting(self, barrier: int, parties: list[tuple[Lanes, bool]]) -> None:
+        """Some threads of a block have met: sets of lanes, and whether each waited for the others."""
+        chunk = self._chunk
+        if chunk is None or not self._started:
+            return
+        everybody = Lanes(chunk.layout, np.sort(np.concatenate([lanes.ids for lanes, _ in parties])))
+        waited = np.concatenate([lanes.ids for lanes, waits in parties if waits] or [np.zeros(0, np.int64)])
+        before = chunk.last[everybody.ids]
+        arrived = chunk.arrived.get(barrier)
+        if arrived is not None:
+            there = arrived[everybody.ids]
+            before = np.where(there == NONE, before, there)
+            arrived[everybody.ids] = NONE
+        fences = chunk.fenced[everybody.ids]
+        node = self._add("some", everybody, before, fences=fences, waited=np.isin(everybody.ids, waited))
+        chunk.last[waited] = node.number
+        if (fences != NONE).any():
+            chunk.fenced[waited] = node.number
+
+    def _join(self, kind: str, lanes: Lanes, size: int) -> None:
+        chunk = self._chunk
+        assert chunk is not None
+        before, fences = _same(chunk.last[lanes.ids]), _same(chunk.fenced[lanes.ids])
+        known = isinstance(fences, int) and (fences == NONE or self._full or self.nodes[fences].kind == kind)
+        node = self._add(kind, lanes, before, fences=NONE if known else fences)
+        chunk.last[lanes.ids] = node.number
+        if not known:
+            groups = lanes.ids // size
+            fenced = np.zeros(int(groups[-1]) + 1, np.bool_)
+            fenced[groups[chunk.fenced[lanes.ids] != NONE]] = True
+            chunk.fenced[lanes.ids[fenced[groups]]] = node.number
+
+    def publishes(self, lanes: Lanes) -> bool:
+        """Whether a strong store of these lanes would tell others of a fence, for all of them."""
+        chunk = self._chunk
+        return chunk is not None and self._started and bool((chunk.fenced[lanes.ids] != NONE).all())
+
+    def has_writers(self, access: StrongAccess) -> bool:
+        """Whether what some lanes access was strongly written before by somebody who is part of the graph."""
+        table = (self._shared_writers if access.shared else self._writers).get(access.memory)
+        return table is not None and bool((table[access.units] != NONE).all())
+
+    # -- asking --------------------------------------------------------------------------------------------------------
+
+    def ordered(self, past: Stamp, moments: Array, events: list[object], lanes: Array) -> Array:
+        """(n,) bool: which accesses made before are ordered before what some lanes of the chunk do now.
+
+        moments, events: when each access was made (see `now`), and the access itself.  lanes: (n,) the lane that each
+        is compared with.
+
+        Where the graph grew too large it tells only whether the one's block has published something since, and the
+        other's has learnt something after that.
+        """
+        result = np.zeros(len(moments), np.bool_)
+        chunk = self._chunk
+        if chunk is None or not self._started:
+            return result
+        padded = chunk.layout.padded
+        last = chunk.last[lanes]
+        for number in np.unique(last).tolist():
+            here = np.flatnonzero(last == number)
+            if self._full or self._steps > MAX_STEPS:
+                result[here] = self._roughly(past[here], moments[here], lanes[here] + chunk.first_thread, padded)
+                continue
+            node = self.nodes[number]
+            keys = _keys(node, lanes[here])
+            for key in np.unique(keys).tolist():
+                chosen = here[keys == key]
+                walk = self._walks.get((number, key))
+                if walk is None:
+                    if len(self._walks) >= MAX_WALKS:
+                        self._walks.clear()
+                    walk = self._walks[number, key] = _Walk(self.nodes, number, int(lanes[chosen[0]]))
+                found, steps = walk.finds(past[chosen], moments[chosen], [events[i] for i in chosen.tolist()])
+                self._steps += steps
+                result[chosen] = found
+        return result
+
+    def _roughly(self, past: Stamp, moments: Array, threads: Array, padded: int) -> Array:
+        released = np.array([self._released.get(block, NONE) for block in (past.thread // padded).tolist()])
+        acquired = np.array([self._acquired.get(block, NONE) for block in (threads // padded).tolist()])
+        result: Array = (moments <= released) & (released <= acquired)
+        return result
+
+
+def _same(numbers: Array) -> Array | int:
+    first = int(numbers[0])
+    return first if (numbers == first).all() else numbers
+
+
+def _key(node: Node, lane: int) -> int:
+    """Lanes of one barrier know the same: the number that they share at a node."""
+    if node.kind == "block":
+        return lane // node.padded
+    if node.kind in ("warp", "start"):
+        return lane >> 5
+    return NONE if node.kind == "some" else lane
+
+
+def _keys(node: Node, lanes: Array) -> Array:
+    """The same for many lanes."""
+    if node.kind == "block":
+        return lanes // node.padded
+    if node.kind in ("warp", "start"):
+        return lanes >> 5
+    return np.full(len(lanes), NONE) if node.kind == "some" else lanes
+
+
+class _Walk:
+    """What happened before a node, for one of its lanes: found out step by step, the latest first.
+
+    threads, warps, blocks: the moment up to which everything that they did is known.  events: strong accesses that
+    were read from; writes: by access and unit, how many of their lanes.  starts: by block, where the record starts; the
+    vector clocks tell the rest.
+    """
+
+    def __init__(self, nodes: list[Node], number: int, lane: int) -> None:
+        self._nodes = nodes
+        self._seen: set[tuple[str, int, int, int]] = set()
+        self._queue: list[tuple[int, str, int, int]] = []
+        self._threads: dict[int, int] = {}
+        self._warps: dict[int, int] = {}
+        self._blocks: dict[int, int] = {}
+        self._starts: dict[int, list[tuple[Node, int]]] = {}
+        self._events: dict[int, Node] = {}
+        self._writes: dict[tuple[int, int], int] = {}
+        self._padded = nodes[number].padded
+        self._push("known", number, lane)
+
+    def finds(self, past: Stamp, moments: Array, events: list[object]) -> tuple[Array, int]:
+        """(n,) bool: which accesses are among it; and how many nodes had to be looked at."""
+        found = np.zeros(len(moments), np.bool_)
+        blocks = past.thread // self._padded
+        steps, batch, ended = 0, 4, False
+        while True:
+            for block in np.unique(blocks[~found]).tolist():
+                found |= (blocks == block) & (moments <= self._blocks.get(block, NONE))
+            for position in np.flatnonzero(~found).tolist():
+                one = past[position : position + 1]
+                found[position] = self._knows(
+                    int(one.thread[0]), int(one.epoch[0]), int(one.segment[0]), int(moments[position]), events[position]
+                )
+            if found.all():
+                return found, steps
+            # What is older than an access says nothing about it.
+            oldest = int(moments[~found].min())
+            for _ in range(batch):
+                if not self._queue or -self._queue[0][0] < oldest:
+                    break
+                steps += 1
+                number, what, lane, limit = heappop(self._queue)
+                self._step(what, -number, lane, limit)
+            else:
+                batch *= 2
+                continue
+            if ended:
+                return found, steps
+            ended = True
+
+    def _knows(self, thread: int, epoch: int, segment: int, moment: int, event: object) -> bool:
+        padded = self._padded
+        if moment <= self._threads.get(thread, NONE) or moment <= self._warps.get(thread >> 5, NONE):
+            return True
+        written = self._events.get(id(event))
+        if written is not None and written.units is not None:
+            position = int(np.searchsorted(written.lanes.ids, thread - written.first_thread))
+            if position < self._writes.get((written.number, int(written.units[position])), NONE):
+                return True
+        for node, warp in self._starts.get(thread // padded, ()):
+            clock, own = node.clock, thread - node.first_thread
+            assert clock is not None
+            if moment <= node.number and clock.is_over(warp, own % padded >> 5, epoch):
+                return True
+            if moment <= node.number and own >> 5 == warp and segment != clock.segments[warp]:
+                return True
+        return False
+
+    def _push(self, what: str, number: int, lane: int, limit: int = NONE) -> None:
+        """Have looked at: what a lane knew at a node ("known"), or what fences it knew of ("fences").
+
+        Or all that was written up to a node, and then read by others ("chain"): there `lane` is the unit of memory.
+        limit: the block of who reads what was published, which scopes of fences and releases are held against.
+        """
+        if number != NONE:
+            key = lane if what == "chain" else _key(self._nodes[number], lane)
+            item = (what, number, key, limit)
+            if item not in self._seen:
+                self._seen.add(item)
+                heappush(self._queue, (-number, what, lane, limit))
+
+    def _step(self, what: str, number: int, lane: int, limit: int) -> None:
+        node = self._nodes[number]
+        if what == "known":
+            self._known(node, lane)
+        elif what == "fences":
+            self._fences(node, lane, limit)
+        else:
+            self._chain(node, lane, limit, node.lanes.n)
+
+    def _known(self, node: Node, lane: int) -> None:
+        thread, number = lane + node.first_thread, node.number
+        if node.kind == "start":
+            self._starts.setdefault(thread // node.padded, []).append((node, lane >> 5))
+        elif node.kind in _BARRIERS:
+            low, high = _members(node, lane)
+            if node.kind == "block":
+                _raise(self._blocks, thread // node.padded, number)
+            elif node.kind == "warp" and high - low == 32:
+                _raise(self._warps, thread >> 5, number)
+            else:
+                for position in range(low, high):
+                    if node.waited is None or node.waited[position]:
+                        _raise(self._threads, int(node.lanes.ids[position]) + node.first_thread, number)
+            self._push_all("known", node, node.before, low, high, NONE)
+        else:
+            _raise(self._threads, thread, number)
+            position = int(np.searchsorted(node.lanes.ids, lane))
+            self._push("known", int(_of(node.before, position)), lane)
+            if node.access is not None and node.access.learns and node.units is not None:
+                self._chain(node, int(node.units[position]), thread // node.padded, position)
+
+    def _push_all(self, what: str, node: Node, numbers: Array | int, low: int, high: int, limit: int) -> None:
+        """Each member's node of `numbers`."""
+        ids = node.lanes.ids
+        if isinstance(numbers, int):
+            kind = self._nodes[numbers].kind if numbers != NONE else "block"
+            if kind in ("block", "some"):
+                self._push(what, numbers, int(ids[low]), limit)
+                return
+            lanes = np.unique(ids[low:high] >> 5) << 5 if kind in ("warp", "start") else ids[low:high]
+            for lane in lanes.tolist():
+                self._push(what, numbers, lane, limit)
+            return
+        for number, lane in zip(numbers[low:high].tolist(), ids[low:high].tolist(), strict=True):
+            self._push(what, number, lane, limit)
+
+    def _fences(self, node: Node, lane: int, limit: int) -> None:
+        if node.kind == "fence":
+            if not node.in_block_only or (lane + node.first_thread) // node.padded == limit:
+                self._push("known", node.number, lane)
+        else:
+            self._push_all("fences", node, node.fences, *_members(node, lane), limit)
+
+    def _chain(self, node: Node, unit: int, reader_block: int, end: int) -> None:
+        """The writes to a unit by the lanes of an access before position `end`, and those that they followed."""
+        access = node.access
+        assert access is not None and node.units is not None and node.earlier is not None
+        there = np.flatnonzero(node.units == unit)
+        if access.writes is not None:
+            same = there[(there < end) & access.writes[there]]
+            if access.overwrites:
+                same = same[-1:]
+            self._events[id(access.event)] = node
+            _raise(self._writes, (node.number, unit), end)
+            first, padded = node.first_thread, node.padded
+            if not access.releases:
+                same = same[_of(node.fences, same) != NONE]
+            for position in same[::-1].tolist():
+                lane = int(node.lanes.ids[position])
+                if access.in_block_only and (lane + first) // padded != reader_block:
+                    continue
+                if access.releases:
+                    self._push("known", node.number, lane)
+                else:
+                    self._push("fences", int(_of(node.fences, position)), lane, reader_block)
+            if access.overwrites and len(there):
+                return
+        if len(there):
+            self._push("chain", int(node.earlier[there[0]]), unit, reader_block)
+
+
+_BARRIERS = frozenset({"block", "warp", "some"})
+
+
+def _members(node: Node, lane: int) -> tuple[int, int]:
+    """Positions of the lanes that met with one at a barrier."""
+    ids = node.lanes.ids
+    if node.kind == "some":
+        return 0, len(ids)
+    size = node.padded if node.kind == "block" else 32
+    low, high = np.searchsorted(ids, [lane // size * size, lane // size * size + size]).tolist()
+    return low, high
+
+
+def _of(numbers: Array | int, positions: Array | int) -> Any:
+    """The node at some positions, where it may be the same for all."""
+    if isinstance(numbers, int):
+        return np.full(len(positions), numbers) if isinstance(positions, np.ndarray) else numbers
+    return numbers[positions]
+
+
+def _raise(known: dict[Any, int], key: Any, number: int) -> None:
+    if known.get(key, NONE) < number:
+        known[key] = number
