@@ -278,5 +278,7 @@ BEFORE_A_FAULT = frozenset(
     {"cudaGetLastError", "cudaPeekAtLastError", "cudaEventRecord", "cudaConfigureCall", "cudaLaunchKernel"}
 )
 """Calls that return before a kernel which was just launched can have failed."""
-NEVER_STICKY = frozenset({"cudaGetLastError", "cudaConfigureCall", "cudaPeekAtLastError", "cudaDeviceReset", "cudaThreadExit"})
+NEVER_STICKY = frozenset(
+    {"cudaGetLastError", "cudaConfigureCall", "cudaPeekAtLastError", "cudaDeviceReset", "cudaThreadExit"}
+)
 """Calls that a lost context does not fail by itself."""
