@@ -19,8 +19,8 @@ from msgspec import structs
 from grader import __version__
 from grader.errors import UsageError
 from grader.grading.recording import remark_msg, variant_record
-from grader.i18n import _
 from grader.lab.records import Lab, Variant
+from grader.message import msg
 from grader.result import Environment, Result, Source, Student, score_of, status_of
 from grader.running.evidence import Compilation, Diagnostic, Evidence
 from grader.submission.records import Missing, SourceText, Submission, VariantBinding
@@ -75,6 +75,7 @@ def grade(
         nvrtc = compiler.nvrtc_version()
         from grader.oracle.expected import Oracle
         from grader.running.runs import Runner
+        from grader.running.staging import with_staging
         from grader.running.variations import Variations
 
         def compile_anew(file: str, expression: str, constants: Mapping[str, int]) -> CompileResult:
@@ -88,6 +89,7 @@ def grade(
         found = {}
         for variant in lab.variants:
             entry, evidence = _evidence(lab, variant, submission, compiled, runner)
+            evidence = with_staging(evidence, entry, runner, lab)
             found[variant.name] = drawn.with_drawn_cases(evidence, entry, drawn_runner, drawn_lab)
         environment = structs.replace(_environment(lab, nvrtc, command), drawn_seed=draw.seed, drawn_by=draw.by)
         gpu = _opened(gpu, backend)
@@ -127,11 +129,7 @@ def _result(lab: Lab, submission: Submission, found: Mapping[str, Evidence], env
 
 def _check_backend(backend: str) -> None:
     if backend not in BACKENDS:
-        raise UsageError(
-            _("unknown backend {backend}; allowed: {allowed}").format(
-                backend=repr(backend), allowed=", ".join(BACKENDS)
-            )
-        )
+        raise UsageError(msg("session.unknown_backend", backend=repr(backend), allowed=", ".join(BACKENDS)))
 
 
 def _start_gpu(stack: ExitStack, backend: str) -> Gpu | None:
@@ -147,7 +145,7 @@ def _start_gpu(stack: ExitStack, backend: str) -> Gpu | None:
 
     if not has_driver():
         if backend == "gpu":
-            raise UsageError(_("--backend gpu: there is no NVIDIA driver on this machine; see grade doctor"))
+            raise UsageError(msg("session.no_driver"))
         return None
     from grader.gpu.measurement.part import Gpu
 
@@ -160,7 +158,7 @@ def _opened(gpu: Gpu | None, backend: str) -> Gpu | None:
         return None
     reason = gpu.refusal()
     if reason and backend == "gpu":
-        raise UsageError(_("--backend gpu: {reason}; see grade doctor").format(reason=reason))
+        raise UsageError(msg("session.no_gpu", reason=reason))
     return None if reason else gpu
 
 

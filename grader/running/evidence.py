@@ -62,6 +62,16 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
+class Staging:
+    """How outputs came to be: of `sampled` elements, those made from inputs by way of shared memory (`through`), and
+    those of them whose inputs another thread had put there (`between`)."""
+
+    sampled: int
+    through: int
+    between: int
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """All about one variant.
 
@@ -76,6 +86,7 @@ class Evidence:
     resources, host_memory, witnesses: as in the result; empty without a GPU.
     larger: runs at the lab's `large` sizes, on which no mark depends; of kernels that are right at all others.
     untimed: why the kernel's own doings keep it from being timed, in words; "" when nothing does.
+    staging: what shared memory is used for; None where that was not looked at.
     wired_sizes: the only sizes that the kernel works at, when they are constants of its file; else None.
     """
 
@@ -96,6 +107,7 @@ class Evidence:
     host_memory: tuple[HostMemory, ...] = ()
     witnesses: tuple[Witness, ...] = ()
     larger: tuple[Run, ...] = ()
+    staging: Staging | None = None
     untimed: str | Message = ""
 
     @property
