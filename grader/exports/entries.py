@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.lab.records import Lab
+from grader.message import Message
 from grader.result import Result
 
 
@@ -19,7 +20,7 @@ class Entry:
 
     student: str
     result: Result | None = None
-    reason: str = ""
+    reason: Message | str = ""
     report: str = ""
 
 
