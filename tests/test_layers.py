@@ -39,6 +39,7 @@ LAYERS: dict[str, set[str] | None] = {
     "report": {"message", "words", "errors", "files", "i18n", "lab", "places", "processes", "result"},
     "exports": {"message", "words", "i18n", "lab", "report", "result"},
     "diagnosis": None,
+    "programs": {"message", "i18n", "words", "errors", "compiler", "submission", "diagnosis", "ptx"},
     "running": None,
     "checks": None,
     "lab_files": None,
@@ -50,9 +51,9 @@ LAYERS: dict[str, set[str] | None] = {
     "__main__": {"cli"},
 }
 # Of the emulator only its plain records may be known outside `backends`.
-EMULATOR_USERS = {"ptx", "backends"}
+EMULATOR_USERS = {"ptx", "backends", "programs"}
 
-HEAVY = ("tree_sitter", "tree_sitter_cuda", "cuda", "matplotlib", "weasyprint", "jinja2", "rich", "wasmtime")
+HEAVY = ("tree_sitter", "tree_sitter_cuda", "cuda", "matplotlib", "weasyprint", "jinja2", "rich", "wasmtime", "ziglang")
 
 
 def imports(path: Path) -> list[tuple[str, bool]]:

@@ -64,6 +64,7 @@ def _epilog() -> str:
     commands = [
         ("grade labs", _("the labs there are")),
         ("grade report DIR", _("reports again from stored results, in another language")),
+        ("grade run PROG.cu", _("run a whole program without a GPU")),
         ("grade doctor", _("what this machine can do")),
         ("grade new-lab NAME", _("the skeleton of a lab")),
         ("grade selftest [LAB]", _("whether a lab tells good kernels from bad ones")),
