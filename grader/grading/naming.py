@@ -55,17 +55,18 @@ def printable_result(result: Result) -> Result:
     try:
         msgspec.msgpack.encode(result)
     except UnicodeEncodeError:
-        return msgspec.convert(_printable_all(msgspec.to_builtins(result)), Result)
+        return msgspec.convert(printable_all(msgspec.to_builtins(result)), Result)
     return result
 
 
-def _printable_all(data: Any) -> Any:
+def printable_all(data: Any) -> Any:
+    """`printable` of every text in plain data."""
     if isinstance(data, str):
         return printable(data)
     if isinstance(data, Mapping):
-        return {printable(key): _printable_all(value) for key, value in data.items()}
+        return {printable(key): printable_all(value) for key, value in data.items()}
     if isinstance(data, list):
-        return [_printable_all(value) for value in data]
+        return [printable_all(value) for value in data]
     return data
 
 

@@ -11,7 +11,7 @@ from urllib.parse import quote
 from grader.errors import UsageError
 from grader.files import discard_partial, write_atomically
 from grader.grading.naming import folder_names, quoted
-from grader.i18n import _
+from grader.message import msg
 from grader.report.worker import HTML_NAME, PDF_NAME
 from grader.result import Result, encode
 
@@ -31,7 +31,7 @@ def check_writable(out: Path) -> None:
         with TemporaryFile(dir=out):
             pass
     except OSError as error:
-        raise UsageError(_("--out {path}: {reason}").format(path=out, reason=error.strerror)) from error
+        raise UsageError(msg("session.out", path=str(out), reason=error.strerror)) from error
 
 
 class Outputs:
