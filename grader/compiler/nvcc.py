@@ -19,12 +19,27 @@ MACROS = """\
 """For the end of what is read before a program."""
 
 # Named the way nvcc's search path has them, so that `__has_include(<stdio.h>)` says what it says there.
+_C_HEADERS = (
+    "assert",
+    "ctype",
+    "errno",
+    "float",
+    "limits",
+    "math",
+    "stddef",
+    "stdint",
+    "stdio",
+    "stdlib",
+    "string",
+    "time",
+)
 _HOST_HEADERS = (
-    "assert.h ctype.h errno.h float.h limits.h math.h stddef.h stdint.h stdio.h stdlib.h string.h time.h "
-    "algorithm array cassert cfloat chrono climits cmath cstddef cstdint cstdio cstdlib cstring ctime "
-    "fstream functional iomanip iostream limits memory numeric random sstream string type_traits utility vector "
-    "cuda.h cuda_runtime.h cuda_runtime_api.h device_launch_parameters.h"
-).split()
+    *(f"{name}.h" for name in _C_HEADERS),
+    *(f"c{name}" for name in _C_HEADERS),
+    *("algorithm", "array", "chrono", "fstream", "functional", "iomanip", "iostream", "limits", "memory", "numeric"),
+    *("random", "sstream", "string", "type_traits", "utility", "vector"),
+    *("cuda.h", "cuda_runtime.h", "cuda_runtime_api.h", "device_launch_parameters.h"),
+)
 
 _DETOUR = """\
 #ifdef __CUDACC_RTC__
