@@ -17,6 +17,7 @@ from grader.ptx.liveness import destinations, sources
 from grader.ptx.memory import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BITS
 from grader.ptx.native import layout
 from grader.ptx.native.arithmetic import express
+from grader.ptx.native.engine import REFUSED
 from grader.ptx.native.kernel import WARPS, Generated, Kernel
 from grader.ptx.native.layout import CONTEXT
 from grader.ptx.native.loops import header
@@ -25,8 +26,6 @@ from grader.ptx.native.transfers import SEEN, Unfit, transfer_of
 from grader.ptx.native.types import local_type
 from grader.ptx.nodes import Immediate, Instruction, Negated, Register, Special, Symbol, Vector
 
-_REFUSED = frozenset({"atom", "red", "membar", "fence", "shfl", "vote", "match", "redux", "activemask", "call", "brx"})
-"""What a kernel must not have at all."""
 _NOTHING = frozenset({"prefetch", "prefetchu", "pragma", "discard", "applypriority", "nanosleep"})
 _CLOCKS = ("clock", "globaltimer")
 
@@ -64,7 +63,7 @@ class Generator:
     def _check(self) -> None:
         for block in self.code.blocks:
             for instruction in block.instructions:
-                if instruction.opcode in _REFUSED:
+                if instruction.opcode in REFUSED:
                     raise Unfit(instruction.text)
                 if instruction.opcode in ("bar", "barrier") and not self._is_plain_barrier(instruction):
                     raise Unfit(instruction.text)
