@@ -28,17 +28,19 @@ LAYERS: dict[str, set[str] | None] = {
     "processes": set(),
     "device_limits": set(),
     "preprocessor": set(),
-    "yaml_file": {"message", "errors", "files", "i18n"},
+    "yaml_file": {"message", "errors", "files"},
     "lab": {"message"},
     "result": {"errors", "message"},
     "oracle": {"message", "errors", "lab"},
     "timing": {"message", "errors", "files", "i18n", "lab", "result"},
     "compiler": {"message", "errors", "preprocessor"},
-    "submission": {"message", "errors", "device_limits", "files", "preprocessor", "i18n", "lab", "yaml_file"},
+    "submission": {"message", "errors", "device_limits", "files", "preprocessor", "lab", "yaml_file"},
     "backends": {"message", "errors", "i18n", "oracle", "ptx", "result"},
     "report": {"message", "words", "errors", "files", "i18n", "lab", "places", "processes", "result"},
-    "exports": {"i18n", "lab", "report", "result"},
+    "exports": {"message", "words", "i18n", "lab", "report", "result"},
     "diagnosis": None,
+    "launching": None,
+    "programs": {"message", "i18n", "words", "errors", "compiler", "submission", "diagnosis", "ptx"},
     "running": None,
     "checks": None,
     "lab_files": None,
@@ -50,9 +52,9 @@ LAYERS: dict[str, set[str] | None] = {
     "__main__": {"cli"},
 }
 # Of the emulator only its plain records may be known outside `backends`.
-EMULATOR_USERS = {"ptx", "backends"}
+EMULATOR_USERS = {"ptx", "backends", "programs"}
 
-HEAVY = ("tree_sitter", "tree_sitter_cuda", "cuda", "matplotlib", "weasyprint", "jinja2", "rich", "wasmtime")
+HEAVY = ("tree_sitter", "tree_sitter_cuda", "cuda", "matplotlib", "weasyprint", "jinja2", "rich", "wasmtime", "ziglang")
 
 
 def imports(path: Path) -> list[tuple[str, bool]]:

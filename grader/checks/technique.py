@@ -6,8 +6,8 @@ from typing import Literal
 
 from grader.checks import few_lanes
 from grader.checks.base import CheckKind, Settings, Verdict, failed, not_measured, passed
-from grader.i18n import _, decimal
 from grader.lab import formula
+from grader.message import msg
 from grader.result import Counters
 from grader.running.evidence import Evidence
 from grader.submission.records import Kernel, factor_of
@@ -21,11 +21,14 @@ class TechniqueSettings(Settings, frozen=True):
     either will do.
     max_reads: how often each input element may be read from global memory on average, a number or a formula of the
     sizes; null: any number.
+    between_threads: with "staged": for most elements, what a thread takes from shared memory has to be what another
+    one put there; false where each may keep a copy of its own.
     unrolled: steps that an inner loop must do at a time, by hand or by pragma; 1: none need be.
     """
 
     shared_memory: Literal["none", "staged", "any"]
     max_reads: float | str | None = None
+    between_threads: bool = True
     unrolled: int = 1
 
 
@@ -33,44 +36,39 @@ def judge(evidence: Evidence, settings: TechniqueSettings) -> Verdict:
     """Compare the bytes that went through shared and global memory with the sizes of the arrays."""
     counters = evidence.counters
     if counters is None:
-        return not_measured(evidence.unmeasured.get("counters", _("Memory accesses were not counted.")))
+        return not_measured(evidence.unmeasured.get("counters", msg("checks.not_counted")))
     stored = moved_bytes(counters, "shared", "store")
     loaded = moved_bytes(counters, "shared", "load")
     kernel_line = evidence.bound.kernel.line
     if unroll_factor(evidence.bound.kernel, counters) < settings.unrolled:
         return failed(
-            _("No inner loop of the kernel is unrolled: each does one step at a time."),
-            _(
-                "Write {n} or more steps into the body of the inner loop and raise its counter by as many, or put "
-                "“#pragma unroll {n}” right before it."
-            ).format(n=max(settings.unrolled, 4)),
+            msg("checks.technique.not_unrolled"),
+            msg("checks.technique.hint_unroll", n=max(settings.unrolled, 4)),
             kernel_line,
         )
     if settings.shared_memory == "any":
-        return passed(_("The inner loop is unrolled."))
+        return passed(msg("checks.technique.unrolled"))
     if settings.shared_memory == "none":
         if counters.shared_requests:
             line = next(c.line for c in counters.by_line if c.space == "shared")
             return failed(
-                _("The kernel uses shared memory, which this variant must do without."),
-                _("This variant is what the others are compared with: read and write global memory directly."),
+                msg("checks.technique.uses_shared"),
+                msg("checks.technique.hint_direct"),
                 line,
                 data={"shared_requests": counters.shared_requests},
             )
-        return passed(_("Works in global memory alone."))
+        return passed(msg("checks.technique.global_only"))
     declared = next((array for array in evidence.bound.kernel.shared_arrays), None)
     if not counters.shared_requests and declared is not None:
         return failed(
-            _(
-                "{array} lies in shared memory, but nothing of the result comes from it: the compiler left it out."
-            ).format(array=declared.name),
-            _("After the barrier take the elements from {array}, not from global memory.").format(array=declared.name),
+            msg("checks.technique.left_out", array=declared.name),
+            msg("checks.technique.hint_left_out", array=declared.name),
             declared.line,
         )
     if not counters.shared_requests:
         return failed(
-            _("The kernel does not use shared memory."),
-            _("Load a tile into a __shared__ array, call __syncthreads(), then write the output from the array."),
+            msg("checks.technique.no_shared"),
+            msg("checks.hint_stage"),
             kernel_line,
         )
     slow = few_lanes.crawl(evidence, counters, "shared")
@@ -82,12 +80,8 @@ def judge(evidence: Evidence, settings: TechniqueSettings) -> Verdict:
     if stored < min(inputs) or loaded < sum(outputs):
         line = next(c.line for c in counters.by_line if c.space == "shared")
         return failed(
-            _("Only a part of the data goes through shared memory: {stored} bytes in, {loaded} bytes out.").format(
-                stored=stored, loaded=loaded
-            ),
-            _("Every element has to be put into the tile and taken from it: {bytes} bytes each way.").format(
-                bytes=max(min(inputs), sum(outputs))
-            ),
+            msg("checks.technique.part", stored=stored, loaded=loaded),
+            msg("checks.technique.hint_part", bytes=max(min(inputs), sum(outputs))),
             line,
             data=data,
         )
@@ -96,14 +90,32 @@ def judge(evidence: Evidence, settings: TechniqueSettings) -> Verdict:
     if allowed is not None and reads > allowed:
         line = next(c.line for c in counters.by_line if c.space == "global" and c.op == "load")
         return failed(
-            _("Every input element is read from global memory {reads:.2g} times, {allowed:g} would do.").format(
-                reads=decimal(reads), allowed=decimal(allowed)
-            ),
-            _("Read an element from global memory once, into the tile; after the barrier take it from there."),
+            msg("checks.technique.reads", reads=reads, allowed=allowed),
+            msg("checks.technique.hint_reads"),
             line,
             data=data | {"reads": round(reads, 4)},
         )
-    return passed(_("All data goes through shared memory."), data=data)
+    return _of_flow(evidence, counters, settings) or passed(msg("checks.technique.passed"), data=data)
+
+
+def _of_flow(evidence: Evidence, counters: Counters, settings: TechniqueSettings) -> Verdict | None:
+    """The fault of a kernel whose data pass through shared memory for show, by where its outputs came from."""
+    flow = evidence.staging
+    if flow is None or not settings.between_threads:
+        # What a thread keeps for itself the compiler may take from a register, where it knows the place.
+        return None
+    line = next(c.line for c in counters.by_line if c.space == "shared" and c.op == "load")
+    data = {"sampled": flow.sampled, "through": flow.through, "between": flow.between}
+    if 2 * flow.through < flow.sampled:
+        return failed(
+            msg("checks.technique.unused", sampled=flow.sampled, through=flow.through),
+            msg("checks.technique.hint_unused"),
+            line,
+            data=data,
+        )
+    if 2 * flow.between < flow.sampled:
+        return failed(msg("checks.technique.own"), msg("checks.technique.hint_own"), line, data=data)
+    return None
 
 
 def unroll_factor(kernel: Kernel, counters: Counters) -> int:

@@ -9,6 +9,7 @@ from grader.i18n import _
 from grader.lab.records import Lab
 from grader.report.group import failed_row, group_row
 from grader.report.job import in_language
+from grader.words import said
 
 
 def page(entries: Sequence[Entry], lab: Lab, language: str) -> bytes:
@@ -17,7 +18,7 @@ def page(entries: Sequence[Entry], lab: Lab, language: str) -> bytes:
 
     names = [variant.name for variant in lab.variants]
     rows = [
-        failed_row(e.student, e.reason) if e.result is None else group_row(e.result, names, language, e.report)
+        failed_row(e.student, said(e.reason)) if e.result is None else group_row(e.result, names, language, e.report)
         for e in entries
     ]
     return group_page(rows, names, in_language(lab.title, language), language).encode()

@@ -40,10 +40,12 @@ def create(name: str, into: Path, labs_folders: Sequence[Path] = ()) -> Path:
         # Made aside and moved there whole: a skeleton that is cut short is never taken for a lab.
         with tempfile.TemporaryDirectory(prefix=".new-lab-", dir=into) as aside:
             made = Path(aside) / name
-            shutil.copytree(data_root() / "templates" / SKELETON, made)
+            # Installing compiles every Python file it brings, those of the skeleton too.
+            no_traces = shutil.ignore_patterns("__pycache__", "*.pyc", ".*")
+            shutil.copytree(data_root() / "templates" / SKELETON, made, ignore=no_traces)
             for file in sorted(path for path in made.rglob("*") if path.is_file()):
-                text = file.read_text("utf-8")
-                file.write_text(text.replace("@NAME@", name).replace("@TITLE@", title), "utf-8")
+                data = file.read_bytes()
+                file.write_bytes(data.replace(b"@NAME@", name.encode()).replace(b"@TITLE@", title.encode()))
             made.rename(folder)
     except OSError as error:
         raise UsageError(msg("labs.cannot_write", path=str(folder), reason=error.strerror)) from error

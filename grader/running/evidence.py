@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from grader.backends.base import LaunchOutcome
 from grader.lab.records import Lab, Sizes, Variant
+from grader.launching.run import Run
 from grader.message import Message
-from grader.oracle.compare import Difference
 from grader.ptx.records import Hazard
-from grader.result import BackendName, CaseKind, Counters, Diagnosis, HostMemory, Resources, Timing, Witness
+from grader.result import CaseKind, Counters, Diagnosis, HostMemory, Resources, Timing, Witness
 from grader.submission.records import Candidate, Missing, VariantBinding
 
 
@@ -45,20 +44,13 @@ class Compilation:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """One launch at one size, and how its output compares with the oracle's (None: there was no output).
+class Staging:
+    """How outputs came to be: of `sampled` elements, those made from inputs by way of shared memory (`through`), and
+    those of them whose inputs another thread had put there (`between`)."""
 
-    changed_inputs: names of inputs that the kernel wrote to.
-    backend: what ran it.  drawn: its sizes and data are drawn from the submission (see `grader.running.drawn`).
-    """
-
-    kind: CaseKind
-    sizes: Sizes
-    outcome: LaunchOutcome
-    difference: Difference | None
-    changed_inputs: tuple[str, ...] = ()
-    backend: BackendName = "emulator"
-    drawn: bool = False
+    sampled: int
+    through: int
+    between: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +68,7 @@ class Evidence:
     resources, host_memory, witnesses: as in the result; empty without a GPU.
     larger: runs at the lab's `large` sizes, on which no mark depends; of kernels that are right at all others.
     untimed: why the kernel's own doings keep it from being timed, in words; "" when nothing does.
+    staging: what shared memory is used for; None where that was not looked at.
     wired_sizes: the only sizes that the kernel works at, when they are constants of its file; else None.
     """
 
@@ -96,6 +89,7 @@ class Evidence:
     host_memory: tuple[HostMemory, ...] = ()
     witnesses: tuple[Witness, ...] = ()
     larger: tuple[Run, ...] = ()
+    staging: Staging | None = None
     untimed: str | Message = ""
 
     @property
