@@ -15,6 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from grader.compiler import nvcc
 from grader.compiler.diagnostics import Diagnostic, assembler_errors, diagnostics_of
 from grader.compiler.headers import (
     PRELUDE,
@@ -317,7 +318,8 @@ class CompilerProcess:
                 options.append(VERBOSE)
             if ready.headers:
                 options += [f"-I{ready.headers}", f"-I{ready.headers}/cccl"]
-            headers = {PRELUDE_NAME: PRELUDE, **in_memory}
+            as_found = nvcc.headers_for([source, *in_memory.values()], bool(ready.headers))
+            headers = {**as_found, PRELUDE_NAME: PRELUDE + nvcc.MACROS, **in_memory}
             request = Compile(
                 file=file,
                 source=source.encode("utf-8", errors="replace"),
