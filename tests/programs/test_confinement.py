@@ -70,10 +70,10 @@ def test_the_compiler_reads_no_file_of_the_machine(tmp_path: Path, host_cache: P
 
 CRASHES = {
     "int* p; cudaMalloc(&p, 64); p[1] = 1;": "programs.segmentation_fault",
-    "volatile int zero = 0; return 1 / zero;": "programs.division_by_zero",
+    "volatile int zero = 0; return 100 / zero;": "programs.division_by_zero",
     "abort();": "programs.aborted",
     "cudaMemcpy((void*)7, (void*)(1ull << 33), 1 << 20, cudaMemcpyHostToHost);": "programs.bad_address",
-    "while (malloc(100 << 20)) {}": "programs.no_host_memory",
+    "for (char* volatile p;;) { p = (char*)malloc(100 << 20); p[0] = 1; }": "programs.no_host_memory",
 }
 
 
