@@ -15,5 +15,5 @@ MAX_GRID = (2**31 - 1, 65535, 65535)
 def is_possible_block(block: tuple[int, int, int]) -> bool:
     """Whether a device can run blocks of this shape, threads along x, y, z."""
     threads = block[0] * block[1] * block[2]
-    fits = all(side <= most for side, most in zip(block, MAX_BLOCK, strict=True))
-    return 0 < threads <= MAX_THREADS_PER_BLOCK and fits
+    fits = all(0 < side <= most for side, most in zip(block, MAX_BLOCK, strict=True))
+    return threads <= MAX_THREADS_PER_BLOCK and fits

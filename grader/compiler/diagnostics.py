@@ -11,6 +11,7 @@ from grader.message import Message, msg
 MAX_LOG_CHARACTERS = 32 * 1024
 MAX_MESSAGE_CHARACTERS = 500
 MAX_DIAGNOSTICS = 100
+MAX_STATIC_BYTES = 192 << 20
 
 _HEAD = re.compile(
     r"^(?P<file>[^\n]*?)\((?P<line>\d{1,9})\): (?P<severity>catastrophic error|error|warning|remark)"
@@ -18,6 +19,11 @@ _HEAD = re.compile(
 )
 _ASSEMBLER_ERROR = re.compile(
     r"^ptxas (?:application ptx input, line (?P<line>\d{1,9}); )?error\s*: (?P<message>[^\n]+)", re.MULTILINE
+)
+_STATIC_ARRAY = re.compile(
+    r"^[^\n;{]{0,60}\.(?:global|const)\b[^\n;=]{0,80}?"
+    r"\.[busf](?P<bits>\d{1,3}) (?P<name>[\w$]+)\[(?P<count>\d{1,18})\]",
+    re.MULTILINE,
 )
 _LOCATION = re.compile(r"\s*\.loc\s+1\s+(?P<line>\d{1,9})\s")
 _QUOTED_KERNEL = re.compile(r"'(?P<name>[\w$]+)'")
@@ -86,6 +92,25 @@ def assembler_errors(log: str, ptx: str, file: str, source: str) -> tuple[Diagno
             line = _line_of_entry(named["name"], ptx, places) if named else 1
         found[Diagnostic(file, line, "error", f"ptxas: {match['message'].strip()[:MAX_MESSAGE_CHARACTERS]}")] = None
     return tuple(found)[:MAX_DIAGNOSTICS]
+
+
+def static_arrays_too_large(ptx: str, file: str, source: str) -> Diagnostic | None:
+    """An error at the largest global array where all of them take more than `MAX_STATIC_BYTES`; else None.
+
+    Said before anything is allocated: what runs PTX without a device keeps more than the arrays themselves.
+    """
+    arrays = [(int(match["bits"]) // 8 * int(match["count"]), match["name"]) for match in _STATIC_ARRAY.finditer(ptx)]
+    if sum(size for size, _name in arrays) <= MAX_STATIC_BYTES:
+        return None
+    size, name = max(arrays)
+    declared = re.search(rf"\b{re.escape(name)}\s*\[", source)
+    line = source.count("\n", 0, declared.start()) + 1 if declared is not None else 1
+    return Diagnostic(
+        file,
+        line,
+        "error",
+        msg("compiler.static_arrays", array=name, megabytes=size >> 20, limit=MAX_STATIC_BYTES >> 20),
+    )
 
 
 def _line_of_entry(symbol: str, ptx: str, places: list[int]) -> int:

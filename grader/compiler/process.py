@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Self
 
 from grader.compiler import nvcc
-from grader.compiler.diagnostics import Diagnostic, assembler_errors, diagnostics_of
+from grader.compiler.diagnostics import Diagnostic, assembler_errors, diagnostics_of, static_arrays_too_large
 from grader.compiler.headers import (
     PRELUDE,
     PRELUDE_NAME,
@@ -224,6 +224,10 @@ class CompilerProcess:
             large = msg("compiler.too_large", megabytes=len(answer.ptx) >> 20, limit=MAX_PTX_BYTES >> 20)
             return _failed(ready, "errors", (*diagnostics, Diagnostic(given, 1, "error", large)), log)
         ptx = answer.ptx.decode("utf-8", errors="replace")
+        if architecture.startswith("compute_"):
+            too_large = static_arrays_too_large(ptx, given, source)
+            if too_large is not None:
+                return _failed(ready, "errors", (*diagnostics, too_large), log)
         # Success is not believed: a NUL or a stray byte can end a source early, with success and an empty log.
         present = set(_ENTRY.findall(ptx))
         symbols = {name: symbol.decode() for name, symbol in answer.symbols.items()}

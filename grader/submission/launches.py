@@ -237,8 +237,9 @@ def _site(
     grid_axes = _axes(parsed, scope, launch.grid, position)
     numbers = [scope.value(axis, position) for axis in block_axes]
     block: tuple[int, int, int] | None = None
-    if numbers and all(number is not None and number > 0 for number in numbers):
-        x, y, z = (*(int(number or 1) for number in numbers), 1, 1)[:3]
+    if numbers and all(number is not None for number in numbers):
+        # Be it one that no device can run: no threads, fewer than none.
+        x, y, z = (*(int(number or 0) for number in numbers), 1, 1)[:3]
         block = (x, y, z)
     tile: list[int | None] = []
     over: list[str] = []

@@ -14,6 +14,9 @@ TEXTS: Texts = {
         "the compiler found an error outside this file, in a header or a line that it names otherwise"
     ),
     "forbidden_include": N_("{include} cannot be included: only the CUDA device headers can"),
+    "static_arrays": N_(
+        "the array {array} takes {megabytes} MB; all global arrays of a program together may take at most {limit} MB"
+    ),
     "too_large": N_("the program becomes {megabytes} MB of PTX; at most {limit} MB are allowed"),
     "short": N_("the compiler cannot work within the limits of this shell ({limits}): {reason}"),
     "ended": N_("the compiler process ended unexpectedly ({ending})"),

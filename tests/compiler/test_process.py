@@ -19,7 +19,8 @@ from grader.compiler.diagnostics import Diagnostic
 from grader.compiler.process import CompileResult, CompilerProcess
 from grader.compiler.sandbox import landlock_version
 from grader.errors import InternalError
-from grader.message import msg
+from grader.message import as_message, msg
+from grader.words import text
 
 KERNEL = "__global__ void k(int *a) { a[0] = 1; }\n"
 needs_landlock = pytest.mark.skipif(landlock_version() < 1, reason="this kernel has no Landlock")
@@ -378,6 +379,24 @@ def test_what_the_assembler_refuses_is_told_at_its_line(compiler: CompilerProces
     assert {d.line for d in result.diagnostics if str(d.message).startswith("ptxas: ")} == lines
     # The emulator's PTX is none of the assembler's business.
     assert compiled(compiler, source, "k").ok
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        "__device__ char x[1 << 29];",
+        "__device__ float x[1 << 10][1 << 17];",
+        "__device__ double y[1000];\n__device__ int4 x[1ull << 40];",
+        "__device__ int y[1 << 25], x[1 << 26];",
+    ],
+)
+def test_global_arrays_beyond_memory_are_refused_at_their_line(compiler: CompilerProcess, declared: str) -> None:
+    source = f"// one\n{declared}\n{KERNEL}"
+    result = compiled(compiler, source, "k")
+    assert (result.ok, result.reason) == (False, "errors")
+    (error,) = (d for d in result.diagnostics if d.severity == "error")
+    assert error.line == 2 + declared.count("\n") and text(as_message(error.message)).startswith("the array x takes ")
+    assert compiled(compiler, f"__device__ float x[1 << 24];\n{KERNEL}", "k").ok
 
 
 @pytest.mark.slow

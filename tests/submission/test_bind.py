@@ -609,3 +609,52 @@ def test_damaged_programs_are_bound_or_missing(data: st.DataObject) -> None:
         submission = bound(text, lab)
         assert set(submission.bindings) == {variant.name for variant in lab.variants}
         assert submission.device_source["main.cu"].count("\n") == text.count("\n")
+
+
+FLIP_WITH = """
+#define TILE {tile}
+__global__ void padded_tile(const float *in, float *out, int rows, int cols) {{
+    {inner}
+    __shared__ float tile[32][33];
+    int x = blockIdx.x * TILE + threadIdx.x, y = blockIdx.y * TILE + threadIdx.y;
+    if (x < cols && y < rows) tile[threadIdx.y][threadIdx.x] = in[y * cols + x];
+    __syncthreads();
+    if (x < cols && y < rows) out[x * rows + y] = tile[threadIdx.y][threadIdx.x];
+}}
+int main() {{
+    int rows = 100, cols = 100;
+    dim3 block({block}, {block}), grid((cols + TILE - 1) / TILE, (rows + TILE - 1) / TILE);
+    padded_tile<<<grid, block>>>(0, 0, rows, cols);
+}}
+"""
+
+
+@pytest.mark.parametrize(("tile", "block"), [("0", (0, 0, 1)), ("-5", (-5, -5, 1)), ("(16 - 16)", (0, 0, 1))])
+def test_a_block_of_no_threads_is_asked_for_and_not_launched(tile: str, block: tuple[int, int, int]) -> None:
+    binding = bound(FLIP_WITH.format(tile=tile, inner="", block="TILE")).bindings["padded"]
+    assert isinstance(binding, VariantBinding)
+    assert binding.requested is not None and binding.requested.block == block
+    for candidate in binding.candidates:
+        assert min(candidate.launch.block) > 0 and min(candidate.launch.tile) > 0
+
+
+@pytest.mark.parametrize("tile", ["20000", "4095", "999999999999", "(1 << 20)"])
+def test_a_tile_of_thousands_raises_no_size_beyond_memory(tile: str) -> None:
+    binding = bound(FLIP_WITH.format(tile=tile, inner="", block="32")).bindings["padded"]
+    assert isinstance(binding, VariantBinding)
+    assert {candidate.launch.tile for candidate in binding.candidates} == {(32, 32)}
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        "#ifdef OLD\n__shared__ float s[TILE - 64];\n#endif",
+        "#if 0\n__shared__ float s[TILE - 64][TILE - 80], u[-1], v[0], w[0][1];\n#endif",
+        "__shared__ float s[-1][-1];",
+    ],
+)
+def test_arrays_of_no_size_tell_nothing(inner: str) -> None:
+    binding = bound(FLIP_WITH.format(tile="16", inner=inner, block="TILE")).bindings
+    kernel = next(b.kernel for b in binding.values() if isinstance(b, VariantBinding))
+    assert all(extent is None or extent > 0 for array in kernel.shared_arrays for extent in array.dims)
+    assert kernel.shared_arrays[-1].dims == (32, 33)
