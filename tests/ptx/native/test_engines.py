@@ -229,3 +229,33 @@ def test_arithmetic_on_any_bits(data: st.DataObject) -> None:
     b = data.draw(st.lists(longs, min_size=12, max_size=96))
     first, second = np.resize(np.array(a, np.uint32), 96), np.resize(np.array(b, np.uint64), 96)
     generated(ARITHMETIC, 1, 32, first, second, np.zeros(64 * 32, np.uint32), np.zeros(64 * 32, np.uint64))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_accesses_with_and_without_races(seed: int) -> None:
+    """Whoever runs, the same races are told; and where there are none generated code is not turned away."""
+    rng = np.random.default_rng(seed)
+    clean = seed % 2 == 0
+    lines = []
+    for number in range(int(rng.integers(4, 14))):
+        kind = rng.integers(0, 4)
+        shift = 0 if clean else int(rng.choice([0, 0, 0, 1, 32, 64]))
+        array = ["s", "g", "s", "h"][int(rng.integers(0, 4))]
+        own = f"(t + {shift}) & 63" if array == "s" else f"((b * 64 + t) + {shift}) & 127"
+        if array == "h":
+            own = f"2 * ({own}) + (t & 1)"
+        if kind == 0:
+            lines.append("__syncthreads();")
+        elif kind == 1:
+            lines.append(f"x += {array}[{own}];")
+        elif kind == 2:
+            lines.append(f"{array}[{own}] = x + {number};")
+        else:
+            guard = int(rng.integers(1, 64))
+            lines.append(f"if (t < {guard}) {array}[{own}] += {'x' if clean else 't'};")
+    source = K + "(int* g, short* h, int* o) { __shared__ int s[64]; int t = threadIdx.x, b = blockIdx.x, x = t;"
+    source += " s[t] = t; " + " ".join(lines) + " o[b * 64 + t] = x; }"
+    arrays = (np.arange(128, dtype=np.int32), np.arange(256, dtype=np.int16), Bytes(512))
+    report, launches = both(source, 2, 64, *arrays)
+    assert isinstance(report, LaunchReport)
+    assert launches == (not report.hazards), source
