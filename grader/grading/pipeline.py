@@ -74,6 +74,7 @@ def grade(
         compiled = _compile(compiler, submission)
         nvrtc = compiler.nvrtc_version()
         from grader.oracle.expected import Oracle
+        from grader.running.relaunched import with_later_launch
         from grader.running.runs import Runner
         from grader.running.staging import with_staging
         from grader.running.variations import Variations
@@ -86,11 +87,13 @@ def grade(
         draw = drawn.draw(lab, {s.path.name: s.text for s in submission.sources}, secret)
         drawn_lab = replace(lab, seed=draw.seed)
         drawn_runner = Runner(drawn_lab, runner.backend)
+        texts = [source.text for source in submission.sources]
         found = {}
         for variant in lab.variants:
             entry, evidence = _evidence(lab, variant, submission, compiled, runner)
             evidence = with_staging(evidence, entry, runner, lab)
-            found[variant.name] = drawn.with_drawn_cases(evidence, entry, drawn_runner, drawn_lab)
+            evidence = drawn.with_drawn_cases(evidence, entry, drawn_runner, drawn_lab)
+            found[variant.name] = with_later_launch(evidence, entry, runner, drawn_runner, texts)
         environment = structs.replace(_environment(lab, nvrtc, command), drawn_seed=draw.seed, drawn_by=draw.by)
         gpu = _opened(gpu, backend)
         if gpu is not None:

@@ -29,8 +29,8 @@ class ProgramRequest(LaunchRequest):
     constants: tuple[tuple[str, int], ...] = ()
 
     def of_entry(self, entry: str) -> ProgramRequest:
-        """The same launch of a kernel of another symbol."""
-        return replace(self, entry=entry)
+        """The same launch, and those before it, of a kernel of another symbol."""
+        return replace(self, entry=entry, before=tuple(replace(earlier, entry=entry) for earlier in self.before))
 
 
 def planned(lab: Lab, cases: Cases, binding: VariantBinding, candidate: Candidate) -> list[tuple[CaseKind, Sizes]]:

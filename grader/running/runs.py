@@ -22,6 +22,9 @@ from grader.running.evidence import Evidence, Run
 from grader.running.explain import explain
 from grader.submission.records import Candidate, VariantBinding
 
+MAX_ARRAY_BYTES = 64 << 20
+"""Of all arrays of a launch, unless the lab's own sizes need more; an oracle takes several times as much."""
+
 TOO_LONG = ("time", "instructions")
 """Reasons of the emulator for giving up on a launch that may well end."""
 
@@ -30,8 +33,11 @@ class Runner:
     """Runs the kernels of one submission on `backend`; oracle: one that knows the lab's cases already, to share it."""
 
     def __init__(self, lab: Lab, backend: Backend, oracle: Oracle | None = None) -> None:
-        self._lab = lab
+        self._lab = self.lab = lab
         self._cases = lab.cases["emulator"]
+        own = [*self._cases.correct, *self._cases.ragged, self._cases.observe, self._cases.probe]
+        own += [sizes for variant in lab.variants for sizes in variant.more_sizes]
+        self._most_bytes = max(MAX_ARRAY_BYTES, *(2 * self._bytes_at(sizes) for sizes in own))
         self._oracle = self.oracle = oracle or Oracle(lab)
         self._backend = self.backend = backend
 
@@ -99,6 +105,9 @@ class Runner:
         changed: Callable[[LaunchRequest], LaunchRequest] | None = None,
     ) -> Run:
         """One launch at one size, compared with the oracle; `changed` makes another launch of it before it runs."""
+        if self._bytes_at(sizes) > self._most_bytes:
+            line = candidate.launch.line or binding.kernel.line
+            return Run(kind, sizes, LaunchOutcome("fault", reason="too_large", line=line), None)
         dtypes = dtypes_of(self._lab, binding, candidate)
         projected = self._oracle.projected(sizes, dtypes)
         inputs, expected = (projected.inputs, projected.blanks) if projected else self._oracle.case(sizes, dtypes)
@@ -134,6 +143,13 @@ class Runner:
 
         differences = [difference(name) for name in expected if name in outcome.outputs]
         return next((d for d in differences if d.mismatches), differences[0])
+
+    def _bytes_at(self, sizes: Sizes) -> int:
+        """Of all arrays at some sizes, of the lab's own types."""
+        arrays = (p for p in self._lab.parameters if p.kind != "size")
+        return sum(
+            prod(sizes[n] if isinstance(n, str) else n for n in p.shape) * np.dtype(p.dtype).itemsize for p in arrays
+        )
 
     def _array_bytes(self, binding: VariantBinding, candidate: Candidate, sizes: Sizes) -> dict[str, int]:
         dtypes = dtypes_of(self._lab, binding, candidate)
