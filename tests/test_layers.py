@@ -39,6 +39,7 @@ LAYERS: dict[str, set[str] | None] = {
     "report": {"message", "words", "errors", "files", "i18n", "lab", "places", "processes", "result"},
     "exports": {"message", "words", "i18n", "lab", "report", "result"},
     "diagnosis": None,
+    "launching": None,
     "programs": {"message", "i18n", "words", "errors", "compiler", "submission", "diagnosis", "ptx"},
     "running": None,
     "checks": None,

@@ -22,6 +22,7 @@ from grader.cli.complaints import complain, internal, refused_by_system, usage_m
 from grader.cli.doctor import doctor_command
 from grader.cli.grade import grade_command
 from grader.cli.labs import calibrate_command, labs_command, new_lab_command, selftest_command
+from grader.cli.report import report_command
 from grader.cli.run import run_command, split
 from grader.cli.signals import Interrupted, interruptible
 from grader.errors import GraderError
@@ -44,6 +45,7 @@ def run(arguments: list[str]) -> int:
         "doctor": doctor_command,
         "calibrate": calibrate_command,
         "selftest": selftest_command,
+        "report": report_command,
         "new-lab": new_lab_command,
         "run": run_command,
     }

@@ -29,7 +29,7 @@ class Export:
     """A kind of file: `<lab><suffix>` in the folder of outputs.
 
     write: the file's bytes, from a group's entries in order, the lab, and the language of its words.
-    announce: the line that names the file.
+    announce: the line that names the file, "" for one that nobody needs to look at.
     """
 
     suffix: str

@@ -170,7 +170,7 @@ class Group:
             line = text(msg("session.not_graded", students=visible_line(", ".join(missing))))
             out.print(line, soft_wrap=True)
         lines.append(text(msg("session.results", folder=str(self._outputs.out))))
-        for line in (*lines, *self._announced.notices):
+        for line in filter(None, (*lines, *self._announced.notices)):
             out.print(visible_line(line), soft_wrap=True)
         out.file.flush()
 

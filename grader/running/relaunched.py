@@ -8,15 +8,18 @@ several times on other data first.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from math import prod
 
-from grader.backends.base import LaunchOutcome, LaunchRequest
-from grader.running.cases import dtypes_of, request
-from grader.running.choosing import is_right
-from grader.running.evidence import Evidence, Run
-from grader.running.runs import TOO_LONG, Runner
+from grader.backends.base import GAVE_UP, Backend, BufferArgument, Code, LaunchOutcome, LaunchRequest
+from grader.launching.arrays import Array
+from grader.launching.kernel import BoundKernel
+from grader.launching.run import Run
+from grader.launching.trial import Trials
+from grader.oracle.expected import Oracle
+from grader.result import BackendName
+from grader.running.evidence import Evidence
 
 LAUNCHES_BEFORE = 8
 
@@ -35,38 +38,52 @@ def set_by_host(texts: Iterable[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def with_later_launch(evidence: Evidence, entry: str, runner: Runner, other: Runner, texts: Iterable[str]) -> Evidence:
+@dataclass(frozen=True, slots=True)
+class _Later:
+    """A backend on which every launch comes after launches of the same kernel with other inputs; reset: see there."""
+
+    backend: Backend
+    inputs: Mapping[str, Array]
+    reset: tuple[str, ...]
+
+    @property
+    def name(self) -> BackendName:
+        return self.backend.name
+
+    def run(self, code: Code, request: LaunchRequest) -> LaunchOutcome:
+        arguments = [
+            replace(argument, initial=self.inputs[argument.name])
+            if isinstance(argument, BufferArgument) and argument.name in self.inputs
+            else argument
+            for argument in request.arguments
+        ]
+        earlier = replace(request, arguments=arguments)
+        return self.backend.run(code, replace(request, before=(earlier,) * LAUNCHES_BEFORE, reset=self.reset))
+
+
+def with_later_launch(trials: Trials, evidence: Evidence, kernel: BoundKernel, other: Oracle) -> Evidence:
     """`evidence` with a run that says so, where a kernel with state is wrong when it was launched before.
 
-    Of a kernel that is right at the lab's exact sizes; where it is right again nothing is added.
+    Of a kernel that is right at the lab's exact sizes; where it is right again nothing is added.  What the host code
+    sets before its launches is reset between these.
 
     Parameters
     ----------
-    other : a runner with other data.
-    texts : of the submission's files, host code included: what that sets before a launch is reset between launches.
+    kernel : read as it was graded.
+    other : gives other data.
     """
     exact = [run for run in evidence.runs_of("correct", "observe") if run.difference is not None]
     state = next((run.outcome.state for run in exact if run.outcome.state), ())
-    if not state or not all(is_right(run) for run in exact):
+    if not state or not all(run.output_is_right for run in exact):
         return evidence
-    reset = tuple(sorted(set_by_host(texts) & set(state)))
     sizes = min((run.sizes for run in exact), key=lambda sizes: prod(sizes.values()))
-    candidate = evidence.candidate
-    assert candidate is not None
-
-    def after_others(launch: LaunchRequest) -> LaunchRequest:
-        dtypes = dtypes_of(other.lab, evidence.bound, candidate)
-        inputs, outputs = other.oracle.case(sizes, dtypes)
-        earlier = request(other.lab, evidence.bound, candidate, entry, sizes, inputs, outputs, observe=False)
-        return replace(launch, before=(earlier,) * LAUNCHES_BEFORE, reset=reset)
-
-    run = runner.run_once(evidence.bound, candidate, entry, "correct", sizes, observe=False, changed=after_others)
-    if is_right(run) and not run.changed_inputs:
+    reset = set_by_host(source.text for source in kernel.submission.sources) & set(state)
+    inputs, _expected = other.case(sizes, kernel.dtypes)
+    later = replace(trials, backend=_Later(trials.backend, inputs, tuple(sorted(reset))))
+    run = later.run(kernel, "correct", sizes)
+    if run.is_right or run.outcome.status == "unsupported" or run.outcome.reason in GAVE_UP:
         return evidence
-    if run.outcome.status == "unsupported" or run.outcome.reason in TOO_LONG:
-        return evidence
-    line = _declared(evidence, state)
-    wrong = LaunchOutcome("fault", reason="repeat_wrong", line=line)
+    wrong = LaunchOutcome("fault", reason="repeat_wrong", line=_declared(evidence, state))
     return replace(evidence, runs=(*evidence.runs, Run("correct", sizes, wrong, None)))
 
 

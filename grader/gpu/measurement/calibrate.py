@@ -14,8 +14,9 @@ from grader.gpu.measurement.runs import pools
 from grader.gpu.measurement.work import against
 from grader.i18n import _
 from grader.lab.records import Lab
+from grader.launching.programs import ProgramStore
+from grader.launching.references import compile_references, reference_request
 from grader.oracle.expected import Oracle
-from grader.running.references import compile_references, reference_request
 from grader.timing import lock, plan
 from grader.timing.sampling import Samples
 from grader.timing.summary import reference
@@ -115,10 +116,10 @@ def _measure(gpu: Gpu, session: GpuSession, lab: Lab, names: list[str]) -> list[
     assert lab.timing is not None
     chosen = [v for v in lab.variants if v.name in names]
     sizes = next(s for s in reversed(lab.timing.sizes) if all(v.reference.fits(s) for v in chosen))
-    compiled = compile_references(gpu.compiler, lab, chosen, [sizes], session.device.architecture)
+    compiled = compile_references(ProgramStore(gpu.compiler, session.device.architecture), chosen, [sizes])
     kernels = []
     for name, made in compiled.items():
-        session.add(reference(name), made.cubin)
+        session.add(reference(name), made.built.result.cubin)
         kernels.append(TimedKernel(reference(name), reference(name), reference_request(lab, made, sizes)))
     values = pools(lab, Oracle(lab), [{p.name: p.dtype for p in lab.parameters if p.kind != "size"}])
     session.warm_up(plan.WARM_UP_MS)

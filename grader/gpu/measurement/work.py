@@ -8,8 +8,8 @@ import numpy as np
 
 from grader.lab import formula
 from grader.lab.records import Lab, Sizes
+from grader.launching.arrays import shape_at
 from grader.oracle.expected import Oracle
-from grader.running.references import shape_at
 from grader.timing import cpu
 from grader.timing.records import CpuTime, Measurement
 from grader.timing.store import Store, key_of

@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-import numpy as np
 
 from grader.backends.base import BufferArgument, LaunchRequest, ScalarArgument
 from grader.errors import LabError
 from grader.lab.records import Lab, ReferenceKernel, Sizes, Variant
-from grader.running.cases import grid_of
+from grader.launching.arrays import placeholder, shape_at
+from grader.launching.geometry import grid_of
+from grader.launching.programs import Built, ProgramStore
 from grader.submission.records import LaunchPlan
-
-if TYPE_CHECKING:
-    from grader.compiler.process import CompilerProcess
 
 
 @dataclass(frozen=True, slots=True)
 class CompiledReference:
-    """Machine code of a variant's reference kernel; symbols by name expression."""
+    """Machine code of a variant's reference kernel, ready for all sizes that it was compiled for."""
 
     variant: Variant
-    cubin: bytes
-    entries: Mapping[str, str]
+    built: Built
 
 
 def compile_references(
-    compiler: CompilerProcess, lab: Lab, variants: Iterable[Variant], sizes: Iterable[Sizes], architecture: str
+    programs: ProgramStore, variants: Iterable[Variant], sizes: Iterable[Sizes]
 ) -> dict[str, CompiledReference]:
     """By variant, ready for all of these sizes.
 
@@ -41,7 +36,8 @@ def compile_references(
     for variant in variants:
         kernel = variant.reference
         expressions = list(dict.fromkeys(kernel.expression(s) for s in wanted)) or [kernel.kernel]
-        result = compiler.compile({kernel.file.name: kernel.file.read_text("utf-8")}, expressions, architecture)
+        built = programs.get_text({kernel.file.name: kernel.file.read_text("utf-8")}, expressions)
+        result = built.result
         if not result.ok:
             error = next((d for d in result.diagnostics if d.severity == "error"), None)
             raise LabError(
@@ -49,7 +45,7 @@ def compile_references(
                 kernel.file,
                 error.line if error else None,
             )
-        found[variant.name] = CompiledReference(variant, result.cubin, result.entries)
+        found[variant.name] = CompiledReference(variant, built)
     return found
 
 
@@ -57,22 +53,12 @@ def reference_request(lab: Lab, compiled: CompiledReference, sizes: Sizes) -> La
     """The launch of a reference kernel at some sizes, on arrays of the lab's own types."""
     variant, kernel = compiled.variant, compiled.variant.reference
     return LaunchRequest(
-        entry=compiled.entries[kernel.expression(sizes)],
+        entry=compiled.built.result.entries[kernel.expression(sizes)],
         grid=grid_of(_plan(lab, variant, kernel), sizes),
         block=kernel.block,
         shared_bytes=kernel.shared_bytes_at(sizes),
         arguments=[_argument(lab, role, sizes) for role in kernel.arguments],
     )
-
-
-def placeholder(shape: tuple[int, ...], dtype: str) -> np.ndarray:
-    """An array of that shape that takes no memory: for launches whose data are made on the device."""
-    return np.broadcast_to(np.zeros((), dtype), shape)
-
-
-def shape_at(lab: Lab, name: str, sizes: Sizes) -> tuple[int, ...]:
-    """The shape of an array at some sizes."""
-    return tuple(sizes[axis] if isinstance(axis, str) else axis for axis in lab.parameter(name).shape)
 
 
 def _plan(lab: Lab, variant: Variant, kernel: ReferenceKernel) -> LaunchPlan:

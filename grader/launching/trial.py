@@ -1,0 +1,115 @@
+"""A kernel run once at some sizes, and what it gave compared with the oracle's: the one place where that is done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from grader.backends.base import Backend, LaunchOutcome
+from grader.i18n import _
+from grader.lab.records import Lab, Sizes
+from grader.launching.arrays import shape_at
+from grader.launching.geometry import tile_of_output
+from grader.launching.kernel import BoundKernel
+from grader.launching.programs import Built, ProgramStore
+from grader.launching.run import Run
+from grader.oracle.compare import Difference, compare
+from grader.oracle.expected import Array, Oracle
+from grader.oracle.projected import Projected
+from grader.result import CaseKind
+
+MAX_ARRAY_BYTES = 64 << 20
+"""Of all arrays of a launch on the emulator, unless the lab's own sizes need more; an oracle takes several times that.
+
+Sizes are raised to multiples of what a kernel's blocks cover, and that may be anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trials:
+    """Runs kernels of `programs` on `backend`, and tells by `oracle` whether they are right."""
+
+    lab: Lab
+    oracle: Oracle
+    programs: ProgramStore
+    backend: Backend
+
+    def run(self, kernel: BoundKernel, kind: CaseKind, sizes: Sizes, observe: bool = False, trace: bool = False) -> Run:
+        """One launch at one size, compared with the oracle's output.
+
+        observe, trace: count its work, keep the history of its memory, where the backend can.
+
+        Raises
+        ------
+        LabError : the oracle cannot say what has to come out.
+        """
+        if not self.programs.makes_machine_code and self._bytes_at(sizes) > self._most_bytes():
+            line = kernel.reading.launch.line or kernel.binding.kernel.line
+            outcome = LaunchOutcome("fault", reason="too_large", line=line)
+            return Run(kind, sizes, outcome, None, backend=self.backend.name)
+        projected = self.oracle.projected(sizes, kernel.dtypes)
+        inputs, expected = (projected.inputs, projected.blanks) if projected else self.oracle.case(sizes, kernel.dtypes)
+        loaded = kernel.load(self.programs, sizes)
+        if loaded.entry is None:
+            return Run(kind, sizes, self._not_compiled(kernel, sizes, loaded.built), None, backend=self.backend.name)
+        launch = kernel.launch(loaded.entry, sizes, inputs, expected, observe, trace)
+        outcome = self.backend.run(loaded.built.code, launch)
+        if outcome.status != "ok":
+            return Run(kind, sizes, outcome, None, backend=self.backend.name)
+        return Run(
+            kind,
+            sizes,
+            outcome,
+            self._difference(kernel, sizes, outcome, inputs, expected, projected),
+            changed_inputs=tuple(name for name in inputs if name in outcome.outputs),
+            backend=self.backend.name,
+        )
+
+    def _bytes_at(self, sizes: Sizes) -> int:
+        """Of all arrays at some sizes, of the lab's own types."""
+        arrays = (p for p in self.lab.parameters if p.kind != "size")
+        return sum(prod(shape_at(self.lab, p.name, sizes)) * np.dtype(p.dtype).itemsize for p in arrays)
+
+    def _most_bytes(self) -> int:
+        """Of all arrays of a launch on the emulator."""
+        cases = self.lab.cases["emulator"]
+        own = [*cases.correct, *cases.ragged, cases.observe, cases.probe]
+        own += [sizes for variant in self.lab.variants for sizes in variant.more_sizes]
+        return max(MAX_ARRAY_BYTES, *(2 * self._bytes_at(sizes) for sizes in own))
+
+    def _difference(
+        self,
+        kernel: BoundKernel,
+        sizes: Sizes,
+        outcome: LaunchOutcome,
+        inputs: Mapping[str, Array],
+        expected: Mapping[str, Array],
+        projected: Projected | None,
+    ) -> Difference:
+        """Of the first output that is wrong, else of the first output."""
+
+        def difference(name: str) -> Difference:
+            got, tile = outcome.outputs[name], tile_of_output(self.lab, name, kernel.reading.launch)
+            if projected is not None:
+                return projected.compare(name, got, tile)
+            tolerance = self.lab.tolerance.at(sizes, str(expected[name].dtype))
+            return compare(name, got, expected[name], tolerance, inputs, tile)
+
+        differences = [difference(name) for name in expected if name in outcome.outputs]
+        return next((d for d in differences if d.mismatches), differences[0])
+
+    def _not_compiled(self, kernel: BoundKernel, sizes: Sizes, built: Built) -> LaunchOutcome:
+        """The outcome where there is no program to be run.
+
+        Machine code lacks what the device lacks, and that is the kernel's doing; PTX what we changed in the program.
+        """
+        if self.programs.makes_machine_code:
+            text = _("the program does not compile for this GPU: {error}")
+            return LaunchOutcome("impossible", reason=text.format(error=built.error))
+        values = ", ".join(f"{name} = {value}" for name, value in kernel.program(sizes).constants)
+        reason = _("the program does not compile as {expression} with {constants}").format(
+            expression=kernel.expression(sizes), constants=values or _("its own constants")
+        )
+        return LaunchOutcome("unsupported", reason=reason)
