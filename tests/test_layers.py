@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import graphlib
 import re
 import subprocess
 import sys
@@ -33,7 +34,7 @@ LAYERS: dict[str, set[str] | None] = {
     "result": {"errors", "message"},
     "oracle": {"message", "errors", "lab"},
     "timing": {"message", "errors", "files", "i18n", "lab", "result"},
-    "compiler": {"message", "errors", "preprocessor"},
+    "compiler": {"message", "errors", "preprocessor", "processes"},
     "submission": {"message", "errors", "device_limits", "files", "preprocessor", "lab", "yaml_file"},
     "backends": {"message", "errors", "i18n", "oracle", "ptx", "result"},
     "report": {"message", "words", "errors", "files", "i18n", "lab", "places", "processes", "result"},
@@ -109,6 +110,16 @@ def test_arrows_run_one_way(path: Path) -> None:
         assert named is None or there in named, f"{path}: {here} may not import {module}"
         if there == "ptx" and here not in EMULATOR_USERS:
             assert module == "grader.ptx.records", f"{path}: imports {module}"
+
+
+def test_no_import_goes_in_a_circle() -> None:
+    modules = {".".join(("grader", *path.relative_to(PACKAGE).with_suffix("").parts)): path for path in MODULES}
+    modules = {name.removesuffix(".__init__"): path for name, path in modules.items()}
+    # Imports for types alone count as well: what is read together is understood together.
+    graph = {name: {m for m, _when in imports(path) if m in modules and m != name} for name, path in modules.items()}
+    for name in [name for name in graph if name.startswith("grader.ptx.")]:
+        graph[name] = {m for m in graph[name] if not m.startswith("grader.ptx.")}
+    graphlib.TopologicalSorter(graph).prepare()
 
 
 @pytest.mark.parametrize("path", sorted((PACKAGE / "ptx").rglob("*.py")), ids=lambda p: p.name)

@@ -10,6 +10,7 @@ from typing import Literal
 
 from msgspec import structs
 
+from grader.device_limits import MAX_BLOCK, MAX_THREADS_PER_BLOCK
 from grader.i18n import say
 from grader.lab import formula
 from grader.lab.records import Lab, ReferenceKernel, Sizes, Sweep, SweepParameter, Variant
@@ -22,7 +23,6 @@ from grader.submission.loops import unroll_factor
 from grader.submission.parse import parse
 from grader.submission.records import Candidate, LaunchPlan, SourceText, Submission, VariantBinding
 
-MAX_THREADS = 1024
 MAX_SHARED_BYTES = 227 * 1024
 """Of dynamic shared memory a block, the most that any GPU has (compute capability 9.0, after opting in)."""
 
@@ -225,8 +225,10 @@ def _size_obstacle(kernel: BoundKernel, sizes: Sizes) -> str:
 
 def _launch_obstacle(at: Geometry) -> str:
     """Why no device can run the launch, as far as that is known without compiling; "" when nothing is against it."""
-    if at.threads > MAX_THREADS or at.block[2] > 64:
-        return say("{threads} threads a block, at most {limit} are possible", threads=at.threads, limit=MAX_THREADS)
+    if at.threads > MAX_THREADS_PER_BLOCK or at.block[2] > MAX_BLOCK[2]:
+        return say(
+            "{threads} threads a block, at most {limit} are possible", threads=at.threads, limit=MAX_THREADS_PER_BLOCK
+        )
     if at.shared_bytes > MAX_SHARED_BYTES:
         return say(
             "{bytes} bytes of shared memory a block, at most {limit} are possible",

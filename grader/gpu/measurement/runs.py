@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from grader.backends.base import NEVER_ENDS, LaunchOutcome, LaunchRequest
+from grader.device_limits import MAX_THREADS_PER_BLOCK
 from grader.gpu.host.backend import GpuBackend
 from grader.gpu.measurement.bench import pool_of
 from grader.gpu.measurement.speed import Candidate as TimedCandidate
@@ -21,9 +22,6 @@ from grader.message import Message, msg, sizes_msg
 from grader.oracle.expected import Oracle
 from grader.result import Resources
 from grader.running.evidence import Evidence
-
-MAX_THREADS = 1024
-"""Of a block, on every GPU."""
 
 
 class GpuRunner:
@@ -89,9 +87,11 @@ class GpuRunner:
             threads = kernel.geometry(sizes).threads
             if kind != "correct" or sizes in known:
                 continue
-            if threads > MAX_THREADS:
+            if threads > MAX_THREADS_PER_BLOCK:
                 reason = _("{threads} threads a block, at most {limit} are possible")
-                outcome = LaunchOutcome("impossible", reason=reason.format(threads=threads, limit=MAX_THREADS) + ".")
+                outcome = LaunchOutcome(
+                    "impossible", reason=reason.format(threads=threads, limit=MAX_THREADS_PER_BLOCK) + "."
+                )
                 yield Run("large", sizes, outcome, None, backend="gpu")
                 continue
             run = self._trials.run(kernel, "large", sizes)
