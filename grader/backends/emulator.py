@@ -11,8 +11,16 @@ from grader.backends.base import BufferArgument, LaunchOutcome, LaunchRequest
 from grader.i18n import _
 from grader.oracle.compare import sentinel, sentinel_byte
 from grader.ptx import Buffer, Device, DeviceTrap, Limits, launch, parse
-from grader.ptx.errors import LaunchError, LimitExceeded, PtxError, PtxSyntaxError, UnsupportedInstruction
+from grader.ptx.errors import (
+    InvalidInstruction,
+    LaunchError,
+    LimitExceeded,
+    PtxError,
+    PtxSyntaxError,
+    UnsupportedInstruction,
+)
 from grader.ptx.launch import MAX_STATIC_SHARED
+from grader.ptx.locations import inline_assembly_line
 from grader.ptx.nodes import Module
 from grader.ptx.observers.provenance import Provenance
 
@@ -87,6 +95,8 @@ class EmulatorBackend:
             )
         except UnsupportedInstruction as error:
             return LaunchOutcome("unsupported", reason=str(error), line=error.line)
+        except InvalidInstruction as error:
+            return LaunchOutcome("fault", reason="invalid", line=error.line)
         except LaunchError as error:
             return LaunchOutcome("impossible", reason=str(error))
         except LimitExceeded as error:
@@ -127,17 +137,17 @@ class EmulatorBackend:
 
 
 class BrokenBackend:
-    """Stands for PTX that the emulator cannot read: every launch is unsupported, for the reason given."""
+    """Stands for PTX that the emulator cannot read: every launch ends alike."""
 
     name = "emulator"
     measures: frozenset[str] = frozenset()
 
-    def __init__(self, reason: str) -> None:
-        self._reason = reason
+    def __init__(self, outcome: LaunchOutcome) -> None:
+        self._outcome = outcome
 
     def run(self, request: LaunchRequest) -> LaunchOutcome:
         """The outcome that says so."""
-        return LaunchOutcome("unsupported", reason=self._reason)
+        return self._outcome
 
 
 def open_emulator(ptx: str) -> EmulatorBackend | BrokenBackend:
@@ -145,6 +155,10 @@ def open_emulator(ptx: str) -> EmulatorBackend | BrokenBackend:
     try:
         return EmulatorBackend(ptx)
     except UnsupportedInstruction as error:
-        return BrokenBackend(str(error))
+        return BrokenBackend(LaunchOutcome("unsupported", reason=str(error), line=error.line))
     except PtxSyntaxError as error:
-        return BrokenBackend(_("the emulator cannot read what the compiler made: {reason}").format(reason=error))
+        line = inline_assembly_line(ptx, error.ptx_line)
+        if line is not None:
+            return BrokenBackend(LaunchOutcome("fault", reason="invalid", line=line))
+        reason = _("the emulator cannot read what the compiler made: {reason}").format(reason=error)
+        return BrokenBackend(LaunchOutcome("unsupported", reason=reason))

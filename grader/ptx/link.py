@@ -8,8 +8,10 @@ import numpy as np
 
 from grader.ptx.cfg import build_cfg
 from grader.ptx.code import Code
-from grader.ptx.errors import DeviceTrap, UnsupportedInstruction
-from grader.ptx.memory import FUNCTION_WINDOW, SHARED_WINDOW, Buffer, Device, SharedLayout
+from grader.ptx.errors import DeviceTrap, LimitExceeded, UnsupportedInstruction
+from grader.ptx.forms import check_forms
+from grader.ptx.limits import Limits
+from grader.ptx.memory import FUNCTION_WINDOW, SHARED_WINDOW, Device, MemoryArray, SharedLayout
 from grader.ptx.nodes import Instruction, Module, Symbol, Variable
 from grader.ptx.translate import translate
 
@@ -72,6 +74,16 @@ class Program:
         """The state space of a named variable."""
         return self._spaces.get(name, "local")
 
+    def line_of(self, name: str) -> int:
+        """The source line of the first instruction that names a variable, 0 where none does."""
+        for function in self.module.functions.values():
+            for item in function.body:
+                if isinstance(item, Instruction) and item.location.line:
+                    named = (getattr(operand, "base", operand) for operand in item.operands)
+                    if any(isinstance(symbol, Symbol) and symbol.name == name for symbol in named):
+                        return item.location.line
+        return 0
+
     def has_body(self, name: str) -> bool:
         """Whether a function is defined in this module, not only declared."""
         return bool(self.module.functions[name].body)
@@ -80,7 +92,9 @@ class Program:
         """The runnable form of a function."""
         found = self._codes.get(name)
         if found is None:
-            found = self._codes[name] = translate(build_cfg(self.module.functions[name], self.module), self)
+            function = self.module.functions[name]
+            check_forms(function)
+            found = self._codes[name] = translate(build_cfg(function, self.module), self)
         return found
 
     def forget(self) -> None:
@@ -172,29 +186,35 @@ class Program:
 class Linker:
     """A module loaded on a device: its global variables are allocated and initialised once."""
 
-    def __init__(self, program: Program, device: Device) -> None:
+    def __init__(self, program: Program, device: Device, limits: Limits) -> None:
         self.program = program
-        self.device = device
         self.addresses = dict(program.addresses)
         """Of everything that has one address for all threads."""
-        self.variables: dict[str, Buffer] = {}
-        for variable in program.module.variables.values():
-            if variable.space in ("global", "const"):
-                self._allocate(variable)
+        self.variables: dict[str, MemoryArray] = {}
+        wanted = [v for v in program.module.variables.values() if v.space in ("global", "const")]
+        if sum(variable.size_bytes for variable in wanted) > limits.variable_bytes:
+            largest = max(wanted, key=lambda variable: variable.size_bytes)
+            raise LimitExceeded(
+                "memory",
+                program.line_of(largest.name),
+                f"variables of the module take more than {limits.variable_bytes >> 20} MiB",
+            )
+        for variable in wanted:
+            self._allocate(variable, device)
         for variable in program.module.variables.values():
             self._relocate(variable)
 
-    def _allocate(self, variable: Variable) -> None:
+    def _allocate(self, variable: Variable, device: Device) -> None:
         # Device variables without an initialiser are zero, as in C++.
         initial = np.zeros(variable.size_bytes, np.uint8)
         if variable.initial is not None:
             raw = np.frombuffer(variable.initial, np.uint8)
             initial[: len(raw)] = raw
-        array = self.device.allocate(
+        array = device.allocate(
             variable.name, variable.space, variable.size_bytes, initial, True, read_only=variable.space == "const"
         )
         self.addresses[variable.name] = array.base
-        self.variables[variable.name] = Buffer(array, self.device)
+        self.variables[variable.name] = array
 
     def _relocate(self, variable: Variable) -> None:
         for offset, symbol in variable.relocations:
@@ -203,7 +223,7 @@ class Linker:
                 raise UnsupportedInstruction(variable.name, reason=f"address of {symbol.name}")
             if self.program.space_of(symbol.name) == "shared":
                 address += SHARED_WINDOW
-            data = self.variables[variable.name].memory.data
+            data = self.variables[variable.name].data
             data[offset : offset + 8] = np.array([address + symbol.offset], np.uint64).view(np.uint8)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from grader.ptx import affine, transfers
 from grader.ptx.access import AccessSpec, element_dtype
 from grader.ptx.code import Code, Getter, Step, getter, symbol_getter
-from grader.ptx.errors import UnsupportedInstruction
+from grader.ptx.errors import DeviceTrap, UnsupportedInstruction
 from grader.ptx.memory import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BYTES
 from grader.ptx.nodes import Address, Instruction, Operand, Register, Sink, Symbol, Vector
 from grader.ptx.transfers import Repeat
@@ -237,6 +237,13 @@ def _fence(code: Code, instruction: Instruction) -> Step | None:
     return step
 
 
+def _trap(code: Code, instruction: Instruction) -> Step:
+    def step(group: Group) -> None:
+        raise DeviceTrap(instruction.location.line, "the kernel executed a trap")
+
+    return step
+
+
 def _nothing(code: Code, instruction: Instruction) -> None:
     """Hints."""
     return
@@ -251,6 +258,7 @@ STEPS: dict[str, Callable[[Code, Instruction], Step | None]] = {
     "atom": _atomic,
     "red": _atomic,
     "isspacep": _isspacep,
+    "trap": _trap,
     "membar": _fence,
     "fence": _fence,
     "prefetch": _nothing,

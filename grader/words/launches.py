@@ -41,6 +41,10 @@ TEXTS: Texts = {
     "endless": N_("the kernel never ends: the loop at line {line} changes nothing that could end it."),
     "limit": N_("the kernel does not end in reasonable time; it was stopped at line {line}."),
     "trap": N_("the kernel stopped itself (trap or failed assertion) at line {line}."),
+    "memory": N_("variables take more memory than the emulator has for a kernel; see line {line}."),
+    "hint_memory": N_("Make arrays that every thread has for itself, and arrays in device memory, smaller."),
+    "invalid": N_("the inline assembly at line {line} is not PTX: the assembler would refuse it."),
+    "hint_invalid": N_("Compile with nvcc: ptxas says what is wrong with the instruction."),
     "impossible": N_("the launch is impossible: {reason}"),
     "failed": N_("the kernel failed: {reason}"),
 }
