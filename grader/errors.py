@@ -7,9 +7,10 @@ of the classes below; `grader.cli` turns each into one line and its exit code.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
-from grader.message import Message, msg, verbatim
+from grader.message import Message, as_message, msg
 from grader.words import text
 
 
@@ -23,7 +24,7 @@ class GraderError(Exception):
     exit_code = 3
 
     def __init__(self, message: Message | str) -> None:
-        self.message = verbatim(message) if isinstance(message, str) else message
+        self.message = as_message(message)
         super().__init__(self.message)
 
     def __str__(self) -> str:
@@ -50,9 +51,17 @@ class LabError(UsageError):
         self.path = Path(path)
         self.line = line
         where = f"{path}:{line}" if line is not None else str(path)
-        what = verbatim(message) if isinstance(message, str) else message
+        what = as_message(message)
         super().__init__(msg("errors.at", where=where, what=what))
 
 
 class InternalError(GraderError):
     """The grader itself failed (exit code 3); costs no student any point."""
+
+
+def describe_os_error(error: OSError) -> str:
+    """What the system refused, as "path: reason"; the reason alone where it names no file."""
+    reason = error.strerror or str(error) or type(error).__name__
+    if not isinstance(error.filename, str | bytes):
+        return reason
+    return f"{os.fsdecode(error.filename)}: {reason}"

@@ -1,10 +1,99 @@
-"""Files written whole or not at all."""
+"""Files read within limits, and written whole or not at all.
+
+Names come from students: too long, a link to itself, a FIFO in a file's place.  Every question about a path is asked
+here, so that each of these is "not there" or an `OSError` with its reason, and nothing else.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import glob
 import os
+import stat
 import tempfile
 from pathlib import Path
+from typing import Literal
+
+_NOT_THERE = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL}
+
+
+class NotPlain(OSError):
+    """What lies there is no plain file: a folder, a FIFO, a device."""
+
+
+class TooLarge(OSError):
+    """The file is larger than allowed; `size` is in bytes."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(errno.EFBIG, os.strerror(errno.EFBIG))
+        self.size = size
+
+
+def kind_of(path: Path) -> Literal["file", "folder", "other", ""]:
+    """What lies at `path`, links followed; "" where there is nothing.
+
+    Raises
+    ------
+    OSError : that cannot be found out, e.g. for want of permission.
+    """
+    try:
+        mode = path.stat().st_mode
+    except ValueError:
+        # A NUL in the name, or half of a surrogate pair: no file is called so.
+        return ""
+    except OSError as error:
+        if error.errno in _NOT_THERE:
+            return ""
+        raise
+    return "file" if stat.S_ISREG(mode) else "folder" if stat.S_ISDIR(mode) else "other"
+
+
+def real(path: Path) -> Path:
+    """`path` without links and `..`.
+
+    Raises
+    ------
+    OSError : a link leads to itself; no file can be called so.
+    """
+    try:
+        return path.resolve()
+    except RuntimeError as error:
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP)) from error
+    except ValueError as error:
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL)) from error
+
+
+def read_plain(path: Path, limit: int) -> bytes:
+    """The content of the plain file at `path`.  It never waits: a FIFO is not opened for long enough to block.
+
+    Raises
+    ------
+    NotPlain : no plain file.
+    TooLarge : more than `limit` bytes; no more than these are read.
+    OSError : it cannot be read.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    except ValueError as error:
+        raise OSError(errno.ENOENT, os.strerror(errno.ENOENT)) from error
+    try:
+        information = os.fstat(descriptor)
+        if not stat.S_ISREG(information.st_mode):
+            raise NotPlain(errno.EINVAL, os.strerror(errno.EINVAL))
+        if information.st_size > limit:
+            raise TooLarge(information.st_size)
+        pieces, length = [], 0
+        # It may grow while it is read.
+        while length <= limit and (piece := os.read(descriptor, limit + 1 - length)):
+            pieces.append(piece)
+            length += len(piece)
+    finally:
+        os.close(descriptor)
+    data = b"".join(pieces)
+    if len(data) > limit:
+        raise TooLarge(len(data))
+    return data
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -12,8 +101,16 @@ def write_atomically(path: Path, data: bytes) -> None:
 
     Raises
     ------
-    OSError : the folder cannot be made or written to; nothing is left behind.
+    OSError : the folder cannot be made or written to; names `path`, nothing is left behind.
     """
+    try:
+        _write(path, data)
+    except OSError as error:
+        # The name of the file that was to become `path` tells nobody anything.
+        raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+def _write(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
@@ -27,3 +124,10 @@ def write_atomically(path: Path, data: bytes) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def discard_partial(path: Path) -> None:
+    """Remove what a process that was killed while it wrote `path` left of it."""
+    with contextlib.suppress(OSError):
+        for left in path.parent.glob(f".{glob.escape(path.name)}.*"):
+            left.unlink(missing_ok=True)

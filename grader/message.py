@@ -41,6 +41,11 @@ def joined(*parts: Message | None) -> Message | None:
     return Message("pieces.sentences", {"parts": list(said)})
 
 
+def as_message(said: str | Message) -> Message:
+    """A message; a string is what no language changes."""
+    return verbatim(said) if isinstance(said, str) else said
+
+
 def verbatim(text: str) -> Message:
     """Words that are not ours, which no language changes: a compiler's, a driver's."""
     return Message("pieces.verbatim", {"text": text})

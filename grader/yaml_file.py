@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
 from grader.errors import LabError
+from grader.files import NotPlain, TooLarge, read_plain
 from grader.i18n import _
+from grader.message import Message, msg
 
 if TYPE_CHECKING:
     import yaml
 
 MAX_BYTES = 256 * 1024
 MAX_DEPTH = 20
+# Of what a file says, in an error's text; of a number in its digits, which no number of a course comes near.
+MAX_SHOWN = 80
+MAX_NUMBER = 64
 SCALAR_TAGS = {"str", "int", "float", "bool", "null"}
 
 _WRONG_KIND = re.compile(r"Expected `(?P<expected>[\w |]+)`, got `\w+`")
@@ -33,11 +38,13 @@ class YamlFile:
     """A file's data with the line of every key and every list element.
 
     lines: 1-based line by the keys that lead there; () is the document's first line.
+    written: numbers, yes and no as they stand in the file, by the keys that lead there.
     """
 
     path: Path
     data: object
     lines: dict[KeyPath, int]
+    written: dict[KeyPath, str]
 
     def line(self, keys: KeyPath) -> int:
         """The line of `keys`, or of the nearest thing around it."""
@@ -45,10 +52,16 @@ class YamlFile:
             keys = keys[:-1]
         return self.lines.get(keys, 1)
 
-    def error(self, message: str, keys: KeyPath = ()) -> LabError:
+    def error(self, message: Message | str, keys: KeyPath = ()) -> LabError:
         """An error at `keys`: file, line, key and message."""
         where = dotted(keys)
-        return LabError(f"{where}: {message}" if where else message, self.path, self.line(keys))
+        return LabError(msg("errors.at", where=where, what=message) if where else message, self.path, self.line(keys))
+
+    def as_text(self, value: object, keys: KeyPath) -> object:
+        """`value`, which stands at `keys`, where a text is wanted: `4312`, `43.10` and `No` as they are written."""
+        if isinstance(value, list):
+            return [self.as_text(inner, (*keys, index)) for index, inner in enumerate(value)]
+        return self.written.get(keys, value)
 
     def decode(self, kind: type[T], keys: KeyPath = (), data: object = None) -> T:
         """The data (or `data`, the part of it at `keys`) as a msgspec struct of type `kind`.
@@ -76,7 +89,7 @@ class YamlFile:
             allowed = choose(name, field_names(kind, inner))
             return self.error(_("unknown key; {allowed}").format(allowed=allowed), (*at, name))
         got = dig(value, inner)
-        shown = repr(got) if isinstance(got, (str, int, float, bool)) else _kind_names()[_kind_of(got)]
+        shown = shortened(repr(got)) if isinstance(got, (str, int, float, bool)) else _kind_names()[_kind_of(got)]
         wrong_kind = _WRONG_KIND.fullmatch(message)
         if wrong_kind:
             kinds = [_kind_names().get(kind, kind) for kind in re.findall(r"\w+", wrong_kind["expected"])]
@@ -110,24 +123,37 @@ def _kind_names() -> dict[str, str]:
     }
 
 
-def read(path: Path) -> YamlFile:
-    """The YAML file at `path`.
+def shortened(text: str) -> str:
+    """`text` as it may stand in an error: a value may be as long as the file."""
+    return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 1] + "…"
+
+
+def utf8(raw: bytes) -> str:
+    """`raw` as UTF-8.  UnicodeDecodeError where it is none."""
+    return raw.decode("utf-8-sig")
+
+
+def read(path: Path, decode: Callable[[bytes], str] = utf8) -> YamlFile:
+    """The YAML file at `path`; `decode` makes text of its bytes.
 
     Raises
     ------
-    LabError : unreadable, not UTF-8, not YAML, more than one document, too large or too deep, an alias or
-      anchor, a key that is twice there or is no text, a tag.  The error names the line.
+    LabError : unreadable, not a plain file, no text, not YAML, more than one document, too large or too deep, an
+      alias or anchor, a key that is twice there or is no text, a tag.  The error names the line.
     """
     import yaml
 
     try:
-        raw = path.read_bytes()
+        raw = read_plain(path, MAX_BYTES)
+    except NotPlain as error:
+        raise LabError(_("is not a plain file"), path) from error
+    except TooLarge as error:
+        large = _("{size} bytes; at most {limit} are allowed").format(size=error.size, limit=MAX_BYTES)
+        raise LabError(large, path) from error
     except OSError as error:
         raise LabError(_("cannot be read: {reason}").format(reason=error.strerror), path) from error
-    if len(raw) > MAX_BYTES:
-        raise LabError(_("{size} bytes; at most {limit} are allowed").format(size=len(raw), limit=MAX_BYTES), path)
     try:
-        text = raw.decode("utf-8-sig")
+        text = decode(raw)
     except UnicodeDecodeError as error:
         raise LabError(_("not UTF-8 text"), path, raw[: error.start].count(b"\n") + 1) from error
     kind = _loader_class()
@@ -135,8 +161,8 @@ def read(path: Path) -> YamlFile:
     try:
         _refuse_aliases_and_depth(text, path)
         node = loader.get_single_node()
-        lines: dict[KeyPath, int] = {}
-        data = None if node is None else _construct(loader, node, (), lines, path)
+        made = YamlFile(path, None, {}, {})
+        data = None if node is None else _construct(loader, node, (), made)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = " ".join(part for part in (error.problem, error.note) if part) or "?"
@@ -146,10 +172,12 @@ def read(path: Path) -> YamlFile:
             _("not YAML: {problem}").format(problem=problem), path, mark.line + 1 if mark else None
         ) from error
     except yaml.YAMLError as error:
-        raise LabError(_("not YAML: {problem}").format(problem=str(error).splitlines()[0]), path) from error
+        # The reader's own words begin with what is wrong: a character that no text holds.
+        problem = next(iter(str(error).splitlines()), "?")
+        raise LabError(_("not YAML: {problem}").format(problem=problem), path) from error
     finally:
         loader.dispose()
-    return YamlFile(path, data, lines)
+    return replace(made, data=data)
 
 
 def _starts_with_tab(line: str) -> bool:
@@ -180,11 +208,11 @@ def _refuse_aliases_and_depth(text: str, path: Path) -> None:
             depth -= 1
 
 
-def _construct(
-    loader: yaml.SafeLoader | yaml.CSafeLoader, node: yaml.Node, keys: KeyPath, lines: dict[KeyPath, int], path: Path
-) -> object:
+def _construct(loader: yaml.SafeLoader | yaml.CSafeLoader, node: yaml.Node, keys: KeyPath, file: YamlFile) -> object:
+    """The data of `node`, which stands at `keys`; lines and what was written are noted in `file`."""
     import yaml
 
+    path, lines = file.path, file.lines
     line = node.start_mark.line + 1
     lines.setdefault(keys, line)
     if isinstance(node, yaml.MappingNode):
@@ -199,19 +227,36 @@ def _construct(
                 twice = _("{key}: the key is there twice, first in line {line}")
                 raise LabError(twice.format(key=dotted((*keys, key)), line=first), path, key_line)
             lines[(*keys, key)] = key_line
-            mapping[key] = _construct(loader, value_node, (*keys, key), lines, path)
+            mapping[key] = _construct(loader, value_node, (*keys, key), file)
         return mapping
     if isinstance(node, yaml.SequenceNode):
-        return [_construct(loader, child, (*keys, i), lines, path) for i, child in enumerate(node.value)]
+        return [_construct(loader, child, (*keys, i), file) for i, child in enumerate(node.value)]
+    return _scalar(loader, node, keys, file)
+
+
+def _scalar(loader: yaml.SafeLoader | yaml.CSafeLoader, node: yaml.Node, keys: KeyPath, file: YamlFile) -> object:
+    path, line = file.path, node.start_mark.line + 1
     tag = node.tag.rpartition(":")[2]
     if tag not in SCALAR_TAGS:
         # Dates and the like stay text; a tag written out by hand is refused.
         if node.tag.startswith("tag:yaml.org,2002:") and tag in {"timestamp", "binary", "value"}:
             return str(node.value)
-        raise LabError(_("the tag {tag} is not allowed").format(tag=node.tag), path, line)
-    if tag == "int" and node.value.lstrip("+-").startswith("0") and node.value.lstrip("+-").isdigit():
-        return int(node.value)  # YAML 1.1 reads 010 as 8; nobody means that.
-    value: object = loader.construct_object(node)
+        raise LabError(_("the tag {tag} is not allowed").format(tag=shortened(node.tag)), path, line)
+    if tag != "str":
+        file.written[keys] = node.value
+    if tag in {"int", "float"} and len(node.value) > MAX_NUMBER:
+        long = _("a number of {count} characters; at most {limit} are allowed")
+        raise LabError(long.format(count=len(node.value), limit=MAX_NUMBER), path, line)
+    try:
+        digits = node.value.lstrip("+-")
+        if tag == "int" and digits.startswith("0") and digits.isdecimal():
+            return int(node.value)  # YAML 1.1 reads 010 as 8; nobody means that.
+        value: object = loader.construct_object(node)
+    except (ValueError, KeyError, IndexError, OverflowError) as error:
+        # `!!int x`: a tag written by hand before what is no such value.
+        kind = _kind_names()[tag]
+        wrong = _("must be {kind} (got {value})").format(kind=kind, value=shortened(repr(node.value)))
+        raise file.error(wrong, keys) from error
     return value
 
 
@@ -229,8 +274,9 @@ def dotted(keys: KeyPath) -> str:
 
 def choose(got: str, allowed: Iterable[str]) -> str:
     """What is allowed instead of `got`, near misses first: "did you mean `x`? allowed: x, y"."""
-    names = sorted(allowed)
-    near = difflib.get_close_matches(got, names, n=3, cutoff=0.6)
+    names = sorted(map(shortened, allowed))
+    # Comparing takes time that grows with the square of the length.
+    near = difflib.get_close_matches(shortened(got), names, n=3, cutoff=0.6)
     listed = _("allowed: {names}").format(names=", ".join(names))
     if not near:
         return listed

@@ -175,7 +175,7 @@ def inputs(sizes, rng):
     rows = {line.split()[0]: line for line in out[out.index("Worst fault") :].splitlines() if line.strip()}
     assert "the grader failed; details are in" in rows["first"]
     assert "95 of 100" in rows["second"]
-    assert "status 7" in (here / "reports" / "grade-error.log").read_text()
+    assert "status 7" in (here / "reports" / "first" / "crash" / "grade-error.log").read_text()
 
 
 def test_headers_that_cannot_be_had_are_told_in_the_students_row(

@@ -1,12 +1,14 @@
-"""A file is there whole, or as it was before."""
+"""A file is there whole, or as it was before; what lies in a file's place is told without waiting for it."""
 
 from __future__ import annotations
 
+import os
+import socket
 from pathlib import Path
 
 import pytest
 
-from grader.files import write_atomically
+from grader.files import NotPlain, TooLarge, kind_of, read_plain, real, write_atomically
 
 
 def test_a_file_is_written_with_its_folder(tmp_path: Path) -> None:
@@ -32,3 +34,50 @@ def test_a_write_that_fails_keeps_the_old_file(tmp_path: Path) -> None:
         write_atomically(target, "no bytes")  # type: ignore[arg-type]
     assert target.read_bytes() == b"old"
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_what_lies_at_a_path(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"abc")
+    (tmp_path / "link").symlink_to("file")
+    (tmp_path / "itself").symlink_to("itself")
+    (tmp_path / "there").symlink_to("back")
+    (tmp_path / "back").symlink_to("there")
+    (tmp_path / "nowhere").symlink_to("gone")
+    os.mkfifo(tmp_path / "fifo")
+    kinds = {name: kind_of(tmp_path / name) for name in ("file", "link", "itself", "there", "nowhere", "fifo", "gone")}
+    assert kinds == {
+        "file": "file",
+        "link": "file",
+        "itself": "",
+        "there": "",
+        "nowhere": "",
+        "fifo": "other",
+        "gone": "",
+    }
+    assert kind_of(tmp_path) == "folder"
+    for name in ("x" * 300, "a\0b", "\ud800", "file/x", "x/" * 3000):
+        assert kind_of(tmp_path / name) == ""
+        with pytest.raises(OSError):
+            read_plain(tmp_path / name, 10)
+    with pytest.raises(OSError, match="symbolic links"):
+        real(tmp_path / "itself")
+    assert real(tmp_path / "link") == (tmp_path / "file").resolve()
+
+
+def test_only_plain_files_are_read_and_no_more_than_allowed(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"abc")
+    assert read_plain(file, 3) == b"abc"
+    with pytest.raises(TooLarge) as error:
+        read_plain(file, 2)
+    assert error.value.size == 3
+    # Files that say they are empty and hold more: what is read counts.
+    with pytest.raises(TooLarge):
+        read_plain(Path("/proc/self/status"), 10)
+    os.mkfifo(tmp_path / "fifo")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "socket"))
+        for name in ("fifo", "socket", "."):
+            with pytest.raises(OSError) as refused:
+                read_plain(tmp_path / name, 10)
+            assert name == "socket" or isinstance(refused.value, NotPlain)

@@ -5,13 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from importlib.resources import files
+from pathlib import Path
 
 import jsonschema
 import pytest
 
+from grader import i18n
 from grader.errors import UsageError
 from grader.result import Check, Result, Score, decode, encode, exit_code, json_schema, score_of, status_of
+from grader.words import told
 from tests import sample_results
+
+OLD = Path(__file__).parent / "data" / "results"
 
 
 def check(status: str, earned: float = 0.0, possible: float = 10.0, pending: float = 0.0) -> Check:
@@ -100,3 +105,16 @@ def test_status_and_exit_code(statuses: list[str], status: str, code: int) -> No
         checks=checks,
     )
     assert exit_code([base, result]) == code
+
+
+@pytest.mark.parametrize("path", sorted(OLD.glob("version_1_*.json")), ids=lambda p: p.stem)
+def test_results_of_version_1_are_read_and_stay_as_they_are(path: Path) -> None:
+    stored = json.loads(path.read_bytes())
+    result = decode(path.read_bytes(), path)
+    assert result.schema_version == stored["schema_version"] == 1
+    assert [c.message for c in result.checks] == [c["message"] for c in stored["checks"]]
+    # There is nothing to say them in another language by.
+    i18n.use("ru" if path.stem.endswith("en") else "en")
+    assert told(result) == result
+    assert decode(encode(told(result))) == result
+    jsonschema.validate(json.loads(encode(result)), json_schema(), cls=jsonschema.Draft202012Validator)

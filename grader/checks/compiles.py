@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from grader.checks.base import CheckKind, Settings, Verdict, failed, passed
-from grader.message import Message, joined, msg, verbatim
-from grader.running.evidence import Evidence
+from grader.message import Message, as_message, joined, msg
+from grader.running.evidence import Diagnostic, Evidence
 
 
 def judge(evidence: Evidence, settings: Settings) -> Verdict:
@@ -32,24 +32,34 @@ def _errors(evidence: Evidence) -> Verdict:
     kernel, diagnostics = evidence.bound.kernel, evidence.compilation.diagnostics
     inside = [d for d in diagnostics if d.file == kernel.file and kernel.line <= d.line <= kernel.end_line]
     first = next(iter(inside or diagnostics), None)
-    data = {"errors": [{"file": d.file, "line": d.line, "message": d.message} for d in diagnostics[:20]]}
+    data = {
+        "errors": [
+            {"file": d.file, "line": d.line, "message": d.message if isinstance(d.message, str) else d.message.id}
+            for d in diagnostics[:20]
+        ]
+    }
     if first is None:
         return failed(msg("checks.compiles.refused"), msg("checks.compiles.hint_refused"), data=data)
     own = first.file == kernel.file
-    message: Message | None = verbatim(first.message)
+    message: Message | None = as_message(first.message)
     if not own:
         message = msg("checks.compiles.elsewhere", file=first.file, line=first.line, message=first.message)
     others = len(diagnostics) - 1
     if others:
         message = joined(message, msg("checks.compiles.more", n=others))
-    semicolon = msg("checks.compiles.hint_semicolon") if 'expected a ";"' in first.message else None
-    hint = joined(semicolon, verbatim(first.hint) if first.hint else None, msg("checks.compiles.hint_first"))
+    semicolon = msg("checks.compiles.hint_semicolon") if 'expected a ";"' in str(first.message) else None
+    hint = joined(semicolon, first.hint, msg("checks.compiles.hint_first"))
     missing = evidence.compilation.missing_headers
     if missing:
         hint = msg("checks.compiles.hint_missing_headers", headers=", ".join(missing))
     if not inside:
         hint = joined(hint, msg("checks.compiles.hint_elsewhere"))
-    return failed(message or verbatim(first.message), hint, line=first.line if own else None, data=data)
+    return failed(message or as_message(first.message), hint, line=first.line if own else None, data=data)
+
+
+def _text(diagnostic: Diagnostic) -> str:
+    """The compiler's own words; the id of ours where it has none."""
+    return diagnostic.message if isinstance(diagnostic.message, str) else diagnostic.message.id
 
 
 CHECK = CheckKind("compiles", judge, 20, needs=("present",), implied=True)

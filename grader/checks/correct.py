@@ -17,17 +17,19 @@ from grader.running.evidence import Evidence
 def judge(evidence: Evidence, settings: Settings) -> Verdict:
     """Fail with the first wrong element of the smallest size that is wrong, and the pattern of all of them."""
     runs = evidence.runs_of("correct", "observe")
+    named = [run for run in runs if not run.drawn]
     verdict = verdict_of_runs(runs)
     if verdict is None:
         return passed(
-            msg("checks.correct.passed", n=len(runs)),
-            data={"sizes": len(runs)},
+            msg("checks.correct.passed", n=len(named)),
+            data={"sizes": len(named)},
         )
     if verdict.status != "fail":
         return verdict
     verdict = explained(verdict, evidence.diagnoses.get("correct"))
     hint = (
-        _of_threads(evidence, verdict.diagnosis)
+        (msg("checks.correct.hint_drawn") if verdict_of_runs(named) is None else None)
+        or _of_threads(evidence, verdict.diagnosis)
         or verdict.hint
         or remedy_of(str(verdict.data.get("pattern", "")))
         or _of_hazards(evidence)

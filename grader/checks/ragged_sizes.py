@@ -24,6 +24,7 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
     if not evidence.bound.takes_sizes:
         return not_applicable(msg("checks.ragged_sizes.takes_no_size"))
     runs = evidence.runs_of("ragged")
+    named = [run for run in runs if not run.drawn]
     if not runs:
         return not_applicable(msg("checks.ragged_sizes.no_sizes"))
     everywhere = {h.line for h in evidence.hazards("out_of_bounds")}
@@ -45,8 +46,8 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
     verdict = verdict_of_runs(runs)
     if verdict is None:
         return passed(
-            msg("checks.ragged_sizes.passed", n=len(runs)),
-            data={"sizes": len(runs)},
+            msg("checks.ragged_sizes.passed", n=len(named)),
+            data={"sizes": len(named)},
         )
     if verdict.status == "fail" and not verdict.hint:
         diagnosis = evidence.diagnoses.get("ragged")

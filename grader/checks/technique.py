@@ -8,8 +8,10 @@ from grader.checks import few_lanes
 from grader.checks.base import CheckKind, Settings, Verdict, failed, not_measured, passed
 from grader.i18n import _, decimal
 from grader.lab import formula
+from grader.message import msg
 from grader.result import Counters
 from grader.running.evidence import Evidence
+from grader.submission.records import Kernel, factor_of
 
 
 class TechniqueSettings(Settings, frozen=True):
@@ -20,11 +22,14 @@ class TechniqueSettings(Settings, frozen=True):
     either will do.
     max_reads: how often each input element may be read from global memory on average, a number or a formula of the
     sizes; null: any number.
+    between_threads: with "staged": for most elements, what a thread takes from shared memory has to be what another
+    one put there; false where each may keep a copy of its own.
     unrolled: steps that an inner loop must do at a time, by hand or by pragma; 1: none need be.
     """
 
     shared_memory: Literal["none", "staged", "any"]
     max_reads: float | str | None = None
+    between_threads: bool = True
     unrolled: int = 1
 
 
@@ -36,7 +41,7 @@ def judge(evidence: Evidence, settings: TechniqueSettings) -> Verdict:
     stored = moved_bytes(counters, "shared", "store")
     loaded = moved_bytes(counters, "shared", "load")
     kernel_line = evidence.bound.kernel.line
-    if evidence.bound.kernel.unroll < settings.unrolled:
+    if unroll_factor(evidence.bound.kernel, counters) < settings.unrolled:
         return failed(
             _("No inner loop of the kernel is unrolled: each does one step at a time."),
             _(
@@ -102,7 +107,39 @@ def judge(evidence: Evidence, settings: TechniqueSettings) -> Verdict:
             line,
             data=data | {"reads": round(reads, 4)},
         )
-    return passed(_("All data goes through shared memory."), data=data)
+    return _of_flow(evidence, counters, settings) or passed(_("All data goes through shared memory."), data=data)
+
+
+def _of_flow(evidence: Evidence, counters: Counters, settings: TechniqueSettings) -> Verdict | None:
+    """The fault of a kernel whose data pass through shared memory for show, by where its outputs came from."""
+    flow = evidence.staging
+    if flow is None or not settings.between_threads:
+        # What a thread keeps for itself the compiler may take from a register, where it knows the place.
+        return None
+    line = next(c.line for c in counters.by_line if c.space == "shared" and c.op == "load")
+    data = {"sampled": flow.sampled, "through": flow.through, "between": flow.between}
+    if 2 * flow.through < flow.sampled:
+        return failed(
+            msg("checks.technique.unused", sampled=flow.sampled, through=flow.through),
+            msg("checks.technique.hint_unused"),
+            line,
+            data=data,
+        )
+    if 2 * flow.between < flow.sampled:
+        return failed(msg("checks.technique.own"), msg("checks.technique.hint_own"), line, data=data)
+    return None
+
+
+def unroll_factor(kernel: Kernel, counters: Counters) -> int:
+    """Steps that the loop which loads most does at a time; as the text shows it where no loop loads anything."""
+    loads = {
+        loop: sum(
+            c.lanes * c.width_bytes for c in counters.by_line if c.op == "load" and loop.line <= c.line <= loop.end_line
+        )
+        for loop in kernel.loops
+    }
+    most = max(loads.values(), default=0)
+    return factor_of([loop for loop, loaded in loads.items() if loaded == most]) if most else kernel.unroll
 
 
 def moved_bytes(counters: Counters, space: str, op: str) -> int:

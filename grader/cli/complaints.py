@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import sys
 import tempfile
@@ -10,10 +12,17 @@ from pathlib import Path
 
 import click
 
-from grader.errors import GraderError, InternalError
+from grader.errors import GraderError, InternalError, describe_os_error
 from grader.i18n import _
+from grader.processes.limits import shortage
 
 LOG_NAME = "grade-error.log"
+_BOUNDS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.EFBIG)
+_USERS = (
+    *_BOUNDS,
+    *(errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ESTALE),
+    *(errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EEXIST),
+)
 
 
 def write_log(folder: Path) -> Path:
@@ -21,7 +30,7 @@ def write_log(folder: Path) -> Path:
     text = traceback.format_exc()
     for place in (folder, Path(tempfile.gettempdir())):
         try:
-            (place / LOG_NAME).write_text(text)
+            (place / LOG_NAME).write_text(text, "utf-8", errors="backslashreplace")
         except OSError:
             continue
         return place / LOG_NAME
@@ -31,14 +40,29 @@ def write_log(folder: Path) -> Path:
 def internal(error: Exception, folder: Path) -> InternalError:
     """What to say of a failure of the grader itself: what failed, and where the whole of it is written."""
     what = str(error) if isinstance(error, GraderError) else type(error).__name__
+    if isinstance(error, MemoryError) and shortage():
+        what = f"{what}, {shortage()}"
     text = _("the grader failed ({error}); details are in {log}")
     return InternalError(text.format(error=what, log=write_log(folder)))
+
+
+def refused_by_system(error: Exception) -> str:
+    """What to say of an error that the user can put right: a file that may not be read, a disk or a limit that is full.
+
+    "" for every other one.
+    """
+    if not isinstance(error, OSError) or error.errno not in _USERS:
+        return ""
+    text = describe_os_error(error)
+    bounds = shortage() if error.errno in _BOUNDS else ""
+    return f"{text} ({bounds})" if bounds else text
 
 
 def complain(message: str, code: int) -> int:
     from grader.report.visible import visible
 
-    print("grade: " + visible(" ".join(message.split())), file=sys.stderr)
+    with contextlib.suppress(OSError):
+        print("grade: " + visible(" ".join(message.split())), file=sys.stderr)
     return code
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from grader import __version__
-from grader.cli.complaints import internal
-from grader.cli.options import backend_option, jobs_option, labs_option, lang_option
+from grader.cli.complaints import internal, refused_by_system
+from grader.cli.options import PathType, backend_option, jobs_option, labs_option, lang_option
 from grader.errors import UsageError
 from grader.i18n import _
 
@@ -16,12 +16,12 @@ from grader.i18n import _
 def grade_command() -> click.Command:
     """`grade PATH… --lab LAB`: the options, in the language in use."""
     options: list[click.Parameter] = [
-        click.Argument(["paths"], nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH..."),
+        click.Argument(["paths"], nargs=-1, required=True, type=PathType(), metavar="PATH..."),
         click.Option(["--lab"], required=True, metavar="LAB", help=_("The lab to grade; `grade labs` lists them.")),
         backend_option(),
         click.Option(
             ["--out"],
-            type=click.Path(path_type=Path, file_okay=False),
+            type=PathType(file_okay=False),
             default=Path("reports"),
             show_default=True,
             help=_("Folder for results and reports."),
@@ -101,23 +101,23 @@ def _grade(
     sanitize: bool,
     labs_folders: tuple[Path, ...],
 ) -> int:
+    from grader.grading.options import GradeOptions
     from grader.grading.session import Order, grade
 
-    order = Order(
-        paths=paths,
+    options = GradeOptions(
         lab=lab,
         backend=backend,
-        out=out,
         language=lang,
-        pdf=not no_pdf,
-        jobs=jobs,
-        labs_folders=labs_folders,
+        labs_folders=tuple(str(folder) for folder in labs_folders),
         remeasure=remeasure,
-        witnesses=[tool for tool, asked in (("ncu", profile), ("compute-sanitizer", sanitize)) if asked],
+        witnesses=tuple(tool for tool, asked in (("ncu", profile), ("compute-sanitizer", sanitize)) if asked),
     )
+    order = Order(paths, out, options, pdf=not no_pdf, jobs=jobs)
     try:
         return grade(order)
     except UsageError:
         raise
     except Exception as error:
+        if refused_by_system(error):
+            raise
         raise internal(error, out) from error

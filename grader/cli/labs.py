@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from grader.cli.complaints import complain
-from grader.cli.options import backend_option, jobs_option, labs_option, lang_option
+from grader.cli.options import PathType, backend_option, jobs_option, labs_option, lang_option
 from grader.errors import LabError
 from grader.i18n import _
 
@@ -50,7 +50,7 @@ def new_lab_command() -> click.Command:
             click.Argument(["name"], metavar="NAME"),
             click.Option(
                 ["--into"],
-                type=click.Path(path_type=Path, file_okay=False),
+                type=PathType(file_okay=False),
                 default=Path("assignments"),
                 show_default=True,
                 help=_("Folder of labs to write it into."),
@@ -64,9 +64,11 @@ def new_lab_command() -> click.Command:
 
 def _new_lab(name: str, into: Path, lang: str) -> int:
     from grader.lab_files.new_lab import create, next_steps
+    from grader.report.visible import visible_line
+    from grader.words import said
 
     for line in next_steps(name, create(name, into)):
-        click.echo(line)
+        click.echo(visible_line(said(line)))
     return 0
 
 

@@ -18,10 +18,11 @@ import click
 
 from grader import i18n
 from grader.cli import click_texts
-from grader.cli.complaints import complain, internal, usage_message
+from grader.cli.complaints import complain, internal, refused_by_system, usage_message
 from grader.cli.doctor import doctor_command
 from grader.cli.grade import grade_command
 from grader.cli.labs import calibrate_command, labs_command, new_lab_command, selftest_command
+from grader.cli.signals import Interrupted, interruptible
 from grader.errors import GraderError
 from grader.i18n import _
 
@@ -45,9 +46,10 @@ def run(arguments: list[str]) -> int:
         "new-lab": new_lab_command,
     }
     try:
-        if arguments and arguments[0] in commands:
-            return _invoke(commands[arguments[0]](), f"grade {arguments[0]}", arguments[1:])
-        return _invoke(grade_command(), "grade", arguments or ["--help"])
+        with interruptible():
+            if arguments and arguments[0] in commands:
+                return _invoke(commands[arguments[0]](), f"grade {arguments[0]}", arguments[1:])
+            return _invoke(grade_command(), "grade", arguments or ["--help"])
     except click.exceptions.Exit as request:
         # After --help or --version.
         return request.exit_code
@@ -55,13 +57,17 @@ def run(arguments: list[str]) -> int:
         return complain(usage_message(error), 2)
     except GraderError as error:
         return complain(str(error), error.exit_code)
-    except (KeyboardInterrupt, click.Abort):
-        return complain(_("interrupted; what is finished is kept"), INTERRUPTED)
+    except (KeyboardInterrupt, click.Abort) as request:
+        code = request.code if isinstance(request, Interrupted) else INTERRUPTED
+        return complain(_("interrupted; what is finished is kept"), code)
     except BrokenPipeError:
         # Whoever read our output (`| head`) has seen enough; Python must not complain of it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return INTERRUPTED
     except Exception as error:
+        refusal = refused_by_system(error)
+        if refusal:
+            return complain(refusal, 2)
         return complain(str(internal(error, Path(tempfile.gettempdir()))), 3)
 
 

@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from typing import Any
 
 import click
 
 from grader import i18n
 from grader.i18n import _
+
+
+class PathType(click.Path):
+    """A path.  An empty one, as an unset variable of a script leaves it, would be the current folder."""
+
+    def __init__(self, file_okay: bool = True) -> None:
+        super().__init__(path_type=Path, file_okay=file_okay)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path that `value` names."""
+        if isinstance(value, str | os.PathLike) and not os.fspath(value):
+            self.fail(_("an empty path; write . for the current folder"), param, ctx)
+        return super().convert(value, param, ctx)
 
 
 def backend_option() -> click.Option:
@@ -47,7 +62,7 @@ def labs_option() -> click.Option:
     return click.Option(
         ["labs_folders", "--labs"],
         multiple=True,
-        type=click.Path(path_type=Path),
+        type=PathType(),
         metavar="DIR",
         help=_("A folder with more labs; may be given several times."),
     )

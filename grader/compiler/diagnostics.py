@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from grader.i18n import _
+from grader.message import Message, msg
 
 MAX_LOG_CHARACTERS = 32 * 1024
 MAX_MESSAGE_CHARACTERS = 500
@@ -32,31 +32,30 @@ _NOT_OPENED = re.compile(r"(cannot open source file \"[^\"\n]*\"): [^\n]*")
 class Diagnostic:
     """One message: `line` is 1-based in `file`, `severity` "error", "warning" or "remark".
 
-    hint: what to do about it, where that is known; "" elsewhere.
+    message: the compiler's own words, or a message where it gave none.
+    hint: what to do about it, where that is known.
     """
 
     file: str
     line: int
     severity: str
-    message: str
-    hint: str = ""
+    message: str | Message
+    hint: Message | None = None
 
 
-def hint_for(message: str) -> str:
-    """What to do about a message that means something else than it says to a beginner; "" for any other."""
+def hint_for(message: str) -> Message | None:
+    """What to do about a message that means something else than it says to a beginner; None for any other."""
     of_std = _NOT_IN_STD.search(message)
     if of_std and of_std["name"] in _DEVICE_FUNCTIONS:
-        return _("Device code has {name} of its own: write it without std::.").format(name=of_std["name"])
+        return msg("compiler.std_in_device", name=of_std["name"])
     if of_std:
-        return _("The C++ standard library is for host code: a kernel cannot use std::{name}.").format(
-            name=of_std["name"]
-        )
+        return msg("compiler.std_for_host", name=of_std["name"])
     of_host = _HOST_ONLY.search(message)
     if of_host:
-        return _("{name} is for host code: a kernel cannot use it.").format(name=of_host["name"])
+        return msg("compiler.host_only", name=of_host["name"])
     if "device-side kernel launch" in message:
-        return _("A kernel is launched from host code here, not from another kernel.")
-    return ""
+        return msg("compiler.nested_launch")
+    return None
 
 
 def diagnostics_of(log: str, sources: Mapping[str, str]) -> tuple[tuple[Diagnostic, ...], str]:

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
+
+from grader.preprocessor import Gaps, hashes
 
 PRELUDE_NAME = "grader_prelude.h"
 
@@ -87,13 +90,17 @@ BUNDLED = frozenset(
 )
 BUNDLED_FOLDERS = ("cooperative_groups/", "cub/", "cuda/", "nv/", "thrust/")
 
-_SPLICE = re.compile(r"\\[ \t\v\f]*\n")
-# Where a directive could begin once lines are joined; comments may stand between its tokens, and a raw string may hide
-# a comment's end, so whatever looks like one counts.
-_GAP = r"(?:\s|/\*(?:[^*]|\*(?!/))*\*/)*"
-_INCLUDING = re.compile(rf"(?:#|%:){_GAP}(?:include(?:_next)?|import|embed)\b{_GAP}(?P<operand>[^\n]*)")
-_OPERAND = re.compile(r"""[<"](?P<name>[\w./+-]+)[>"]\s*(?://.*|/\*.*)?$""")
-_ASKING = re.compile(r"__has_(?:include|embed)|include_alias")
+_SPLICE = re.compile(r"\\[ \t\v\f]*+\n")
+_INCLUDING = re.compile(r"(?:include(?:_next)?|import|embed)\b")
+_OPERAND = re.compile(r"""[<"](?P<name>[\w./+-]+)[>"]\s*+(?://.*|/\*.*)?$""")
+_ASKING = re.compile(r"include_alias|(?<![\w$])has_(?:include|embed)")
+_ASKING_NAMES = ("__has_include", "__has_include_next", "__has_embed")
+# What these are pasted together of begins with one of their beginnings, and no header of NVRTC's pastes such a one.
+_BEGINNING = re.compile(
+    r"(?<![\w$])(?:"
+    + "|".join(sorted({name[:end] for name in _ASKING_NAMES for end in range(1, len(name) + 1)}, key=len, reverse=True))
+    + r")(?![\w$])"
+)
 
 
 def is_bundled(name: str) -> bool:
@@ -105,25 +112,41 @@ def needs_bundled(text: str) -> bool:
     """Whether `text` includes a header that NVRTC carries."""
     if "include" not in text:
         return False
-    operands = (_OPERAND.match(match["operand"]) for match in _INCLUDING.finditer(_SPLICE.sub("", text)))
+    operands = (_OPERAND.match(operand) for operand in _operands(_SPLICE.sub("", text)))
     return any(operand is not None and is_bundled(operand["name"]) for operand in operands)
 
 
 def forbidden_include(text: str, in_memory: frozenset[str]) -> str | None:
     """The first include in `text` of anything but NVRTC's headers and those `in_memory`; None where there is none.
 
+    What asks whether a file exists counts too, be its name pasted together.
+
     The defence of last resort, for kernels without Landlock.  It errs on the side of refusing: an include in a comment
     counts, and so does a name that a macro makes.
     """
     joined = _SPLICE.sub("", text.replace("??=", "#").replace("??/\n", ""))
-    asking = _ASKING.search(joined)
+    asking = _ASKING.search(joined) or _BEGINNING.search(joined)
     if asking:
         return asking.group()
-    for match in _INCLUDING.finditer(joined):
-        operand = _OPERAND.match(match["operand"].strip())
-        if operand is None or not (is_bundled(operand["name"]) or operand["name"] in in_memory):
-            return match["operand"].strip()[:80]
+    for operand in _operands(joined):
+        match = _OPERAND.match(operand.strip())
+        if match is None or not (is_bundled(match["name"]) or match["name"] in in_memory):
+            return operand.strip()[:80]
     return None
+
+
+def _operands(joined: str) -> Iterator[str]:
+    """What stands after each `#include` and its kin, to the line's end; comments may stand between a directive's words.
+
+    A raw string may hide a comment's end, so whatever looks like a directive counts.
+    """
+    gaps = Gaps(joined, with_line_ends=True)
+    for _start, place in hashes(joined, gaps):
+        name = _INCLUDING.match(joined, place)
+        if name is not None:
+            begin = gaps.end(name.end())
+            end = joined.find("\n", begin)
+            yield joined[begin : end if end >= 0 else len(joined)]
 
 
 def header_folder() -> Path:

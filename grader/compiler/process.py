@@ -28,7 +28,7 @@ from grader.compiler.headers import (
 from grader.compiler.resources import VERBOSE, Resources, resources_of
 from grader.compiler.toolkit import header_folders
 from grader.errors import InternalError
-from grader.i18n import _
+from grader.message import msg
 
 WALL_LIMIT_S = 20.0
 START_LIMIT_S = 60.0
@@ -179,9 +179,7 @@ class CompilerProcess:
             return self._failed(answer)
         status, log_bytes, *outputs = answer
         if status == b"refused":
-            raise InternalError(
-                _("NVRTC refused to compile: {reason}").format(reason=log_bytes.decode(errors="replace"))
-            )
+            raise InternalError(msg("compiler.refused", reason=log_bytes.decode(errors="replace")))
         diagnostics, log = diagnostics_of(log_bytes.decode("utf-8", errors="replace"), {file: source, **in_memory})
         if file != given:
             diagnostics = tuple(
@@ -189,9 +187,7 @@ class CompilerProcess:
             )
         if status != b"ok":
             if not any(d.severity == "error" for d in diagnostics):
-                message = _(
-                    "the compiler found an error outside this file, in a header or a line that it names otherwise"
-                )
+                message = msg("compiler.error_elsewhere")
                 diagnostics += (Diagnostic(given, 1, "error", message),)
             return self._failed("errors", diagnostics, log)
         ptx = outputs[0].decode("utf-8", errors="replace")
@@ -232,7 +228,7 @@ class CompilerProcess:
     def _forbidden(self, file: str, text: str, refused: str) -> CompileResult:
         position = text.find(refused)
         line = text.count("\n", 0, max(position, 0)) + 1
-        message = _("{include} cannot be included: only the CUDA device headers can").format(include=refused)
+        message = msg("compiler.forbidden_include", include=refused)
         return self._failed("forbidden_include", (Diagnostic(file, line, "error", message),))
 
     def _start(self, install: bool = False) -> None:
@@ -271,24 +267,18 @@ class CompilerProcess:
             answer = protocol.receive(self._process.stdout.fileno(), time.monotonic() + START_LIMIT_S)
         except (protocol.PeerGone, protocol.DeadlinePassed) as error:
             self.close()
-            raise InternalError(_("the compiler process did not start")) from error
+            raise InternalError(msg("compiler.not_started")) from error
         if answer[0] != b"ready":
             self.close()
             reason = answer[1].decode(errors="replace").partition("\n")[0][:300]
             if answer[0] == b"no-toolkit":
-                message = _(
-                    "NVRTC {version} brings no headers of the device (cuda_fp16.h, cooperative_groups.h, …), and no "
-                    "CUDA toolkit of that version was found; run: pip install --upgrade nvidia-cuda-nvrtc, or set "
-                    "CUDA_HOME to a toolkit's folder"
-                )
-                raise InternalError(message.format(version=reason))
+                message = msg("compiler.no_toolkit", version=reason)
+                raise InternalError(message)
             if answer[0] == b"no-headers":
-                message = _("NVRTC's headers cannot be unpacked ({reason}); set XDG_CACHE_HOME to a folder to write to")
-                raise InternalError(message.format(reason=reason))
-            message = _(
-                "CUDA's compiler NVRTC cannot be used ({reason}); install it with: pip install nvidia-cuda-nvrtc"
-            )
-            raise InternalError(message.format(reason=reason))
+                message = msg("compiler.no_headers", reason=reason)
+                raise InternalError(message)
+            message = msg("compiler.unusable", reason=reason)
+            raise InternalError(message)
         self._version, confinement, self._headers = (part.decode() for part in answer[1:])
         self._landlock = confinement == "landlock"
         self._ready = True

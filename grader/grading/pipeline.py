@@ -6,7 +6,6 @@ grader is at fault (`grader.errors`).
 
 from __future__ import annotations
 
-import hashlib
 import platform
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -63,6 +62,9 @@ def grade(
     """
     _check_backend(backend)
     from grader.compiler.process import CompilerProcess
+    from grader.running import drawn
+
+    secret = drawn.secret()
 
     # The processes warm up while this one imports the parser and reads the submission.
     with ExitStack() as stack:
@@ -73,6 +75,7 @@ def grade(
         nvrtc = compiler.nvrtc_version()
         from grader.oracle.expected import Oracle
         from grader.running.runs import Runner
+        from grader.running.staging import with_staging
         from grader.running.variations import Variations
 
         def compile_anew(file: str, expression: str, constants: Mapping[str, int]) -> CompileResult:
@@ -80,8 +83,15 @@ def grade(
 
         oracle = Oracle(lab)
         runner = Runner(lab, Variations(compiled, compile_anew), oracle)
-        found = {variant.name: _evidence(lab, variant, submission, compiled, runner) for variant in lab.variants}
-        environment = _environment(lab, nvrtc, command)
+        draw = drawn.draw(lab, {s.path.name: s.text for s in submission.sources}, secret)
+        drawn_lab = replace(lab, seed=draw.seed)
+        drawn_runner = Runner(drawn_lab, runner.backend)
+        found = {}
+        for variant in lab.variants:
+            entry, evidence = _evidence(lab, variant, submission, compiled, runner)
+            evidence = with_staging(evidence, entry, runner, lab)
+            found[variant.name] = drawn.with_drawn_cases(evidence, entry, drawn_runner, drawn_lab)
+        environment = structs.replace(_environment(lab, nvrtc, command), drawn_seed=draw.seed, drawn_by=draw.by)
         gpu = _opened(gpu, backend)
         if gpu is not None:
             found = gpu.grade(lab, submission, found, compiler, remeasure, witnesses)
@@ -161,8 +171,15 @@ def _read(path: Path, lab: Lab) -> tuple[FoundSubmission, Submission]:
     from grader.submission.folder import find_sources
     from grader.submission.source import decode
 
-    found = find_sources(path, lab.id)
+    found = find_sources(path, lab.id, _known_labs(lab))
     return found, bind(found, [decode(file) for file in found.files], lab)
+
+
+def _known_labs(lab: Lab) -> set[str]:
+    """Names of the labs that there are: built in, in this folder, and beside the one that is graded."""
+    from grader.lab_files.labs import folders
+
+    return set(folders([lab.path.parent.parent]))
 
 
 def _compile(compiler: CompilerProcess, submission: Submission) -> dict[str, CompileResult]:
@@ -179,11 +196,12 @@ def _compile(compiler: CompilerProcess, submission: Submission) -> dict[str, Com
 
 def _evidence(
     lab: Lab, variant: Variant, submission: Submission, compiled: Mapping[str, CompileResult], runner: Runner
-) -> Evidence:
+) -> tuple[str, Evidence]:
+    """The kernel's symbol, "" where there is none to run, and what was found out about it."""
     binding = submission.bindings[variant.name]
     evidence = Evidence(lab, variant, binding, source=submission.device_source)
     if isinstance(binding, Missing):
-        return evidence
+        return "", evidence
     result = compiled[binding.kernel.file]
     entry = result.entries.get(binding.expression)
     if entry is None:
@@ -192,8 +210,8 @@ def _evidence(
             Diagnostic(d.file, d.line, d.message, d.hint) for d in result.diagnostics if d.severity == "error"
         )
         missing = tuple(name for file, name, _line in submission.missing_headers if file == binding.kernel.file)
-        return replace(evidence, compilation=Compilation(failure, errors, missing))
-    return runner.run(evidence, entry)
+        return "", replace(evidence, compilation=Compilation(failure, errors, missing))
+    return entry, runner.run(evidence, entry)
 
 
 def _environment(lab: Lab, nvrtc: str, command: str) -> Environment:
@@ -216,5 +234,5 @@ def _source(source: SourceText, submission: Submission) -> Source:
         file=next((known for known in submission.device_source if Path(known).name == name), name),
         text=source.text,
         encoding=source.encoding,
-        sha256=hashlib.sha256(source.path.read_bytes()).hexdigest(),
+        sha256=source.sha256,
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+import msgspec
+
 from grader.checks.outcomes import fault_msg, verdict_of_runs
 from grader.diagnosis.faults import hazard_msg
 from grader.diagnosis.outputs import difference_msg, projections_msg
@@ -43,6 +45,10 @@ def remark_msg(kind: str, line: int, count: int = 1) -> Message:
             return msg("remarks.bidi_control", line=line)
         case "host_function_called":
             return msg("remarks.host_function_called", line=line)
+        case "unknown_lab":
+            return msg("remarks.unknown_lab", line=line)
+        case "block_contradicted":
+            return msg("remarks.block_contradicted", line=line)
         case "exited_before_barrier":
             return msg("remarks.exited_before_barrier", line=line, n=count)
     return verbatim(f"{kind} ({line})")
@@ -65,6 +71,10 @@ def _launch(binding: VariantBinding, candidate: Candidate) -> Launch:
 
 
 def _case(run: Run) -> Case:
+    return msgspec.structs.replace(_plain_case(run), drawn=run.drawn)
+
+
+def _plain_case(run: Run) -> Case:
     difference = run.difference
     if run.outcome.status == "unsupported":
         return Case(

@@ -20,6 +20,7 @@ import msgspec
 
 from grader import i18n
 from grader.errors import UsageError
+from grader.grading.options import GradeOptions
 from grader.grading.workers import Failed, Graded, GradeTask, Outcome, Refused, grade_all, job_count
 from grader.i18n import _, ngettext
 from grader.lab.records import Lab
@@ -121,24 +122,26 @@ def examine(
     """
     tasks = [
         GradeTask(
-            path=str(specimen.file),
-            lab=specimen.lab,
-            backend=backend,
-            language=i18n.language(),
-            labs_folders=[str(folder) for folder in labs_folders],
-            sweeps=False,
-            times=False,
+            path=bytes(specimen.file),
+            options=GradeOptions(
+                lab=specimen.lab,
+                backend=backend,
+                language=i18n.language(),
+                labs_folders=tuple(str(folder) for folder in labs_folders),
+                sweeps=False,
+                times=False,
+            ),
         )
         for specimen in found
     ]
-    by_task = {(specimen.lab, str(specimen.file)): specimen for specimen in found}
-    findings: dict[tuple[str, str], Finding] = {}
+    by_task = {(specimen.lab, bytes(specimen.file)): specimen for specimen in found}
+    findings: dict[tuple[str, bytes], Finding] = {}
     for task, outcome in grade_all(tasks, job_count(len(tasks), jobs)) if tasks else ():
-        key = (task.lab, task.path)
+        key = (task.options.lab, task.path)
         findings[key] = Finding(by_task[key], tuple(problems(by_task[key], outcome)))
         if done is not None:
             done(findings[key])
-    return [findings[task.lab, task.path] for task in tasks]
+    return [findings[task.options.lab, task.path] for task in tasks]
 
 
 def problems(specimen: Specimen, outcome: Outcome) -> list[str]:

@@ -1,48 +1,63 @@
 """Grades submissions of a group in processes of their own, several at a time.
 
 What goes wrong with one, be it a crash of the interpreter or a grading that never ends, is that one's outcome and
-nobody else's.  Run as `python -m grader.grading.workers`, this module is such a process: a `GradeTask` as JSON per
-line on standard input, an outcome per line on standard output.
+nobody else's.  In such a process `main` runs: a `GradeTask` comes, outcomes go back.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import os
-import queue
-import signal
-import subprocess
-import sys
-import threading
+import socket
 import traceback
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 import msgspec
 
-from grader.errors import InternalError, UsageError
+from grader.errors import InternalError, UsageError, describe_os_error
+from grader.grading.naming import printable, printable_result
+from grader.grading.options import GradeOptions
+from grader.i18n import _
 from grader.lab.records import Lab
+from grader.processes.channel import Channel, PeerGone
+from grader.processes.child import Program
+from grader.processes.limits import shortage
+from grader.processes.pool import Lost, Pool, Waiting, wait
 from grader.result import Record, Result
 
 DEADLINE_S = 600.0
-"""For one submission, far beyond what its compile and kernel limits add up to."""
+"""For judging one submission, and once more for its sweeps; far beyond what its compile and kernel limits add up to.
+
+Waiting for a GPU does not count: see `grader.timing.lock`.
+"""
+MEMORY_BYTES = 4 << 30
+_GPU_DEVICE = Path("/dev/nvidiactl")
 
 
 class GradeTask(Record, frozen=True):
-    """One submission to grade."""
+    """One submission to grade.
 
-    path: str
-    lab: str
-    backend: str
-    language: str
-    labs_folders: list[str]
+    path: as the system has it: a name may be no text.  student: the student's id, "" for what the path says.
+    command: the command line that repeats this grading, kept in the result.
+    """
+
+    path: bytes
+    options: GradeOptions
+    student: str = ""
     command: str = ""
-    remeasure: bool = False
-    witnesses: list[str] = msgspec.field(default_factory=list)
-    sweeps: bool = True
-    """False leaves out the lab's sweeps, on which no mark depends."""
-    times: bool = True
-    """False leaves out the times of kernels, and with them the marks for speed."""
+
+    @property
+    def file(self) -> Path:
+        """The path of the submission."""
+        return Path(os.fsdecode(self.path))
+
+
+class Judged(Record, frozen=True, tag="judged"):
+    """The submission's result without its sweeps, as soon as the marks stand; more follows."""
+
+    result: Result
 
 
 class Graded(Record, frozen=True, tag="graded"):
@@ -67,31 +82,57 @@ class Failed(Record, frozen=True, tag="failed"):
 Outcome = Graded | Refused | Failed
 
 
+@cache
+def _replies() -> msgspec.msgpack.Decoder[Judged | Graded | Refused | Failed | Waiting]:
+    return msgspec.msgpack.Decoder(Judged | Graded | Refused | Failed | Waiting)
+
+
 def grade_here(task: GradeTask, lab: Lab | None = None, judged: Callable[[Result], None] | None = None) -> Result:
     """Grade in this process; `lab` saves reading it again, `judged` is called once all checks are judged.
 
     Raises
     ------
-    UsageError : the lab or the submission's layout is wrong.
+    UsageError : the lab or the submission's layout is wrong, or a file of the submission cannot be read.
     """
     from grader.grading import pipeline
     from grader.lab_files import labs
 
+    options = task.options
     if lab is None:
-        lab = labs.find(task.lab, [Path(folder) for folder in task.labs_folders])
-    if not task.sweeps:
+        lab = labs.find(options.lab, [Path(folder) for folder in options.labs_folders])
+    if not options.sweeps:
         lab = dataclasses.replace(lab, sweeps=())
-    if not task.times:
+    if not options.times:
         lab = dataclasses.replace(lab, timing=None)
-    return pipeline.grade(
-        Path(task.path),
-        lab,
-        backend=task.backend,
-        command=task.command,
-        remeasure=task.remeasure,
-        witnesses=task.witnesses,
-        judged=judged,
-    )
+
+    def named(result: Result) -> Result:
+        if task.student:
+            result = msgspec.structs.replace(result, student=msgspec.structs.replace(result.student, id=task.student))
+        return printable_result(result)
+
+    try:
+        result = pipeline.grade(
+            task.file,
+            lab,
+            backend=options.backend,
+            command=task.command,
+            remeasure=options.remeasure,
+            witnesses=options.witnesses,
+            judged=None if judged is None else lambda result: judged(named(result)),
+        )
+    except OSError as error:
+        if not _is_below(error, task.file):
+            raise
+        raise UsageError(describe_os_error(error)) from error
+    return named(result)
+
+
+def _is_below(error: OSError, folder: Path) -> bool:
+    """Whether what the system refused is a file of the submission."""
+    if not isinstance(error.filename, str | bytes):
+        return False
+    file = Path(os.fsdecode(error.filename))
+    return file == folder or file.absolute().is_relative_to((folder if folder.is_dir() else folder.parent).absolute())
 
 
 def job_count(tasks: int, asked: int | None = None) -> int:
@@ -99,104 +140,104 @@ def job_count(tasks: int, asked: int | None = None) -> int:
     return max(1, min(asked or len(os.sched_getaffinity(0)), tasks))
 
 
+def memory_bytes() -> int:
+    """What a grading may hold, 0 for no bound: the sizes that are timed on a GPU need more than the emulator's."""
+    return 0 if _GPU_DEVICE.exists() else MEMORY_BYTES
+
+
+def grading_pool(jobs: int) -> Pool[GradeTask, Judged | Outcome]:
+    """A pool of `jobs` grading processes."""
+    program = Program("grader.grading.workers", data_bytes=memory_bytes())
+    return Pool(program, _replies(), lambda reply: not isinstance(reply, Judged), DEADLINE_S, jobs)
+
+
 def grade_all(tasks: Sequence[GradeTask], jobs: int) -> Iterator[tuple[GradeTask, Outcome]]:
     """Outcomes as they come, of `jobs` gradings at a time.
 
     Closing the iterator, or an exception in its consumer, ends the processes.
     """
-    waiting: queue.SimpleQueue[GradeTask] = queue.SimpleQueue()
-    for task in tasks:
-        waiting.put(task)
-    outcomes: queue.SimpleQueue[tuple[GradeTask, Outcome]] = queue.SimpleQueue()
-    workers = [_Worker(waiting, outcomes) for _index in range(jobs)]
-    try:
-        for _task in tasks:
-            yield outcomes.get()
-    finally:
-        for worker in workers:
-            worker.stop()
+    with grading_pool(jobs) as pool:
+        for task in tasks:
+            pool.submit(task, task)
+        while pool.unfinished:
+            wait(pool)
+            for event in pool.events():
+                if isinstance(event, Lost):
+                    yield event.task, lost(event)
+                elif not isinstance(event.reply, Judged):
+                    yield event.task, event.reply
 
 
-class _Worker:
-    """A thread that feeds one child process, and starts another where that one dies."""
-
-    def __init__(
-        self, waiting: queue.SimpleQueue[GradeTask], outcomes: queue.SimpleQueue[tuple[GradeTask, Outcome]]
-    ) -> None:
-        self._waiting = waiting
-        self._outcomes = outcomes
-        self._stopped = False
-        self._process: subprocess.Popen[bytes] | None = None
-        threading.Thread(target=self._work, daemon=True).start()
-
-    def stop(self) -> None:
-        """End the child and take no more tasks."""
-        self._stopped = True
-        if self._process is not None:
-            self._process.kill()
-
-    def _work(self) -> None:
-        while not self._stopped:
-            try:
-                task = self._waiting.get_nowait()
-            except queue.Empty:
-                break
-            self._outcomes.put((task, self._grade(task)))
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-
-    def _grade(self, task: GradeTask) -> Outcome:
-        process = self._process
-        if process is None or process.poll() is not None:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "grader.grading.workers"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-            )
-            self._process = process
-        assert process.stdin is not None and process.stdout is not None
-        deadline = threading.Timer(DEADLINE_S, process.kill)
-        deadline.start()
-        try:
-            process.stdin.write(msgspec.json.encode(task) + b"\n")
-            process.stdin.flush()
-            line = process.stdout.readline()
-        except BrokenPipeError:
-            line = b""
-        finally:
-            deadline.cancel()
-        if not line:
-            return Failed(details=f"{task.path}: the grading process ended with status {process.wait()}")
-        try:
-            outcome: Outcome = msgspec.json.decode(line, type=Outcome)
-        except msgspec.MsgspecError:
-            return Failed(details=f"{task.path}: the grading process gave no outcome\n{traceback.format_exc()}")
-        return outcome
+def lost(event: Lost[GradeTask]) -> Failed:
+    """The outcome of a task of which no process could tell how it went."""
+    if event.reason == "unstarted":
+        return Failed(details=f"{event.task.file}: no process: {event.detail}", message=no_process(event.detail))
+    if event.reason == "deadline":
+        text = _("it took longer than {seconds} s").format(seconds=f"{DEADLINE_S:.0f}")
+        return Failed(details=f"{event.task.file}: {text}\n{_output(event)}", message=text)
+    details = f"{event.task.file}: the grading process ended with {event.ending or event.detail}\n{_output(event)}"
+    if event.ending is not None and event.ending.by_signal:
+        text = _("its process was ended by {signal}").format(signal=event.ending)
+        bounds = shortage()
+        return Failed(details=details, message=f"{text} ({bounds})" if bounds else text)
+    return Failed(details=details)
 
 
-def main() -> None:
-    """Serve tasks until standard input ends."""
-    # Ctrl-C is for the parent to act on.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # What libraries print must not get into the outcomes.
-    outcomes = os.fdopen(os.dup(1), "wb", buffering=0)
-    os.dup2(2, 1)
-    for line in sys.stdin.buffer:
-        outcomes.write(msgspec.json.encode(_outcome(msgspec.json.decode(line, type=GradeTask))) + b"\n")
+def no_process(reason: str) -> str:
+    """What to tell where the system lets no process start."""
+    bounds = shortage()
+    text = _("no process can be started: {reason}").format(reason=reason)
+    return f"{text} ({bounds})" if bounds else text
 
 
-def _outcome(task: GradeTask) -> Outcome:
+def _output(event: Lost[GradeTask]) -> str:
+    return event.ending.output if event.ending is not None else ""
+
+
+def main(connection: socket.socket) -> None:
+    """Serve tasks until the parent closes the channel."""
     from grader import i18n
+    from grader.timing import lock
 
-    i18n.use(task.language)
+    channel = Channel(connection, msgspec.msgpack.Decoder(GradeTask))
+    lock.tell_of_waiting(lambda waits: channel.send(Waiting(waits, lock.WAIT_S)))
+    while True:
+        try:
+            task = channel.receive()
+        except PeerGone:
+            return
+        i18n.use(task.options.language)
+        outcome = _printable(_outcome(task, lambda result: channel.send(Judged(result=result))))
+        try:
+            channel.send(outcome)
+        except (ValueError, MemoryError):
+            channel.send(Failed(details=traceback.format_exc()))
+
+
+def _printable(outcome: Outcome) -> Outcome:
+    """The same with texts that can be sent: names of files that are no text stand in messages too."""
+    match outcome:
+        case Refused(message=message):
+            return Refused(message=printable(message))
+        case Failed(details=details, message=message):
+            return Failed(details=printable(details), message=printable(message))
+    return outcome
+
+
+def _outcome(task: GradeTask, judged: Callable[[Result], None]) -> Outcome:
+    """What came of a task; everything that can be raised is told, as an exception here is nobody else's business."""
     try:
-        return Graded(result=grade_here(task))
+        return Graded(result=grade_here(task, judged=judged if task.options.sweeps else None))
     except UsageError as error:
         return Refused(message=str(error))
     except InternalError as error:
         return Failed(details=traceback.format_exc(), message=str(error))
-    except Exception:
+    except PeerGone:
+        raise
+    except MemoryError:
+        text = _("it needs more than {n} GiB of memory").format(n=MEMORY_BYTES >> 30)
+        return Failed(details=traceback.format_exc(), message=text)
+    except OSError as error:
+        return Failed(details=traceback.format_exc(), message=describe_os_error(error))
+    except BaseException:
         return Failed(details=traceback.format_exc())
-
-
-if __name__ == "__main__":
-    main()

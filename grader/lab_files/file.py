@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 import msgspec
 
-from grader.i18n import _
 from grader.lab.records import Cases, Lab, Parameter, Sizes, TimingRule, Tolerance
 from grader.lab_files.parts import (
     BACKENDS,
@@ -22,6 +21,7 @@ from grader.lab_files.parts import (
 )
 from grader.lab_files.sweeps import sweeps_of
 from grader.lab_files.variants import LaunchPart, ReferencePart, check_points, launch_of, reference_of, variant_of
+from grader.message import msg
 from grader.yaml_file import KeyPath, YamlFile, choose, read
 
 DTYPES = ("float32", "float64", "float16", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
@@ -95,7 +95,7 @@ def load(folder: Path) -> Lab:
         )
     for kind in ("input", "output"):
         if not any(p.kind == kind for p in parameters):
-            raise file.error(_("no parameter of kind {kind}").format(kind=kind), ("parameters",))
+            raise file.error(msg("labs.no_parameter", kind=kind), ("parameters",))
     launch = launch_of(file, ("launch",), top.launch, sizes)
     check_known(file, ("equal_sizes",), top.equal_sizes, sizes)
     references = (folder / top.reference).resolve()
@@ -104,7 +104,7 @@ def load(folder: Path) -> Lab:
     check_known(file, ("sizes",), top.sizes, BACKENDS)
     for backend in BACKENDS:
         if backend not in top.sizes:
-            raise file.error(_("missing key `{backend}`").format(backend=backend), ("sizes",))
+            raise file.error(msg("labs.missing_key", backend=backend), ("sizes",))
     cases = {backend: _cases(file, backend, data, sizes) for backend, data in top.sizes.items()}
     return Lab(
         id=folder.name,
@@ -137,20 +137,18 @@ def _parameter(file: YamlFile, name: str, data: object) -> Parameter:
     is_size = part.kind == "size"
     dtype = part.dtype or ("int32" if is_size else "float32")
     if dtype not in DTYPES:
-        raise file.error(
-            _("unknown type {dtype!r}; {allowed}").format(dtype=dtype, allowed=choose(dtype, DTYPES)), (*keys, "dtype")
-        )
+        raise file.error(msg("labs.unknown_type", dtype=dtype, allowed=choose(dtype, DTYPES)), (*keys, "dtype"))
     if is_size and part.shape:
-        raise file.error(_("a size has no shape"), (*keys, "shape"))
+        raise file.error(msg("labs.size_shape"), (*keys, "shape"))
     if not is_size and not part.shape:
-        raise file.error(_("missing key `shape`: an array needs the sizes of its axes, slowest first"), keys)
+        raise file.error(msg("labs.missing_shape"), keys)
     for i, extent in enumerate(part.shape):
         if isinstance(extent, int) and extent < 1:
-            raise file.error(_("an extent must be at least 1 (got {got})").format(got=extent), (*keys, "shape", i))
+            raise file.error(msg("labs.extent", got=extent), (*keys, "shape", i))
     if not is_size:
         for key in ("from_grid", "usual"):
             if getattr(part, key) is not None:
-                raise file.error(_("only a size has this key"), (*keys, key))
+                raise file.error(msg("labs.only_size"), (*keys, key))
     check_patterns(file, (*keys, "names"), part.names)
     from_grid = True if part.from_grid is None else part.from_grid
     return Parameter(name, part.kind, dtype, tuple(part.shape), tuple(part.names), from_grid, part.usual)
@@ -164,7 +162,7 @@ def _cases(file: YamlFile, backend: str, data: object, sizes: list[str]) -> Case
         return tuple(case_of(file, (*keys, key, i), row, sizes) for i, row in enumerate(rows))
 
     if part.large and backend == "emulator":
-        raise file.error(_("only a GPU runs large sizes"), (*keys, "large"))
+        raise file.error(msg("labs.only_gpu"), (*keys, "large"))
     return Cases(
         correct=cases("correct", part.correct),
         ragged=cases("ragged", part.ragged),
@@ -176,7 +174,7 @@ def _cases(file: YamlFile, backend: str, data: object, sizes: list[str]) -> Case
 
 def _timing(file: YamlFile, part: _Timing, sizes: list[str]) -> TimingRule:
     if not part.sizes:
-        raise file.error(_("at least one size must be timed"), ("timing", "sizes"))
+        raise file.error(msg("labs.no_timed_size"), ("timing", "sizes"))
     return TimingRule(
         sizes=tuple(case_of(file, ("timing", "sizes", i), row, sizes) for i, row in enumerate(part.sizes)),
         l2=part.l2,
@@ -193,5 +191,5 @@ def _tolerance(file: YamlFile, part: _Tolerance, sizes: list[str]) -> Tolerance:
     absolute = part.absolute if isinstance(part.absolute, float | int) else 0.0
     for name, value in (("absolute", absolute), ("relative", part.relative)):
         if not 0 <= value < 1e6:
-            raise file.error(_("a tolerance must not be negative (got {got!r})").format(got=value), ("tolerance", name))
+            raise file.error(msg("labs.tolerance", got=value), ("tolerance", name))
     return Tolerance(absolute, part.relative, growth)

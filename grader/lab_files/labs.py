@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from grader.errors import UsageError
-from grader.i18n import _
 from grader.lab.records import Lab
+from grader.message import msg
 from grader.places import data_root
 
 
@@ -20,7 +20,7 @@ def folders(extra_dirs: Sequence[Path] = ()) -> dict[str, Path]:
     """
     for directory in extra_dirs:
         if not directory.is_dir():
-            raise UsageError(_("--labs {directory}: no such folder").format(directory=directory))
+            raise UsageError(msg("labs.no_folder", directory=str(directory)))
     found: dict[str, Path] = {}
     for directory in (data_root() / "assignments", Path("assignments"), *extra_dirs):
         if directory.is_dir():
@@ -41,7 +41,7 @@ def find(lab_id: str, extra_dirs: Sequence[Path] = ()) -> Lab:
 
     known = folders(extra_dirs)
     if lab_id not in known:
-        raise UsageError(_("unknown lab {lab!r}; {allowed}").format(lab=lab_id, allowed=choose(lab_id, known)))
+        raise UsageError(msg("labs.unknown_lab", lab=lab_id, allowed=choose(lab_id, known)))
     return load(known[lab_id])
 
 

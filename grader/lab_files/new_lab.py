@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from grader.errors import UsageError
-from grader.i18n import _
 from grader.lab_files import labs
+from grader.message import Message, msg
 from grader.places import data_root
 
 SKELETON = "new_lab"
@@ -29,38 +29,36 @@ def create(name: str, into: Path, labs_folders: Sequence[Path] = ()) -> Path:
     UsageError : the name is none for a lab, a lab of that name is there, or the folder cannot be written.
     """
     if not NAME.fullmatch(name) or len(name) > LONGEST:
-        text = _(
-            "{name}: a lab's name is lower-case letters and digits, in words joined by hyphens, "
-            "at most {limit} characters: row-sums"
-        )
-        raise UsageError(text.format(name=repr(name), limit=LONGEST))
+        raise UsageError(msg("labs.new_name", name=repr(name), limit=LONGEST))
     folder = into / name
     known = labs.folders(labs_folders).get(name)
     if known is not None or folder.exists() or folder.is_symlink():
-        raise UsageError(_("there is a lab or a folder of that name: {path}").format(path=known or folder))
+        raise UsageError(msg("labs.new_exists", path=str(known or folder)))
     title = name.replace("-", " ").capitalize()
     try:
         into.mkdir(parents=True, exist_ok=True)
         # Made aside and moved there whole: a skeleton that is cut short is never taken for a lab.
         with tempfile.TemporaryDirectory(prefix=".new-lab-", dir=into) as aside:
             made = Path(aside) / name
-            shutil.copytree(data_root() / "templates" / SKELETON, made)
+            # Installing compiles every Python file it brings, those of the skeleton too.
+            no_traces = shutil.ignore_patterns("__pycache__", "*.pyc", ".*")
+            shutil.copytree(data_root() / "templates" / SKELETON, made, ignore=no_traces)
             for file in sorted(path for path in made.rglob("*") if path.is_file()):
-                text = file.read_text("utf-8")
-                file.write_text(text.replace("@NAME@", name).replace("@TITLE@", title), "utf-8")
+                data = file.read_bytes()
+                file.write_bytes(data.replace(b"@NAME@", name.encode()).replace(b"@TITLE@", title.encode()))
             made.rename(folder)
     except OSError as error:
-        raise UsageError(_("{path}: {reason}").format(path=folder, reason=error.strerror)) from error
+        raise UsageError(msg("labs.cannot_write", path=str(folder), reason=error.strerror)) from error
     return folder
 
 
-def next_steps(name: str, folder: Path) -> list[str]:
+def next_steps(name: str, folder: Path) -> list[Message | str]:
     """What to tell of a skeleton that has been written: where it is, and the commands to go on with."""
     # Labs in ./assignments are found by themselves.
     option = "" if folder.parent == Path("assignments") else f" --labs {shlex.quote(str(folder.parent))}"
     good = shlex.quote(str(folder / "kernels" / "good" / "grid_stride.cu"))
     return [
-        _("The lab is in {folder}; it can be graded as it stands:").format(folder=folder),
+        msg("labs.new_made", folder=str(folder)),
         f"  grade selftest {name}{option}",
         f"  grade {good} --lab {name}{option}",
     ]

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import msgspec
 
-from grader.i18n import _
 from grader.lab import formula
 from grader.lab.records import Sizes
+from grader.message import msg
 from grader.yaml_file import KeyPath, YamlFile, choose
 
 LANGUAGES = ("en", "ru")
@@ -37,12 +37,10 @@ def formula_text(file: YamlFile, keys: KeyPath, text: str | int, names: list[str
         used = formula.names_of(str(text))
     except formula.FormulaError as error:
         allowed = ", ".join([*sorted(names), "+ - * / // %", *formula.FUNCTIONS])
-        fault = _("{text!r} is no formula; allowed: {names}").format(text=text, names=allowed)
+        fault = msg("labs.formula", text=text, names=allowed)
         raise file.error(fault, keys) from error
     for name in sorted(used - set(names)):
-        raise file.error(
-            _("unknown name {name!r} in the formula; {allowed}").format(name=name, allowed=choose(name, names)), keys
-        )
+        raise file.error(msg("labs.unknown_name", name=name, allowed=choose(name, names)), keys)
     return str(text)
 
 
@@ -51,9 +49,9 @@ def case_of(file: YamlFile, at: KeyPath, values: Mapping[str, int], sizes: list[
     check_known(file, at, values, sizes)
     for name in sizes:
         if name not in values:
-            raise file.error(_("missing size `{name}`").format(name=name), at)
+            raise file.error(msg("labs.missing_size", name=name), at)
         if values[name] < 1:
-            raise file.error(_("a size must be at least 1 (got {got})").format(got=values[name]), (*at, name))
+            raise file.error(msg("labs.size", got=values[name]), (*at, name))
     return dict(values)
 
 
@@ -63,9 +61,7 @@ def check_known(file: YamlFile, keys: KeyPath, names: Iterable[str], allowed: It
     for i, name in enumerate(names):
         if name not in allowed:
             inner = (*keys, name) if (*keys, name) in file.lines else (*keys, i)
-            raise file.error(
-                _("unknown name {name!r}; {allowed}").format(name=name, allowed=choose(name, allowed)), inner
-            )
+            raise file.error(msg("labs.unknown_name_here", name=name, allowed=choose(name, allowed)), inner)
 
 
 def check_patterns(file: YamlFile, keys: KeyPath, patterns: list[str]) -> None:
@@ -74,13 +70,11 @@ def check_patterns(file: YamlFile, keys: KeyPath, patterns: list[str]) -> None:
         try:
             re.compile(pattern)
         except re.error as error:
-            raise file.error(
-                _("not a regular expression: {error} in {pattern!r}").format(error=error, pattern=pattern), (*keys, i)
-            ) from error
+            raise file.error(msg("labs.pattern", error=str(error), pattern=pattern), (*keys, i)) from error
 
 
 def sibling(file: YamlFile, path: Path, keys: KeyPath = ()) -> Path:
     """`path`, if it is a file."""
     if not path.is_file():
-        raise file.error(_("there is no file {path}").format(path=path), keys)
+        raise file.error(msg("labs.no_file", path=str(path)), keys)
     return path

@@ -9,9 +9,9 @@ from typing import Literal
 
 import msgspec
 
-from grader.i18n import _
 from grader.lab.records import Cases, Knob, Sizes, Sweep
 from grader.lab_files.parts import TextPart, check_known, check_patterns, formula_text, plain_text
+from grader.message import msg
 from grader.yaml_file import KeyPath, YamlFile, choose
 
 METRICS: Mapping[str, tuple[str, ...]] = {
@@ -96,16 +96,14 @@ class _Reader:
 
     def read(self, data: object) -> Sweep:
         if not re.fullmatch(r"[a-z][a-z0-9_]*", self._name):
-            raise self._file.error(_("a sweep's name is lower-case letters, digits and _"), self._at)
+            raise self._file.error(msg("labs.sweep_name"), self._at)
         part = self._file.decode(_Sweep, self._at, data)
         check_known(self._file, (*self._at, "variants"), part.variants, self._variants)
         if part.lines is not None and part.host_memory:
-            raise self._file.error(_("a sweep has `lines` or `host_memory`, not both"), (*self._at, "host_memory"))
+            raise self._file.error(msg("labs.lines_and_memory"), (*self._at, "host_memory"))
         names = [part.x.name, *([part.lines.name] if part.lines else [])]
         if len(set(names)) < len(names):
-            raise self._file.error(
-                _("`x` has the name {name!r} too").format(name=part.x.name), (*self._at, "lines", "name")
-            )
+            raise self._file.error(msg("labs.x_twice", name=part.x.name), (*self._at, "lines", "name"))
         return Sweep(
             id=self._name,
             title=plain_text(part.title),
@@ -121,17 +119,15 @@ class _Reader:
         at = (*self._at, key)
         if not part.name.isidentifier() or (part.name in self._sizes and part.name not in part.sizes):
             raise self._file.error(
-                _("a name for formulas, and none of a size that it does not set (got {got!r})").format(got=part.name),
+                msg("labs.swept_name", got=part.name),
                 (*at, "name"),
             )
         if not (part.sizes or part.block or part.constants or part.unroll):
-            raise self._file.error(_("changes nothing; one of `sizes`, `block`, `constants`, `unroll` is needed"), at)
+            raise self._file.error(msg("labs.changes_nothing"), at)
         check_known(self._file, (*at, "sizes"), part.sizes, self._sizes)
         check_patterns(self._file, (*at, "constants"), part.constants)
         if len(part.block) > 3:
-            raise self._file.error(
-                _("a block is one to three formulas, x first (got {got})").format(got=part.block), (*at, "block")
-            )
+            raise self._file.error(msg("labs.block_formulas", got=part.block), (*at, "block"))
         return Knob(
             name=part.name,
             label=plain_text(part.label),
@@ -152,18 +148,16 @@ class _Reader:
         if isinstance(given, dict):
             check_known(self._file, place, given, METRICS)
             if backend not in given:
-                raise self._file.error(_("missing key `{backend}`").format(backend=backend), place)
+                raise self._file.error(msg("labs.missing_key", backend=backend), place)
             place, values = (*place, backend), given[backend]
         else:
             values = given
         if not 1 <= len(values) <= MOST_VALUES:
-            raise self._file.error(
-                _("one to {most} values (got {got})").format(most=MOST_VALUES, got=len(values)), place
-            )
+            raise self._file.error(msg("labs.values", most=MOST_VALUES, got=len(values)), place)
         if any(b <= a for a, b in itertools.pairwise(values)):
-            raise self._file.error(_("values must ascend"), place)
+            raise self._file.error(msg("labs.ascending"), place)
         if values[0] < 1 or values[-1] > LARGEST_VALUE:
-            raise self._file.error(_("values are from 1 to {most}").format(most=LARGEST_VALUE), place)
+            raise self._file.error(msg("labs.values_range", most=LARGEST_VALUE), place)
         return tuple(values)
 
     def _base(self, backend: str, part: _Sweep) -> Sizes:
@@ -173,9 +167,7 @@ class _Reader:
         check_known(self._file, (*at, backend), given, self._sizes)
         for name, value in given.items():
             if value < 1:
-                raise self._file.error(
-                    _("a size must be at least 1 (got {got})").format(got=value), (*at, backend, name)
-                )
+                raise self._file.error(msg("labs.size", got=value), (*at, backend, name))
         return {**self._cases[backend].observe, **given}
 
     def _metrics(self, backend: str, part: _Sweep) -> tuple[str, ...]:
@@ -187,21 +179,18 @@ class _Reader:
                 return ("bus_bytes",) if backend == "emulator" else ("total_time",)
             return ("sectors", "instructions") if backend == "emulator" else ("time",)
         if not given:
-            raise self._file.error(_("at least one metric is needed"), (*at, backend))
+            raise self._file.error(msg("labs.no_metric"), (*at, backend))
         for index, name in enumerate(given):
             place = (*at, backend, index)
             if name not in METRICS[backend]:
                 raise self._file.error(
-                    _("unknown metric {name!r}; {allowed}").format(name=name, allowed=choose(name, METRICS[backend])),
+                    msg("labs.unknown_metric", name=name, allowed=choose(name, METRICS[backend])),
                     place,
                 )
             if name in RATES and not self._is_timed:
-                raise self._file.error(_("{name} needs the lab's `timing`").format(name=name), place)
+                raise self._file.error(msg("labs.needs_timing", name=name), place)
             if (name in {"bus_bytes", "total_time"}) != bool(part.host_memory):
-                fault = (
-                    _("{name} is not for sweeps over kinds of host memory")
-                    if part.host_memory
-                    else _("{name} is only for sweeps over kinds of host memory")
-                )
-                raise self._file.error(fault.format(name=name), place)
+                if part.host_memory:
+                    raise self._file.error(msg("labs.not_for_memory", name=name), place)
+                raise self._file.error(msg("labs.only_for_memory", name=name), place)
         return tuple(dict.fromkeys(given))

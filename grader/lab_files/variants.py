@@ -10,7 +10,6 @@ from typing import Any
 import msgspec
 
 from grader.checks import CHECKS, IMPLIED
-from grader.i18n import _
 from grader.lab.records import CheckSpec, LaunchRule, Parameter, ReferenceKernel, Variant
 from grader.lab_files.parts import (
     TextPart,
@@ -21,6 +20,7 @@ from grader.lab_files.parts import (
     plain_text,
     sibling,
 )
+from grader.message import msg
 from grader.yaml_file import KeyPath, YamlFile, choose
 
 FULL_MARKS = 100.0
@@ -74,16 +74,12 @@ def launch_of(file: YamlFile, keys: KeyPath, part: LaunchPart, sizes: list[str])
     if len(numbers) == len(part.block):
         x, y, z = _block(file, at, numbers)
     elif not 1 <= len(part.block) <= 3:
-        raise file.error(
-            _("a block is one to three numbers or formulas, x first (got {got})").format(got=part.block), at
-        )
+        raise file.error(msg("labs.block", got=part.block), at)
     for index, text in enumerate(part.block):
         if isinstance(text, str):
             formula_text(file, (*at, index), text, sizes)
     if part.tile and len(part.tile) != len(part.covers):
-        raise file.error(
-            _("a tile has a number for each of `covers` (got {got})").format(got=part.tile), (*keys, "tile")
-        )
+        raise file.error(msg("labs.tile", got=part.tile), (*keys, "tile"))
     shared = formula_text(file, (*keys, "shared_bytes"), part.shared_bytes, [*sizes, "threads"])
     return LaunchRule((x, y, z), tuple(part.covers), tuple(part.tile), shared)
 
@@ -92,7 +88,7 @@ def variant_of(file: YamlFile, name: str, data: object, parameters: tuple[Parame
     """The variant of that name.  LabError, with its line, where anything in it is wrong."""
     keys: KeyPath = ("variants", name)
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
-        raise file.error(_("a variant's name is lower-case letters, digits and _"), keys)
+        raise file.error(msg("labs.variant_name"), keys)
     part = file.decode(_VariantPart, keys, data)
     sizes = [p.name for p in parameters if p.kind == "size"]
     check_patterns(file, (*keys, "names"), part.names)
@@ -120,14 +116,12 @@ def reference_of(
     check_known(file, (*keys, "multiples"), part.multiples, sizes)
     path = sibling(file, references / part.file, (*keys, "file"))
     if not re.search(rf"\b{re.escape(part.kernel)}\s*\(", path.read_text("utf-8")):
-        raise file.error(
-            _("{file} has no kernel {kernel!r}").format(file=part.file, kernel=part.kernel), (*keys, "kernel")
-        )
+        raise file.error(msg("labs.no_kernel", file=part.file, kernel=part.kernel), (*keys, "kernel"))
     if not 1 <= len(part.tile) <= 3 or min(part.tile) < 1:
-        raise file.error(_("a tile is one to three positive numbers, x first"), (*keys, "tile"))
+        raise file.error(msg("labs.tile_numbers"), (*keys, "tile"))
     for name, step in part.multiples.items():
         if step < 1:
-            raise file.error(_("a multiple is at least 1 (got {got})").format(got=step), (*keys, "multiples", name))
+            raise file.error(msg("labs.multiple", got=step), (*keys, "multiples", name))
     return ReferenceKernel(
         file=path,
         kernel=part.kernel,
@@ -147,14 +141,12 @@ def _checks(file: YamlFile, keys: KeyPath, data: Mapping[str, object]) -> tuple[
     for name, value in data.items():
         at = (*keys, name)
         if name not in CHECKS:
-            raise file.error(_("unknown check; {allowed}").format(allowed=choose(name, CHECKS)), at)
+            raise file.error(msg("labs.unknown_check", allowed=choose(name, CHECKS)), at)
         settings = dict(value) if isinstance(value, dict) else {"points": value}
         points = settings.pop("points", None)
         if isinstance(points, bool) or not isinstance(points, (int, float)) or not 0 <= points <= FULL_MARKS:
             raise file.error(
-                _("points must be a number from 0 to {total_points:g} (got {points!r})").format(
-                    total_points=FULL_MARKS, points=points
-                ),
+                msg("labs.points", total_points=FULL_MARKS, points=repr(points)),
                 at,
             )
         # Kept as plain data: the check makes its own settings of them when it runs.
@@ -166,22 +158,20 @@ def _checks(file: YamlFile, keys: KeyPath, data: Mapping[str, object]) -> tuple[
 def check_points(file: YamlFile, variants: tuple[Variant, ...]) -> None:
     """Refuse a lab without variants, and one whose points do not add up to full marks."""
     if not variants:
-        raise file.error(_("a lab needs at least one variant"), ("variants",))
+        raise file.error(msg("labs.no_variant"), ("variants",))
     total = sum(spec.points for variant in variants for spec in variant.checks)
     if abs(total - FULL_MARKS) > 1e-6:
         by_variant = ", ".join(f"{v.name} {sum(s.points for s in v.checks):g}" for v in variants)
         raise file.error(
-            _("the points of all checks add up to {total:g}, not {total_points:g} ({by_variant})").format(
-                total=total, total_points=FULL_MARKS, by_variant=by_variant
-            ),
+            msg("labs.points_total", total=total, total_points=FULL_MARKS, by_variant=by_variant),
             ("variants",),
         )
 
 
 def _block(file: YamlFile, keys: KeyPath, values: list[int]) -> tuple[int, int, int]:
     if not 1 <= len(values) <= 3 or min(values) < 1:
-        raise file.error(_("a block is one to three positive numbers, x first (got {got})").format(got=values), keys)
+        raise file.error(msg("labs.block_numbers", got=values), keys)
     x, y, z = [*values, 1, 1][:3]
     if x * y * z > 1024:
-        raise file.error(_("a block has at most 1024 threads (got {got})").format(got=x * y * z), keys)
+        raise file.error(msg("labs.block_threads", got=x * y * z), keys)
     return x, y, z

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Collection, Sequence
-from typing import Protocol
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
@@ -16,9 +15,11 @@ from grader.ptx.limits import Limits, Tally
 from grader.ptx.link import Linker, program_of
 from grader.ptx.machine import Chunk
 from grader.ptx.memory import Buffer, Device, MemoryArray, Window, shared_window
+from grader.ptx.native.engine import Engine
 from grader.ptx.nodes import Function, Module
 from grader.ptx.observers.races import Races
 from grader.ptx.observers.traffic import Traffic
+from grader.ptx.outcome import Observer, Outcome
 from grader.ptx.records import Index3, LaunchReport
 from grader.ptx.values import Layout
 
@@ -49,18 +50,6 @@ Argument = Buffer | np.generic | bytes
 # a chunk cost its page faults anew.  Freeing one large block raises the threshold for good (mallopt(3),
 # M_MMAP_THRESHOLD): a third off the time of a kernel.  No page of the block is ever touched.
 np.empty(30 << 20, np.uint8)
-
-
-class Observer(Protocol):
-    """Watches a launch; knows nothing of instructions' meanings."""
-
-    def attach(self, chunk: Chunk) -> None:
-        """Subscribe to what it wants to see of a chunk that is about to run."""
-        ...
-
-    def finish(self, report: LaunchReport) -> None:
-        """Add what was found to the report."""
-        ...
 
 
 def launch(
@@ -104,8 +93,6 @@ def launch(
     started = time.perf_counter()
     if device is None:
         device = next((a.device for a in arguments if isinstance(a, Buffer)), None) or Device()
-    if observe:
-        observers = [Traffic(), Races(), *observers]
     program = program_of(module)
     function = module.functions.get(entry)
     if function is None or not function.is_entry:
@@ -122,12 +109,6 @@ def launch(
     parameters = _parameters(function, arguments)
     addresses = linked(module, device, limits).addresses
     code = program.code(entry)
-    for known in program.codes():
-        for code_block in known.blocks:
-            code_block.executions = 0
-    tally = Tally(limits or Limits())
-    tally.printf_left = tally.limits.printf_bytes
-    hazards = HazardLog()
     total = grid3[0] * grid3[1] * grid3[2]
     padded = -(-threads // 32) * 32
     together = max(1, CHUNK_LANES // padded)
@@ -142,56 +123,71 @@ def launch(
     together = max(1, min(together, SHARED_BYTES // max(1, static + shared_bytes)))
     starts = range(0, total, together)
     watched = _spread(len(starts), observed_chunks)
-    remarks: dict[tuple[str, int], int] = {}
-    sampled = 0
-    try:
-        with np.errstate(all="ignore"):
-            for number, first in enumerate(starts):
-                blocks = min(together, total - first)
-                layout = Layout(block3, blocks)
-                chunk = Chunk(
-                    device,
-                    layout,
-                    first,
-                    grid3,
-                    shared_window(slots, program.shared_layout, blocks, device.poison),
-                    hazards,
-                    tally,
-                )
+
+    def begin(patience: int | None) -> Outcome:
+        """A fresh start: nothing executed, nothing found."""
+        for known in program.codes():
+            for code_block in known.blocks:
+                code_block.executions = 0
+        tally = Tally(limits or Limits(), started=started, patience=patience)
+        tally.printf_left = tally.limits.printf_bytes
+        return Outcome(tally, HazardLog(), [Traffic(), Races(), *observers] if observe else list(observers))
+
+    def chunks(outcome: Outcome) -> Iterator[tuple[Chunk, dict[str, int]]]:
+        """The chunks of the grid, one after the other, each with the addresses of its parameters and variables."""
+        for number, first in enumerate(starts):
+            blocks = min(together, total - first)
+            layout = Layout(block3, blocks)
+            shared = shared_window(slots, program.shared_layout, blocks, device.poison)
+            chunk = Chunk(device, layout, first, grid3, shared, outcome.hazards, outcome.tally)
+            try:
                 chunk.shared_bytes = (shared_bytes, static + shared_bytes)
                 chunk.addresses = addresses
                 if number in watched:
-                    sampled += blocks
-                    for observer in observers:
+                    outcome.sampled_blocks += blocks
+                    for observer in outcome.observers:
                         observer.attach(chunk)
                 symbols = _parameter_arrays(chunk, parameters)
                 symbols.update(chunk.local_variables(0, function))
-                registers = code.fresh_registers.copy()
-                try:
-                    chunk.run(Group(chunk, layout.root, [Frame(code, registers, symbols)], 0, ()))
-                finally:
-                    chunk.close()
-                device.cycles += chunk.clock + LAUNCH_CYCLES
-                for key, count in chunk.remarks.items():
-                    remarks[key] = remarks.get(key, 0) + count
+                yield chunk, symbols
+            finally:
+                chunk.close()
+            device.cycles += chunk.clock + LAUNCH_CYCLES
+            outcome.add_remarks(chunk)
+
+    def interpret(patience: int | None) -> Outcome:
+        outcome = begin(patience)
+        for chunk, symbols in chunks(outcome):
+            registers = code.fresh_registers.copy()
+            chunk.run(Group(chunk, chunk.layout.root, [Frame(code, registers, symbols)], 0, ()))
+        return outcome
+
+    engine = None
+    if not observers and len(watched) in (0, len(starts)):
+        engine = Engine.for_launch(code, device, min(total, together) * padded, observe and len(watched) > 0)
+    try:
+        with np.errstate(all="ignore"):
+            alone = total * threads == 1
+            outcome = interpret(None) if engine is None else engine.run(interpret, begin, chunks, alone)
     finally:
         program.forget()
+    tally = outcome.tally
     report = LaunchReport(
         thread_instructions=tally.thread_instructions,
         warp_instructions=tally.warp_instructions,
-        remarks=[(kind, line, count) for (kind, line), count in sorted(remarks.items())],
+        remarks=[(kind, line, count) for (kind, line), count in sorted(outcome.remarks.items())],
         printf="".join(tally.printf),
     )
-    report.counters.sampled_blocks, report.counters.total_blocks = sampled, total
+    report.counters.sampled_blocks, report.counters.total_blocks = outcome.sampled_blocks, total
     counts = report.opcode_counts
     for known in program.codes():
         for code_block in known.blocks:
             if code_block.executions:
                 for instruction in code_block.instructions:
                     counts[instruction.opcode] = counts.get(instruction.opcode, 0) + code_block.executions
-    for observer in observers:
+    for observer in outcome.observers:
         observer.finish(report)
-    report.hazards = hazards.report()
+    report.hazards = outcome.hazards.report()
     report.elapsed_s = time.perf_counter() - started
     return report
 

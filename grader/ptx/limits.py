@@ -5,8 +5,14 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
+from grader.ptx.errors import LimitExceeded
+
 CYCLES = 16
 """Clock cycles that an instruction counts for: the order of magnitude of a dependent instruction's latency."""
+
+
+class TakesLong(Exception):
+    """The launch has gone on for so long that generated code is worth its compilation (`Tally.patience`)."""
 
 
 @dataclass
@@ -29,6 +35,19 @@ class Limits:
     depth: int = 400
     """A GPU's stack of a few KiB a thread has overflowed long before."""
 
+    def check(self, line: int, thread_instructions: int, issued: int) -> None:
+        """Raises LimitExceeded, at a source line, where that is more than is allowed."""
+        if thread_instructions > self.instructions:
+            raise LimitExceeded(
+                "instructions", line, f"more than {self.instructions} thread-instructions were executed"
+            )
+        if issued > self.issued:
+            raise LimitExceeded("instructions", line, f"more than {self.issued} instructions were issued")
+
+    def out_of_time(self, line: int) -> LimitExceeded:
+        """What is raised when the time is over."""
+        return LimitExceeded("time", line, f"the kernel did not end within {self.seconds:g} s")
+
 
 @dataclass
 class Tally:
@@ -42,3 +61,5 @@ class Tally:
     printf_left: int = 0
     started: float = field(default_factory=time.perf_counter)
     turns: int = 0
+    patience: int | None = None
+    """Instructions issued before the launch is handed to generated code (None: never)."""

@@ -20,7 +20,7 @@ from grader.ptx.endless import EndlessLoops
 from grader.ptx.errors import DeviceTrap, LimitExceeded
 from grader.ptx.groups import Group, merge_groups
 from grader.ptx.hazards import HazardLog
-from grader.ptx.limits import CYCLES, Tally
+from grader.ptx.limits import CYCLES, TakesLong, Tally
 from grader.ptx.memory import Device, Window, local_array
 from grader.ptx.nodes import Function
 from grader.ptx.records import Index3
@@ -248,14 +248,12 @@ class Chunk:
                 return
             self._count(block, lanes)
             tally.turns += 1
-            if tally.thread_instructions > limits.instructions:
-                raise LimitExceeded(
-                    "instructions", block.line, f"more than {limits.instructions} thread-instructions were executed"
-                )
-            if tally.issued > limits.issued:
-                raise LimitExceeded("instructions", block.line, f"more than {limits.issued} instructions were issued")
+            if tally.thread_instructions > limits.instructions or tally.issued > limits.issued:
+                limits.check(block.line, tally.thread_instructions, tally.issued)
+            if tally.patience is not None and tally.issued > tally.patience:
+                raise TakesLong
             if not tally.turns & 127 and time.perf_counter() - tally.started > limits.seconds:
-                raise LimitExceeded("time", block.line, f"the kernel did not end within {limits.seconds:g} s")
+                raise limits.out_of_time(block.line)
             for step in block.steps:
                 step(group)
             if not block.finish(group):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from urllib.parse import quote
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from grader.i18n import _
-from grader.report.job import ReportJob
 from grader.report.labels import check_status, result_status
 from grader.report.numbers import Numbers
-from grader.report.view import FAULT_STATUSES, View, blocked_points, lost_points, shortened, variant_columns, where
-from grader.report.visible import visible
+from grader.report.view import FAULT_STATUSES, blocked_points, lost_points, shortened, where
+from grader.report.visible import visible_line
 from grader.result import Result, Variant
 from grader.words import check_title
 
@@ -17,49 +17,71 @@ from grader.words import check_title
 _SEVERITY = {"fail": 4, "error": 3, "borderline": 2, "pass": 1, "skip": 0}
 
 
-def group_row(job: ReportJob) -> View:
-    """A student's row: mark, a cell per variant with the worst status and the points, the fault that costs most."""
-    numbers = Numbers(job.language)
-    result = job.result
-    cells = []
-    for column in variant_columns(job):
-        checks = [c for c in result.checks if c.variant == column["name"]]
-        worst = max(checks, key=lambda c: _SEVERITY[c.status], default=None)
-        status = check_status(worst.status, worst.skip_reason) if worst else check_status("skip", "not_applicable")
-        cells.append(
-            {"key": status.key, "symbol": status.symbol, "text": numbers.points(sum(c.earned for c in checks))}
-        )
-    return {
-        "student": result.student.id,
-        "name": visible(result.student.name or result.student.id),
-        "group": visible(result.student.group),
-        "report": f"{quote(result.student.id)}/{quote(result.lab)}/report.html",
-        "key": result_status(result.status).key,
-        "mark": _("{earned} of {possible}").format(
+@dataclass(frozen=True, slots=True)
+class GroupCell:
+    """What became of a variant: the worst status, and its points."""
+
+    key: str
+    symbol: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRow:
+    """A student.  report: the address of their report; cells: none where nothing was graded; fault: the dearest."""
+
+    student: str
+    name: str
+    group: str
+    report: str
+    key: str
+    mark: str
+    cells: tuple[GroupCell, ...]
+    fault: str
+
+
+def group_row(result: Result, variants: Sequence[str], language: str, report: str = "") -> GroupRow:
+    """A student's row: mark, a cell per variant, the fault that costs most."""
+    numbers = Numbers(language)
+    return GroupRow(
+        student=visible_line(result.student.id),
+        name=visible_line(result.student.name or result.student.id),
+        group=visible_line(result.student.group),
+        report=report,
+        key=result_status(result.status).key,
+        mark=_("{earned} of {possible}").format(
             earned=numbers.points(result.score.earned), possible=numbers.points(result.score.possible)
         ),
-        "cells": cells,
-        "fault": _worst_fault(result),
-    }
+        cells=tuple(_cell(result, name, numbers) for name in variants),
+        fault=worst_fault(result),
+    )
 
 
-def student_line(job: ReportJob) -> str:
+def _cell(result: Result, variant: str, numbers: Numbers) -> GroupCell:
+    checks = [check for check in result.checks if check.variant == variant]
+    worst = max(checks, key=lambda check: _SEVERITY[check.status], default=None)
+    status = check_status(worst.status, worst.skip_reason) if worst else check_status("skip", "not_applicable")
+    return GroupCell(status.key, status.symbol, numbers.points(sum(check.earned for check in checks)))
+
+
+def student_line(result: Result, language: str) -> str:
     """A submission in one line, for the running account of a long grading."""
-    row = group_row(job)
-    return visible(f"{result_status(job.result.status).symbol} {row['student']}: {row['mark']}")
+    row = group_row(result, [], language)
+    return f"{result_status(result.status).symbol} {row.student}: {row.mark}"
 
 
-def failed_row(student: str, reason: str) -> View:
+def failed_row(student: str, reason: str) -> GroupRow:
     """The row of a submission that could not be graded at all."""
-    shown = {"name": visible(student), "group": "", "report": ""}
-    return {"student": student, **shown, "key": "error", "mark": "–", "cells": [], "fault": visible(reason)}
+    name = visible_line(student)
+    return GroupRow(name, name, "", "", "error", "–", (), visible_line(reason))
 
 
-def _worst_fault(result: Result) -> str:
+def worst_fault(result: Result) -> str:
+    """The fault that costs most, with its place, in words; "" where there is none."""
     checks = result.checks
     faults = [c for c in checks if c.status in FAULT_STATUSES]
     if not faults:
         return ""
     worst = max(faults, key=lambda c: (c.status == "fail", lost_points(c) + blocked_points(checks, c)))
     place = where(result.variants.get(worst.variant, Variant()).file, worst.line) if worst.line else ""
-    return f"{check_title(worst.check)}{f' ({place})' if place else ''}: {shortened(worst.message)}"
+    return visible_line(f"{check_title(worst.check)}{f' ({place})' if place else ''}: {shortened(worst.message)}")

@@ -14,6 +14,7 @@ from grader.report.charts import BankMap, BarChart, bank_maps, sector_chart, wav
 from grader.report.conclusions import conclusions
 from grader.report.device import resource_table, witness_tables
 from grader.report.figures import Format, draw
+from grader.report.group import GroupRow
 from grader.report.job import ReportJob
 from grader.report.listing import listings
 from grader.report.sweep_charts import LineChart, sweep_charts
@@ -21,6 +22,7 @@ from grader.report.sweep_text import sweep_conclusions, sweep_notes, sweeps_intr
 from grader.report.tables import counter_table, kernel_rows, reproduce
 from grader.report.times import host_memory_table, time_table
 from grader.report.view import View, summary
+from grader.report.visible import visible
 from grader.report.wrong_map import WrongMap, wrong_maps
 
 if TYPE_CHECKING:
@@ -117,7 +119,7 @@ def render(
     return template.render(**page, figures=drawn, pictures=pictures, sweeps=sweeps)
 
 
-def group_page(rows: Sequence[View], variants: Sequence[str], title: str, language: str) -> str:
+def group_page(rows: Sequence[GroupRow], variants: Sequence[str], title: str, language: str) -> str:
     """A group's marks as one page with a link to each report; rows: of `group_row` or `failed_row`."""
     template = _environment().get_template("group.html.j2")
     return template.render(rows=rows, variants=variants, title=title, language=language)
@@ -145,6 +147,8 @@ def _environment() -> Environment:
         loader=FileSystemLoader(data_root() / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
+        # Whatever a page shows, it acts neither on the browser nor on the reader.
+        finalize=lambda value: visible(value) if isinstance(value, str) else value,
         trim_blocks=True,
         lstrip_blocks=True,
     )

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 from grader.i18n import _
+from grader.report.highlight import highlight_lines, lines_of
 from grader.report.job import ReportJob
 from grader.report.labels import check_status
 from grader.report.numbers import Numbers
 from grader.report.view import FAULT_STATUSES, View, shortened, variant_columns
-from grader.report.visible import visible
 from grader.result import LineCounters, Result, Source, Variant
 from grader.words import check_title
 
@@ -28,36 +27,38 @@ class Note(NamedTuple):
 MAX_LINES = 600
 """Lines of a file that are shown whole; of a longer one, only the surroundings of what is noted."""
 CONTEXT_LINES = 12
-MAX_LINE_CHARACTERS = 400
-
-Token = tuple[str, str]
-"""CSS class ("" for plain text) and text."""
+MOST_LINES = 4000
+"""Lines of all files together that are shown, those of the first files first."""
 
 
 def listings(job: ReportJob) -> list[View]:
     """A listing per source file: its name and rows; a row is a line, or a gap of lines that are not shown."""
-    return [{"file": source.file, "rows": _rows(source, job)} for source in job.result.sources]
+    found: list[View] = []
+    room = MOST_LINES
+    for source in job.result.sources:
+        rows = _rows(source, job, room)
+        room -= sum("gap" not in row for row in rows)
+        found.append({"file": source.file, "rows": rows})
+    return found
 
 
-def _rows(source: Source, job: ReportJob) -> list[View]:
+def _rows(source: Source, job: ReportJob, room: int) -> list[View]:
     notes = notes_by_line(job, source.file)
+    lines = lines_of(source.text)
+    shown = _shown(len(lines), notes, room)
     # Backslashes lined up far to the right would each break into a line of their own.
-    lines = highlight(re.sub(r"[ \t]{2,}\\$", r" \\", source.text, flags=re.MULTILINE))
-    shown = _shown(len(lines), notes)
+    tokens = highlight_lines([_joined(line) for line in lines], shown)
     rows: list[View] = []
-    gap_start = 0
-    for number, tokens in enumerate(lines, start=1):
-        if number not in shown:
-            gap_start = gap_start or number
-            continue
-        if gap_start:
-            rows.append(_gap(gap_start, number - 1))
-            gap_start = 0
+    last = 0
+    for number in shown:
+        if number > last + 1:
+            rows.append(_gap(last + 1, number - 1))
         found = notes.get(number, [])
         level = "bad" if any(note["level"] == "bad" for group in found for note in group["notes"]) else ""
-        rows.append({"number": number, "tokens": tokens, "notes": found, "level": level})
-    if gap_start:
-        rows.append(_gap(gap_start, len(lines)))
+        rows.append({"number": number, "tokens": tokens[number], "notes": found, "level": level})
+        last = number
+    if last < len(lines):
+        rows.append(_gap(last + 1, len(lines)))
     return rows
 
 
@@ -65,11 +66,24 @@ def _gap(first: int, last: int) -> View:
     return {"gap": _("lines {first}–{last} are not shown").format(first=first, last=last)}
 
 
-def _shown(total: int, notes: dict[int, list[View]]) -> set[int]:
-    if total <= MAX_LINES:
-        return set(range(1, total + 1))
+def _joined(line: str) -> str:
+    """A line without the blanks that stand before a backslash at its end."""
+    if not line.endswith("\\"):
+        return line
+    kept = line[:-1].rstrip(" \t")
+    return f"{kept} \\" if len(line) - len(kept) > 2 else line
+
+
+def _shown(total: int, notes: dict[int, list[View]], room: int) -> list[int]:
+    """The numbers of the lines that are shown, in order."""
     near = {line + d for line in notes for d in range(-CONTEXT_LINES, CONTEXT_LINES + 1)}
-    return {line for line in near if 1 <= line <= total} or set(range(1, MAX_LINES + 1))
+    if total <= MAX_LINES:
+        wanted = range(1, total + 1)
+    elif not near:
+        wanted = range(1, MAX_LINES + 1)
+    else:
+        return sorted(line for line in near if 1 <= line <= total)[:room]
+    return list(wanted)[:room]
 
 
 def notes_by_line(job: ReportJob, file: str) -> dict[int, list[View]]:
@@ -158,54 +172,3 @@ def counter_note(counter: LineCounters, numbers: Numbers) -> tuple[str, bool]:
         ),
         wasteful,
     )
-
-
-def highlight(text: str) -> list[list[Token]]:
-    """Lines of tokens whose texts joined are `text` without its line ends; very long lines are cut.
-
-    Characters that act on the page or on the reader (`visible`) are replaced.
-    """
-    from pygments import lex
-    from pygments.lexers import get_lexer_by_name
-    from pygments.token import Comment, Keyword, Name, Number, String, is_token_subtype
-
-    classes = (
-        (Comment.Preproc, "p"),
-        (Comment.PreprocFile, "p"),
-        (Comment, "c"),
-        (Keyword, "k"),
-        (Name.Builtin, "b"),
-        (String, "s"),
-        (Number, "n"),
-    )
-    lines: list[list[Token]] = [[]]
-    for kind, value in lex(visible(text), get_lexer_by_name("cuda", stripnl=False, ensurenl=False)):
-        css = next((name for token, name in classes if is_token_subtype(kind, token)), "")
-        for index, part in enumerate(value.split("\n")):
-            if index:
-                lines.append([])
-            if part:
-                _append(lines[-1], css, part)
-    if text.endswith("\n"):
-        lines.pop()
-    return [_cut(line) for line in lines]
-
-
-def _append(line: list[Token], css: str, text: str) -> None:
-    """Add to the last token where the class is the same: fewer elements, smaller pages."""
-    if line and line[-1][0] == css:
-        line[-1] = (css, line[-1][1] + text)
-    else:
-        line.append((css, text))
-
-
-def _cut(line: list[Token]) -> list[Token]:
-    kept: list[Token] = []
-    room = MAX_LINE_CHARACTERS
-    for css, text in line:
-        if len(text) > room:
-            kept.append((css, text[:room] + " …"))
-            break
-        kept.append((css, text))
-        room -= len(text)
-    return kept

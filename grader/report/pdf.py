@@ -33,7 +33,13 @@ def load() -> None:
             warnings.simplefilter("ignore")
             import weasyprint  # noqa: F401
     except (OSError, ImportError) as error:
-        raise PdfUnavailable(str(error).splitlines()[0]) from error
+        raise PdfUnavailable(_missing(error)) from error
+
+
+def _missing(error: OSError | ImportError) -> str:
+    """What could not be loaded: the beginning of a message that goes on with every name that was tried."""
+    line = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return line.partition(": ")[0].partition(".  ")[0][:120]
 
 
 def render(html: str) -> bytes:

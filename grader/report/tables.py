@@ -10,7 +10,7 @@ from grader.report.job import ReportJob
 from grader.report.labels import check_status
 from grader.report.numbers import NO_BREAK_SPACE, Numbers, digits_needed
 from grader.report.view import View, shortened, size_text, variant_columns, where
-from grader.result import Case, Counters, Launch, Result, Variant
+from grader.result import Case, Counters, Environment, Launch, Result, Variant
 
 
 def kernel_rows(job: ReportJob) -> list[View]:
@@ -133,6 +133,16 @@ def counted(result: Result, name: str) -> Any:
     return variant.counters if variant else None
 
 
+def _drawn(environment: Environment) -> str:
+    """What the case was drawn from that no lab names, "" where none was run."""
+    if environment.drawn_by == "secret":
+        return _("seed {seed}, drawn from the files and the course's secret").format(seed=environment.drawn_seed)
+    if environment.drawn_by == "submission":
+        text = _("seed {seed}, drawn from the files; the teacher's grading may draw another case")
+        return text.format(seed=environment.drawn_seed)
+    return ""
+
+
 def reproduce(job: ReportJob) -> View:
     """Everything that the result depends on, and the command that makes it again."""
     environment = job.result.environment
@@ -143,6 +153,7 @@ def reproduce(job: ReportJob) -> View:
         (_("driver"), environment.driver or ""),
         (_("compiled for"), environment.architecture),
         (_("seed of the input data"), str(environment.seed)),
+        (_("drawn case"), _drawn(environment)),
         ("NVRTC", environment.nvrtc or ""),
         (_("grader"), environment.grader),
         ("Python", environment.python),

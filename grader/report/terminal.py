@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, cast
 
 from grader.i18n import _
+from grader.report.group import GroupRow
+from grader.report.stream import LastingStream
 from grader.report.view import View
-from grader.report.visible import visible_all
+from grader.report.visible import visible, visible_all
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderableType, RenderResult
     from rich.table import Table
     from rich.text import Text
 
@@ -20,15 +22,45 @@ STYLES = {"pass": "green", "fail": "bold red", "borderline": "yellow", "error": 
 
 
 def console(file: IO[str] | None = None) -> Console:
-    """A console on standard output: as wide as the terminal, or 100 columns without escape codes in a pipe."""
-    from rich.console import Console
+    """A console on standard output: as wide as the terminal, or 100 columns without escape codes in a pipe.
+
+    Nothing that is printed on it acts on the terminal but what rich itself sends; who stops reading stops nothing else.
+    """
+    from rich.console import Console, RenderHook
 
     stream = file or sys.stdout
     # An old locale that lacks a symbol shows a question mark rather than failing.
     if hasattr(stream, "reconfigure"):
         stream.reconfigure(errors="replace")
     width = None if stream.isatty() else PIPE_WIDTH
-    return Console(file=stream, width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)
+    out = Console(
+        file=cast(IO[str], LastingStream(stream)),
+        width=width,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        soft_wrap=False,
+    )
+
+    class Harmless(RenderHook):
+        def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
+            return [_Visible(renderable) for renderable in renderables]
+
+    out.push_render_hook(Harmless())
+    return out
+
+
+class _Visible:
+    """Something to print, with no character in its texts that acts."""
+
+    def __init__(self, shown: RenderableType) -> None:
+        self._shown = shown
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        from rich.segment import Segment
+
+        for segment in console.render(self._shown, options):
+            yield segment if segment.control else Segment(visible(segment.text), segment.style)
 
 
 def show_result(out: Console, view: View) -> None:
@@ -141,7 +173,7 @@ def _show_remarks(out: Console, view: View) -> None:
         out.print(Padding(Text(f"{names}: {remark['text']}" if names else remark["text"]), (0, 0, 0, 3), expand=False))
 
 
-def show_group(out: Console, rows: Sequence[View], variants: Sequence[View]) -> None:
+def show_group(out: Console, rows: Sequence[GroupRow], variants: Sequence[str]) -> None:
     """A group: a row per student with mark, points of each variant, and the fault that costs most.
 
     rows: of `group_row` or `failed_row`.
@@ -152,15 +184,13 @@ def show_group(out: Console, rows: Sequence[View], variants: Sequence[View]) -> 
     table.add_column(_("Student"), overflow="fold")
     table.add_column(_("Mark"), justify="right", no_wrap=True)
     for variant in variants:
-        table.add_column(Text(variant["name"]), overflow="fold")
+        table.add_column(Text(variant), overflow="fold")
     table.add_column(_("Worst fault"), ratio=1, overflow="fold")
-    for row in visible_all(rows):
-        cells = [
-            Text(f"{cell['symbol']} {cell['text']}", style=STYLES.get(cell["key"], "dim")) for cell in row["cells"]
-        ]
+    for row in rows:
+        cells = [Text(f"{cell.symbol} {cell.text}", style=STYLES.get(cell.key, "dim")) for cell in row.cells]
         cells += [Text("")] * (len(variants) - len(cells))
-        mark = Text(row["mark"], style=STYLES.get(row["key"], ""))
-        table.add_row(Text(row["student"]), mark, *cells, Text(row["fault"]))
+        mark = Text(row.mark, style=STYLES.get(row.key, ""))
+        table.add_row(Text(row.student), mark, *cells, Text(row.fault))
     out.print()
     out.print(table)
 

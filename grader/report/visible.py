@@ -1,25 +1,36 @@
 """Characters that act on what shows them, made visible: a student's text must not steer a terminal or turn lines round.
 
 Control characters (escape sequences begin with one) become their pictures ("␛"), bidirectional controls, which can
-make code read otherwise than it compiles, become their numbers ("⟨U+202E⟩").
+make code read otherwise than it compiles, become their numbers ("⟨U+202E⟩"), and so do what is no character.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 _BIDI = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+_SEPARATORS = (0x2028, 0x2029)
 _PICTURES: dict[int, int | str] = {
     **{code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n"},
     0x7F: 0x2421,
     **dict.fromkeys(range(0x80, 0xA0), 0xFFFD),
-    **{code: f"⟨U+{code:04X}⟩" for code in _BIDI},
+    **{code: f"⟨U+{code:04X}⟩" for code in (*_BIDI, *_SEPARATORS)},
+    **dict.fromkeys(range(0xD800, 0xE000), 0xFFFD),
+    # Bytes of a name that are no text, as Python keeps them.
+    **{0xDC00 + byte: f"\\x{byte:02x}" for byte in range(0x80, 0x100)},
 }
+_ACTING = re.compile("[" + "".join(re.escape(chr(code)) for code in _PICTURES) + "]")
 
 
 def visible(text: str) -> str:
     """`text` with nothing in it that acts; tabs and line ends stay."""
-    return text.translate(_PICTURES)
+    return text.translate(_PICTURES) if _ACTING.search(text) else text
+
+
+def visible_line(text: str) -> str:
+    """`text` as one line with nothing in it that acts: a name must not begin a line of its own."""
+    return visible(text).replace("\n", "␊").replace("\t", "␉")
 
 
 def visible_all(view: Any) -> Any:

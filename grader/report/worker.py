@@ -1,26 +1,23 @@
-"""Renders reports in a process of its own: `python -m grader.report.worker [--no-pdf]`.
+"""Renders reports in a process of its own, which `grader.report.renderer` starts.
 
 Started at the very beginning of a run, it imports matplotlib, Jinja and WeasyPrint (over a second together) on
-another core while the parent grades.  It reads one `ReportJob` as JSON per line from standard input and answers with
-one `Reply` per line on standard output; it ends when its input does.
+another core while the parent grades.  It takes one `ReportJob` after another and answers each with `Reply` records.
 """
 
 from __future__ import annotations
 
 import gc
-import os
-import queue
-import signal
-import sys
-import threading
+import socket
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from grader.errors import describe_os_error
 from grader.files import write_atomically
+from grader.processes.channel import Channel, PeerGone
 from grader.report.job import ReportJob
 from grader.result import Record
 
@@ -32,13 +29,14 @@ HTML_NAME = "report.html"
 PDF_NAME = "report.pdf"
 
 
-Event = Literal["html", "pdf", "no_pdf", "failed", "done"]
+Event = Literal["html", "pdf", "no_pdf", "unwritable", "failed", "done"]
 
 
-class Reply(Record, frozen=True):
-    """What became of a job: a file was written, a PDF cannot be made here, rendering failed, or all is done.
+class Reply(Record, frozen=True, tag="reply"):
+    """What became of a job: a file was written, a PDF cannot be made here, a file cannot be written, rendering failed;
+    "done" is the last of a job.
 
-    text: the file's path, what is missing, or a traceback.
+    text: the file's path, what is missing, path and reason, or a traceback.
     """
 
     event: Event
@@ -46,40 +44,31 @@ class Reply(Record, frozen=True):
     text: str = ""
 
 
-def main() -> None:
-    """Serve jobs until standard input ends."""
+def main(connection: socket.socket, *options: str) -> None:
+    """Serve jobs until the parent closes the channel; options: "--no-pdf" when no PDF will be asked for."""
     # Imports and one report make next to no garbage in cycles; looking for it takes a tenth of the time.
     gc.disable()
-    # Ctrl-C is for the parent to act on; a report under way may be finished.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # What libraries print must not get into the replies.
-    replies = os.fdopen(os.dup(1), "wb", buffering=0)
-    os.dup2(2, 1)
-    jobs: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-    threading.Thread(target=_read, args=(sys.stdin.buffer, jobs), daemon=True).start()
+    channel = Channel(connection, msgspec.msgpack.Decoder(ReportJob))
     _load_for_html()
-    if "--no-pdf" not in sys.argv and jobs.empty():
+    if "--no-pdf" not in options and not channel.has_news():
         _load_for_pdf()
-    while line := jobs.get():
-        job = msgspec.json.decode(line, type=ReportJob)
-        for_student = job.result.student.id
+    while True:
+        try:
+            job = channel.receive()
+        except PeerGone:
+            return
+        student = job.result.student.id
         try:
             for event, text in _render(job):
-                _send(replies, Reply(event=event, student=for_student, text=text))
+                channel.send(Reply(event=event, student=student, text=text))
+        except PeerGone:
+            return
+        except OSError as error:
+            channel.send(Reply(event="unwritable", student=student, text=describe_os_error(error)))
         except Exception:
-            _send(replies, Reply(event="failed", student=for_student, text=traceback.format_exc()))
-        _send(replies, Reply(event="done", student=for_student))
+            channel.send(Reply(event="failed", student=student, text=traceback.format_exc()))
+        channel.send(Reply(event="done", student=student))
         gc.collect()
-
-
-def _read(source: IO[bytes], jobs: queue.SimpleQueue[bytes]) -> None:
-    for line in source:
-        jobs.put(line)
-    jobs.put(b"")
-
-
-def _send(replies: IO[bytes], reply: Reply) -> None:
-    replies.write(msgspec.json.encode(reply) + b"\n")
 
 
 def _load_for_html() -> None:
@@ -131,7 +120,3 @@ def _drawn(job: ReportJob, page: View, image_format: Format) -> str:
         html.wrong_pictures(job, image_format),
         html.sweep_figures(job, image_format),
     )
-
-
-if __name__ == "__main__":
-    main()

@@ -29,6 +29,8 @@ class Environment(Record, frozen=True):
     device, driver: the GPU's, null without one.  copy_gb_s, fp32_gflop_s: the most that it was seen to do,
     in 10⁹ bytes read and written a second and 10⁹ float32 operations a second; null when nothing was timed.
     architecture: what the code was compiled for.
+    drawn_seed: of the drawn case's sizes and data, null where none was run; drawn_by: what it was drawn from, "secret"
+    of the course or "submission" alone (docs/teachers.md).
     command: the command line that repeats this grading, "" when graded through the Python interface.
     """
 
@@ -44,6 +46,8 @@ class Environment(Record, frozen=True):
     python: str = ""
     numpy: str = ""
     command: str = ""
+    drawn_seed: int | None = None
+    drawn_by: Literal["", "submission", "secret"] = ""
 
 
 class Source(Record, frozen=True):

@@ -38,6 +38,7 @@ class Case(Record, frozen=True):
 
     first_wrong: index of the first wrong element of the output, slowest axis first.
     backend: what ran it.
+    drawn: its sizes and data were drawn from the submission, and from the course's secret where there is one.
     """
 
     size: dict[str, int]
@@ -49,6 +50,7 @@ class Case(Record, frozen=True):
     first_wrong: list[int] | None = None
     message: str = ""
     message_said: Message | None = None
+    drawn: bool = False
 
 
 class Hazard(Record, frozen=True):

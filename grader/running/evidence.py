@@ -21,13 +21,13 @@ from grader.submission.records import Candidate, Missing, VariantBinding
 class Diagnostic:
     """One message of the compiler about the student's file.
 
-    hint: what to do about it, where that is known.
+    message: the compiler's own words, or ours where it gave none.  hint: what to do about it, where that is known.
     """
 
     file: str
     line: int
-    message: str
-    hint: str = ""
+    message: str | Message
+    hint: Message | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Run:
     """One launch at one size, and how its output compares with the oracle's (None: there was no output).
 
     changed_inputs: names of inputs that the kernel wrote to.
-    backend: what ran it.
+    backend: what ran it.  drawn: its sizes and data are drawn from the submission (see `grader.running.drawn`).
     """
 
     kind: CaseKind
@@ -58,6 +58,17 @@ class Run:
     difference: Difference | None
     changed_inputs: tuple[str, ...] = ()
     backend: BackendName = "emulator"
+    drawn: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Staging:
+    """How outputs came to be: of `sampled` elements, those made from inputs by way of shared memory (`through`), and
+    those of them whose inputs another thread had put there (`between`)."""
+
+    sampled: int
+    through: int
+    between: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +86,7 @@ class Evidence:
     resources, host_memory, witnesses: as in the result; empty without a GPU.
     larger: runs at the lab's `large` sizes, on which no mark depends; of kernels that are right at all others.
     untimed: why the kernel's own doings keep it from being timed, in words; "" when nothing does.
+    staging: what shared memory is used for; None where that was not looked at.
     wired_sizes: the only sizes that the kernel works at, when they are constants of its file; else None.
     """
 
@@ -95,6 +107,7 @@ class Evidence:
     host_memory: tuple[HostMemory, ...] = ()
     witnesses: tuple[Witness, ...] = ()
     larger: tuple[Run, ...] = ()
+    staging: Staging | None = None
     untimed: str | Message = ""
 
     @property

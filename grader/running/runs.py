@@ -32,8 +32,8 @@ class Runner:
     def __init__(self, lab: Lab, backend: Backend, oracle: Oracle | None = None) -> None:
         self._lab = lab
         self._cases = lab.cases["emulator"]
-        self._oracle = oracle or Oracle(lab)
-        self._backend = backend
+        self._oracle = self.oracle = oracle or Oracle(lab)
+        self._backend = self.backend = backend
 
     @property
     def unmeasured(self) -> dict[str, str]:

@@ -14,15 +14,24 @@ from grader.submission.assign import Known, assign
 from grader.submission.compile_time import constant_edits, size_names, with_global_arrays
 from grader.submission.device_code import DeviceCode
 from grader.submission.edits import Edit
-from grader.submission.folder import FoundSubmission, VariantSettings, variant_settings
+from grader.submission.folder import FoundSubmission, variant_settings
 from grader.submission.kernels import kernel_of
 from grader.submission.launches import find_launches
-from grader.submission.loops import unroll_factor
+from grader.submission.loops import innermost_loops
 from grader.submission.number_types import NUMBER_WORDS
 from grader.submission.plans import CompileTime, candidates, requested_launch
 from grader.submission.reading import read_files
-from grader.submission.records import Kernel, LaunchSite, Missing, SourceText, Submission, VariantBinding
+from grader.submission.records import (
+    Kernel,
+    LaunchSite,
+    Missing,
+    SourceText,
+    Submission,
+    VariantBinding,
+    factor_of,
+)
 from grader.submission.roles import Unbindable, readings
+from grader.submission.settings import VariantSettings
 from grader.submission.shape import KernelShape
 from grader.submission.source import decode
 from grader.submission.structs import with_struct_parameters
@@ -96,8 +105,12 @@ def bind(
         kernels=tuple(entry.kernel for entry in entries),
         launches=tuple(dict.fromkeys(site for entry in entries for site in entry.sites)),
         bindings=bindings,
-        remarks=tuple(r for source in sources for r in source.remarks)
-        + tuple(r for c in read.codes for r in c.remarks),
+        remarks=(
+            *(("unknown_lab", line) for line in found.unknown_labs),
+            *(r for source in sources for r in source.remarks),
+            *(r for c in read.codes for r in c.remarks),
+            *_contradictions(bindings, settings),
+        ),
         edits=_edits(entries, read.by_name()),
         missing_headers=tuple(
             (parsed.file, name, line)
@@ -105,6 +118,20 @@ def bind(
             for name, line in code.missing_headers
         ),
     )
+
+
+def _contradictions(
+    bindings: Mapping[str, VariantBinding | Missing], settings: Mapping[str, VariantSettings]
+) -> list[tuple[str, int]]:
+    """Launches whose block is another than `submission.yaml` says, by their lines."""
+    found: dict[tuple[str, int], None] = {}
+    for name, binding in bindings.items():
+        told = settings[name].block
+        if told is None or isinstance(binding, Missing) or binding.requested is None:
+            continue
+        if binding.requested.block is not None and binding.requested.block != tuple([*told, 1, 1][:3]):
+            found["block_contradicted", binding.requested.line] = None
+    return list(found)
 
 
 def _known(entry: _Entry, lab: Lab) -> Known:
@@ -145,7 +172,8 @@ def _entries(files: Sequence[ParsedFile], codes: Sequence[DeviceCode], lab: Lab)
             entry.kernel, of_structs = with_struct_parameters(parsed, item, entry.kernel)
             entry.kernel, of_arrays = with_global_arrays(parsed, item, entry.kernel, lab)
             entry.edits = of_structs or of_arrays
-            entry.kernel = replace(entry.kernel, unroll=unroll_factor(parsed, item, entry.template_values))
+            loops = innermost_loops(parsed, item, entry.template_values)
+            entry.kernel = replace(entry.kernel, loops=loops, unroll=factor_of(loops))
             try:
                 readings(entry.kernel, lab)
             except Unbindable as reason:

@@ -14,16 +14,24 @@ from typing import TYPE_CHECKING
 
 from grader.lab.records import Lab, Parameter
 from grader.submission.edits import Edit
+from grader.submission.effort import spend
 from grader.submission.kernels import pointer_uses
 from grader.submission.positions import blank, characters
 from grader.submission.records import Kernel, KernelParameter
 from grader.submission.roles import name_rank
-from grader.submission.tree import Item, ParsedFile, declared_name, descendants, function_declarator
+from grader.submission.tree import (
+    WORD,
+    Item,
+    ParsedFile,
+    declared_name,
+    descendants,
+    function_declarator,
+    remembered,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_WORD = re.compile(r"[^\W\d]\w*")
 MAX_WORDS = 4096
 SET_BY_HOST = 0
 """In place of the value of a constant that the host copies to the device: `__constant__ int n;`."""
@@ -32,20 +40,25 @@ _PREFIX = re.compile(r"(?i)(?:c|d|g|dev|const|device)_(?=\w)")
 
 def mentioned(parsed: ParsedFile, item: Item) -> set[str]:
     """Every name that the kernel's text mentions, through macros, constants, arrays and the functions it calls."""
+    return set(remembered(parsed, ("mentioned", item.node.id), lambda: _mentioned(parsed, item)))
+
+
+def _mentioned(parsed: ParsedFile, item: Item) -> frozenset[str]:
     found: set[str] = set()
-    pending = _WORD.findall(parsed.text(item.node))
+    pending = list(parsed.words(item.node))
     while pending and len(found) < MAX_WORDS:
         word = pending.pop()
         if word in found:
             continue
         found.add(word)
+        spend(1)
         macro = parsed.constants.macros.get(word)
         if macro is not None:
-            pending += _WORD.findall(macro.body)
-        for other in parsed.items:
-            if word in other.names and other.active and not other.is_kernel and other.kind != "macro":
-                pending += _WORD.findall(parsed.text(other.node))
-    return found
+            pending += WORD.findall(macro.body)
+        for other in parsed.by_name.get(word, ()):
+            if other.active and not other.is_kernel and other.kind != "macro":
+                pending += parsed.words(other.node) - found
+    return frozenset(found)
 
 
 def size_names(parsed: ParsedFile, item: Item, kernel: Kernel) -> dict[str, int]:
@@ -54,11 +67,14 @@ def size_names(parsed: ParsedFile, item: Item, kernel: Kernel) -> dict[str, int]
     words = mentioned(parsed, item)
     own = {p.name for p in kernel.parameters} | set(kernel.template_parameters)
     found = {}
+    spend((len(parsed.constants.macros) + len(parsed.constants.values)) // 8)
     for name in [*parsed.constants.macros, *parsed.constants.values]:
-        macro = parsed.constants.macros.get(name)
-        if name not in words or name in sides or name in own or (macro is not None and macro.parameters is not None):
+        if name not in words:
             continue
-        value = parsed.constants.evaluate(name)
+        macro = parsed.constants.macros.get(name)
+        if name in sides or name in own or (macro is not None and macro.parameters is not None):
+            continue
+        value = remembered(parsed, ("value", name), lambda name=name: parsed.constants.evaluate(name))  # type: ignore[misc]
         if isinstance(value, int) and value > 0:
             found[name] = value
     return found | {name: SET_BY_HOST for name, _node in _set_by_host(parsed) if name in words - own}
@@ -132,7 +148,7 @@ def with_global_arrays(parsed: ParsedFile, item: Item, kernel: Kernel, lab: Lab)
     else:
         edit = Edit(*characters(parsed, start, start), f"{text}, ")
     # A prototype would now declare another function of the name.
-    prototypes = [i for i in parsed.items if i.kind == "prototype" and item.name in i.names and i.active]
+    prototypes = [i for i in parsed.by_name.get(item.name, ()) if i.kind == "prototype" and i.active]
     blanked = [blank(parsed, i.start, i.end) for i in prototypes]
     return replace(kernel, parameters=parameters + kernel.parameters), (edit, *blanked)
 
@@ -144,13 +160,17 @@ def _tile_sides(parsed: ParsedFile, item: Item) -> set[str]:
         if node.type == "declaration" and "__shared__" in parsed.text(node):
             for declarator in node.children_by_field_name("declarator"):
                 extents = re.findall(r"\[([^\]]*)\]", parsed.text(declarator))
-                words = [set(_WORD.findall(extent)) for extent in extents]
+                words = [set(WORD.findall(extent)) for extent in extents]
                 found |= {word for here in words for word in here if sum(word in other for other in words) > 1}
     return found
 
 
-def _definitions(parsed: ParsedFile) -> Iterator[tuple[str, Node]]:
+def _definitions(parsed: ParsedFile) -> tuple[tuple[str, Node], ...]:
     """Name and value's node of every constant that the file defines."""
+    return remembered(parsed, "definitions", lambda: tuple(_find_definitions(parsed)))
+
+
+def _find_definitions(parsed: ParsedFile) -> Iterator[tuple[str, Node]]:
     for item in parsed.items:
         if not item.active:
             continue
@@ -170,8 +190,12 @@ def _definitions(parsed: ParsedFile) -> Iterator[tuple[str, Node]]:
                         yield declared_name(node), value
 
 
-def _set_by_host(parsed: ParsedFile) -> Iterator[tuple[str, Node]]:
+def _set_by_host(parsed: ParsedFile) -> tuple[tuple[str, Node], ...]:
     """Name and declarator of every whole number in constant memory that the file gives no value."""
+    return remembered(parsed, "set by host", lambda: tuple(_find_set_by_host(parsed)))
+
+
+def _find_set_by_host(parsed: ParsedFile) -> Iterator[tuple[str, Node]]:
     for item in parsed.items:
         if item.kind == "variable" and item.active and "__constant__" in item.qualifiers:
             type_node = item.node.child_by_field_name("type")
@@ -183,6 +207,10 @@ def _set_by_host(parsed: ParsedFile) -> Iterator[tuple[str, Node]]:
 
 def _global_arrays(parsed: ParsedFile) -> dict[str, tuple[str, str]]:
     """Type and declarator of every `__device__` array or pointer of plain numbers, by name."""
+    return remembered(parsed, "global arrays", lambda: _find_global_arrays(parsed))
+
+
+def _find_global_arrays(parsed: ParsedFile) -> dict[str, tuple[str, str]]:
     found = {}
     for item in parsed.items:
         if item.kind != "variable" or not item.active or not item.qualifiers & {"__device__", "__managed__"}:

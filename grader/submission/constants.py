@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from grader.submission.arithmetic import FUNCTIONS, Unknown, Value, binary, unary
+from grader.submission.effort import spend
 from grader.submission.expressions import (
     MAX_DEPTH,
     Binary,
@@ -98,10 +99,11 @@ class _Evaluation:
     constants: Constants
     extra: Lookup | None
     steps: int = 0
+    known: dict[str, Value] = field(default_factory=dict)
 
     def value(self, expression: Expression, depth: int) -> Value:
-        # Constants defined through each other (a = b + b, b = c + c, …) would double the work at each step.
         self.steps += 1
+        spend(2)
         if depth > MAX_DEPTH or self.steps > MAX_STEPS:
             raise Unknown
         result = self._value(expression, depth)
@@ -114,7 +116,10 @@ class _Evaluation:
             case Number(number):
                 return number
             case Name(name):
-                return self.value(self.definition(name), depth + 1)
+                if name not in self.known:
+                    # Once: constants defined through each other (a = b + b, b = c + c, …) double the work each time.
+                    self.known[name] = self.value(self.definition(name), depth + 1)
+                return self.known[name]
             case Unary(operator, operand):
                 return unary(operator, self.value(operand, depth + 1))
             case Binary("&&", left, right):

@@ -8,10 +8,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.submission.tree import Item, ParsedFile, descendants
+from grader.files import kind_of, real
+from grader.preprocessor import without_line_directives
+from grader.submission.effort import spend, spend_on
+from grader.submission.tree import Item, ParsedFile, descendants, remembered
+
+MAX_HEADERS = 32
+# Of headers that are not there: the first tell enough.
+MAX_MISSING = 32
 
 # The headers that NVRTC carries, as in `grader.compiler.headers`, which the compiler serves; here they are only kept.
 _DEVICE_HEADERS = re.compile(
@@ -93,22 +101,33 @@ def device_code(
             if path is None:
                 if current is parsed:
                     missing.append((include.name, include.line))
-            elif len(headers) < 32:
+            elif len(headers) < MAX_HEADERS:
                 headers[include.name] = read(path)
                 queue.append(headers[include.name])
     blanking = _Blanking(parsed, headers)
     sources = {parsed.file: blanking.text()}
     # A header's functions may be used by the file only, so everything for the device that a header holds is kept, and
     # what the files and the other headers mention.
-    words = {word for text in (*sources.values(), *(device_source(b) for b in beside)) for word in _WORD.findall(text)}
-    for _round in range(len(headers)):
-        kept = {name: _Blanking(header, headers, words).text() for name, header in headers.items()}
-        sources |= kept
-        more = {word for text in kept.values() for word in _WORD.findall(text)}
-        if more <= words:
-            break
-        words |= more
-    return DeviceCode(sources, blanking.remarks(), tuple(missing))
+    words = _words(sources[parsed.file]).union(*(_device_words(other) for other in beside))
+    blankings = {name: _Blanking(header, headers, words) for name, header in headers.items()}
+    while fresh := set[str]().union(*(b.kept_words() for b in blankings.values())) - words:
+        # What one header mentions another may define.
+        words |= fresh
+        spend(len(words) * len(blankings))
+        for blanked in blankings.values():
+            blanked.keep(blanked.mentioned(fresh))
+    sources |= {name: b.text() for name, b in blankings.items()}
+    return DeviceCode(sources, blanking.remarks(), tuple(missing[:MAX_MISSING]))
+
+
+def _words(text: str) -> set[str]:
+    spend_on(len(text))
+    return set(_WORD.findall(text))
+
+
+def _device_words(parsed: ParsedFile) -> set[str]:
+    """What the file's device code mentions, as it is without headers of the submission's own."""
+    return remembered(parsed, "device words", lambda: _words(device_source(parsed)))
 
 
 def includes_of(parsed: ParsedFile) -> list[Include]:
@@ -139,10 +158,12 @@ def header_kind(name: str, quoted: bool) -> str:
 
 def find_header(name: str, beside: Path, folder: Path) -> Path | None:
     """The submission's own header `name`; None where it is not there or lies outside the student's `folder`."""
+    spend(50)
     for place in (beside, folder):
         path = place / name
-        if path.is_file() and path.resolve().is_relative_to(folder.resolve()):
-            return path
+        with suppress(OSError):
+            if kind_of(path) == "file" and real(path).is_relative_to(real(folder)):
+                return path
     return None
 
 
@@ -156,8 +177,12 @@ class _Blanking:
         for index, item in enumerate(parsed.items):
             for name in item.names:
                 self.by_name.setdefault(name, []).append(index)
+        self.namespaces = {
+            word for spaces in {item.namespace for item in parsed.items} for word in spaces.split("::") if word
+        }
         self.kept: set[int] = set()
         self.words: set[str] = set()
+        self.undeclared: set[str] | None = None
         self.host_called: set[tuple[str, int]] = set()
         roots = [index for index, item in enumerate(parsed.items) if _is_root(item)]
         self.keep(roots + self.mentioned(wanted))
@@ -175,7 +200,15 @@ class _Blanking:
                 self.kept.add(index)
                 pending += self.mentioned(_WORD.findall(self.span(self.parsed.items[index])))
 
+    def kept_words(self) -> set[str]:
+        """Every word of what is kept so far, and of what is no declaration: macros, comments."""
+        if self.undeclared is None:
+            spans = (self.span(item) for item in self.parsed.items if not self.is_blanked(item))
+            self.undeclared = {word for span in spans for word in _WORD.findall(span)}
+        return self.words | self.undeclared
+
     def span(self, item: Item) -> str:
+        spend_on(item.end - item.start)
         return self.parsed.data[item.start : item.end].decode("utf-8", errors="replace")
 
     def mentioned(self, words: Iterable[str]) -> list[int]:
@@ -186,6 +219,7 @@ class _Blanking:
             word = pending.pop()
             if word in self.words:
                 continue
+            spend(1)
             self.words.add(word)
             macro = self.parsed.constants.macros.get(word)
             if macro is not None:
@@ -213,17 +247,20 @@ class _Blanking:
             if index in self.kept:
                 self.mark_host_methods(blank, item)
             elif self.is_blanked(item):
+                spend_on(item.end - item.start)
                 blank[item.start : item.end] = b"\1" * (item.end - item.start)
         for index in self.kept:
             # Kernels that an unclosed brace put into a host function's body stay.
             item = self.parsed.items[index]
             if item.kind == "function":
+                spend_on(item.end - item.start)
                 blank[item.start : item.end] = bytes(item.end - item.start)
-        return "".join(
+        kept = "".join(
             _NOT_LINE_END.sub(" ", piece) if is_blank else piece
             for is_blank, start, end in _runs(blank)
             for piece in [data[start:end].decode("utf-8", errors="replace")]
         )
+        return without_line_directives(kept)
 
     def is_blanked(self, item: Item) -> bool:
         if item.kind == "include":
@@ -236,8 +273,7 @@ class _Blanking:
         if item.kind == "using":
             # `using namespace std;` has nothing for kernels; the file's own and CUDA's namespaces do.
             words = set(_WORD.findall(self.span(item)))
-            own = {word for other in self.parsed.items for word in other.namespace.split("::") if word}
-            return "std" in words or not words & (_DEVICE_NAMESPACES | own)
+            return "std" in words or not words & (_DEVICE_NAMESPACES | self.namespaces)
         return item.kind in {"function", "prototype", "variable", "type"}
 
     def mark_host_methods(self, blank: bytearray, item: Item) -> None:

@@ -9,6 +9,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from grader.submission.effort import spend
+
 MAX_TOKENS = 512
 MAX_DEPTH = 48
 
@@ -149,6 +151,7 @@ def tokens(text: str) -> list[Token]:
     found: list[Token] = []
     position = 0
     while position < len(text):
+        spend(1)
         match = _TOKEN.match(text, position)
         if match is None or match.end() == position:
             raise NotReadable(f"{text[position]!r} is not part of an expression")

@@ -2,57 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import os
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
 
-import msgspec
-
-from grader import yaml_file
 from grader.errors import LabError, UsageError
+from grader.files import kind_of, real
 from grader.i18n import _
+from grader.submission.settings import (
+    SETTINGS_NAME,
+    LabSettings,
+    Settings,
+    VariantSettings,
+    by_variant,
+    check_variants,
+    read_file,
+    read_settings,
+)
+from grader.yaml_file import shortened
 
-SETTINGS_NAME = "submission.yaml"
 MAX_SOURCES = 32
-
-_Side = Annotated[int, msgspec.Meta(ge=1, le=65535)]
-_Block = Annotated[list[_Side], msgspec.Meta(min_length=1, max_length=3)]
-
-
-class VariantSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """What a student says of one variant's kernel.
-
-    arguments: role of each parameter in order (names of the lab's parameters).
-    block: threads along x, y, z; tile: elements that a block covers along each grid axis.
-    shared_bytes: dynamic shared memory.
-    """
-
-    kernel: str | None = None
-    arguments: list[str] | None = None
-    block: _Block | None = None
-    tile: _Block | None = None
-    shared_bytes: Annotated[int, msgspec.Meta(ge=0, le=1 << 20)] | None = None
-
-
-class LabSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """What a student says of their work for one lab."""
-
-    file: str | list[str] | None = None
-    variants: dict[str, VariantSettings] = {}
-
-
-class _LabEntry(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    file: str | list[str] | None = None
-    variants: dict[str, Any] = {}
-
-
-class _Document(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """The whole of `submission.yaml`; what lies deeper is decoded by itself, so that errors name its key."""
-
-    name: str = ""
-    group: str = ""
-    labs: dict[str, Any] = {}
+# Entries of a folder that are looked at; a course has hundreds of students, and a student dozens of files.
+MAX_ENTRIES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +36,7 @@ class FoundSubmission:
     folder: the student's folder; nothing outside it is read.
     files: the `.cu` files, sorted by name.
     settings_file: where `settings` come from, None where there is no `submission.yaml`.
+    unknown_labs: its lines that speak of labs which nobody knows.
     """
 
     student: str
@@ -73,13 +47,14 @@ class FoundSubmission:
     group: str = ""
     settings: LabSettings = field(default_factory=LabSettings)
     settings_file: Path | None = None
+    unknown_labs: tuple[int, ...] = ()
 
     def settings_error(self, message: str, lab_id: str, variant: str, *keys: str | int) -> LabError:
         """An error in `submission.yaml` at `keys` of a variant's settings.
 
         Only for what these settings say: without a `submission.yaml` there is nothing to be wrong.
         """
-        file = yaml_file.read(self.settings_file or self.folder / SETTINGS_NAME)
+        file = read_file(self.settings_file or self.folder / SETTINGS_NAME)
         return file.error(message, ("labs", lab_id, "variants", variant, *keys))
 
 
@@ -90,13 +65,14 @@ def find_students(path: Path, lab_id: str, known_labs: Collection[str] = ()) -> 
 
     Raises
     ------
-    UsageError : no such path, or a folder with nothing in it that could be a student's work.
+    UsageError : no such path, one that cannot be read, or a folder with nothing in it that could be a student's work.
     """
-    if not path.exists():
+    kind = _kind(path)
+    if not kind:
         raise UsageError(_("{path}: no such file or folder").format(path=path))
-    if not path.is_dir() or path.name == lab_id or (path / SETTINGS_NAME).exists() or _sources_in(path):
+    if kind != "folder" or path.name == lab_id or _has_settings(path) or _sources_in(path):
         return [path]
-    folders = sorted(p for p in path.iterdir() if p.is_dir() and not p.name.startswith((".", "__")))
+    folders = [p for p in _entries(path) if not p.name.startswith((".", "__")) and _kind(p) == "folder"]
     labs = {lab_id, *known_labs}
     if any(folder.name in labs for folder in folders):
         return [path]
@@ -105,42 +81,45 @@ def find_students(path: Path, lab_id: str, known_labs: Collection[str] = ()) -> 
     return folders
 
 
-def find_sources(path: Path, lab_id: str) -> FoundSubmission:
+def find_sources(path: Path, lab_id: str, known_labs: Collection[str] = ()) -> FoundSubmission:
     """One student's files for lab `lab_id`: `path` is the student's folder, the lab's folder in it, or one file.
+
+    known_labs: names of all labs that there are: what `submission.yaml` says of any other is a slip.
 
     Looked for in turn: the file that `submission.yaml` names, `<lab>.cu`, `<lab>/*.cu`, the folder's only `.cu` file.
 
     Raises
     ------
-    UsageError : no such path; no `.cu` file (says what was looked for and what lies there); several where the lab's
-      is not clear; a file outside the student's folder.
+    UsageError : no such path, one that cannot be read; no `.cu` file (says what was looked for and what lies there);
+      several where the lab's is not clear; a file outside the student's folder.
     LabError : `submission.yaml` is wrong: file, line, key and what is allowed.
     """
-    if not path.exists():
+    kind = _kind(path)
+    if not kind:
         raise UsageError(_("{path}: no such file or folder").format(path=path))
-    path = path if path.name not in {"", ".."} else path.resolve()
-    if path.is_dir():
+    path = path if path.name not in {"", ".."} else _real(path)
+    if kind == "folder":
         in_lab_folder = path.name == lab_id and bool(_sources_in(path))
-        folder = path.resolve().parent if in_lab_folder else path
+        folder = _real(path).parent if in_lab_folder else path
     else:
         if path.suffix.lower() != ".cu":
             raise UsageError(_("{path}: not a .cu file; a CUDA program is expected").format(path=path))
         folder = path.parent
-        if folder.resolve().name == lab_id:
-            folder = folder.resolve().parent
-    settings_file = folder / SETTINGS_NAME
-    document, lab_settings = _Document(), LabSettings()
-    if settings_file.is_file():
+        if _real(folder).name == lab_id:
+            folder = _real(folder).parent
+    settings_file = folder / SETTINGS_NAME if _has_settings(folder) else None
+    settings = Settings()
+    if settings_file is not None:
         _check_inside(settings_file, folder)
-        document, by_lab = _read_settings(settings_file)
-        lab_settings = by_lab.get(lab_id, lab_settings)
-    if path.is_dir():
-        files = _named_files(folder, lab_id, lab_settings, settings_file) or _search(path, folder, lab_id)
-        student = folder.resolve().name
+        settings = read_settings(settings_file, lab_id, known_labs)
+    if kind == "folder":
+        named = _named_files(folder, lab_id, settings.lab, settings_file) if settings_file is not None else []
+        files = named or _search(path, folder, lab_id)
+        student = _real(folder).name
     else:
         files = [path]
-        belongs_to_folder = settings_file.is_file() or folder != path.parent or path.stem == lab_id
-        student = folder.resolve().name if belongs_to_folder else path.stem
+        belongs_to_folder = settings_file is not None or folder != path.parent or path.stem == lab_id
+        student = _real(folder).name if belongs_to_folder else path.stem
     if len(files) > MAX_SOURCES:
         message = _("{path}: {count} .cu files; at most {limit} are allowed")
         raise UsageError(message.format(path=path, count=len(files), limit=MAX_SOURCES))
@@ -151,10 +130,11 @@ def find_sources(path: Path, lab_id: str) -> FoundSubmission:
         lab=lab_id,
         folder=folder,
         files=tuple(files),
-        name=document.name,
-        group=document.group,
-        settings=lab_settings,
-        settings_file=settings_file if settings_file.is_file() else None,
+        name=settings.name,
+        group=settings.group,
+        settings=settings.lab,
+        settings_file=settings_file,
+        unknown_labs=settings.unknown_labs,
     )
 
 
@@ -165,37 +145,53 @@ def variant_settings(found: FoundSubmission, variants: Collection[str]) -> Mappi
     ------
     LabError : settings for a variant that the lab does not have.
     """
-    for name in found.settings.variants:
-        if name not in variants:
-            message = _("the lab has no such variant; {allowed}").format(allowed=yaml_file.choose(name, variants))
-            raise found.settings_error(message, found.lab, name)
-    return {name: found.settings.variants.get(name, VariantSettings()) for name in variants}
+    if found.settings_file is not None:
+        check_variants(read_file(found.settings_file), found.lab, found.settings, variants)
+    return by_variant(found.settings, variants)
 
 
-def _read_settings(path: Path) -> tuple[_Document, dict[str, LabSettings]]:
-    file = yaml_file.read(path)
-    if file.data is None:
-        return _Document(), {}
-    document = file.decode(_Document)
-    labs = {}
-    for lab, data in document.labs.items():
-        keys = ("labs", lab)
-        entry = file.decode(_LabEntry, keys, {} if data is None else data)
-        variants = {}
-        for name, given in entry.variants.items():
-            # A variant may be given by its kernel's name alone.
-            fields = {"kernel": given} if isinstance(given, str) else {} if given is None else given
-            variants[name] = file.decode(VariantSettings, (*keys, "variants", name), fields)
-        labs[lab] = LabSettings(entry.file, variants)
-    return document, labs
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """What the system says against `path` is the user's to mend: a folder that nobody may look into."""
+    try:
+        yield
+    except OSError as error:
+        raise UsageError(_("{path}: cannot be read ({reason})").format(path=path, reason=error.strerror)) from error
+
+
+def _kind(path: Path) -> str:
+    with _reading(path):
+        return kind_of(path)
+
+
+def _real(path: Path) -> Path:
+    with _reading(path):
+        return real(path)
+
+
+def _entries(folder: Path) -> list[Path]:
+    """What lies in `folder`, sorted by name."""
+    found = []
+    with _reading(folder):
+        for path in folder.iterdir():
+            found.append(path)
+            if len(found) > MAX_ENTRIES:
+                message = _("{path}: more than {limit} files and folders lie there")
+                raise UsageError(message.format(path=folder, limit=MAX_ENTRIES))
+    return sorted(found)
+
+
+def _has_settings(folder: Path) -> bool:
+    """Whether `submission.yaml` is there, be it a link that leads nowhere."""
+    return os.path.lexists(folder / SETTINGS_NAME)
 
 
 def _sources_in(folder: Path) -> list[Path]:
-    if not folder.is_dir():
+    if _kind(folder) != "folder":
         return []
-    return sorted(
-        p for p in folder.iterdir() if p.suffix.lower() == ".cu" and not p.name.startswith(".") and not p.is_dir()
-    )
+    return [
+        p for p in _entries(folder) if p.suffix.lower() == ".cu" and not p.name.startswith(".") and _kind(p) != "folder"
+    ]
 
 
 def _named_files(folder: Path, lab_id: str, settings: LabSettings, settings_file: Path) -> list[Path]:
@@ -206,10 +202,9 @@ def _named_files(folder: Path, lab_id: str, settings: LabSettings, settings_file
     files = []
     for index, name in enumerate(names):
         file = folder / name
-        if not file.is_file():
+        if _kind(file) != "file":
             keys = ("labs", lab_id, "file") if isinstance(settings.file, str) else ("labs", lab_id, "file", index)
-            message = _("no such file: {file}").format(file=name)
-            raise yaml_file.read(settings_file).error(message, keys)
+            raise read_file(settings_file).error(_("no such file: {file}").format(file=shortened(name)), keys)
         files.append(file)
     return files
 
@@ -235,7 +230,10 @@ def _search(path: Path, folder: Path, lab_id: str) -> list[Path]:
 
 def _nothing_found(path: Path, lab_id: str, looked_in: list[Path]) -> str:
     lies_there = sorted(
-        p.name + ("/" if p.is_dir() else "") for place in looked_in if place.is_dir() for p in place.iterdir()
+        p.name + ("/" if _kind(p) == "folder" else "")
+        for place in looked_in
+        if _kind(place) == "folder"
+        for p in _entries(place)
     )
     shown = ", ".join(lies_there[:8]) + (", …" if len(lies_there) > 8 else "") if lies_there else _("nothing")
     message = _("{path}: no .cu file; looked for {lab}.cu and {lab}/*.cu; there lies: {found}")
@@ -244,5 +242,5 @@ def _nothing_found(path: Path, lab_id: str, looked_in: list[Path]) -> str:
 
 def _check_inside(file: Path, folder: Path) -> None:
     """A link or a name with `..` must not bring a file of somebody else into a report."""
-    if not file.resolve().is_relative_to(folder.resolve()):
+    if not _real(file).is_relative_to(_real(folder)):
         raise UsageError(_("{path}: lies outside the student's folder {folder}").format(path=file, folder=folder))

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from grader.submission.constants import Constants, Lookup
 from grader.submission.declarations import learn_constants
+from grader.submission.effort import spend
 from grader.submission.expressions import Expression
 from grader.submission.records import Kernel, KernelParameter, SharedArray
-from grader.submission.tree import Item, ParsedFile, declared_name, descendants, function_declarator
+from grader.submission.tree import (
+    Item,
+    ParsedFile,
+    declared_name,
+    descendants,
+    function_declarator,
+    remembered,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -19,7 +26,6 @@ if TYPE_CHECKING:
 _POINTERS = {"pointer_declarator", "abstract_pointer_declarator", "array_declarator", "abstract_array_declarator"}
 _REFERENCES = {"reference_declarator", "abstract_reference_declarator"}
 _EFFECTS = {"assignment_expression", "update_expression", "call_expression"}
-_WORD = re.compile(r"[^\W\d]\w*")
 
 
 def kernel_of(parsed: ParsedFile, item: Item) -> Kernel:
@@ -57,18 +63,15 @@ def with_headers(parsed: ParsedFile, headers: Sequence[ParsedFile]) -> ParsedFil
 
 def local_values(parsed: ParsedFile, body: Node) -> Lookup:
     """The constants that a function's body declares."""
+    return remembered(parsed, ("locals", body.id), lambda: _local_values(parsed, body)).get
+
+
+def _local_values(parsed: ParsedFile, body: Node) -> dict[str, Expression]:
     local = Constants(macros=parsed.constants.macros, types=parsed.constants.types)
     for node in descendants(body):
         if node.type == "declaration" and any(parsed.text(c) in {"const", "constexpr"} for c in node.children):
             learn_constants(local, node)
-    values: dict[str, Expression] = local.values
-    return values.get
-
-
-def called_functions(parsed: ParsedFile, node: Node) -> set[str]:
-    """Names of the file's own functions that `node`'s text mentions."""
-    words = set(_WORD.findall(parsed.text(node)))
-    return words & parsed.functions.keys()
+    return local.values
 
 
 def _with_use(parameter: KernelParameter, is_read: bool, is_written: bool) -> KernelParameter:
@@ -123,16 +126,22 @@ def _shared_arrays(parsed: ParsedFile, body: Node | None) -> tuple[SharedArray, 
     if body is None:
         return ()
     found = _declared_shared(parsed, body, local_values(parsed, body))
-    words = set(_WORD.findall(parsed.text(body)))
-    for item in parsed.items:
-        if "__shared__" in item.qualifiers and item.active and words & set(item.names):
+    words = parsed.words(body)
+    for item in remembered(parsed, "shared", lambda: [i for i in parsed.items if "__shared__" in i.qualifiers]):
+        if item.active and words & set(item.names):
             found += _declared_shared(parsed, item.node, parsed.constants.values.get)
     for name in sorted(words & parsed.functions.keys()):
-        function = parsed.functions[name]
-        inner = function.node.child_by_field_name("body")
-        if inner is not None and function.is_device and not function.is_kernel:
-            found += _declared_shared(parsed, inner, local_values(parsed, inner))
+        found += _shared_of_function(parsed, parsed.functions[name])
     return tuple(found)
+
+
+def _shared_of_function(parsed: ParsedFile, function: Item) -> list[SharedArray]:
+    """Those of a device function that kernels call."""
+    inner = function.node.child_by_field_name("body")
+    if inner is None or not function.is_device or function.is_kernel:
+        return []
+    key = ("shared of", function.node.id)
+    return remembered(parsed, key, lambda: _declared_shared(parsed, inner, local_values(parsed, inner)))
 
 
 def _declared_shared(parsed: ParsedFile, node: Node, values: Lookup) -> list[SharedArray]:
@@ -227,19 +236,20 @@ def _pointer_copy(parsed: ParsedFile, node: Node) -> tuple[str, Node | None]:
 
 def _accessed(parsed: ParsedFile, node: Node | None) -> str:
     """The pointer that `p[i]`, `p[i][j]` or `*(p + i)` goes through; "" for anything else."""
-    if node is None:
-        return ""
-    if node.type == "subscript_expression":
-        argument = node.child_by_field_name("argument")
-        return _accessed(parsed, argument) or _base(parsed, argument)
-    if node.type == "pointer_expression" and node.children and parsed.text(node.children[0]) == "*":
-        return _base(parsed, node.child_by_field_name("argument"))
-    return ""
+    inner = node
+    while inner is not None and inner.type == "subscript_expression":
+        spend(1)
+        inner = inner.child_by_field_name("argument")
+    if inner is not None and inner.type == "pointer_expression" and inner.children[0].type == "*":
+        return _base(parsed, inner.child_by_field_name("argument"))
+    # What a row of `p[i][j]` is taken from; a name alone is no access.
+    return _base(parsed, inner) if inner is not node else ""
 
 
 def _base(parsed: ParsedFile, node: Node | None) -> str:
     """The pointer that an address is computed from: `p` in `(float *)(p + i)` and `&p[i]`."""
     while node is not None:
+        spend(1)
         if node.type in {"identifier", "field_expression"}:
             return parsed.text(node)
         if node.type == "binary_expression":

@@ -5,13 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
+from grader.submission.effort import spend
 from grader.submission.expressions import Binary, Call, Cast, Conditional, Expression, Name, Number, Unary
 from grader.submission.records import LaunchSite
 from grader.submission.scopes import MAX_STEPS, Scope, scope_of
 from grader.submission.symbolic import inline, named_constants, names_in
-from grader.submission.tree import ParsedFile, declared_name, descendants, function_declarator
+from grader.submission.tree import (
+    WORD,
+    ParsedFile,
+    declared_name,
+    descendants,
+    function_declarator,
+    remembered,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -19,11 +28,18 @@ if TYPE_CHECKING:
 MAX_CALLERS = 8
 # main → benchmark → run → the launch: no program of a course hands a size through more functions.
 MAX_CALLS = 4
+# Of one file.  What comes after so many tells no more than they did.
+MAX_LAUNCHES = 512
 
 # Students' and samples' own ways to round a division up.
 _DIVIDING = re.compile(r"(?i)\w*div\w*|\w*ceil\w*|\w*blocks?\w*")
 _ROUNDING = frozenset(["ceil", "ceilf", "floor", "floorf", "round", "int"])
 _ONE = Number(1)
+_OPTING_IN = re.compile(r"\bcudaFuncSetAttribute\s*\(")
+_ASSIGNING = re.compile(r"(?<![=!<>+*/%&|^-])=(?!=)")
+_BEFORE_ASSIGNED = re.compile(r"[;=\n]")
+# Divisions in a grid's expression are looked for through the variables that it names.
+MAX_DIVISION_STEPS = 2048
 _LAUNCH_FUNCTIONS = {"cudaLaunchKernel": (0, 1, 2, 4), "cudaLaunchCooperativeKernel": (0, 1, 2, 4)}
 
 
@@ -40,8 +56,8 @@ def find_launches(parsed: ParsedFile, kernel_names: Collection[str] = ()) -> tup
         for launch in _launch_parts(parsed, call):
             for scope in scopes.of(function):
                 for kernel, template_arguments in scopes.kernels(launch.callee, scope, call.start_byte):
-                    site = _site(parsed, launch, kernel, template_arguments, scope, call)
-                    found.setdefault(site)
+                    if len(found) < MAX_LAUNCHES:
+                        found.setdefault(_site(parsed, launch, kernel, template_arguments, scope, call))
     return tuple(sorted(found, key=lambda site: site.line))
 
 
@@ -101,7 +117,6 @@ class _Scopes:
                 self.callers.setdefault(_split_template(parsed.text(called))[0], []).append((caller, call))
         self.by_function: dict[int, list[Scope]] = {}
         self.followed: list[int] = []
-        self.pointers: dict[str, str] = {}
         self.kernel_names = {*kernel_names, *(kernel.name for kernel in parsed.kernels)}
 
     def scope(self, function: Node) -> Scope:
@@ -163,11 +178,9 @@ class _Scopes:
             text = expression.name if isinstance(expression, Name) else ""
             inner = _split_template(text)[0]
             if inner and inner not in self.kernel_names:
-                text = self.pointer(inner)
+                text = self.pointers.get(inner, "")
         else:
-            if name not in self.pointers:
-                self.pointers[name] = self.pointer(name)
-            text = self.pointers[name]
+            text = self.pointers.get(name, "")
         found = []
         for match in re.finditer(r"[^\W\d]\w*(?:\s*<[\w\s,]*>)?", text):
             inner, template_arguments = _split_template(match.group())
@@ -175,11 +188,19 @@ class _Scopes:
                 found.append((inner, tuple(_template_argument(scope, text, position) for text in template_arguments)))
         return found
 
-    def pointer(self, name: str) -> str:
-        """What the variable `name` is last given anywhere: `&kernel`, `kernel<16>`, a list of them; "" for nothing."""
-        pattern = re.compile(rf"\b{re.escape(name)}\b[^;=\n]{{0,200}}=\s*([^;]{{0,400}});")
-        matches = pattern.findall(self.parsed.source.text)
-        return str(matches[-1]) if matches else ""
+    @cached_property
+    def pointers(self) -> dict[str, str]:
+        """What each variable is last given anywhere: `&kernel`, `kernel<16>`, a list of them."""
+        text = self.parsed.source.text
+        found: dict[str, str] = {}
+        for match in _ASSIGNING.finditer(text):
+            spend(4)
+            given, semicolon, _rest = text[match.end() : match.end() + 400].partition(";")
+            if semicolon:
+                # What is given a value may be long: "void (*f)(float *)".
+                target = _BEFORE_ASSIGNED.split(text[max(0, match.start() - 200) : match.start()])[-1]
+                found |= dict.fromkeys(WORD.findall(target), given.strip())
+        return found
 
 
 def _plain(text: str) -> str:
@@ -244,8 +265,20 @@ def _site(
         block_expressions=tuple(inline(scope, axis, position, keep) for axis in block_axes),
         shared_expression=inline(scope, shared, position, keep) if shared is not None else None,
         grid_expressions=tuple(inline(scope, axis, position, keep) for axis in grid_axes),
-        opts_in=re.search(rf"cudaFuncSetAttribute\s*\([^;]*\b{re.escape(kernel)}\b", parsed.source.text) is not None,
+        opts_in=kernel in remembered(parsed, "opting in", lambda: _opting_in(parsed)),
     )
+
+
+def _opting_in(parsed: ParsedFile) -> frozenset[str]:
+    """Words of every call of cudaFuncSetAttribute, the kernel's name among them."""
+    text = parsed.source.text
+    found: set[str] = set()
+    done = 0
+    while (match := _OPTING_IN.search(text, done)) is not None:
+        end = text.find(";", match.end())
+        done = end if end >= 0 else len(text)
+        found.update(WORD.findall(text, match.end(), done))
+    return frozenset(found)
 
 
 def _axes(parsed: ParsedFile, scope: Scope, text: str, position: int) -> tuple[Expression, ...]:
@@ -261,7 +294,7 @@ def _divisor(scope: Scope, grid: Expression, position: int, arguments: tuple[str
     Read from the division in it, however it is rounded: `n / 16`, `(n + 15) / 16`, `(n - 1) / 16 + 1`, `n >> 4`,
     `ceil(n / 16.0)`, `div_up(n, 16)`, `n / 16 + (n % 16 != 0)`.
     """
-    divisions = list(_divisions(scope, grid, position, 0))
+    divisions = list(_divisions(scope, grid, position, 0, iter(range(MAX_DIVISION_STEPS))))
     values = {scope.value(divisor, position) for _dividend, divisor in divisions}
     variable = ""
     for dividend, divisor in divisions:
@@ -281,26 +314,30 @@ def _divisor(scope: Scope, grid: Expression, position: int, arguments: tuple[str
 
 def _same_as_block(scope: Scope, grid: Expression, block_axis: Expression, threads: int, position: int) -> int | None:
     """`threads` where the grid divides by the very variable that the block has along this axis."""
-    for _dividend, divisor in _divisions(scope, grid, position, 0):
+    for _dividend, divisor in _divisions(scope, grid, position, 0, iter(range(MAX_DIVISION_STEPS))):
         if divisor == block_axis:
             return threads
     return None
 
 
 def _divisions(
-    scope: Scope, expression: Expression, position: int, depth: int
+    scope: Scope, expression: Expression, position: int, depth: int, steps: Iterator[int]
 ) -> Iterator[tuple[Expression, Expression]]:
-    """Dividend and divisor of every division in `expression`, through the variables that it names."""
-    if depth > MAX_STEPS:
+    """Dividend and divisor of every division in `expression`, through the variables that it names.
+
+    steps: as many as the walk may take; variables made of each other double them at each level.
+    """
+    spend(1)
+    if depth > MAX_STEPS or next(steps, None) is None:
         return
     match expression:
         case Name():
             resolved, inner, place = scope.resolve(expression, position)
             if not isinstance(resolved, Name) and inner is scope:
-                yield from _divisions(inner, resolved, place, depth + 1)
+                yield from _divisions(inner, resolved, place, depth + 1, steps)
         case Binary("/", left, right):
             # n / 16 / 4
-            inner_divisions = list(_divisions(scope, left, position, depth + 1))
+            inner_divisions = list(_divisions(scope, left, position, depth + 1, steps))
             if len(inner_divisions) == 1 and isinstance(left, Binary):
                 dividend, divisor = inner_divisions[0]
                 yield dividend, Binary("*", divisor, right)
@@ -311,19 +348,19 @@ def _divisions(
         case Binary("%", _, _):
             return
         case Binary(_, left, right):
-            yield from _divisions(scope, left, position, depth + 1)
-            yield from _divisions(scope, right, position, depth + 1)
+            yield from _divisions(scope, left, position, depth + 1, steps)
+            yield from _divisions(scope, right, position, depth + 1, steps)
         case Cast(_, operand) | Unary(_, operand):
-            yield from _divisions(scope, operand, position, depth + 1)
+            yield from _divisions(scope, operand, position, depth + 1, steps)
         case Conditional(_, then, otherwise):
-            yield from _divisions(scope, then, position, depth + 1)
-            yield from _divisions(scope, otherwise, position, depth + 1)
+            yield from _divisions(scope, then, position, depth + 1, steps)
+            yield from _divisions(scope, otherwise, position, depth + 1, steps)
         case Call(function, arguments):
             if len(arguments) == 2 and function not in _ROUNDING and _DIVIDING.fullmatch(function):
                 yield arguments[0], arguments[1]
             else:
                 for argument in arguments:
-                    yield from _divisions(scope, argument, position, depth + 1)
+                    yield from _divisions(scope, argument, position, depth + 1, steps)
         case _:
             return
 

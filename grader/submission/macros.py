@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from grader.submission.effort import spend
 from grader.submission.expressions import MAX_DEPTH, MAX_TOKENS, NotReadable, Token, tokens
 
 MAX_STEPS = 4096
@@ -35,6 +36,7 @@ def _expand(
     # Macros may double at each level and still come to nothing: the work is bounded, not only the result.
     if len(hidden) > MAX_DEPTH or next(steps, None) is None:
         raise NotReadable("macros nested too deep")
+    spend(4)
     result: list[Token] = []
     index = 0
     while index < len(given):

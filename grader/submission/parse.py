@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import re
+import resource
+import time
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.errors import UsageError
 from grader.i18n import _
+from grader.submission import effort
 from grader.submission.constants import Constants
 from grader.submission.declarations import TYPE_NODES, enumerators, learn_constants, node_text
 from grader.submission.kernel_macros import with_kernels_shown
 from grader.submission.kernels import kernel_of
+from grader.submission.lexical import deepest_nesting, without_unclosed_comment
 from grader.submission.macros import Macro
 from grader.submission.records import SourceText
 from grader.submission.tree import Item, ParsedFile, declared_name, descendants, function_declarator, qualifiers_of
@@ -23,6 +30,13 @@ if TYPE_CHECKING:
 MAX_KERNELS = 256
 # Branches and namespaces in each other; no program of a course has more than a handful.
 MAX_NESTING = 100
+# Brackets in each other: the grammar takes kilobytes for each.  The compiler judges what is less deep.
+MAX_BRACKETS = 65536
+# For what the grammar's own recovery from errors makes of a text: it takes no steps that could be counted.
+MAX_PARSE_S = 8.0
+MAX_PARSE_BYTES = 384 << 20
+CHUNK = 1 << 16
+_PAGE_BYTES = resource.getpagesize()
 # What NVRTC defines itself.
 _PREDEFINED = {"__CUDACC__": "1", "__CUDACC_RTC__": "1", "__CUDA_ARCH__": "750", "__cplusplus": "201703"}
 
@@ -35,15 +49,21 @@ def parse(source: SourceText, macros: Mapping[str, Macro] | None = None) -> Pars
 
     Raises
     ------
-    UsageError : more than `MAX_KERNELS` kernels.
+    UsageError : more than `MAX_KERNELS` kernels; brackets nested too deep; too much work to read.
     """
-    from tree_sitter import Language, Parser
-    from tree_sitter_cuda import language
+    with effort.limited(source.path):
+        return _parse(source, macros)
 
+
+def _parse(source: SourceText, macros: Mapping[str, Macro] | None) -> ParsedFile:
     shown = with_kernels_shown(source.text, macros)
     source = source if shown == source.text else replace(source, text=shown)
+    depth, line = deepest_nesting(source.text)
+    if depth > MAX_BRACKETS:
+        message = _("{path}: line {line}: brackets are nested {depth} deep; at most {limit} are allowed")
+        raise UsageError(message.format(path=source.path, line=line, depth=depth, limit=MAX_BRACKETS))
     data = source.text.encode("utf-8", errors="replace")
-    root = Parser(Language(language())).parse(data).root_node
+    root = _tree(without_unclosed_comment(source.text).encode("utf-8", errors="replace"), source)
     walk = _Walk(data)
     walk.container(root, active=True, namespace="")
     functions: dict[str, Item] = {}
@@ -60,6 +80,44 @@ def parse(source: SourceText, macros: Mapping[str, Macro] | None = None) -> Pars
     return ParsedFile(source, data, root, parsed.items, walk.constants, kernels, functions)
 
 
+def _tree(data: bytes, source: SourceText) -> Node:
+    """The root of the tree of `data`."""
+    from tree_sitter import Language, Parser
+    from tree_sitter_cuda import language
+
+    deadline = time.thread_time() + MAX_PARSE_S
+    limit = _resident_bytes() + MAX_PARSE_BYTES
+    calls = itertools.count()
+    is_cancelled = False
+
+    def cancel(_offset: int, _has_error: bool) -> bool:
+        nonlocal is_cancelled
+        if next(calls) % 64 == 0:
+            is_cancelled = time.thread_time() > deadline or _resident_bytes() > limit
+        return is_cancelled
+
+    parser = Parser(Language(language()))
+    view = memoryview(data)
+    tree = None
+    with contextlib.suppress(ValueError):
+        # Cancelled: some versions of the bindings raise, some return nothing.
+        tree = parser.parse(
+            lambda offset, _point: bytes(view[offset : offset + CHUNK]),
+            progress_callback=cancel,
+        )
+    if tree is None or is_cancelled:
+        message = _("{path}: the program is too large or too deeply nested to be read")
+        raise UsageError(message.format(path=source.path))
+    return tree.root_node
+
+
+def _resident_bytes() -> int:
+    """Memory that this process really uses; 0 where the system does not tell."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        return int(Path("/proc/self/statm").read_text("ascii").split()[1]) * _PAGE_BYTES
+    return 0
+
+
 def _either(first: bool | None, second: bool | None) -> bool | None:
     """Logical or where None is "not known"."""
     if first or second:
@@ -74,6 +132,8 @@ class _Walk:
         self.data = data
         self.items: list[Item] = []
         self.depth = 0
+        # Functions within a function: those within them are found by the same walk.
+        self.is_within = False
         self.constants = Constants(macros={name: Macro(body) for name, body in _PREDEFINED.items()})
 
     def container(self, node: Node, active: bool, namespace: str) -> None:
@@ -231,11 +291,13 @@ class _Walk:
             )
         )
         # An unclosed brace makes the next kernels part of a host function's body.
-        if kind == "function" and node.has_error:
+        if kind == "function" and node.has_error and not self.is_within:
             body = node.child_by_field_name("body")
+            self.is_within = True
             for inner in descendants(body) if body is not None else ():
                 if inner.type == "function_definition" and qualifiers_of(inner) & {"__global__", "__device__"}:
                     self.declaration(inner, inner, active, namespace, ())
+            self.is_within = False
 
     def learn(self, kind: str, node: Node) -> None:
         """Keep what `node` says of constants and types."""

@@ -5,32 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from grader.device_limits import is_possible_block
 from grader.lab import formula
 from grader.lab.records import Lab, LaunchRule, Variant
 from grader.submission.compile_time import SET_BY_HOST, match_sizes
 from grader.submission.expressions import Expression
-from grader.submission.folder import VariantSettings
 from grader.submission.number_types import SIZES_OF_TYPES
 from grader.submission.records import Candidate, Kernel, LaunchPlan, LaunchSite
-from grader.submission.shape import MAX_THREADS, KernelShape
+from grader.submission.settings import VariantSettings
+from grader.submission.shape import KernelShape
 from grader.submission.symbolic import formula_of, named_constants
 
 MAX_CANDIDATES = 8
-MAX_BLOCK = (1024, 1024, 64)
-
 Block = tuple[int, int, int]
-
-
-def is_possible(block: Block) -> bool:
-    """Whether a device can run blocks of this shape (CUDA C Programming Guide, compute capabilities)."""
-    threads = block[0] * block[1] * block[2]
-    return 0 < threads <= MAX_THREADS and all(side <= most for side, most in zip(block, MAX_BLOCK, strict=True))
 
 
 def requested_launch(sites: Sequence[LaunchSite]) -> LaunchSite | None:
     """Of the launches of a kernel whose block is readable, the first impossible one, else the first."""
     readable = [site for site in sites if site.block is not None]
-    impossible = [site for site in readable if site.block is not None and not is_possible(site.block)]
+    impossible = [site for site in readable if site.block is not None and not is_possible_block(site.block)]
     return next(iter(impossible or readable), None)
 
 
@@ -199,7 +192,7 @@ class _Planner:
 
 def _usable(sites: Sequence[LaunchSite]) -> LaunchSite | None:
     """The first launch that a device can run; one whose block is not readable may still tell what the grid covers."""
-    possible = [site for site in sites if site.block is not None and is_possible(site.block)]
+    possible = [site for site in sites if site.block is not None and is_possible_block(site.block)]
     unreadable = [site for site in sites if site.block is None]
     return next(iter(possible or unreadable), None)
 
@@ -218,7 +211,7 @@ def _block(
         side = shape.side()
         if side is not None and side > 1:
             rows = shape.rows_at_a_time(side) or side
-            if is_possible((side, rows, 1)):
+            if is_possible_block((side, rows, 1)):
                 return (side, rows, 1), "inferred"
     else:
         width = shape.width()

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 
 from grader.submission.edits import Edit
-from grader.submission.tree import ParsedFile
+from grader.submission.tree import ParsedFile, remembered
+
+# Every byte of a character in UTF-8 but the first.
+_FOLLOWING = re.compile(rb"[\x80-\xbf]")
 
 
 def blank(parsed: ParsedFile, start: int, end: int) -> Edit:
@@ -16,5 +20,10 @@ def blank(parsed: ParsedFile, start: int, end: int) -> Edit:
 
 def characters(parsed: ParsedFile, start: int, end: int) -> tuple[int, int]:
     """Positions in bytes as positions in characters, which device code and the student's text have in common."""
-    before = len(parsed.data[:start].decode("utf-8", errors="replace"))
-    return before, before + len(parsed.data[start:end].decode("utf-8", errors="replace"))
+    return _character(parsed, start), _character(parsed, end)
+
+
+def _character(parsed: ParsedFile, place: int) -> int:
+    """How many characters stand before the byte at `place`."""
+    following = remembered(parsed, "following bytes", lambda: [m.start() for m in _FOLLOWING.finditer(parsed.data)])
+    return place - bisect_left(following, place)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,12 +16,14 @@ class SourceText:
 
     encoding: "utf-8", "utf-8-sig", "cp1251" or "mixed".
     remarks: message ids with data, e.g. ("bidi_control", 12).
+    sha256: of the bytes that the text was decoded from, as hexadecimal digits; "" for a text that was never a file.
     """
 
     path: Path
     text: str
     encoding: str
     remarks: tuple[tuple[str, int], ...] = ()
+    sha256: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,29 @@ class SharedArray:
 
 
 @dataclass(frozen=True, slots=True)
+class Loop:
+    """An innermost loop of a kernel, or of a function that it calls, from its first line to its last.
+
+    factor: steps that it does at a time (by hand or `#pragma unroll`); 1: it is not unrolled.
+    work: what it does in all, as far as its text tells: elements read and products, times its steps and those around.
+    """
+
+    line: int
+    end_line: int
+    factor: int
+    work: int
+
+
+def factor_of(loops: Sequence[Loop]) -> int:
+    """The factor of the loop that does most of the work; of several that do about as much, the largest.
+
+    The steps that are left over by a loop unrolled by hand look like as much again.
+    """
+    most = max((loop.work for loop in loops), default=0)
+    return max((loop.factor for loop in loops if 2 * loop.work >= most), default=1)
+
+
+@dataclass(frozen=True, slots=True)
 class Kernel:
     """A `__global__` function with a body, in one file."""
 
@@ -71,7 +96,9 @@ class Kernel:
     shared_arrays: tuple[SharedArray, ...]
     is_empty: bool
     unroll: int = 1
-    """Steps of its innermost loops that the text does at a time (by hand or `#pragma unroll`); 1: none is unrolled."""
+    """Steps that the loop which does its work does at a time (by hand or `#pragma unroll`); 1: it is not unrolled."""
+    loops: tuple[Loop, ...] = ()
+    """Its innermost loops that do anything for its result."""
 
     @property
     def uses_shared(self) -> bool:

@@ -6,25 +6,30 @@ import re
 from math import isqrt
 from typing import TYPE_CHECKING
 
+from grader.device_limits import MAX_THREADS_PER_BLOCK
 from grader.submission.constants import Constants, Lookup
+from grader.submission.effort import spend_on
 from grader.submission.expressions import Expression, Number
 from grader.submission.kernels import local_values
 from grader.submission.records import Kernel
-from grader.submission.tree import ParsedFile, descendants
+from grader.submission.tree import WORD, ParsedFile, descendants
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-MAX_THREADS = 1024
 AXES = ("x", "y", "z")
 
 _ALIAS = re.compile(r"\b(\w+)\s*=\s*(blockIdx|blockDim)\s*\.\s*([xyz])\s*[;,]")
-_FACTOR = r"(?:[\w.]+|\([^()]*\))"
+# Each begins where a word does and is taken whole: a text of one long word is gone through once.
+_FACTOR = r"(?:(?<![\w.])[\w.]++|\([^()]*+\))"
 _TILE_NAME = re.compile(r"(?i)tile|block|dim|thread|bs|ts")
 # `tile[ty * (T + 1) + tx]`: a pitch that is one more than a tile's side, in an array of one dimension.
-_PITCH = r"\(\s*[\w.]+\s*\+\s*(?:\d+|\w*pad\w*)\s*\)"
+_PITCH = r"\(\s*+[\w.]++\s*+\+\s*+(?:\d++(?!\w)|(?=\w*?pad)\w++)\s*+\)"
 _PADDED_PITCH = re.compile(rf"\*\s*{_PITCH}|{_PITCH}\s*\*", re.IGNORECASE)
 
+
+_USED = re.compile(r"\b[^\W\d]\w*+(?!\s*+=[^=])")
+_ADDED = re.compile(r"\b(\w++)(?=\s*+\+\s*+([\w.]++))")
 
 # `y` in `int y = blockIdx.y * TILE + threadIdx.y`.
 _ROW = re.compile(r"\b(\w+)\s*=[^=;,]*\bthreadIdx\s*\.\s*y\b")
@@ -43,14 +48,19 @@ class KernelShape:
         self._strides: list[tuple[str, str]] = []
         self._has_xor = False
         if body is not None:
-            self.text = _without_comments(parsed, body)
+            self.text = text_without_comments(parsed, body)
             self.values = _with_templates(parsed, local_values(parsed, body), template_values)
             self._strides = [_step(parsed, n) for n in descendants(body) if _is_step(parsed, n)]
             self._has_xor = any(
                 n.type == "binary_expression" and any(c.type == "^" for c in n.children) for n in descendants(body)
             )
-        for alias, variable, axis in _ALIAS.findall(self.text):
-            self.text = re.sub(rf"\b{alias}\b(?!\s*=[^=])", f"{variable}.{axis}", self.text)
+        aliases = {alias: f"{variable}.{axis}" for alias, variable, axis in _ALIAS.findall(self.text)}
+        if aliases:
+            self.text = _USED.sub(lambda word: aliases.get(word.group(), word.group()), self.text)
+        self._added: dict[str, list[str]] = {}
+        for name, added in _ADDED.findall(self.text):
+            self._added.setdefault(name, []).append(added)
+        spend_on(10 * len(self.text))
 
     def covered(self, axis: int, block: tuple[int, int, int]) -> int | None:
         """Elements that a block covers along a grid axis: what the kernel multiplies `blockIdx` by, for this block."""
@@ -79,8 +89,7 @@ class KernelShape:
             if step is None or not 1 < step < side or side % step:
                 continue
             # `k + 1`, `k + u`: a sum that is unrolled by so many steps, not rows of a tile.
-            added = re.findall(rf"\b{re.escape(name)}\s*\+\s*([\w.]+)", self.text)
-            if all(word in rows for word in added):
+            if all(word in rows for word in self._added.get(name, ())):
                 return step
         return None
 
@@ -107,10 +116,10 @@ class KernelShape:
         """
         sizes = [d for a in self.kernel.shared_arrays for d in a.dims if d is not None and not a.dynamic]
         found = []
-        for name in set(re.findall(r"[^\W\d]\w*", self.text)):
+        for name in set(WORD.findall(self.text)):
             if _TILE_NAME.search(name) and (name in self.constants.macros or self._is_constant(name)):
                 value = self.constants.integer(name, self.values)
-                if value is not None and 1 < value <= MAX_THREADS and (not sizes or value <= max(sizes)):
+                if value is not None and 1 < value <= MAX_THREADS_PER_BLOCK and (not sizes or value <= max(sizes)):
                     found.append(value)
         return max(found, default=None)
 
@@ -135,7 +144,8 @@ class KernelShape:
         return self._has_xor or (dynamic and _PADDED_PITCH.search(self.text) is not None)
 
 
-def _without_comments(parsed: ParsedFile, body: Node) -> str:
+def text_without_comments(parsed: ParsedFile, body: Node) -> str:
+    """The text of `body`, blanks in place of comments."""
     data = bytearray(parsed.data[body.start_byte : body.end_byte])
     for node in descendants(body):
         if node.type == "comment":

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
-import stat
 from pathlib import Path
 
 from grader.errors import UsageError
+from grader.files import NotPlain, TooLarge, read_plain
 from grader.i18n import _
 from grader.submission.records import SourceText
 
@@ -28,15 +29,11 @@ def decode(path: Path) -> SourceText:
     UsageError : not a plain file, unreadable, empty, larger than `MAX_BYTES`, UTF-16 or UTF-32, holds NUL.
     """
     try:
-        information = path.stat()
-        # A FIFO or a device would block or never end.
-        if not stat.S_ISREG(information.st_mode):
-            raise UsageError(_("{path}: is not a plain file").format(path=path))
-        if information.st_size > MAX_BYTES:
-            message = _("{path}: the file has {size} bytes; at most {limit} are allowed")
-            raise UsageError(message.format(path=path, size=information.st_size, limit=MAX_BYTES))
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
+        data = read_plain(path, MAX_BYTES)
+    except NotPlain as error:
+        raise UsageError(_("{path}: is not a plain file").format(path=path)) from error
+    except TooLarge as error:
+        raise UsageError(_too_large(path, error.size)) from error
     except OSError as error:
         raise UsageError(_("{path}: cannot be read ({reason})").format(path=path, reason=error.strerror)) from error
     return decode_bytes(path, data)
@@ -54,8 +51,8 @@ def decode_bytes(path: Path, data: bytes) -> SourceText:
     UsageError : see `decode`.
     """
     if len(data) > MAX_BYTES:
-        message = _("{path}: the file has {size} bytes; at most {limit} are allowed")
-        raise UsageError(message.format(path=path, size=len(data), limit=MAX_BYTES))
+        raise UsageError(_too_large(path, len(data)))
+    digest = hashlib.sha256(data).hexdigest()
     if b"\x00" in data:
         # Without a NUL the mark is CP1251 text that begins with «юя», as any program in UTF-16 holds NULs.
         if data.startswith(_BOMS_OF_OTHER_ENCODINGS):
@@ -63,13 +60,7 @@ def decode_bytes(path: Path, data: bytes) -> SourceText:
         line = data[: data.index(b"\x00")].count(b"\n") + 1
         message = _("{path}: is no text: NUL byte in line {line}; save the program as UTF-8 text")
         raise UsageError(message.format(path=path, line=line))
-    encoding = "utf-8"
-    if data.startswith(b"\xef\xbb\xbf"):
-        data, encoding = data[3:], "utf-8-sig"
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError:
-        text, encoding = _decode_runs(data)
+    text, encoding = text_of_bytes(data)
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if not text.strip():
         raise UsageError(_("{path}: the file is empty").format(path=path))
@@ -78,7 +69,23 @@ def decode_bytes(path: Path, data: bytes) -> SourceText:
         for number, line in enumerate(text.split("\n"), start=1)
         if not line.isascii() and _BIDI_CONTROLS.search(line)
     )
-    return SourceText(path=path, text=text, encoding=encoding, remarks=remarks)
+    return SourceText(path=path, text=text, encoding=encoding, remarks=remarks, sha256=digest)
+
+
+def _too_large(path: Path, size: int) -> str:
+    message = _("{path}: the file has {size} bytes; at most {limit} are allowed")
+    return message.format(path=path, size=size, limit=MAX_BYTES)
+
+
+def text_of_bytes(data: bytes) -> tuple[str, str]:
+    """The text of `data` without its byte order mark, and its encoding (see `SourceText`); line ends as they are."""
+    encoding = "utf-8"
+    if data.startswith(b"\xef\xbb\xbf"):
+        data, encoding = data[3:], "utf-8-sig"
+    try:
+        return data.decode("utf-8"), encoding
+    except UnicodeDecodeError:
+        return _decode_runs(data)
 
 
 def _decode_runs(data: bytes) -> tuple[str, str]:

@@ -64,7 +64,7 @@ def with_struct_parameters(parsed: ParsedFile, item: Item, kernel: Kernel) -> tu
     head = Edit(*characters(parsed, listed.start_byte + 1, listed.end_byte - 1), ", ".join(texts))
     start = Edit(*characters(parsed, body.start_byte + 1, body.start_byte + 1), made)
     # A prototype would now declare another function of the name.
-    prototypes = [i for i in parsed.items if i.kind == "prototype" and item.name in i.names and i.active]
+    prototypes = [i for i in parsed.by_name.get(item.name, ()) if i.kind == "prototype" and i.active]
     blanked = [blank(parsed, i.start, i.end) for i in prototypes]
     return replace(kernel, parameters=tuple(parameters)), (head, start, *blanked)
 
@@ -72,8 +72,8 @@ def with_struct_parameters(parsed: ParsedFile, item: Item, kernel: Kernel) -> tu
 def fields_of(parsed: ParsedFile, name: str) -> Sequence[Field]:
     """The fields of the struct `name`: plain numbers and one pointer; () for any other type."""
     for file in (parsed, *parsed.headers):
-        for item in file.items:
-            if name and name in item.names and item.active and item.kind in {"type", "variable"}:
+        for item in file.by_name.get(name, ()) if name else ():
+            if item.active and item.kind in {"type", "variable"}:
                 body = next((n for n in descendants(item.node) if n.type == "field_declaration_list"), None)
                 return _fields(file, body) if body is not None else ()
     return ()

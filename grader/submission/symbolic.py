@@ -6,11 +6,15 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from grader.submission.constants import Constants
+from grader.submission.effort import spend
 from grader.submission.expressions import Binary, Call, Cast, Conditional, Expression, Name, Number, SizeOf, Unary
 from grader.submission.number_types import SIZES_OF_TYPES
 from grader.submission.scopes import MAX_STEPS, Scope
 
 MAX_NODES = 200
+# Constants made of each other double the work at each level; what fits a formula needs a fraction of this.
+MAX_WALK = 2048
+MAX_FORMULA = 300
 
 _OPERATORS = {"+": "+", "-": "-", "*": "*", "/": "//", "%": "%"}
 _FUNCTIONS = {"min": "min", "max": "max", "std::min": "min", "std::max": "max"}
@@ -47,12 +51,16 @@ def formula_of(
     """
     if expression is None:
         return None
-    text = _text(expression, roles, constants, 0)
-    return (
-        text
-        if text is not None and len(text) < 300 and (not top or _names_size(expression, roles, constants))
-        else None
-    )
+    try:
+        formula = _Formula(roles, constants)
+        text = formula.text(expression, 0)
+        return text if text is not None and (not top or formula.names_size(expression)) else None
+    except _TooLong:
+        return None
+
+
+class _TooLong(Exception):
+    """A formula, or the way to it, is too long."""
 
 
 def _is_closed(body: str) -> bool:
@@ -123,58 +131,83 @@ def names_in(expression: Expression) -> Iterator[str]:
             return
 
 
-def _names_size(expression: Expression, roles: Mapping[str, str], constants: Constants, depth: int = 0) -> bool:
-    """Whether a size stands in `expression`, or in a constant that it is made of."""
-    if depth > MAX_STEPS:
-        return False
-    match expression:
-        case Name(name):
-            definition = constants.values.get(name)
-            return name in roles or (definition is not None and _names_size(definition, roles, constants, depth + 1))
-        case Binary(_, left, right):
-            parts: tuple[Expression, ...] = (left, right)
-        case Unary(_, operand) | Cast(_, operand):
-            parts = (operand,)
-        case Conditional(condition, then, otherwise):
-            parts = (condition, then, otherwise)
-        case Call(_, arguments):
-            parts = arguments
-        case _:
-            parts = ()
-    return any(_names_size(part, roles, constants, depth + 1) for part in parts)
+class _Formula:
+    """Writes expressions as formulas of sizes."""
 
+    def __init__(self, roles: Mapping[str, str], constants: Constants) -> None:
+        self.roles = roles
+        self.constants = constants
+        self.steps = 0
+        self.of_size: dict[str, bool] = {}
 
-def _text(expression: Expression, roles: Mapping[str, str], constants: Constants, depth: int) -> str | None:
-    if depth > MAX_STEPS:
+    def step(self) -> None:
+        spend(1)
+        self.steps += 1
+        if self.steps > MAX_WALK:
+            raise _TooLong
+
+    def names_size(self, expression: Expression, depth: int = 0) -> bool:
+        """Whether a size stands in `expression`, or in a constant that it is made of."""
+        self.step()
+        if depth > MAX_STEPS:
+            return False
+        match expression:
+            case Name(name):
+                if name not in self.of_size:
+                    definition = self.constants.values.get(name)
+                    self.of_size[name] = name in self.roles or (
+                        definition is not None and self.names_size(definition, depth + 1)
+                    )
+                return self.of_size[name]
+            case Binary(_, left, right):
+                parts: tuple[Expression, ...] = (left, right)
+            case Unary(_, operand) | Cast(_, operand):
+                parts = (operand,)
+            case Conditional(condition, then, otherwise):
+                parts = (condition, then, otherwise)
+            case Call(_, arguments):
+                parts = arguments
+            case _:
+                parts = ()
+        return any(self.names_size(part, depth + 1) for part in parts)
+
+    def text(self, expression: Expression, depth: int) -> str | None:
+        """`expression` as a formula, None where something in it is not known."""
+        self.step()
+        found = self.written(expression, depth) if depth <= MAX_STEPS else None
+        if found is not None and len(found) >= MAX_FORMULA:
+            raise _TooLong
+        return found
+
+    def written(self, expression: Expression, depth: int) -> str | None:
+        match expression:
+            case Number(number):
+                return str(number)
+            case Name(name):
+                if name in self.roles:
+                    return self.roles[name]
+                value = self.constants.integer(expression)
+                # A constant may itself be made of one that stands for a size.
+                definition = self.constants.values.get(name)
+                if definition is not None and self.names_size(definition):
+                    return self.text(definition, depth + 1)
+                return None if value is None else str(value)
+            case Cast(_, operand):
+                return self.text(operand, depth + 1)
+            case SizeOf(text):
+                dtype = self.constants.dtype(text)
+                return "8" if text.endswith("*") else str(SIZES_OF_TYPES[dtype]) if dtype else None
+            case Binary(operator, left, right) if operator in _OPERATORS:
+                parts = [self.text(left, depth + 1), self.text(right, depth + 1)]
+                return None if None in parts else f"({parts[0]} {_OPERATORS[operator]} {parts[1]})"
+            case Conditional(Binary(operator, left, right), then, otherwise) if operator in {"<", "<=", ">", ">="}:
+                # `n < 1024 ? n : 1024` and its kin are a minimum or a maximum.
+                if {left, right} != {then, otherwise}:
+                    return None
+                smaller = (then == left) == (operator in {"<", "<="})
+                parts = [self.text(left, depth + 1), self.text(right, depth + 1)]
+                return None if None in parts else f"{'min' if smaller else 'max'}({parts[0]}, {parts[1]})"
+            case Call(function, arguments) if function in _FUNCTIONS:
+                texts = [self.text(argument, depth + 1) for argument in arguments]
+                return None if None in texts else f"{_FUNCTIONS[function]}({', '.join(str(t) for t in texts)})"
         return None
-    match expression:
-        case Number(number):
-            return str(number)
-        case Name(name):
-            if name in roles:
-                return roles[name]
-            value = constants.integer(expression)
-            # A constant may itself be made of one that stands for a size.
-            definition = constants.values.get(name)
-            if definition is not None and _names_size(definition, roles, constants):
-                return _text(definition, roles, constants, depth + 1)
-            return None if value is None else str(value)
-        case Cast(_, operand):
-            return _text(operand, roles, constants, depth + 1)
-        case SizeOf(text):
-            dtype = constants.dtype(text)
-            return "8" if text.endswith("*") else str(SIZES_OF_TYPES[dtype]) if dtype else None
-        case Binary(operator, left, right) if operator in _OPERATORS:
-            parts = [_text(left, roles, constants, depth + 1), _text(right, roles, constants, depth + 1)]
-            return None if None in parts else f"({parts[0]} {_OPERATORS[operator]} {parts[1]})"
-        case Conditional(Binary(operator, left, right), then, otherwise) if operator in {"<", "<=", ">", ">="}:
-            # `n < 1024 ? n : 1024` and its kin are a minimum or a maximum.
-            if {left, right} != {then, otherwise}:
-                return None
-            smaller = (then == left) == (operator in {"<", "<="})
-            parts = [_text(left, roles, constants, depth + 1), _text(right, roles, constants, depth + 1)]
-            return None if None in parts else f"{'min' if smaller else 'max'}({parts[0]}, {parts[1]})"
-        case Call(function, arguments) if function in _FUNCTIONS:
-            texts = [_text(argument, roles, constants, depth + 1) for argument in arguments]
-            return None if None in texts else f"{_FUNCTIONS[function]}({', '.join(str(t) for t in texts)})"
-    return None

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
 
 from grader.submission.constants import Constants
 from grader.submission.declarations import node_text
+from grader.submission.effort import spend, spend_on
 from grader.submission.records import Kernel, SourceText
 
 if TYPE_CHECKING:
     from tree_sitter import Node
+
+T = TypeVar("T")
+
+WORD = re.compile(r"[^\W\d]\w*")
+LOOPS = frozenset(["for_statement", "while_statement", "do_statement"])
+# Nodes that are counted at a time.
+_BATCH = 64
 
 _DECLARATORS = frozenset(
     ["pointer_declarator", "reference_declarator", "array_declarator", "init_declarator", "parenthesized_declarator"]
@@ -53,7 +63,7 @@ class Item:
         return bool(self.qualifiers & {"__global__", "__device__", "__constant__", "__managed__", "__shared__"})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ParsedFile:
     """A parsed file.
 
@@ -75,17 +85,50 @@ class ParsedFile:
     def file(self) -> str:
         return self.source.path.name
 
+    @cached_property
+    def by_name(self) -> Mapping[str, tuple[Item, ...]]:
+        """What stands at file level, by each name that it declares."""
+        found: dict[str, list[Item]] = {}
+        for item in self.items:
+            for name in item.names:
+                found.setdefault(name, []).append(item)
+        return {name: tuple(items) for name, items in found.items()}
+
+    @cached_property
+    def memory(self) -> dict[object, object]:
+        """What was found out about the file already, by whoever found it out (see `remembered`)."""
+        return {}
+
     def text(self, node: Node) -> str:
-        return self.data[node.start_byte : node.end_byte].decode("utf-8", errors="replace")
+        start, end = node.start_byte, node.end_byte
+        spend_on(end - start)
+        return self.data[start:end].decode("utf-8", errors="replace")
+
+    def words(self, node: Node) -> frozenset[str]:
+        """Every word in a node's text."""
+        return remembered(self, ("words", node.id), lambda: frozenset(WORD.findall(self.text(node))))
+
+
+def remembered(parsed: ParsedFile, key: object, make: Callable[[], T]) -> T:
+    """What `make` gives, made once for a file and a key: reading goes over the same text many times."""
+    if key not in parsed.memory:
+        parsed.memory[key] = make()
+    found: T = parsed.memory[key]  # type: ignore[assignment]
+    return found
 
 
 def descendants(node: Node) -> Iterator[Node]:
     """`node` and everything below it, in order of the text."""
     stack = [node]
+    count = 0
     while stack:
         current = stack.pop()
+        count += 1
+        if count % _BATCH == 0:
+            spend(_BATCH)
         yield current
         stack.extend(reversed(current.children))
+    spend(1 + count % _BATCH)
 
 
 def declared_name(node: Node | None) -> str:

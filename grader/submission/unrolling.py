@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from grader.submission.edits import Edit
-from grader.submission.tree import Item, ParsedFile, descendants
+from grader.submission.loops import called_functions, loops_in, pragma_before
+from grader.submission.positions import characters
+from grader.submission.tree import Item, ParsedFile
 
 if TYPE_CHECKING:
     from tree_sitter import Node
-
-_LOOPS = frozenset(["for_statement", "while_statement", "do_statement"])
-_PRAGMA_BEFORE = re.compile(
-    r"(?:#[ \t]*pragma[ \t]+(?:GCC[ \t]+|nv_)?unroll\b[^\n]*|_Pragma\s*\(\s*\"\s*unroll[^\"]*\"\s*\))(?=\s*\Z)"
-)
 
 
 def unroll_edits(parsed: ParsedFile, item: Item, factor: int) -> tuple[Edit, ...]:
@@ -23,49 +19,31 @@ def unroll_edits(parsed: ParsedFile, item: Item, factor: int) -> tuple[Edit, ...
     Lines keep their numbers.  () where it has no loop.  Loops less deep than others of the same function are left
     alone: they load what the deepest ones work on.
     """
-    words = set(re.findall(r"[^\W\d]\w*", parsed.text(item.node)))
-    called = [f for name, f in parsed.functions.items() if name in words and f.is_device and not f.is_kernel]
     return tuple(
-        edit
-        for function in [item, *called]
-        for loop in _deepest(function.node)
-        for edit in [_edit(parsed, loop, factor)]
+        _edit(parsed, function.node, loop, factor)
+        for function in [item, *called_functions(parsed, item)]
+        for loop in _deepest(parsed, function.node)
     )
 
 
 def has_pragma(parsed: ParsedFile, item: Item) -> bool:
     """Whether one of these loops has an unroll pragma already."""
-    return any(_PRAGMA_BEFORE.search(_before(parsed, loop)) for loop in _deepest(item.node))
+    return any(pragma_before(parsed, item.node, loop) is not None for loop in _deepest(parsed, item.node))
 
 
-def _edit(parsed: ParsedFile, loop: Node, factor: int) -> Edit:
-    before = _before(parsed, loop)
-    match = _PRAGMA_BEFORE.search(before)
-    if match is None:
-        return Edit(len(before), len(before), f'_Pragma("unroll {factor}") ')
-    text = f"#pragma unroll {factor}" if match.group().startswith("#") else f'_Pragma("unroll {factor}")'
-    return Edit(match.start(), match.end(), text)
+def _edit(parsed: ParsedFile, function: Node, loop: Node, factor: int) -> Edit:
+    pragma = pragma_before(parsed, function, loop)
+    if pragma is None:
+        place, _end = characters(parsed, loop.start_byte, loop.start_byte)
+        return Edit(place, place, f'_Pragma("unroll {factor}") ')
+    _argument, start, end = pragma
+    is_directive = parsed.data[start : start + 1] == b"#"
+    text = f"#pragma unroll {factor}" if is_directive else f'_Pragma("unroll {factor}")'
+    return Edit(*characters(parsed, start, end), text)
 
 
-def _before(parsed: ParsedFile, loop: Node) -> str:
-    return parsed.data[: loop.start_byte].decode("utf-8", errors="replace")
-
-
-def _deepest(function: Node) -> list[Node]:
-    """The loops within which no other is, and which lie within the most others."""
-    depths: dict[int, int] = {}
-    nodes: dict[int, Node] = {}
-    for node in descendants(function):
-        if node.type in _LOOPS:
-            nodes[node.id] = node
-            depths[node.id] = _depth(node, function)
-    most = max(depths.values(), default=0)
-    return [node for key, node in nodes.items() if depths[key] == most]
-
-
-def _depth(node: Node, stop: Node) -> int:
-    depth, parent = 0, node.parent
-    while parent is not None and parent.id != stop.id:
-        depth += parent.type in _LOOPS
-        parent = parent.parent
-    return depth
+def _deepest(parsed: ParsedFile, function: Node) -> list[Node]:
+    """The loops that lie within the most others."""
+    loops = loops_in(parsed, function)
+    most = max((loop.depth for loop in loops), default=0)
+    return [loop.node for loop in loops if loop.depth == most]

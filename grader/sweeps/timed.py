@@ -25,6 +25,7 @@ from grader.sweeps.counted import ended, for_each_mode, record_of
 from grader.sweeps.plan import Owner, Place, Ready, Subject, places, ready, replace_point, unfit, without_data
 from grader.timing import plan
 from grader.timing.sampling import Samples
+from grader.words import said
 
 if TYPE_CHECKING:
     from grader.compiler.process import CompileResult
@@ -153,7 +154,7 @@ class GpuSweeps:
         result = self._results[module]
         if expression not in result.entries:
             error = next((d.message for d in result.diagnostics if d.severity == "error"), result.reason)
-            reason = say("it does not compile: {error}", error=error)
+            reason = say("it does not compile: {error}", error=said(error))
             return replace_point(unfit(point.subject, point.place, "impossible", reason), point.block)
         plain = LaunchRequest(
             result.entries[expression], launch.grid, launch.block, launch.shared_bytes, launch.arguments

@@ -18,6 +18,11 @@ TEXTS: Texts = {
         "Line {line}: device code calls this function, which lacks __device__: nvcc would refuse that. Here it "
         "was compiled for the device all the same."
     ),
+    "unknown_lab": N_("submission.yaml, line {line}: there is no lab of that name; what stands there was not used."),
+    "block_contradicted": N_(
+        "Line {line}: this launch has another block than submission.yaml says; the kernel was graded with the block "
+        "of submission.yaml."
+    ),
     "exited_before_barrier": Plural(
         "Line {line}: {n} thread had left the kernel before this barrier; allowed since compute capability 7.0.",
         "Line {line}: {n} threads had left the kernel before this barrier; allowed since compute capability 7.0.",

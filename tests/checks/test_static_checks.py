@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from grader.message import verbatim
 from grader.running.evidence import Compilation, Diagnostic
 from grader.submission.records import Missing
 from tests.checks.evidence_factory import check, evidence, site
@@ -43,7 +44,7 @@ def test_compiles_prefers_the_error_inside_the_kernel() -> None:
 
 
 def test_compiles_tells_what_a_message_means_to_a_beginner() -> None:
-    error = Diagnostic("transpose.cu", 9, 'identifier "cout" is undefined', "cout is for host code.")
+    error = Diagnostic("transpose.cu", 9, 'identifier "cout" is undefined', verbatim("cout is for host code."))
     row = check(evidence(compilation=Compilation("errors", (error,))), "compiles")
     assert row.hint.startswith("cout is for host code. A compiler error stops the whole program")
 

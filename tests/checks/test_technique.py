@@ -8,7 +8,9 @@ import msgspec
 
 from grader.checks import judge
 from grader.lab.records import CheckSpec
+from grader.message import msg
 from grader.result import Check
+from grader.running.evidence import Staging
 from grader.words import told
 from tests.checks.evidence_factory import evidence, kernel
 from tests.sample_results import SIZE, counters
@@ -52,3 +54,25 @@ def test_settings_are_checked_by_their_types() -> None:
         except msgspec.ValidationError:
             continue
         raise AssertionError(wrong)
+
+
+def flowing(staging: Staging | None, **settings: object) -> Check:
+    given = evidence(counters=counters(), staging=staging)
+    specs = tuple(
+        CheckSpec("technique", s.points, {"shared_memory": "staged", **settings}) if s.check == "technique" else s
+        for s in given.variant.checks
+    )
+    given = replace(given, variant=replace(given.variant, checks=specs))
+    return next(c for c in judge(given) if c.check == "technique")
+
+
+def test_what_shared_memory_holds_has_to_reach_the_output_by_way_of_other_threads() -> None:
+    for staging in (None, Staging(12, 12, 12), Staging(12, 6, 6)):
+        assert flowing(staging).status == "pass"
+    unused = flowing(Staging(12, 5, 5))
+    assert (unused.status, unused.line) == ("fail", 12)
+    assert unused.message_said == msg("checks.technique.unused", sampled=12, through=5)
+    own = flowing(Staging(12, 12, 5))
+    assert (own.status, own.line) == ("fail", 12)
+    assert own.message_said == msg("checks.technique.own")
+    assert flowing(Staging(12, 12, 0), between_threads=False).status == "pass"

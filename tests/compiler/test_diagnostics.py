@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.compiler.diagnostics import MAX_LOG_CHARACTERS, Diagnostic, diagnostics_of
+from grader.words import text
 
 SOURCE = {"lab.cu": "first\n  float x = y;\nlast\n"}
 
@@ -71,7 +72,8 @@ def test_the_same_message_counts_once() -> None:
 def test_hints(message: str, hint: str) -> None:
     (found,), _shown = diagnostics_of(f"lab.cu(1): error: {message}\n", SOURCE)
     assert found.message == message
-    assert hint in found.hint
+    assert hint in text(found.hint)
+    assert bool(hint) == (found.hint is not None)
     assert bool(hint) == bool(found.hint)
 
 

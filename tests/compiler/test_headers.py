@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,15 @@ from grader.compiler.headers import forbidden_include, header_folder, is_bundled
         "__has_embed",
         '#pragma include_alias("a", "b")',
         '#include "own.h" "x"',
+        # Names that are pasted together.
+        '#define C(a, b) a##b\n#if C(__has_,include)("x")',
+        "#define C(a, b) a%:%:b\n#if C(__ha, s_include)(<x>)",
+        "#define P(a) a ## _embed\n#elif P(__has)(<x>)",
+        "#define P(a, b, c) a##b##c\n#if P(_,_has_incl,ude)(<x>)",
+        "#define E(x) x\n#define X C\n#if E(X (__h, as_include))(<x>)",
+        "__ha\\\ns_include",
+        "_CCCL_CHECK_BUILTIN(has_include(<x>))",
+        "#/*" + "#/*" * 50 + '*/include "x"',
     ],
 )
 def test_refused(text: str) -> None:
@@ -50,6 +60,8 @@ def test_refused(text: str) -> None:
         "int include = 4; #",
         "#pragma unroll",
         "",
+        "#define NAME(a) a##_kernel\n#if defined(N) && N > 4\n#endif",
+        "int __hash = 1, has_ = 2, _h = 3;",
     ],
 )
 def test_allowed(text: str) -> None:
@@ -68,6 +80,15 @@ def test_allowed(text: str) -> None:
 )
 def test_when_headers_are_unpacked(text: str, needed: bool) -> None:
     assert needs_bundled(text) is needed
+
+
+@pytest.mark.parametrize("piece", ["#/*", "#/**/", "/**/", "# ", "#/*\n", "#include /**/", "__has", "%:"])
+def test_goes_through_a_text_once(piece: str) -> None:
+    start = time.process_time()
+    text = "#include" + piece * (400_000 // len(piece)) + "*/"
+    needs_bundled(text)
+    forbidden_include(text, frozenset())
+    assert time.process_time() - start < 5
 
 
 def test_names_of_bundled_headers() -> None:

@@ -15,6 +15,7 @@ from grader.compiler.diagnostics import Diagnostic
 from grader.compiler.process import CompileResult, CompilerProcess
 from grader.compiler.sandbox import landlock_version
 from grader.errors import InternalError
+from grader.message import msg
 
 KERNEL = "__global__ void k(int *a) { a[0] = 1; }\n"
 needs_landlock = pytest.mark.skipif(landlock_version() < 1, reason="this kernel has no Landlock")
@@ -218,14 +219,7 @@ def test_without_landlock_ordinary_sources_are_compiled(filtered: CompilerProces
 
 def test_messages_about_other_files_are_dropped(compiler: CompilerProcess) -> None:
     result = compiled(compiler, '#line 7 "/etc/<script>.h"\nint f() { return undeclared; }\n', "k")
-    assert result.diagnostics == (
-        Diagnostic(
-            "main.cu",
-            1,
-            "error",
-            "the compiler found an error outside this file, in a header or a line that it names otherwise",
-        ),
-    )
+    assert result.diagnostics == (Diagnostic("main.cu", 1, "error", msg("compiler.error_elsewhere")),)
     assert "script" not in result.log
 
 

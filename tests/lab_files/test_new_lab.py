@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
+from grader import places
 from grader.cli import main as cli
 from grader.errors import UsageError
+from grader.grading.options import GradeOptions
 from grader.grading.selftest import examine, specimens
 from grader.grading.workers import GradeTask, grade_here
 from grader.lab_files import labs, new_lab
@@ -43,7 +46,7 @@ def test_its_kernels_get_their_verdicts() -> None:
 
 def test_its_starter_is_told_to_be_empty() -> None:
     folder = new_lab.create("sums", Path("assignments"))
-    task = GradeTask(path=str(folder / "starter.cu"), lab="sums", backend="emulator", language="en", labs_folders=[])
+    task = GradeTask(path=bytes(folder / "starter.cu"), options=GradeOptions(lab="sums", backend="emulator"))
     result = grade_here(task)
     failed = [check for check in result.checks if check.status == "fail"]
     assert [check.id for check in failed] == ["plain.present"] and result.score.earned == 0
@@ -98,3 +101,20 @@ def test_wrong_commands_are_one_line_and_exit_code_2(arguments: list[str], capsy
 def test_a_missing_name_is_called_by_its_name(capsys: pytest.CaptureFixture[str]) -> None:
     cli.run(["new-lab", "--lang", "en"])
     assert capsys.readouterr().err == "grade: NAME is missing; see grade --help\n"
+
+
+@pytest.mark.parametrize("stray", ["reference/__pycache__/oracle.cpython-311.pyc", "kernels/good/.x.cu.swp", "a.bin"])
+def test_what_an_installation_leaves_in_the_skeleton_does_no_harm(
+    here: Path, monkeypatch: pytest.MonkeyPatch, stray: str
+) -> None:
+    root = here / "root"
+    shutil.copytree(places.data_root() / "templates", root / "templates")
+    shutil.copytree(places.data_root() / "assignments", root / "assignments")
+    file = root / "templates" / "new_lab" / stray
+    file.parent.mkdir(exist_ok=True)
+    file.write_bytes(b"\xa7\r\r\n\x00@NAME@\xff")
+    monkeypatch.setattr(new_lab, "data_root", lambda: root)
+    folder = new_lab.create("sums", Path("labs"))
+    assert load(folder).id == "sums"
+    kept = [path.name for path in folder.rglob("*") if path.name == file.name]
+    assert kept == (["a.bin"] if stray == "a.bin" else [])

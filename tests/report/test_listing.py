@@ -6,7 +6,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.report import listing
+from grader.report import highlight, listing
 from grader.result import Source
 from tests import sample_results
 from tests.report.jobs import job
@@ -14,13 +14,13 @@ from tests.report.jobs import job
 
 @given(st.text(st.characters(blacklist_categories=["Cs", "Cc", "Cf"], whitelist_characters="\t\n"), max_size=300))
 def test_highlighting_loses_nothing_and_keeps_line_numbers(text: str) -> None:
-    lines = ["".join(part for _css, part in line) for line in listing.highlight(text)]
+    lines = ["".join(part for _css, part in line) for line in highlight.highlight(text)]
     expected = text.split("\n")
     assert lines == (expected[:-1] if text.endswith("\n") else expected)
 
 
 def test_tokens_of_cuda_are_told_apart() -> None:
-    (line,) = listing.highlight('__global__ void k() { return 1; } // "end"\n')
+    (line,) = highlight.highlight('__global__ void k() { return 1; } // "end"\n')
     kinds = {text.strip(): css for css, text in line}
     assert (kinds["__global__"], kinds["1"], kinds['// "end"']) == ("k", "n", "c")
 
@@ -60,8 +60,8 @@ def test_a_long_file_is_cut_to_what_is_noted() -> None:
 
 
 def test_a_very_long_line_is_cut() -> None:
-    (line,) = listing.highlight("x" * 100_000)
-    assert sum(len(text) for _css, text in line) <= listing.MAX_LINE_CHARACTERS + 2
+    (line,) = highlight.highlight("x" * 100_000)
+    assert sum(len(text) for _css, text in line) <= highlight.MAX_LINE_CHARACTERS + 2
 
 
 def test_hazards_of_one_kind_in_one_line_are_told_once() -> None:

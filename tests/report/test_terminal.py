@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -10,9 +11,11 @@ import pytest
 from grader import i18n
 from grader.report import terminal
 from grader.report.group import failed_row, group_row, student_line
-from grader.report.view import summary, variant_columns
+from grader.report.view import summary
 from tests import sample_results
 from tests.report.jobs import job, named
+
+VARIANTS = ["naive", "shared", "padded"]
 
 
 def shown(for_job: object, language: str = "en") -> str:
@@ -65,9 +68,10 @@ def test_hostile_names_are_shown_as_they_are(name: str) -> None:
 
 def test_a_group_is_a_row_per_student() -> None:
     result = sample_results.failed()
-    rows = [group_row(job()), group_row(job(result)), failed_row("nobody", "no .cu file")]
+    passed = group_row(sample_results.passed(), VARIANTS, "en")
+    rows = [passed, group_row(result, VARIANTS, "en"), failed_row("nobody", "no .cu file")]
     file = io.StringIO()
-    terminal.show_group(terminal.console(file), rows, variant_columns(job()))
+    terminal.show_group(terminal.console(file), rows, VARIANTS)
     lines = {line.split()[0]: line for line in file.getvalue().splitlines() if line.strip()}
     assert lines["ivanov"].split() == ["ivanov", "80", "of", "100", "✓", "20", "✓", "20", "✓", "40"]
     assert lines["petrova"].split()[:10] == ["petrova", "25", "of", "80", "✗", "0", "✗", "20", "✗", "5"]
@@ -76,13 +80,13 @@ def test_a_group_is_a_row_per_student() -> None:
 
 
 def test_the_running_account_is_one_line_each() -> None:
-    assert student_line(job(sample_results.failed())) == "✗ petrova: 25 of 80"
+    assert student_line(sample_results.failed(), "en") == "✗ petrova: 25 of 80"
 
 
 def test_a_worst_fault_is_cut_to_one_readable_length() -> None:
     checks = [msgspec.structs.replace(c, message="long\nand longer" * 90) for c in sample_results.failed().checks]
-    row = group_row(job(msgspec.structs.replace(sample_results.failed(), checks=checks)))
-    assert row["fault"] == "bank conflicts (transpose.cu:12): long"
+    row = group_row(msgspec.structs.replace(sample_results.failed(), checks=checks), VARIANTS, "en")
+    assert row.fault == "bank conflicts (transpose.cu:12): long"
 
 
 def test_a_narrow_terminal_cuts_no_title() -> None:
@@ -115,3 +119,43 @@ def test_what_does_not_apply_is_explained() -> None:
     ]
     text = shown(job(msgspec.structs.replace(result, checks=checks)))
     assert text.count("· bank conflicts: does not apply. The kernel is not handed the size.") == 1
+
+
+def test_whatever_is_printed_steers_no_terminal() -> None:
+    from rich.table import Table
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    file = Terminal()
+    out = terminal.console(file)
+    table = Table("a\x1b[2J")
+    table.add_row("\u202egnp.exe", "\x9b2J")
+    out.print("reports/\x1b]0;title\x07/report.html", soft_wrap=True)
+    out.print(table)
+    shown = file.getvalue()
+    assert "reports/␛]0;title" in shown
+    assert not any(sign in shown for sign in ("\x1b]", "\x1b[2J", "\x07", "\u202e", "\x9b"))
+
+
+def test_output_that_nobody_reads_stops_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    import os
+
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "w") as stream:
+        out = terminal.console(stream)
+        for _line in range(3):
+            out.print("a line")
+            out.file.flush()
+    assert capfd.readouterr().err == ""
+
+
+def test_output_to_a_full_disk_is_told_once(capfd: pytest.CaptureFixture[str]) -> None:
+    with Path("/dev/full").open("w") as stream:
+        out = terminal.console(stream)
+        for _line in range(3):
+            out.print("a line")
+            out.file.flush()
+    assert capfd.readouterr().err == "grade: No space left on device\n"

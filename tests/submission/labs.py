@@ -6,9 +6,10 @@ from pathlib import Path
 
 from grader.lab.records import Lab, LaunchRule, Parameter, ReferenceKernel, Tolerance, Variant
 from grader.submission.bind import bind
-from grader.submission.folder import FoundSubmission, LabSettings, find_sources
+from grader.submission.folder import FoundSubmission, find_sources
 from grader.submission.parse import parse
 from grader.submission.records import SourceText, Submission
+from grader.submission.settings import LabSettings
 from grader.submission.source import decode, decode_bytes
 from grader.submission.tree import ParsedFile
 

@@ -14,8 +14,9 @@ from grader.errors import LabError
 from grader.lab.records import Lab
 from grader.running.cases import grid_of
 from grader.submission.bind import bind
-from grader.submission.folder import LabSettings, VariantSettings, find_sources
+from grader.submission.folder import find_sources
 from grader.submission.records import Missing, Submission, VariantBinding
+from grader.submission.settings import LabSettings, VariantSettings
 from grader.submission.source import decode
 from tests.submission.labs import FLIP, LINE, PRODUCT, SOURCES, bound, bound_file
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import os
 from pathlib import Path
 
 import pytest
 
 from grader.errors import LabError, UsageError
-from grader.submission.folder import VariantSettings, find_sources, find_students, variant_settings
+from grader.submission.folder import find_sources, find_students, variant_settings
+from grader.submission.settings import VariantSettings
+from grader.submission.source import decode
 
 KERNEL = "__global__ void k(int *a) { a[0] = 1; }\n"
 
@@ -117,7 +121,7 @@ labs:
         ("labs:\n  flip:\n    fiel: two.cu", 3, "did you mean `file`"),
         ("labs:\n  flip:\n    file: three.cu", 3, r"labs\.flip\.file: no such file: three\.cu"),
         ("labs:\n  flip:\n    file: [one.cu, three.cu]", 3, r"labs\.flip\.file\[1\]: no such file"),
-        ("labs:\n  flip:\n    file: 3", 3, "got 3"),
+        ("labs:\n  flip:\n    file: 3", 3, "no such file: 3"),
         ("name: a\nname: b", 2, "twice"),
         ("name: &x a\ngroup: *x", 1, "anchors and aliases"),
         ("name: [", 1, "expected"),
@@ -181,3 +185,52 @@ def test_a_folder_with_nothing_is_an_error(tmp_path: Path) -> None:
         find_students(tmp_path, "flip")
     with pytest.raises(UsageError, match="no such file or folder"):
         find_students(tmp_path / "nobody", "flip")
+
+
+@pytest.mark.parametrize("name", ["x" * 255 + ".cu", "a/" * 2000 + "x.cu", "\0.cu", "no/such.cu"])
+def test_names_that_no_file_has(tmp_path: Path, name: str) -> None:
+    shown = json.dumps(name)
+    folder = with_settings(tmp_path, f"labs: {{flip: {{file: {shown}}}}}")
+    with pytest.raises(LabError, match="no such file") as error:
+        find_sources(folder, "flip")
+    assert error.value.line == 1
+    with pytest.raises(UsageError, match="no such file or folder"):
+        find_sources(folder / name, "flip")
+    with pytest.raises(UsageError, match="no such file or folder"):
+        find_students(folder / name, "flip")
+
+
+def test_links_that_lead_nowhere(tmp_path: Path) -> None:
+    folder = tmp_path / "ivanov"
+    folder.mkdir()
+    (folder / "flip.cu").symlink_to("flip.cu")
+    with pytest.raises(UsageError, match=r"flip\.cu: cannot be read \(Too many levels of symbolic links\)"):
+        find_sources(folder, "flip")
+    (folder / "flip.cu").unlink()
+    (folder / "flip.cu").symlink_to("gone.cu")
+    found = find_sources(folder, "flip")
+    with pytest.raises(UsageError, match=r"cannot be read \(No such file or directory\)"):
+        decode(found.files[0])
+    (folder / "submission.yaml").symlink_to("submission.yaml")
+    with pytest.raises(UsageError, match=r"submission\.yaml: cannot be read"):
+        find_sources(folder, "flip")
+
+
+def test_a_file_that_goes_while_it_is_graded(tmp_path: Path) -> None:
+    make(tmp_path, "ivanov/flip.cu")
+    found = find_sources(tmp_path / "ivanov", "flip")
+    found.files[0].unlink()
+    with pytest.raises(UsageError, match="cannot be read"):
+        decode(found.files[0])
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_folder_that_nobody_may_read(tmp_path: Path) -> None:
+    folder = make(tmp_path, "ivanov/flip.cu") / "ivanov"
+    folder.chmod(0)
+    try:
+        for find in (find_sources, find_students):
+            with pytest.raises(UsageError, match="cannot be read"):
+                find(folder, "flip")
+    finally:
+        folder.chmod(0o700)

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from grader.submission.bind import bind
-from grader.submission.folder import FoundSubmission, LabSettings
+from grader.submission.folder import FoundSubmission
 from grader.submission.kernel_macros import device_macros, with_kernels_shown
 from grader.submission.macros import Macro
+from grader.submission.settings import LabSettings
 from grader.submission.source import decode
 from tests.submission.labs import FLIP, bound, parsed
 

@@ -43,6 +43,41 @@ def test_factor(body: str, expected: int) -> None:
     assert factor(body, before=macros + "const int U = 6;") == expected
 
 
+EMPTY = "#pragma unroll 8\nfor (int i = 0; i < 8; i++) { }"
+JUNK = "#pragma unroll 8\nfor (int i = 0; i < 8; i++) q += a[i] * b[i] * a[i + 1] * b[i + 1];"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"{EMPTY}\n{PLAIN} c[0] = s;",
+        f"{PLAIN} c[0] = s;\n{EMPTY}",
+        f"#pragma unroll 8\nfor (int i = 0; i < 8; i++) ;\n{PLAIN} c[0] = s;",
+        # Sums that nobody uses, loops that never run, and a step at a time.
+        f"float q = 0, s = 0; {JUNK}\n{PLAIN} c[0] = s;",
+        f"float s = 0; {PLAIN} c[0] = s;\n#pragma unroll 8\nfor (int k = n; k < n; ++k) s += a[k] * b[k] * a[k];",
+        f"float s = 0; {PLAIN} c[0] = s;\n#pragma unroll 8\nfor (int k = 0; k < 0; ++k) s += a[k] * b[k] * a[k];",
+        "float s = 0; for (int k = 0; k < n; ++k) {\n"
+        "#pragma unroll 8\nfor (int i = 0; i < 1; i++) s += a[k] * b[k]; } c[0] = s;",
+        # A pragma that is none.
+        f"// #pragma unroll 8\n{PLAIN} c[0] = s;",
+        f"/*\n#pragma unroll 8\n*/ {PLAIN} c[0] = s;",
+        f'/* #pragma unroll 8 */ // _Pragma("unroll 8")\n{PLAIN} c[0] = s;',
+        f'const char *t = "_Pragma(\\"unroll 8\\")";\n{PLAIN} c[0] = s;',
+        f"#if 0\n#pragma unroll 8\n#endif\n{PLAIN} c[0] = s;",
+        f"for (int m = 0; m < n; m++) {{ // #pragma unroll\n{PLAIN} }} c[0] = s;",
+    ],
+)
+def test_only_the_loop_that_does_the_work_counts(body: str) -> None:
+    assert factor(body) == 1
+
+
+def test_the_rest_of_a_loop_by_hand_needs_no_unrolling() -> None:
+    rest = "for (int k = n - n % 4; k < n; ++k) s += a[k] * b[k];"
+    assert factor(f"float s = 0; {BY_HAND} {rest} c[0] = s;") == 4
+    assert factor(f'float s = 0;\n_Pragma("unroll 4") {PLAIN} c[0] = s;') == 4
+
+
 def test_a_template_argument_and_a_function_that_is_called() -> None:
     assert factor(f"#pragma unroll U\n{PLAIN}", templates={"U": "12"}) == 12
     helper = "__device__ float dot(const float *a, const float *b, int n) { float s = 0;\n" + BY_HAND + " return s; }"

@@ -59,6 +59,9 @@ class Traffic:
         counter.few_requests += cost[7]
         counter.few_lanes += cost[8]
         if cost[5] > counter.ways or not counter.worst_words:
+            if space == "shared" and len(together) == 1:
+                # What is kept with addresses serves all that lie alike; the words are to be this access's own.
+                cost = _measure(place.lanes, _addresses(together, place.lanes), event.op, event.width, space)
             counter.ways = max(counter.ways, cost[5])
             counter.worst_words = cost[6]
 
@@ -74,6 +77,11 @@ class Traffic:
         if found is None:
             found = remember(memo, key, _measure(place.lanes, _addresses([place], place.lanes), op, width, space))
         return found
+
+    def take(self, counters: Sequence[LineCounter]) -> None:
+        """Take over what was counted elsewhere, by line, space, operation and width, each once."""
+        for counter in counters:
+            self._lines[counter.line, counter.space, counter.op, counter.width_bytes] = counter
 
     def finish(self, report: LaunchReport) -> None:
         """Add the counters to the report, by line."""

@@ -1,0 +1,19 @@
+"""What every device of the supported compute capabilities (7.5 and later) allows a launch.
+
+CUDA C++ Programming Guide, table "Technical Specifications per Compute Capability".
+"""
+
+from __future__ import annotations
+
+MAX_THREADS_PER_BLOCK = 1024
+MAX_BLOCK = (1024, 1024, 64)
+"""Threads of a block along x, y, z."""
+MAX_GRID = (2**31 - 1, 65535, 65535)
+"""Blocks of a grid along x, y, z."""
+
+
+def is_possible_block(block: tuple[int, int, int]) -> bool:
+    """Whether a device can run blocks of this shape, threads along x, y, z."""
+    threads = block[0] * block[1] * block[2]
+    fits = all(side <= most for side, most in zip(block, MAX_BLOCK, strict=True))
+    return 0 < threads <= MAX_THREADS_PER_BLOCK and fits

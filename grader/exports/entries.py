@@ -1,0 +1,36 @@
+"""What an export is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.lab.records import Lab
+from grader.result import Result
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One student of a group: their result, or why there is none.
+
+    report: address of the report for a page in the folder of outputs, "" where there is no report.
+    """
+
+    student: str
+    result: Result | None = None
+    reason: str = ""
+    report: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """A kind of file: `<lab><suffix>` in the folder of outputs.
+
+    write: the file's bytes, from a group's entries in order, the lab, and the language of its words.
+    announce: the line that names the file.
+    """
+
+    suffix: str
+    write: Callable[[Sequence[Entry], Lab, str], bytes]
+    announce: Callable[[Path], str]

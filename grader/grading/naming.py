@@ -1,0 +1,107 @@
+"""Names that students chose, made fit for use: as text, as names of folders, in a command line.
+
+A folder's name is any bytes without a slash; it may be no text, steer a terminal, or be another output's name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shlex
+import unicodedata
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from grader.result import Result
+
+ENCODINGS = ("cp866", "cp1251")
+"""What names from old archives are in: DOS for zip files made on Windows, else Windows itself."""
+RESERVED_SUFFIXES = (".csv", ".html", ".json", ".log", ".md", ".pdf", ".xlsx", ".xml")
+"""Outputs lie beside the students' folders under names that end so."""
+LONGEST_BYTES = 200
+
+_RAW = re.compile("[\udc80-\udcff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_RUSSIAN = frozenset("абвгдежзийклмнопрстуфхцчшщъыьэюяё")
+_UNSAFE = re.compile(r'[\x00-\x1f\x7f-\x9f/\\<>:"|?*]|^\.+|[. ]+$')
+_DEVICES = re.compile(r"(?i)(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?")
+
+
+def printable(text: str) -> str:
+    """`text` with what is no Unicode in it made so: read in an old Russian encoding, else as numbers of bytes."""
+    if not _SURROGATE.search(text):
+        return text
+    raw = bytes(ord(found) - 0xDC00 for found in _RAW.findall(text))
+    for encoding in ENCODINGS:
+        decoded = raw.decode(encoding, errors="replace")
+        if raw and all(letter.lower() in _RUSSIAN for letter in decoded):
+            pieces = _RAW.split(text)
+            joined = "".join(piece + letter for piece, letter in zip(pieces, f"{decoded} ", strict=True))[:-1]
+            return _SURROGATE.sub("\ufffd", joined)
+    return _SURROGATE.sub("\ufffd", _RAW.sub(lambda found: f"\\x{ord(found[0]) - 0xDC00:02x}", text))
+
+
+def printable_result(result: Result) -> Result:
+    """`result` as it is, or with what is no Unicode in it made so: names of files stand in many places."""
+    try:
+        msgspec.msgpack.encode(result)
+    except UnicodeEncodeError:
+        return msgspec.convert(_printable_all(msgspec.to_builtins(result)), Result)
+    return result
+
+
+def _printable_all(data: Any) -> Any:
+    if isinstance(data, str):
+        return printable(data)
+    if isinstance(data, Mapping):
+        return {printable(key): _printable_all(value) for key, value in data.items()}
+    if isinstance(data, list):
+        return [_printable_all(value) for value in data]
+    return data
+
+
+def quoted(path: Path) -> str:
+    """A path as a shell takes it, in characters that can be shown and copied."""
+    name = str(path)
+    if not _SURROGATE.search(name) and all(c.isprintable() for c in name):
+        return shlex.quote(name)
+    data = os.fsencode(path)
+    return "$'" + "".join(chr(b) if 32 <= b < 127 and b not in b"'\\" else f"\\x{b:02x}" for b in data) + "'"
+
+
+def folder_name(student: str) -> str:
+    """The name of a student's folder among the outputs: the id itself, unless that is unfit for a name or taken."""
+    name = printable(student)
+    fit = _UNSAFE.sub("_", name)
+    is_taken = fit.lower().endswith(RESERVED_SUFFIXES) or _DEVICES.fullmatch(fit)
+    if fit == name and fit and not is_taken and len(fit.encode()) <= LONGEST_BYTES:
+        return fit
+    short = fit.encode()[:LONGEST_BYTES].decode(errors="ignore")
+    return f"{short.replace('.', '_')}-{_mark(student)}"
+
+
+def folder_names(students: Iterable[str]) -> dict[str, str]:
+    """Each student's folder name; no two are one where capitals are not told apart, the first keeps its own."""
+    names: dict[str, str] = {}
+    taken: set[str] = set()
+    for student in students:
+        if student in names:
+            continue
+        name = folder_name(student)
+        if _folded(name) in taken:
+            name = f"{name}-{_mark(student)}"
+        taken.add(_folded(name))
+        names[student] = name
+    return names
+
+
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+
+
+def _mark(student: str) -> str:
+    return hashlib.sha256(student.encode("utf-8", errors="surrogatepass")).hexdigest()[:8]

@@ -1,0 +1,26 @@
+"""How submissions are to be graded: what the command line asks for, in one record that every stage is handed."""
+
+from __future__ import annotations
+
+import msgspec
+
+BACKENDS = ("auto", "gpu", "emulator")
+
+
+class GradeOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The same for every submission of a run.
+
+    backend: one of `BACKENDS`.  language: of messages and reports.  labs_folders: folders with more labs.
+    remeasure: time anew what was timed before.  witnesses: other tools to ask on a GPU, "ncu", "compute-sanitizer".
+    sweeps: False leaves out the lab's sweeps, on which no mark depends.
+    times: False leaves out the times of kernels, and with them the marks for speed.
+    """
+
+    lab: str
+    backend: str = "auto"
+    language: str = "en"
+    labs_folders: tuple[str, ...] = ()
+    remeasure: bool = False
+    witnesses: tuple[str, ...] = ()
+    sweeps: bool = True
+    times: bool = True

@@ -1,0 +1,77 @@
+"""Grades one submission in this process: its marks on the screen as soon as they stand, its report after that."""
+
+from __future__ import annotations
+
+import traceback
+
+from grader.errors import UsageError, describe_os_error
+from grader.grading.outputs import Outputs
+from grader.grading.reporting import Announcer
+from grader.grading.workers import GradeTask, grade_here, memory_bytes
+from grader.i18n import _
+from grader.lab.records import Lab
+from grader.processes import limits
+from grader.processes.pool import Pool, wait
+from grader.report import terminal
+from grader.report.job import ReportJob, make_job
+from grader.report.view import summary
+from grader.report.visible import visible_line
+from grader.report.worker import Reply
+from grader.result import Result, exit_code
+
+
+def grade_single(
+    task: GradeTask,
+    lab: Lab,
+    outputs: Outputs,
+    rendering: Pool[ReportJob, Reply],
+    pdf: bool,
+    notices: tuple[str, ...] = (),
+) -> int:
+    """Grade and say so on standard output; returns the exit code.
+
+    Raises
+    ------
+    UsageError : the submission's layout is wrong, or an output cannot be written.
+    """
+    out = terminal.console()
+    language = task.options.language
+    announced = Announcer(outputs)
+    for notice in notices:
+        out.print(visible_line(notice), soft_wrap=True)
+    marks: list[Result] = []
+
+    def written(result: Result) -> ReportJob:
+        try:
+            folder = outputs.write_result(result)
+        except OSError as error:
+            raise UsageError(describe_os_error(error)) from error
+        return make_job(result, lab, language, str(folder), pdf)
+
+    def judged(result: Result) -> None:
+        # Nobody needs to wait for graphs to see the marks.
+        terminal.show_result(out, summary(written(result)))
+        out.print()
+        out.file.flush()
+        marks.append(result)
+
+    try:
+        with limits.bounded_memory(memory_bytes()):
+            result = grade_here(task, lab, judged)
+    except Exception as error:
+        if not marks:
+            raise
+        # The marks stand, and on the graphs no mark depends.
+        result = marks[0]
+        for line in announced.fails(task.student, _("no graphs"), str(error), traceback.format_exc()):
+            out.print(line, soft_wrap=True)
+    job = written(result)
+    rendering.submit(job, job)
+    while rendering.unfinished:
+        for event in rendering.events():
+            for line in announced.lines(event):
+                out.print(line, soft_wrap=True)
+                out.file.flush()
+        if rendering.unfinished:
+            wait(rendering)
+    return max(exit_code([result]), announced.code)

@@ -1,0 +1,211 @@
+"""Which submissions a path stands for: one student's work, or the works in a group's folder."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from grader.errors import UsageError, describe_os_error
+from grader.grading.naming import printable
+from grader.i18n import _
+
+SETTINGS_NAME = "submission.yaml"
+RESULT_PATTERN = "*/*/result.json"
+"""Below a folder of outputs: student, lab, result."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One student's work.  student: their id; refusal: why it is not graded, "" when it is."""
+
+    path: Path
+    student: str
+    refusal: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was found: works in order; whether there is one student's work only; what to tell of the rest."""
+
+    works: tuple[Work, ...]
+    is_single: bool
+    notices: tuple[str, ...] = ()
+
+
+def find_works(paths: Sequence[Path], lab_id: str, known_labs: Collection[str], out: Path) -> Found:
+    """The works that `paths` stand for; `out`, the folder of outputs, is none, wherever it lies.
+
+    Raises
+    ------
+    UsageError : no such path, one that cannot be read, or a folder with nothing in it that could be a student's work.
+    """
+    try:
+        found = [_find(path, lab_id, {lab_id, *known_labs}, out) for path in paths]
+    except OSError as error:
+        raise UsageError(describe_os_error(error)) from error
+    works = tuple(dict.fromkeys(work for one in found for work in one.works))
+    notices = tuple(notice for one in found for notice in one.notices)
+    return Found(_distinct(works), len(found) == 1 and found[0].is_single, notices)
+
+
+def _find(path: Path, lab_id: str, labs: Collection[str], out: Path) -> Found:
+    # Unlike `exists`, this tells "not there" from "must not be looked at".
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise UsageError(_("{path}: no such file or folder").format(path=path)) from error
+    if not path.is_dir():
+        return Found((_lone(path, lab_id),), is_single=True)
+    folder = _Folder(path, lab_id, labs, out)
+    if not folder.is_group:
+        return Found((_lone(path, lab_id),), True, tuple(folder.passed_over(folder.students)))
+    entries = folder.entries
+    if not entries:
+        return Found((_lone(path, lab_id),), is_single=True)
+    notices = [
+        *folder.passed_over(folder.sources),
+        *(_("{path}: results of the grader, not graded").format(path=report) for report in folder.outputs),
+    ]
+    return Found(tuple(_work(entry, entries) for entry in entries), False, tuple(notices))
+
+
+def _lone(path: Path, lab_id: str) -> Work:
+    """A work that is named by itself: it goes by its student's folder, a file that lies in none by its own name."""
+    if path.is_dir():
+        named = path if path.name not in ("", "..") else path.resolve()
+        owner = named.resolve().parent if named.name == lab_id and _sources_in(named) else named
+        return Work(path, printable(owner.name))
+    parent = path.parent.resolve()
+    if parent.name == lab_id:
+        return Work(path, printable(parent.parent.name))
+    owns = path.stem == lab_id or _exists(parent / SETTINGS_NAME)
+    return Work(path, printable(parent.name if owns else path.stem))
+
+
+def _work(entry: Path, entries: Sequence[Path]) -> Work:
+    """A folder of a group; a link to another of its folders would have that one's owner graded twice."""
+    student = printable(entry.name)
+    if entry.is_symlink():
+        target = entry.resolve()
+        same = next((other for other in entries if not other.is_symlink() and other.resolve() == target), None)
+        if same is not None:
+            text = _("a link to {other}, which is graded by itself").format(other=same.name)
+            return Work(entry, student, text)
+    return Work(entry, student)
+
+
+def _distinct(works: Sequence[Work]) -> tuple[Work, ...]:
+    """The works with those refused that have the id of an earlier one; names that only read alike are told apart."""
+    known: dict[str, Work] = {}
+    result = []
+    for work in works:
+        first = known.get(work.student)
+        if first is None:
+            known[work.student] = work
+        elif first.path.parent == work.path.parent:
+            number = next(n for n in range(2, len(works) + 2) if f"{work.student} ({n})" not in known)
+            work = Work(work.path, f"{work.student} ({number})", work.refusal)
+            known[work.student] = work
+        else:
+            work = Work(work.path, work.student, _("{path} has the same name").format(path=first.path))
+        result.append(work)
+    return tuple(result)
+
+
+@dataclass(slots=True)
+class _Folder:
+    """A folder that is a student's or a group's.
+
+    A student's holds sources, `submission.yaml`, or folders named after labs.  A group's holds students' folders; where
+    both are there, two of them tell a group, and one does if it holds what the lab asks for and the folder does not.
+    """
+
+    path: Path
+    lab_id: str
+    labs: Collection[str]
+    out: Path
+    sources: list[Path] = field(init=False)
+    students: list[Path] = field(init=False)
+    outputs: list[Path] = field(init=False)
+    is_group: bool = field(init=False)
+    _folders: list[Path] = field(init=False)
+
+    def __post_init__(self) -> None:
+        folders = [p for p in _sorted(self.path) if _is_folder(p) and not p.name.startswith((".", "__"))]
+        self.outputs = [p for p in folders if self._is_output(p)]
+        self._folders = [p for p in folders if p not in self.outputs]
+        self.sources = _sources_in(self.path)
+        others = [p for p in self._folders if p.name not in self.labs]
+        self.students = [p for p in others if self._is_work(p)]
+        named_after_labs = [p for p in self._folders if p.name in self.labs]
+        if _exists(self.path / SETTINGS_NAME) or (self.path.resolve().name == self.lab_id and self.sources):
+            self.is_group = False
+        elif not self.sources and not named_after_labs:
+            self.is_group = True
+        elif len(self.students) == 1:
+            self.is_group = self._is_clear(self.students[0]) and not self._has_its_own()
+        else:
+            self.is_group = len(self.students) > 1
+
+    @property
+    def entries(self) -> list[Path]:
+        """A group's students: every folder, and of those named after a lab those with sources in them."""
+        return [p for p in self._folders if p.name not in self.labs or _sources_in(p)]
+
+    def passed_over(self, paths: Sequence[Path]) -> list[str]:
+        """What to tell of works that lie where none are graded."""
+        text = _("{path}: not graded; to grade it, name it: grade {path} --lab {lab}")
+        return [text.format(path=path, lab=self.lab_id) for path in paths]
+
+    def _is_output(self, folder: Path) -> bool:
+        if _exists(self.out) and folder.samefile(self.out):
+            return True
+        return not _sources_in(folder) and any(True for _result in folder.glob(RESULT_PATTERN))
+
+    def _is_work(self, folder: Path) -> bool:
+        if _sources_in(folder) or _exists(folder / SETTINGS_NAME):
+            return True
+        return any(_sources_in(p) for p in _children(folder) if p.name in self.labs)
+
+    def _is_clear(self, folder: Path) -> bool:
+        """Whether a folder holds what the lab asks for, under the name that it asks for."""
+        if _exists(folder / SETTINGS_NAME) or _sources_in(folder / self.lab_id):
+            return True
+        return self._is_named(_sources_in(folder))
+
+    def _is_named(self, sources: Sequence[Path]) -> bool:
+        return any(p.stem.lower() == self.lab_id.lower() for p in sources)
+
+    def _has_its_own(self) -> bool:
+        return self._is_named(self.sources)
+
+
+def _sorted(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir())
+
+
+def _children(folder: Path) -> list[Path]:
+    try:
+        return _sorted(folder)
+    except OSError:
+        # Told when this student is graded.
+        return []
+
+
+def _sources_in(folder: Path) -> list[Path]:
+    return [p for p in _children(folder) if p.suffix.lower() == ".cu" and p.name[0] != "." and not _is_folder(p)]
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:
+        return False
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:
+        return False

@@ -1,0 +1,1 @@
+"""Child processes: started with limits, asked by messages on a socket, given a deadline, replaced when they die."""

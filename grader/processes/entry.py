@@ -1,0 +1,22 @@
+"""The first steps of every child process, before it imports what it is for."""
+
+from __future__ import annotations
+
+import faulthandler
+import importlib
+import signal
+import socket
+
+from grader.processes import limits
+
+
+def enter(descriptor: str, parent: str, data_bytes: str, module: str, *arguments: str) -> None:
+    """Bind this process to its parent, bound its memory, and run `main` of `module`; see `grader.processes.child`."""
+    limits.die_with_parent(int(parent))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    limits.no_core_dumps()
+    if int(data_bytes):
+        limits.bound_memory(int(data_bytes))
+    # A crash of the interpreter says where, in what the parent reads of a dead child.
+    faulthandler.enable()
+    importlib.import_module(module).main(socket.socket(fileno=int(descriptor)), *arguments)

@@ -1,0 +1,74 @@
+"""What a process may use: bounds set for children, and in words what the shell's own bounds leave too little of."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+_PR_SET_PDEATHSIG = 1
+_ENOUGH_DESCRIPTORS = 256
+_ENOUGH_ADDRESS_BYTES = 8 << 30
+
+
+def die_with_parent(parent: int) -> None:
+    """Have the kernel kill this process when the thread that started it ends; at once where `parent` is gone already.
+
+    parent: the process id that `os.getppid` gives while that process lives.
+    """
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def bound_memory(data_bytes: int) -> None:
+    """Let this process have at most `data_bytes` of memory of its own, or what the shell allows if that is less.
+
+    Beyond it, allocating fails, which Python tells as `MemoryError`.  What is only reserved does not count, as it would
+    for the address space, of which CUDA and WebAssembly take many times what they use.
+    """
+    _lower(resource.RLIMIT_DATA, data_bytes)
+
+
+@contextmanager
+def bounded_memory(data_bytes: int) -> Iterator[None]:
+    """`bound_memory` while the block runs; no bound for 0."""
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    if data_bytes:
+        bound_memory(data_bytes)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, before)
+
+
+def no_core_dumps() -> None:
+    """Write no core dumps."""
+    _lower(resource.RLIMIT_CORE, 0)
+
+
+def _lower(kind: int, value: int) -> None:
+    """Lower a limit: never above what holds already, and never the hard one, which could not be raised again."""
+    soft, hard = resource.getrlimit(kind)
+    held = [bound for bound in (soft, hard) if bound != resource.RLIM_INFINITY]
+    resource.setrlimit(kind, (min([value, *held]), hard))
+
+
+def shortage() -> str:
+    """The bounds of the shell that are tight enough to stop a process, as commands name them; "" when there is none."""
+    descriptors = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    found = [f"ulimit -n {descriptors}"] if 0 <= descriptors < _ENOUGH_DESCRIPTORS else []
+    for kind, option in ((resource.RLIMIT_AS, "v"), (resource.RLIMIT_DATA, "d")):
+        size = resource.getrlimit(kind)[0]
+        if size != resource.RLIM_INFINITY and size < _ENOUGH_ADDRESS_BYTES:
+            found.append(f"ulimit -{option} {size // 1024}")
+    seconds = resource.getrlimit(resource.RLIMIT_CPU)[0]
+    if seconds != resource.RLIM_INFINITY:
+        found.append(f"ulimit -t {seconds}")
+    file_bytes = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+    if file_bytes != resource.RLIM_INFINITY:
+        found.append(f"ulimit -f {file_bytes // 1024}")
+    return ", ".join(found)

@@ -1,0 +1,313 @@
+"""Arithmetic as WebAssembly expressions: what `isa/` computes, to the bit.
+
+Instructions that are not here are computed by `isa/` itself, called from generated code (see `calls`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from grader.ptx.native.types import TYPES, converted
+from grader.ptx.nodes import Instruction, Operand
+
+Read = Callable[[Operand, str], str]
+"""(operand, PTX type) → expression of that type's WebAssembly type; narrow integers come extended by their sign."""
+
+Result = tuple[str, str]
+"""(expression, PTX type of the result)."""
+
+_BINARY = {"add": "add", "sub": "sub", "and": "and", "or": "or", "xor": "xor"}
+_NAN = "(f32.const nan:0x7fffff)"
+_INTEGER_COMPARE = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
+_ORDERED = {"eq", "lt", "le", "gt", "ge"}
+_OPPOSITE = {"ltu": "ge", "leu": "gt", "gtu": "le", "geu": "lt"}
+
+
+def canonical(expression: str) -> str:
+    """A float32 result with the NaN of GPUs."""
+    return f"(select (local.tee $tf {expression}) {_NAN} (f32.eq (local.get $tf) (local.get $tf)))"
+
+
+def express(instruction: Instruction, read: Read) -> list[Result] | None:
+    """The values of an instruction's destinations; None where it is left to `isa/`."""
+    maker = _MAKERS.get(instruction.opcode)
+    if maker is None or not instruction.modifiers:
+        return None
+    found = maker(instruction, instruction.modifiers, instruction.operands[1:], read)
+    if found is None:
+        return None
+    return found if isinstance(found, list) else [found]
+
+
+def _add(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) -> Result | None:
+    name = m[-1]
+    kind, bits, _ = TYPES.get(name, ("", 0, False))
+    if kind in ("f32", "f64"):
+        if any(x not in ("rn",) for x in m[:-1]):
+            return None
+        if kind == "f64":
+            return f"(call ${i.opcode}64 {read(o[0], name)} {read(o[1], name)})", name
+        return canonical(f"(f32.{i.opcode} {read(o[0], name)} {read(o[1], name)})"), name
+    if len(m) != 1 or bits < 16:
+        return None
+    return f"({kind}.{i.opcode} {read(o[0], name)} {read(o[1], name)})", name
+
+
+def _mul(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) -> Result | None:
+    name = m[-1]
+    kind, bits, signed = TYPES.get(name, ("", 0, False))
+    if kind in ("f32", "f64"):
+        return _add(i, m, o, read)
+    if len(m) != 2 or bits < 16:
+        return None
+    a, b = read(o[0], name), read(o[1], name)
+    if m[0] == "lo":
+        return f"({kind}.mul {a} {b})", name
+    if m[0] == "wide" and bits == 16:
+        return f"(i32.mul {a} {b})", ("s32" if signed else "u32")
+    if bits != 32:
+        return None
+    s = "s" if signed else "u"
+    product = f"(i64.mul (i64.extend_i32_{s} {a}) (i64.extend_i32_{s} {b}))"
+    if m[0] == "wide":
+        return product, f"{s}64"
+    if m[0] == "hi":
+        return f"(i32.wrap_i64 (i64.shr_u {product} (i64.const 32)))", name
+    return None
+
+
+def _mad(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) -> Result | None:
+    if m[-1] in ("f32", "f64"):
+        return _fma(i, m, o, read)
+    product = _mul(i, m, o, read)
+    if product is None:
+        return None
+    expression, name = product
+    return f"({TYPES[name][0]}.add {expression} {read(o[2], name)})", name
+
+
+def _fma(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) -> Result | None:
+    name = m[-1]
+    if tuple(m[:-1]) != ("rn",) or name not in ("f32", "f64"):
+        return None
+    return f"(call $fma{name[1:]} {' '.join(read(x, name) for x in o)})", name
+
+
+def _div(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) -> Result | None:
+    name = m[-1]
+    kind, bits, signed = TYPES.get(name, ("", 0, False))
+    if kind == "f32" and i.opcode == "div" and len(m) == 2 and m[0] in ("rn", "full"):
+        return canonical(f"(f32.div {read(o[0], name)} {read(o[1], name)})"), name
+    if kind == "f64" and i.opcode == "div" and tuple(m[:-1]) == ("rn",):
+        return f"(call $div64 {read(o[0], name)} {read(o[1], name)})", name
+    if len(m) != 1 or bits < 32 or kind in ("f32", "f64"):
+        return None
+    sign = "s" if signed else "u"
+    return f"(call ${i.opcode}_{sign}{bits} {read(o[0], name)} {read(o[1], name)})", name
+
+
+def _root(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) -> Result | None:
+    name = m[-1]
+    if name == "f32" and len(m) == 2 and m[0] in ("rn", "approx"):
+        return canonical(f"(f32.sqrt {read(o[0], name)})"), name
+    if name == "f64" and tuple(m[:-1]) == ("rn",):
+        return f"(call $sqrt64 {read(o[0], name)})", name
+    return None
+
+
+def _reciprocal(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) -> Result | None:
+    if len(m) != 2 or m[1] != "f32":
+        return None
+    if i.opcode == "rcp" and m[0] in ("rn", "approx"):
+        return canonical(f"(f32.div (f32.const 1) {read(o[0], 'f32')})"), "f32"
+    if i.opcode == "rsqrt" and m[0] == "approx":
+        root = f"(f64.sqrt (f64.promote_f32 {read(o[0], 'f32')}))"
+        return canonical(f"(f32.demote_f64 (f64.div (f64.const 1) {root}))"), "f32"
+    return None
+
+
+def _logic(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) -> Result | None:
+    name = m[-1]
+    if len(m) != 1 or name not in TYPES or name.startswith("f"):
+        return None
+    kind = TYPES[name][0]
+    if i.opcode == "not":
+        if name == "pred":
+            return f"(i32.eqz {read(o[0], name)})", name
+        return f"({kind}.xor {read(o[0], name)} ({kind}.const -1))", name
+    return f"({kind}.{i.opcode} {read(o[0], name)} {read(o[1], name)})", name
+
+
+def _shift(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) -> Result | None:
+    name = m[-1]
+    kind, bits, signed = TYPES.get(name, ("", 0, False))
+    if len(m) != 1 or bits < 16 or name.startswith("f"):
+        return None
+    value, amount = read(o[0], name), f"(local.tee $ti {read(o[1], 'u32')})"
+    wide = amount if kind == "i32" else f"(i64.extend_i32_u {amount})"
+    small = f"(i32.lt_u (local.get $ti) (i32.const {bits}))"
+    if i.opcode == "shl":
+        return f"(select ({kind}.shl {value} {wide}) ({kind}.const 0) {small})", name
+    if signed:
+        last = f"(select {amount} (i32.const {bits - 1}) (i32.lt_u (local.get $ti) (i32.const {bits})))"
+        last = last if kind == "i32" else f"(i64.extend_i32_u {last})"
+        return f"({kind}.shr_s {value} {last})", name
+    return f"(select ({kind}.shr_u {value} {wide}) ({kind}.const 0) {small})", name
+
+
+def _extremum(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) -> Result | None:
+    name = m[-1]
+    kind, bits, signed = TYPES.get(name, ("", 0, False))
+    if len(m) != 1 or bits < 16 or kind == "f64":
+        return None
+    a, b = read(o[0], name), read(o[1], name)
+    if kind == "f32":
+        return f"(call ${i.opcode}32 {a} {b})", name
+    letter = "i" if kind == "i32" else "l"
+    compare = ("lt" if i.opcode == "min" else "gt") + ("_s" if signed else "_u")
+    left, right = f"(local.tee $t{letter} {a})", f"(local.tee $u{letter} {b})"
+    return f"(select {left} {right} ({kind}.{compare} (local.get $t{letter}) (local.get $u{letter})))", name
+
+
+def _sign(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) -> Result | None:
+    name = m[-1]
+    kind, bits, signed = TYPES.get(name, ("", 0, False))
+    if len(m) != 1:
+        return None
+    a = read(o[0], name) if name in TYPES else ""
+    if kind == "f32":
+        return canonical(f"(f32.{i.opcode} {a})"), name
+    if kind == "f64":
+        return f"(call $nan64 (f64.{i.opcode} (local.tee $td {a})) (local.get $td) (local.get $td))", name
+    if bits < 32 or not signed:
+        return None
+    if i.opcode == "neg":
+        return f"({kind}.sub ({kind}.const 0) {a})", name
+    letter = "i" if kind == "i32" else "l"
+    tee, get = f"(local.tee $t{letter} {a})", f"(local.get $t{letter})"
+    return f"(select ({kind}.sub ({kind}.const 0) {tee}) {get} ({kind}.lt_s {get} ({kind}.const 0)))", name
+
+
+def _compare(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) -> list[Result] | None:
+    name, relation = m[-1], m[0]
+    kind, bits, signed = TYPES.get(name, ("", 0, False))
+    combination = m[1] if len(m) == 3 else ""
+    if len(m) not in (2, 3) or bits < 16 or combination not in ("", "and", "or", "xor"):
+        return None
+    a, b = read(o[0], name), read(o[1], name)
+    if kind in ("f32", "f64"):
+        holds = _float_holds(kind, relation, a, b)
+        if holds is None:
+            return None
+    else:
+        unsigned = relation in _INTEGER_COMPARE or not signed
+        relation = _INTEGER_COMPARE.get(relation, relation)
+        if relation not in ("eq", "ne", "lt", "le", "gt", "ge"):
+            return None
+        suffix = "" if relation in ("eq", "ne") else "_u" if unsigned else "_s"
+        holds = f"({kind}.{relation}{suffix} {a} {b})"
+    if not combination:
+        return [(holds, "pred"), (f"(i32.eqz {holds})", "pred")]
+    third = read(o[2], "pred")
+    return [(f"(i32.{combination} {p} {third})", "pred") for p in (holds, f"(i32.eqz {holds})")]
+
+
+def _float_holds(kind: str, relation: str, a: str, b: str) -> str | None:
+    if relation in _ORDERED:
+        return f"({kind}.{relation} {a} {b})"
+    if relation == "neu":
+        return f"({kind}.ne {a} {b})"
+    if relation in _OPPOSITE:
+        return f"(i32.eqz ({kind}.{_OPPOSITE[relation]} {a} {b}))"
+    t, u = ("$tf", "$uf") if kind == "f32" else ("$td", "$ud")
+    left, right = f"(local.tee {t} {a})", f"(local.tee {u} {b})"
+    less, more = f"({kind}.lt {left} {right})", f"({kind}.gt (local.get {t}) (local.get {u}))"
+    if relation == "ne":
+        return f"(i32.or {less} {more})"
+    if relation == "equ":
+        return f"(i32.eqz (i32.or {less} {more}))"
+    self_left = f"({kind}.eq {left} (local.get {t}))"
+    self_right = f"({kind}.eq {right} (local.get {u}))"
+    if relation == "num":
+        return f"(i32.and {self_left} {self_right})"
+    if relation == "nan":
+        return f"(i32.eqz (i32.and {self_left} {self_right}))"
+    return None
+
+
+def _select(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) -> Result | None:
+    name = m[-1]
+    if len(m) != 1 or name not in TYPES or TYPES[name][1] < 16:
+        return None
+    return f"(select {read(o[0], name)} {read(o[1], name)} {read(o[2], 'pred')})", name
+
+
+def _count(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) -> Result | None:
+    name = m[-1]
+    if len(m) != 1 or name not in ("b32", "b64"):
+        return None
+    kind = TYPES[name][0]
+    counted = f"({kind}.{'popcnt' if i.opcode == 'popc' else 'clz'} {read(o[0], name)})"
+    return (counted if kind == "i32" else f"(i32.wrap_i64 {counted})"), "u32"
+
+
+def _convert(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) -> Result | None:
+    if len(m) not in (2, 3) or m[-1] not in TYPES or m[-2] not in TYPES or "pred" in m:
+        return None
+    target, source = m[-2], m[-1]
+    rounding = m[0] if len(m) == 3 else ""
+    to_kind, _, _ = TYPES[target]
+    kind, _, signed = TYPES[source]
+    value = read(o[0], source)
+    floats = ("f32", "f64")
+    if target not in floats and source not in floats:
+        if rounding:
+            return None
+        if to_kind == kind:
+            return value, target
+        return converted(value, kind, to_kind, signed), target
+    if source not in floats:
+        if rounding != "rn":
+            return None
+        return f"({target}.convert_{kind}_{'s' if signed else 'u'} {value})", target
+    if target not in floats:
+        # Of a NaN comes 0 from f32 to 32 bits only, which is what truncation gives.
+        whole = {"rzi": "trunc", "rni": "nearest", "rmi": "floor", "rpi": "ceil"}.get(rounding)
+        if whole is None or source != "f32" or target not in ("s32", "u32"):
+            return None
+        inner = value if whole == "trunc" else f"(f32.{whole} {value})"
+        return f"(i32.trunc_sat_f32_{target[0]} {inner})", target
+    if source == "f32" and target == "f64" and not rounding:
+        return f"(call $widened {value})", target
+    if source == "f64" and target == "f32" and rounding == "rn":
+        return f"(call $narrowed {value})", target
+    return None
+
+
+_MAKERS: dict[str, Callable[[Instruction, Sequence[str], Sequence[Operand], Read], Result | list[Result] | None]] = {
+    "add": _add,
+    "sub": _add,
+    "mul": _mul,
+    "mad": _mad,
+    "fma": _fma,
+    "div": _div,
+    "rem": _div,
+    "sqrt": _root,
+    "rcp": _reciprocal,
+    "rsqrt": _reciprocal,
+    "and": _logic,
+    "or": _logic,
+    "xor": _logic,
+    "not": _logic,
+    "shl": _shift,
+    "shr": _shift,
+    "min": _extremum,
+    "max": _extremum,
+    "abs": _sign,
+    "neg": _sign,
+    "setp": _compare,
+    "selp": _select,
+    "popc": _count,
+    "clz": _count,
+    "cvt": _convert,
+}

@@ -1,0 +1,71 @@
+"""What generated code calls the host for: instructions that `isa/` computes, for all lanes that run at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from grader.ptx.code import Code
+from grader.ptx.isa.fma import fma_f64
+from grader.ptx.isa.registry import lookup
+from grader.ptx.nodes import Immediate, Instruction, Negated, Operand, Register, Special, Vector
+from grader.ptx.values import BOOL, SIGNED, UNSIGNED, Array, constant
+
+
+def fma64(a: int, b: int, c: int) -> int:
+    """A fused product of float64 bits that is not certain at once."""
+    mask = (1 << 64) - 1
+    x, y, z = (np.array([bits & mask], np.uint64).view(np.float64) for bits in (a, b, c))
+    with np.errstate(all="ignore"):
+        return int(fma_f64(x, y, z).view(np.int64)[0])
+
+
+def numpy_call(code: Code, specials: dict[str, int], instruction: Instruction) -> Callable[[Array, Array], None]:
+    """An instruction computed by `isa/` on the frames of some lanes."""
+    first, *sources = instruction.operands
+    targets = first.elements if isinstance(first, Vector) else (first,)
+    semantics = lookup(instruction.opcode, instruction.modifiers, len(targets))
+    inputs = [_column(operand, dtype, specials) for operand, dtype in zip(sources, semantics.inputs, strict=True)]
+    outputs = [(t.index, code.register_bytes[t.index]) if isinstance(t, Register) else None for t in targets]
+
+    def call(frames: Array, ids: Array) -> None:
+        with np.errstate(all="ignore"):
+            result = semantics.compute(*[read(frames, ids) for read in inputs])
+        results = result if isinstance(result, tuple) else (result,)
+        for output, array in zip(outputs, results, strict=True):
+            if output is not None:
+                frames[ids, output[0]] = _bits(array, output[1])
+
+    return call
+
+
+def _column(operand: Operand, dtype: Any, specials: dict[str, int]) -> Callable[[Array, Array], Array]:
+    if isinstance(operand, Immediate):
+        size = 0 if dtype == BOOL else dtype.itemsize
+        value = bool(operand.value) if size == 0 else operand.value & ((1 << 8 * size) - 1)
+        number = constant(value, dtype)
+        return lambda frames, ids: number
+    negated = isinstance(operand, Negated)
+    if isinstance(operand, Special):
+        index = specials[operand.name]
+    else:
+        register = operand.register if isinstance(operand, Negated) else operand
+        assert isinstance(register, Register)
+        index = register.index
+    if dtype == BOOL:
+        return lambda frames, ids: (frames[ids, index] != 0) ^ negated
+    unsigned = UNSIGNED[dtype.itemsize]
+    return lambda frames, ids: frames[ids, index].astype(unsigned).view(dtype)
+
+
+def _bits(array: Array, register_bytes: int) -> Array:
+    """A result as a register's 64 bits: narrower ones are extended by their own sign, up to the register's width."""
+    if array.dtype == BOOL:
+        return array.astype(np.uint64)
+    size = array.dtype.itemsize
+    if array.dtype.kind == "i" and size < register_bytes:
+        return array.astype(SIGNED[register_bytes]).view(UNSIGNED[register_bytes]).astype(np.uint64)
+    cut = array.view(UNSIGNED[size]).astype(np.uint64)
+    return cut & np.uint64((1 << 8 * register_bytes) - 1) if 0 < register_bytes < size else cut

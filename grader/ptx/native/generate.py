@@ -1,0 +1,281 @@
+"""A kernel as a WebAssembly module: one function that runs a set of lanes from block to block.
+
+The lanes go through each piece of a block one after the other; pieces are cut so that what lanes can see of each
+other is what they see when they go in step (every load of all lanes before the next store, stores one by one).
+Registers live in memory, a frame for each lane, and in locals within a piece.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from grader.ptx import special
+from grader.ptx.code import Code, CodeBlock
+from grader.ptx.errors import UnsupportedInstruction
+from grader.ptx.isa.registry import lookup
+from grader.ptx.liveness import destinations, sources
+from grader.ptx.memory import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BITS
+from grader.ptx.native import layout
+from grader.ptx.native.arithmetic import express
+from grader.ptx.native.kernel import WARPS, Generated, Kernel
+from grader.ptx.native.layout import CONTEXT
+from grader.ptx.native.loops import header
+from grader.ptx.native.pieces import Piece
+from grader.ptx.native.transfers import SEEN, Unfit, transfer_of
+from grader.ptx.native.types import local_type
+from grader.ptx.nodes import Immediate, Instruction, Negated, Register, Special, Symbol, Vector
+
+_REFUSED = frozenset({"atom", "red", "membar", "fence", "shfl", "vote", "match", "redux", "activemask", "call", "brx"})
+"""What a kernel must not have at all."""
+_NOTHING = frozenset({"prefetch", "prefetchu", "pragma", "discard", "applypriority", "nanosleep"})
+_CLOCKS = ("clock", "globaltimer")
+
+
+class Generator:
+    """Turns one kernel into text.  Raises Unfit where it cannot."""
+
+    def __init__(self, code: Code, observed: bool) -> None:
+        self.kernel = Kernel(code, observed)
+        self.code = code
+        self.observed = observed
+        self.registers = self.kernel.registers
+        self.static, self.out = self.kernel.static, self.kernel.out
+
+    # -- the whole ---------------------------------------------------------------------
+
+    def generate(self) -> Generated:
+        """The module's text and its regions."""
+        out, static, code = self.out, self.static, self.code
+        for variable in code.function.parameters:
+            out.parameters[variable.name] = static.take(max(variable.size_bytes, 1), 16)
+        out.visits = static.take(16 * len(code.blocks))
+        out.stops = static.take(len(code.blocks))
+        self._check()
+        slots = max(self.registers, default=0) + 1
+        names = {o.name for b in code.blocks for i in b.instructions for o in i.operands if isinstance(o, Special)}
+        for name in sorted(names):
+            if not special.is_known(name) or name.startswith(_CLOCKS):
+                raise Unfit(f"%{name}")
+            out.specials[name] = slots
+            slots += 1
+        # An odd number of cache lines: frames of neighbouring lanes must not fall on the same sets.
+        out.frame_bytes = (slots * 8 + 63) // 64 * 64
+        if out.frame_bytes // 64 % 2 == 0:
+            out.frame_bytes += 64
+        bodies = [self._block(block) for block in code.blocks]
+        out.text = self._module(bodies)
+        out.end = static.end
+        return out
+
+    def _check(self) -> None:
+        for block in self.code.blocks:
+            for instruction in block.instructions:
+                if instruction.opcode in _REFUSED:
+                    raise Unfit(instruction.text)
+                if instruction.opcode in ("bar", "barrier") and not self._is_plain_barrier(instruction):
+                    raise Unfit(instruction.text)
+                if instruction.opcode in ("ld", "ldu", "st"):
+                    transfer = transfer_of(instruction, self.code.program.space_of)
+                    self.out.narrow |= transfer.space in SEEN and transfer.spec.width < 4
+        if any(info.spins for info in self.code.loop_at_header.values()):
+            raise Unfit("a loop that waits for another thread")
+
+    @staticmethod
+    def _is_plain_barrier(instruction: Instruction) -> bool:
+        modifiers = [m for m in instruction.modifiers if m not in ("cta", "aligned")]
+        operands = instruction.operands
+        return modifiers == ["sync"] and len(operands) == 1 and isinstance(operands[0], Immediate)
+
+    def _module(self, bodies: list[str]) -> str:
+        runtime = (Path(__file__).parent / "runtime.wat").read_text(encoding="utf-8")
+        scratch = CONTEXT["SCRATCH"]
+        names = {**CONTEXT, "BANKS": scratch, "WORDS": scratch + 64, "ADDRESSES": scratch + 64 + 4096}
+        names |= {"SHARED_HIGH": SHARED_WINDOW >> WINDOW_BITS, "LOCAL_HIGH": LOCAL_WINDOW >> WINDOW_BITS}
+        names["UNIT_LOG"] = 0 if self.out.narrow else 2
+        for name, offset in names.items():
+            runtime = runtime.replace("{" + name + "}", str(offset))
+        locals_ = " ".join(f"(local $r{r.index} {local_type(r)})" for r in self.registers.values())
+        count = len(bodies)
+        opened = "\n".join(f"(block $B{k}" for k in reversed(range(count)))
+        table = " ".join(f"$B{k}" for k in range(count))
+        inner = [f"(br_table {table} $out (local.get $b))"]
+        for body in bodies:
+            inner += [")", body]
+        context = CONTEXT
+        return f"""(module
+(import "host" "memory" (memory 1))
+(import "host" "numpy" (func $numpy (param i32)))
+(import "host" "fma64" (func $fma64_at_length (param i64 i64 i64) (result i64)))
+(global $observe i32 (i32.const {int(self.observed)}))
+{runtime}
+(func $run (export "run")
+ (local $b i32) (local $back i32) (local $n i32) (local $status i32) (local $first i32) (local $fuel i64)
+ (local $issued i64) (local $k i32) (local $end i32) (local $w i32) (local $lane i32) (local $f i32) (local $l i32)
+ (local $l8 i32) (local $p i32) (local $a i64) (local $count i32) (local $list i32) (local $space i32)
+ (local $ti i32) (local $ui i32) (local $q i32) (local $tl i64) (local $ul i64) (local $tf f32) (local $uf f32)
+ (local $td f64) (local $ud f64) {locals_}
+ (global.set $frames (i32.load (i32.const {context["FRAMES"]})))
+ (global.set $lanes (i32.load (i32.const {context["LANES"]})))
+ (global.set $races (i32.load (i32.const {context["RACES"]})))
+ (local.set $b (i32.load (i32.const {context["BLOCK"]})))
+ (local.set $back (i32.load (i32.const {context["BACK"]})))
+ (local.set $n (i32.load (i32.const {context["N"]})))
+ (local.set $list (i32.load (i32.const {context["LIST"]})))
+ (local.set $fuel (i64.load (i32.const {context["FUEL"]})))
+ (local.set $issued (i64.load (i32.const {context["ISSUED"]})))
+ (local.set $first (i32.const 1))
+ (block $out
+ (loop $dispatch
+ (if (local.get $first) (then (local.set $first (i32.const 0)))
+  (else (if (i32.load8_u offset={self.out.stops} (local.get $b))
+   (then (local.set $status (i32.const {layout.STOPPED})) (br $out)))))
+ {opened}
+ {chr(10).join(inner)}
+ ))
+ (i32.store (i32.const {context["STATUS"]}) (local.get $status))
+ (i32.store (i32.const {context["BLOCK"]}) (local.get $b))
+ (i32.store (i32.const {context["BACK"]}) (local.get $back))
+ (i64.store (i32.const {context["FUEL"]}) (local.get $fuel))
+ (i64.store (i32.const {context["ISSUED"]}) (local.get $issued))
+))"""
+
+    # -- blocks ------------------------------------------------------------------------
+
+    def _block(self, block: CodeBlock) -> str:
+        size, code = block.size, self.code
+        loop = code.loop_at_header.get(block.index)
+        visit = self.out.visits + 16 * block.index
+        text = [
+            "(local.set $fuel (i64.sub (local.get $fuel)"
+            f" (i64.mul (i64.const {size}) (i64.extend_i32_u (local.get $n)))))",
+            "(if (i64.lt_s (local.get $fuel) (i64.const 0))"
+            f" (then (local.set $status (i32.const {layout.SPENT})) (br $out)))",
+            header(self.kernel, block.index, loop) if loop is not None else "",
+            f"(local.set $issued (i64.add (local.get $issued) (i64.const {size})))",
+            f"(call $bump (i32.const {visit}) (local.get $n))",
+            f"(call $bump (i32.const {visit + 8}) {WARPS})",
+        ]
+        body, last = self._body_and_last(block)
+        predicate = last.guard.register.index if last is not None and last.guard is not None else None
+        pieces = self._pieces(body)
+        successors = self.code.graph.blocks[block.index].successors
+        leaving = set().union(*(code.live_in[s] for s in successors)) if successors else set()
+        if predicate is not None:
+            leaving = leaving | {predicate}
+            text.append("(local.set $count (i32.const 0))")
+            if not pieces or pieces[-1][0] == "numpy":
+                pieces.append(("plain", []))
+        needed: list[set[int]] = [set(leaving)]
+        for _, instructions in reversed(pieces):
+            live = set(needed[-1])
+            for instruction in reversed(instructions):
+                live -= {r.index for r in destinations(instruction)}
+                live |= {r.index for r in sources(instruction)}
+            needed.append(live)
+        needed.reverse()
+        for number, (kind, instructions) in enumerate(pieces):
+            if kind == "numpy":
+                self.out.numpy.append(instructions[0])
+                text.append(f"(call $numpy (i32.const {len(self.out.numpy) - 1}))")
+            elif kind == "refused":
+                text.append("unreachable")
+                return "\n".join(text)
+            else:
+                counted = predicate if number == len(pieces) - 1 else None
+                text.append(Piece(self.kernel).text(instructions, needed[number + 1], counted))
+        text.append(self._leave(block, last, successors))
+        return "\n".join(text)
+
+    def _body_and_last(self, block: CodeBlock) -> tuple[tuple[Instruction, ...], Instruction | None]:
+        if block.instructions and block.last.opcode in ("bra", "ret", "exit", "bar", "barrier", "trap"):
+            return block.instructions[:-1], block.last
+        return block.instructions, None
+
+    def _edge(self, origin: int, target: int) -> str:
+        back = int((origin, target) in self.code.back_edges)
+        return f"(local.set $b (i32.const {target})) (local.set $back (i32.const {back}))"
+
+    def _leave(self, block: CodeBlock, last: Instruction | None, successors: tuple[int, ...]) -> str:
+        here = block.index
+        if last is None:
+            return f"{self._edge(here, block.next)} (br $dispatch)"
+        if last.opcode in ("ret", "exit"):
+            return f"(local.set $status (i32.const {layout.RETURNED})) (br $out)"
+        if last.opcode in ("bar", "barrier"):
+            return f"(local.set $status (i32.const {layout.BARRIER})) (br $out)"
+        if last.opcode == "trap":
+            return "unreachable"
+        if last.guard is None:
+            return f"{self._edge(here, successors[0])} (br $dispatch)"
+        # $count lanes have a true predicate.
+        whole, none = (successors[0], successors[1]) if not last.guard.negated else (successors[1], successors[0])
+        return f"""(if (i32.eqz (local.get $count)) (then {self._edge(here, none)})
+(else (if (i32.eq (local.get $count) (local.get $n)) (then {self._edge(here, whole)})
+(else (local.set $status (i32.const {layout.PARTED})) (br $out)))))
+(br $dispatch)"""
+
+    def _pieces(self, body: tuple[Instruction, ...]) -> list[tuple[str, list[Instruction]]]:
+        pieces: list[tuple[str, list[Instruction]]] = []
+        current: list[Instruction] = []
+        loads = stores = False
+
+        def close() -> None:
+            nonlocal current, loads, stores
+            if current:
+                pieces.append(("plain", current))
+            current, loads, stores = [], False, False
+
+        for instruction in body:
+            opcode = instruction.opcode
+            if opcode in _NOTHING:
+                continue
+            if opcode in ("ld", "ldu", "st"):
+                transfer = transfer_of(instruction, self.code.program.space_of)
+                if transfer.space in SEEN:
+                    if stores or (loads and not transfer.is_load):
+                        close()
+                    loads |= transfer.is_load
+                    stores |= not transfer.is_load
+                current.append(instruction)
+            elif opcode in ("mov", "cvta") or self._expressible(instruction):
+                current.append(instruction)
+            else:
+                close()
+                pieces.append(("numpy" if self._computable(instruction) else "refused", [instruction]))
+        close()
+        return pieces
+
+    def _expressible(self, instruction: Instruction) -> bool:
+        if instruction.opcode in ("mov", "cvta"):
+            return True
+        if not instruction.operands or not self._fits(instruction):
+            return False
+        try:
+            return express(instruction, lambda operand, name: "") is not None
+        except (IndexError, KeyError):
+            return False
+
+    def _fits(self, instruction: Instruction) -> bool:
+        """Whether no operand is of a kind that only `isa/` knows."""
+        return all(
+            isinstance(o, (Register, Immediate, Special, Negated))
+            or (isinstance(o, Vector) and o is instruction.operands[0])
+            or (isinstance(o, Symbol) and instruction.modifiers[-1][1:] in ("32", "64"))
+            for o in instruction.operands
+        )
+
+    def _computable(self, instruction: Instruction) -> bool:
+        """Whether `isa/` can compute it from registers and numbers."""
+        if not instruction.operands:
+            return False
+        first, *rest = instruction.operands
+        targets = first.elements if isinstance(first, Vector) else (first,)
+        if not all(isinstance(o, (Register, Immediate, Special, Negated)) for o in rest):
+            return False
+        try:
+            semantics = lookup(instruction.opcode, instruction.modifiers, len(targets))
+        except UnsupportedInstruction:
+            return False
+        except (AssertionError, IndexError, KeyError, ValueError):
+            return False
+        return not semantics.reads_carry and not semantics.writes_carry and len(semantics.inputs) == len(rest)

@@ -1,0 +1,242 @@
+"""The linear memory of a launch: the device's arrays, and all that generated code needs, in one flat piece.
+
+Generated code can reach nothing else.  What it changed comes to the device when the launch has gone well (`commit`).
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from grader.ptx.memory import MemoryArray
+from grader.ptx.native import layout
+from grader.ptx.native.layout import CONTEXT
+from grader.ptx.native.module import Compiled, engine
+from grader.ptx.values import Array, Vec
+
+if TYPE_CHECKING:
+    from grader.ptx.machine import Chunk
+    from grader.ptx.memory import Device
+
+PAGE = 65536
+MAX_BYTES = 1 << 31
+"""More than that a launch is not given."""
+
+
+class TooLarge(Exception):
+    """The launch's arrays do not fit."""
+
+
+class LinearMemory:
+    """Arrays of a device laid out for generated code.
+
+    bytes: all of it, as a view.  frames: (lanes, slots) uint64, the registers.
+    """
+
+    def __init__(self, compiled: Compiled, chunk: Chunk, device: Device, observed: bool) -> None:
+        import wasmtime
+
+        self.generated = compiled.generated
+        self.device = device
+        self.unit = 1 if compiled.generated.narrow else 4
+        self.observed = observed
+        self._end = self.generated.end
+        self._arrays: list[tuple[MemoryArray, int, int]] = []
+        lanes = chunk.layout.blocks * chunk.layout.padded
+        self.lane_count = lanes
+        self.list = self._take(4 * lanes)
+        self.warps = self._take(layout.WARP_BYTES * (lanes // 32 + 1))
+        self.epochs = self._take(4 * chunk.layout.blocks)
+        self.lanes = self._take(layout.LANE_BYTES * lanes)
+        self.snapshots = {
+            block: self._take(8 * max(count, 1) * lanes) for block, (_, count) in self.generated.snapshots.items()
+        }
+        self.frames_at = self._take(self.generated.frame_bytes * lanes)
+        rows: list[tuple[int, ...]] = []
+        seen: dict[int, tuple[int, ...]] = {}
+        for array in device.arrays:
+            if array is None:
+                rows.append((0,) * 9)
+                continue
+            if id(array) in seen:
+                # A large array fills several neighbourhoods.
+                rows.append(seen[id(array)])
+                continue
+            data = self._take(len(array.data))
+            valid = self._take(len(array.data)) if array.valid is not None else 0
+            constant = array.space == "const"
+            history = 0
+            if observed and not constant:
+                history = self._take(layout.HISTORY_BYTES * -(-len(array.data) // self.unit))
+            self._arrays.append((array, data, valid))
+            seen[id(array)] = (data, array.size, valid, history, 0, 0, int(array.read_only), int(constant), array.base)
+            rows.append(seen[id(array)])
+        self.global_table = self._table(rows)
+        self._local: list[tuple[int, int]] = []
+        self._shared: tuple[int, int, int, int] | None = None
+        self.shared_table, shared_rows = self._shared_rows(chunk)
+        self.local_table, local_rows = self._local_rows(chunk)
+        pages = -(-self._end // PAGE)
+        if pages * PAGE > MAX_BYTES:
+            raise TooLarge
+        self.store = wasmtime.Store(engine())
+        try:
+            self.memory = wasmtime.Memory(self.store, wasmtime.MemoryType(wasmtime.Limits(pages, pages)))
+        except wasmtime.WasmtimeError:
+            # A process whose address space is limited.
+            raise TooLarge from None
+        address = ctypes.cast(self.memory.data_ptr(self.store), ctypes.POINTER(ctypes.c_uint8))
+        self.bytes: Array = np.ctypeslib.as_array(address, (pages * PAGE,))
+        self._put_rows(self.global_table, rows)
+        self._put_rows(self.shared_table, shared_rows)
+        self._put_rows(self.local_table, local_rows)
+        slots = self.generated.frame_bytes // 8
+        self.frames: Array = self._view(self.frames_at, np.uint64, lanes * slots).reshape(lanes, slots)
+        for array, data, valid in self._arrays:
+            self.bytes[data : data + len(array.data)] = array.data
+            if valid:
+                assert array.valid is not None
+                self.bytes[valid : valid + len(array.valid)] = array.valid
+        for name, value in {
+            "LIST": self.list,
+            "WARP_TABLE": self.warps,
+            "FRAMES": self.frames_at,
+            "LANES": self.lanes,
+            "GLOBAL_TABLE": self.global_table,
+            "GLOBAL_SLOTS": len(rows),
+            "SHARED_TABLE": self.shared_table,
+            "SHARED_SLOTS": len(shared_rows),
+            "LOCAL_TABLE": self.local_table,
+            "LOCAL_SLOTS": len(local_rows),
+        }.items():
+            self.put(CONTEXT[name], value)
+        self.put64(CONTEXT["ORIGIN"], device.origin)
+
+    def _take(self, size: int) -> int:
+        start = -(-self._end // 64) * 64
+        self._end = start + size
+        if self._end > MAX_BYTES:
+            raise TooLarge
+        return start
+
+    def _table(self, rows: list[tuple[int, ...]]) -> int:
+        return self._take(layout.ARRAY_BYTES * max(len(rows), 1))
+
+    def _put_rows(self, start: int, rows: list[tuple[int, ...]]) -> None:
+        if not rows:
+            return
+        fields = np.array(rows, np.int64)
+        words = layout.ARRAY_BYTES // 4
+        self._view(start, np.uint32, words * len(rows)).reshape(-1, words)[:, :8] = fields[:, :8]
+        self._view(start, np.int64, words // 2 * len(rows)).reshape(-1, words // 2)[:, 4] = fields[:, 8]
+
+    def _shared_rows(self, chunk: Chunk) -> tuple[int, list[tuple[int, ...]]]:
+        rows: list[tuple[int, ...]] = []
+        for array in chunk.shared.arrays:
+            if array is None:
+                rows.append((0,) * 9)
+                continue
+            if self._shared is None:
+                size = len(array.data)
+                history = self._take(layout.HISTORY_BYTES * -(-size // self.unit)) if self.observed else 0
+                self._shared = (self._take(size), self._take(size), history, size)
+            data, valid, history, _ = self._shared
+            past = history + layout.HISTORY_BYTES * (array.storage // self.unit) if history else 0
+            rows.append(
+                (
+                    data + array.storage,
+                    array.size,
+                    valid + array.storage,
+                    past,
+                    array.row_bytes,
+                    layout.ROWS["block"],
+                    0,
+                    array.storage,
+                    array.base,
+                )
+            )
+        return self._table(rows), rows
+
+    def _local_rows(self, chunk: Chunk) -> tuple[int, list[tuple[int, ...]]]:
+        rows: list[tuple[int, ...]] = []
+        for array in chunk.local.arrays:
+            if array is None:
+                rows.append((0,) * 9)
+            elif array.space == "param" and array.name in self.generated.parameters:
+                rows.append((self.generated.parameters[array.name], array.size, 0, 0, 0, 0, 1, 0, array.base))
+            else:
+                data = self._take(len(array.data))
+                self._local.append((data, len(array.data)))
+                rows.append((data, array.size, 0, 0, array.row_bytes, layout.ROWS["lane"], 0, 0, array.base))
+        return self._table(rows), rows
+
+    def _view(self, start: int, dtype: Any, count: int) -> Array:
+        size = np.dtype(dtype).itemsize
+        return self.bytes[start : start + size * count].view(dtype)
+
+    def put(self, offset: int, value: int) -> None:
+        """Set a 32-bit field."""
+        self._view(offset, np.uint32, 1)[0] = value
+
+    def put64(self, offset: int, value: int) -> None:
+        """Set a 64-bit field."""
+        self._view(offset, np.uint64, 1)[0] = value & ((1 << 64) - 1)
+
+    def get(self, offset: int) -> int:
+        """A 32-bit field."""
+        return int(self._view(offset, np.uint32, 1)[0])
+
+    def words(self, offset: int, count: int) -> Array:
+        """(count,) int64 fields."""
+        return self._view(offset, np.int64, count)
+
+    def begin(self, chunk: Chunk, symbols: dict[str, int], specials: dict[str, Any]) -> None:
+        """Make everything ready for a chunk: registers, what lanes are, shared and local memory, parameters."""
+        generated, code_lanes = self.generated, chunk.layout
+        blocks, padded = code_lanes.blocks, code_lanes.padded
+        lanes = blocks * padded
+        table = self._view(self.lanes, np.uint32, 4 * lanes).reshape(-1, 4)
+        number = np.arange(lanes, dtype=np.uint32)
+        table[:, 0] = number // padded
+        table[:, 1] = (number // padded + np.uint32(chunk.first_block + 1)) << layout.THREAD_BITS | number % padded
+        table[:, 2] = self.epochs + 4 * (number // padded)
+        self._view(self.epochs, np.uint32, blocks)[:] = 0
+        for array in chunk.local.arrays:
+            if array is not None and array.name in generated.parameters and array.space == "param":
+                start = generated.parameters[array.name]
+                self.bytes[start : start + array.size] = array.data[: array.size]
+        for (name, offset), where in generated.symbols.items():
+            self.put64(where, symbols[name] + offset)
+        if self._shared is not None:
+            data, valid, history, size = self._shared
+            first = next(array for array in chunk.shared.arrays if array is not None)
+            self.bytes[data : data + len(first.data)] = first.data
+            self.bytes[valid : valid + size] = 0
+            if history:
+                self.bytes[history : history + layout.HISTORY_BYTES * -(-size // self.unit)] = 0
+        for data, size in self._local:
+            self.bytes[data : data + size] = 0
+        ids = chunk.layout.root.ids
+        for name, slot in generated.specials.items():
+            value = specials[name]
+            self.frames[ids, slot] = value.array if isinstance(value, Vec) else value
+        for block, (state, _) in generated.snapshots.items():
+            self._view(state, np.uint32, 8)[:] = 0
+            self.put(state + 24, self.snapshots[block])
+
+    def close(self) -> None:
+        """Give the memory back; nothing of this may be used afterwards."""
+        self.bytes, self.frames = np.zeros(0, np.uint8), np.zeros((0, 0), np.uint64)
+        self.store.close()
+
+    def commit(self) -> None:
+        """Bring what was written to the device's arrays."""
+        for array, data, valid in self._arrays:
+            if array.read_only:
+                continue
+            array.data[:] = self.bytes[data : data + len(array.data)]
+            if valid:
+                assert array.valid is not None
+                array.valid[:] = self.bytes[valid : valid + len(array.valid)]

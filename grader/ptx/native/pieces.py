@@ -1,0 +1,327 @@
+"""A piece of a block: instructions that all lanes go through one after the other, registers in locals meanwhile."""
+
+from __future__ import annotations
+
+from grader.ptx.memory import LOCAL_WINDOW, SHARED_WINDOW
+from grader.ptx.native import layout
+from grader.ptx.native.arithmetic import express
+from grader.ptx.native.kernel import LANE, Kernel, Site
+from grader.ptx.native.layout import CONTEXT
+from grader.ptx.native.transfers import SEEN, Transfer, Unfit, element_load, element_store, transfer_of
+from grader.ptx.native.types import TYPES, converted, local_type, register_bits
+from grader.ptx.nodes import Immediate, Instruction, Negated, Operand, Register, Special, Symbol, Vector
+
+_WINDOWS = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "param": LOCAL_WINDOW, "global": 0, "const": 0}
+
+
+class Piece:
+    """Writes the text of one piece."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.code = kernel.code
+        self.observed = kernel.observed
+        self.registers = kernel.registers
+        self.static, self.out = kernel.static, kernel.out
+        self.kernel = kernel
+        self._available: set[int] = set()
+        self._written: set[int] = set()
+        self._lines: list[str] = []
+        self._sites: list[Site] = []
+        self._uses_lane_record = False
+
+    def text(self, instructions: list[Instruction], needed: set[int], counted: int | None) -> str:
+        """All lanes through some instructions.
+
+        needed: registers that are read later on.  counted: a predicate whose true lanes are counted, in `$count`.
+        """
+        for instruction in instructions:
+            if instruction.opcode in ("ld", "ldu", "st"):
+                self._transfer(instruction)
+            elif instruction.opcode == "mov":
+                self._move(instruction)
+            elif instruction.opcode == "cvta":
+                self._convert_address(instruction)
+            else:
+                results = express(instruction, self._read)
+                assert results is not None
+                first = instruction.operands[0]
+                targets = first.elements if isinstance(first, Vector) else (first,)
+                second = targets[1] if len(targets) > 1 else None
+                # Both results of p|q are computed before either is set: a target may be a source.
+                if isinstance(second, Register):
+                    self._lines.append(f"(local.set $q {results[1][0]})")
+                if isinstance(targets[0], Register):
+                    self._write(targets[0], *results[0])
+                if isinstance(second, Register):
+                    self._write(second, "(local.get $q)", "pred")
+        if counted is not None:
+            self._lines.append(f"(local.set $count (i32.add (local.get $count) {self._read_index(counted)}))")
+        for index in sorted(self._written & needed):
+            kind = local_type(self.registers[index])
+            self._lines.append(f"({kind}.store offset={8 * index} (local.get $f) (local.get $r{index}))")
+        if not self._lines:
+            return ""
+        start = [
+            f"(local.set $lane {LANE})",
+            f"(local.set $f {self.kernel.frame_of('(local.get $lane)')})",
+        ]
+        if self._uses_lane_record:
+            start.append("(local.set $l (i32.add (global.get $lanes) (i32.shl (local.get $lane) (i32.const 4))))")
+        if not self._sites:
+            return "\n".join(
+                [
+                    "(local.set $k (i32.const 0)) (loop $lanes",
+                    *start,
+                    *self._lines,
+                    "(local.set $k (i32.add (local.get $k) (i32.const 1)))",
+                    "(br_if $lanes (i32.lt_u (local.get $k) (local.get $n))))",
+                ]
+            )
+        start.append("(local.set $l8 (i32.shl (i32.and (local.get $lane) (i32.const 31)) (i32.const 3)))")
+        after = [self._request(site) for site in self._sites]
+        ended = [
+            f"(call $event_end (i32.const {site.counters['shared']}) (i32.const {site.event}))"
+            for site in self._sites
+            if "shared" in site.counters
+        ]
+        return "\n".join(
+            [
+                f"(local.set $w (i32.load (i32.const {CONTEXT['WARP_TABLE']})))",
+                "(local.set $k (i32.const 0)) (local.set $space (i32.const -1)) (loop $warps",
+                "(local.set $end (i32.load offset=4 (local.get $w)))",
+                "(loop $lanes",
+                *start,
+                *self._lines,
+                "(local.set $k (i32.add (local.get $k) (i32.const 1)))",
+                "(br_if $lanes (i32.lt_u (local.get $k) (local.get $end))))",
+                *after,
+                f"(local.set $w (i32.add (local.get $w) (i32.const {layout.WARP_BYTES})))",
+                "(br_if $warps (i32.lt_u (local.get $k) (local.get $n))))",
+                *ended,
+            ]
+        )
+
+    def _request(self, site: Site) -> str:
+        transfer = site.transfer
+        mask = "(i32.load offset=8 (local.get $w))"
+
+        def of(space: str) -> str:
+            if space == "global":
+                return (
+                    f"(call $global_request (i32.const {site.counters[space]}) (i32.const {site.buffer}) {mask}"
+                    f" (i64.const {transfer.log}))"
+                )
+            return (
+                f"(call $shared_request (i32.const {site.counters[space]}) (i32.const {site.event})"
+                f" (i32.const {site.buffer}) {mask} (i64.const {transfer.log}) (i32.const {int(transfer.is_load)}))"
+            )
+
+        if transfer.space != "generic":
+            return of(transfer.space)
+        where = f"(i32.load offset=136 (i32.const {site.event}))"
+        return (
+            f"(if (i32.eqz {where}) (then {of('global')})"
+            f" (else (if (i32.eq {where} (i32.const 1)) (then {of('shared')}))))"
+        )
+
+    def _site(self, transfer: Transfer) -> Site:
+        spaces = ("global", "shared") if transfer.space == "generic" else (transfer.space,)
+        counters = {}
+        for space in spaces:
+            key = (transfer.instruction.location.line, space, transfer.spec.op, transfer.spec.width)
+            if key not in self.out.counters:
+                self.out.counters[key] = self.static.take(layout.COUNTER_BYTES)
+            counters[space] = self.out.counters[key]
+        site = Site(transfer, counters, self.static.take(256), self.static.take(layout.EVENT_BYTES))
+        self.out.sites.append(site)
+        return site
+
+    # -- operands ----------------------------------------------------------------------
+
+    def _read_index(self, index: int) -> str:
+        if index not in self._available:
+            kind = local_type(self.registers[index])
+            self._lines.append(f"(local.set $r{index} ({kind}.load offset={8 * index} (local.get $f)))")
+            self._available.add(index)
+        return f"(local.get $r{index})"
+
+    def _raw(self, operand: Operand, size_bits: int) -> tuple[str, str]:
+        """(expression, WebAssembly type) of an operand's bits; numbers are cut to `size_bits`."""
+        if isinstance(operand, Register):
+            return self._read_index(operand.index), local_type(operand)
+        if isinstance(operand, Negated):
+            return f"(i32.eqz {self._read_index(operand.register.index)})", "i32"
+        if isinstance(operand, Immediate):
+            if size_bits == 0:
+                return f"(i32.const {int(bool(operand.value))})", "i32"
+            value = operand.value & ((1 << size_bits) - 1)
+            kind = "i64" if size_bits == 64 else "i32"
+            return f"({kind}.const {value})", kind
+        if isinstance(operand, Special):
+            return f"(i32.load offset={8 * self.out.specials[operand.name]} (local.get $f))", "i32"
+        if isinstance(operand, Symbol):
+            key = (operand.name, operand.offset)
+            if key not in self.out.symbols:
+                self.out.symbols[key] = self.static.take(8, 8)
+            return f"(i64.load (i32.const {self.out.symbols[key]}))", "i64"
+        raise Unfit(str(operand))
+
+    def _read(self, operand: Operand, name: str) -> str:
+        """An operand as a PTX type."""
+        kind, bits, signed = TYPES[name]
+        expression, have = self._raw(operand, bits)
+        value = converted(expression, have, kind)
+        if bits in (8, 16):
+            # A narrower register has no bits above its own.
+            return f"(i32.extend{bits}_s {value})" if signed else f"(i32.and {value} (i32.const {(1 << bits) - 1}))"
+        return value
+
+    def _write(self, target: Register, expression: str, name: str) -> None:
+        """Set a register; a narrower result is extended by its own sign."""
+        have, bits, signed = TYPES[name]
+        want, width = local_type(target), register_bits(target)
+        if have == "i32" and 0 < bits < 32:
+            kept = min(bits, width) if width else bits
+            if width > bits and signed:
+                expression = f"(i32.extend{bits}_s {expression})"
+                if width == 16:
+                    expression = f"(i32.and {expression} (i32.const 65535))"
+            else:
+                expression = f"(i32.and {expression} (i32.const {(1 << kept) - 1}))"
+        elif have == "i32" and width == 16:
+            expression = f"(i32.and {expression} (i32.const 65535))"
+        self._set(target.index, converted(expression, have, want, signed))
+
+    def _set(self, index: int, expression: str) -> None:
+        self._lines.append(f"(local.set $r{index} {expression})")
+        self._available.add(index)
+        self._written.add(index)
+
+    # -- movement ----------------------------------------------------------------------
+
+    def _move(self, instruction: Instruction) -> None:
+        name = instruction.modifiers[-1]
+        if name not in TYPES:
+            raise Unfit(instruction.text)
+        _, bits, _ = TYPES[name]
+        target, source = instruction.operands
+        if isinstance(source, Vector):
+            part = bits // len(source.elements)
+            if not isinstance(target, Register):
+                raise Unfit(instruction.text)
+            kind = "i64" if bits == 64 else "i32"
+            total = ""
+            for position, element in enumerate(source.elements):
+                piece = converted(self._read(element, f"b{part}"), "i32" if part < 64 else "i64", kind)
+                if position:
+                    piece = f"({kind}.shl {piece} ({kind}.const {part * position}))"
+                total = f"({kind}.or {total} {piece})" if total else piece
+            self._write(target, total, f"b{bits}")
+            return
+        if isinstance(target, Vector):
+            part = bits // len(target.elements)
+            kind = "i64" if bits == 64 else "i32"
+            temporary = "$tl" if kind == "i64" else "$ti"
+            self._lines.append(f"(local.set {temporary} {self._read(source, f'b{bits}')})")
+            for position, element in enumerate(target.elements):
+                if isinstance(element, Register):
+                    piece = f"({kind}.shr_u (local.get {temporary}) ({kind}.const {part * position}))"
+                    self._write(element, converted(piece, kind, "i32"), f"b{part}")
+            return
+        if not isinstance(target, Register):
+            raise Unfit(instruction.text)
+        expression, have = self._raw(source, bits)
+        self._set(target.index, converted(expression, have, local_type(target)))
+
+    def _convert_address(self, instruction: Instruction) -> None:
+        modifiers = instruction.modifiers
+        back = modifiers[0] == "to"
+        space = modifiers[1 if back else 0].split("::")[0]
+        target, source = instruction.operands
+        if space not in _WINDOWS or not isinstance(target, Register):
+            raise Unfit(instruction.text)
+        expression, have = self._raw(source, 64)
+        if _WINDOWS[space]:
+            operation = "sub" if back else "add"
+            expression = f"(i64.{operation} {converted(expression, have, 'i64')} (i64.const {_WINDOWS[space]}))"
+            have = "i64"
+        self._set(target.index, converted(expression, have, local_type(target)))
+
+    def _transfer(self, instruction: Instruction) -> None:
+        transfer = transfer_of(instruction, self.code.program.space_of)
+        spec, base = transfer.spec, transfer.address.base
+        lines = self._lines
+        if (
+            transfer.space == "param"
+            and transfer.is_load
+            and isinstance(base, Symbol)
+            and base.name in self.out.parameters
+        ):
+            start = base.offset + transfer.address.offset
+            size = next(p.size_bytes for p in self.code.function.parameters if p.name == base.name)
+            if start < 0 or start + spec.width > size or start % spec.width:
+                raise Unfit(instruction.text)
+            lines.append(f"(local.set $p (i32.const {self.out.parameters[base.name] + start}))")
+            self._load_elements(transfer)
+            return
+        address = "(i64.const 0)"
+        if base is not None:
+            expression, have = self._raw(base, 64)
+            address = converted(expression, have, "i64")
+        if transfer.address.offset:
+            address = f"(i64.add {address} (i64.const {transfer.address.offset}))"
+        values = [] if transfer.is_load else [self._read(e, spec.type_name) for e in transfer.elements]
+        lines.append(f"(local.set $a {address})")
+        self._place(transfer)
+        if transfer.is_load:
+            self._load_elements(transfer)
+        else:
+            if transfer.space in SEEN:
+                lines.append("(global.set $version (i64.add (global.get $version) (i64.const 1)))")
+            for number, value in enumerate(values):
+                lines.append(element_store(spec.type_name, value, number * spec.element_bytes))
+
+    def _load_elements(self, transfer: Transfer) -> None:
+        for number, element in enumerate(transfer.elements):
+            if isinstance(element, Register):
+                expression, name = element_load(transfer.spec.type_name, number * transfer.spec.element_bytes)
+                self._write(element, expression, name)
+
+    def _place(self, transfer: Transfer) -> None:
+        """Set `$p` to where the access of this lane goes, and note its address for the request."""
+        lines, space, width = self._lines, transfer.space, transfer.spec.width
+        if space in ("local", "param"):
+            write = int(not transfer.is_load)
+            arguments = f"(local.get $a) (i32.const {width}) (local.get $lane) (i32.const {write})"
+            lines.append(f"(local.set $p (call $local_place {arguments}))")
+            return
+        self._uses_lane_record = True
+        if space == "const":
+            if not transfer.is_load:
+                raise Unfit(transfer.instruction.text)
+            lines.append(f"(local.set $p (call $const_load (local.get $a) (i32.const {width}) (local.get $l)))")
+            return
+        arguments = f"(local.get $a) (i32.const {width}) (local.get $l)"
+        if transfer.is_load:
+            code = self.code
+            copied = code.uses.is_copy(transfer.instruction) and transfer.spec.dtype.kind == "u"
+            arguments += f" (i32.const {int(copied)})"
+        if space == "generic":
+            arguments += " (local.get $lane)"
+        lines.append(f"(local.set $p (call ${space}_{transfer.spec.op} {arguments}))")
+        if not self.observed:
+            return
+        site = self._site(transfer)
+        self._sites.append(site)
+        seen = "(local.get $a)"
+        if space == "shared":
+            seen = "(global.get $shared_address)"
+        elif space == "generic":
+            # All lanes of an access must go to one space: it stands in the event.
+            where = f"(i32.load offset=136 (i32.const {site.event}))"
+            lines.append(
+                f"(if (local.get $k) (then (if (i32.ne {where} (global.get $space)) (then unreachable)))"
+                f" (else (i32.store offset=136 (i32.const {site.event}) (global.get $space))))"
+            )
+            seen = "(select (global.get $shared_address) (local.get $a) (i32.eq (global.get $space) (i32.const 1)))"
+        lines.append(f"(i64.store offset={site.buffer} (local.get $l8) {seen})")

@@ -1,0 +1,69 @@
+"""Whether what a kernel puts into shared memory reaches its output, and by way of other threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from math import prod
+
+import numpy as np
+
+from grader.lab.records import Lab
+from grader.ptx.records import Read
+from grader.running.cases import dtypes_of, request
+from grader.running.choosing import is_right
+from grader.running.evidence import Evidence, Staging
+from grader.running.explain import MAX_TRACED
+from grader.running.references import shape_at
+from grader.running.runs import Runner
+
+SAMPLED = 12
+"""Elements of an output that are followed back."""
+
+
+def with_staging(evidence: Evidence, entry: str, runner: Runner, lab: Lab) -> Evidence:
+    """`evidence` with what a traced launch at its smallest exact size shows, of a kernel that uses shared memory.
+
+    Nothing is added for one that is wrong, or where no size is small enough to be followed.
+    """
+    runs = evidence.runs_of("correct", "observe")
+    settings = next((spec.settings for spec in evidence.variant.checks if spec.check == "technique"), {})
+    asked = settings.get("shared_memory") == "staged" and settings.get("between_threads", True)
+    candidate, counters = evidence.candidate, evidence.counters
+    if not asked or candidate is None or counters is None or not counters.shared_requests:
+        return evidence
+    if not runs or not all(is_right(run) for run in runs):
+        return evidence
+    sizes = min((run.sizes for run in runs), key=lambda sizes: prod(sizes.values()))
+    outputs = [p.name for p in lab.parameters if p.kind == "output"]
+    if max(prod(shape_at(lab, name, sizes)) for name in outputs) > MAX_TRACED:
+        return evidence
+    dtypes = dtypes_of(lab, evidence.bound, candidate)
+    inputs, expected = runner.oracle.case(sizes, dtypes)
+    launch = request(lab, evidence.bound, candidate, entry, sizes, inputs, expected, observe=False)
+    outcome = runner.backend.run(replace(launch, trace=True))
+    if outcome.status != "ok" or outcome.trace is None or not outcome.trace.complete:
+        return evidence
+    sampled = through = between = 0
+    for name in outputs:
+        width = expected[name].dtype.itemsize
+        for index in np.linspace(0, expected[name].size - 1, SAMPLED).astype(int).tolist():
+            writes = outcome.trace.writes(name, index * width, width)
+            if not writes:
+                continue
+            staged = [read for read in _all(outcome.trace.reads(writes[-1])) if _is_staged(read)]
+            sampled += 1
+            through += bool(staged)
+            between += any(read.put is not None and read.put.thread != writes[-1].thread for read in staged)
+    return replace(evidence, staging=Staging(sampled, through, between)) if sampled else evidence
+
+
+def _all(reads: Sequence[Read]) -> Iterator[Read]:
+    for read in reads:
+        yield read
+        yield from _all(read.reads)
+
+
+def _is_staged(read: Read) -> bool:
+    """Whether it takes from shared memory what was made from an input."""
+    return read.space == "shared" and any(earlier.origin == "input" for earlier in _all(read.reads))

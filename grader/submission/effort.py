@@ -1,0 +1,62 @@
+"""Reading is bounded by counted work, not by a clock: the same file is read, or refused, on any machine.
+
+Whoever walks a tree or goes through a text says so to `spend`.  A program of a course takes some ten thousand steps;
+what takes a thousand times as many is made to take long, by chance or on purpose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+
+from grader.errors import UsageError
+from grader.i18n import _
+
+MAX_STEPS = 8_000_000
+"""About ten seconds of processor time."""
+CHARACTERS_PER_STEP = 64
+"""Of text that is copied or searched."""
+
+
+class _Spent(Exception):
+    """No steps are left."""
+
+
+_left: ContextVar[list[int] | None] = ContextVar("left", default=None)
+
+
+@contextmanager
+def limited(path: Path, steps: int = MAX_STEPS) -> Iterator[None]:
+    """Reading within takes at most so many steps; within another limit, that one holds.
+
+    Raises
+    ------
+    UsageError : it would take more; names `path`.
+    """
+    if _left.get() is not None:
+        yield
+        return
+    token = _left.set([steps])
+    try:
+        yield
+    except _Spent:
+        message = _("{path}: the program is too large or too deeply nested to be read")
+        raise UsageError(message.format(path=path)) from None
+    finally:
+        _left.reset(token)
+
+
+def spend(steps: int) -> None:
+    """Count `steps`, each about a microsecond."""
+    left = _left.get()
+    if left is not None:
+        left[0] -= steps
+        if left[0] < 0:
+            raise _Spent
+
+
+def spend_on(characters: int) -> None:
+    """Count the work of going once through so much text."""
+    spend(1 + characters // CHARACTERS_PER_STEP)

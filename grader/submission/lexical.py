@@ -1,0 +1,58 @@
+"""C++ as characters: what can be told of a text before it is parsed, in one pass."""
+
+from __future__ import annotations
+
+import re
+
+from grader.submission.effort import spend
+
+# Comments and literals, unclosed ones included: each character is looked at once.
+SKIPPED = r"""//(?:\\\n|[^\n])* | /\*.*?(?:\*/|\Z) | R"([^()\\\s]{0,16})\(.*?(?:\)\1"|\Z)
+    | "(?:\\.|[^"\\\n])*+"? | '(?:\\.|[^'\\\n])*+'?"""
+_BRACKET = re.compile(
+    rf"{SKIPPED} | (?P<open>[(\[{{]) | (?P<close>[)\]}}]) | (?P<end>;) | (?P<less><)", re.VERBOSE | re.DOTALL
+)
+
+_SKIPPED = re.compile(SKIPPED, re.VERBOSE | re.DOTALL)
+
+
+def deepest_nesting(text: str) -> tuple[int, int]:
+    """How many brackets stand in each other at most, and the line of the innermost.
+
+    A "<" may be a template's: it counts until the statement or the bracket around it ends.
+    """
+    deepest = position = 0
+    opened: list[int] = [0]
+    depth = 0
+    for match in _BRACKET.finditer(text):
+        kind = match.lastgroup
+        if kind == "open":
+            opened.append(0)
+            depth += 1
+        elif kind == "close":
+            if len(opened) > 1:
+                depth -= opened.pop() + 1
+        elif kind == "end":
+            depth -= opened[-1]
+            opened[-1] = 0
+        elif kind == "less":
+            opened[-1] += 1
+            depth += 1
+        else:
+            continue
+        if depth > deepest:
+            deepest, position = depth, match.start()
+        spend(1)
+    return deepest, text.count("\n", 0, position) + 1
+
+
+def _is_unclosed(piece: str) -> bool:
+    return piece.startswith("/*") and (len(piece) < 4 or not piece.endswith("*/"))
+
+
+def without_unclosed_comment(text: str) -> str:
+    """`text` with blanks from a comment on that nothing closes: the grammar looks for its end again and again."""
+    unclosed = next((m for m in _SKIPPED.finditer(text) if _is_unclosed(m.group())), None)
+    if unclosed is None:
+        return text
+    return text[: unclosed.start()] + re.sub(r"[^\n]", " ", text[unclosed.start() :])

@@ -1,0 +1,25 @@
+"""What stands between a program and its compilation: the compiler's surroundings, host code in a kernel."""
+
+from __future__ import annotations
+
+from grader.words.texts import N_, Texts
+
+TEXTS: Texts = {
+    "std_in_device": N_("Device code has {name} of its own: write it without std::."),
+    "std_for_host": N_("The C++ standard library is for host code: a kernel cannot use std::{name}."),
+    "host_only": N_("{name} is for host code: a kernel cannot use it."),
+    "nested_launch": N_("A kernel is launched from host code here, not from another kernel."),
+    "refused": N_("NVRTC refused to compile: {reason}"),
+    "error_elsewhere": N_(
+        "the compiler found an error outside this file, in a header or a line that it names otherwise"
+    ),
+    "forbidden_include": N_("{include} cannot be included: only the CUDA device headers can"),
+    "not_started": N_("the compiler process did not start"),
+    "no_toolkit": N_(
+        "NVRTC {version} brings no headers of the device (cuda_fp16.h, cooperative_groups.h, …), and no CUDA "
+        "toolkit of that version was found; run: pip install --upgrade nvidia-cuda-nvrtc, or set CUDA_HOME to a "
+        "toolkit's folder"
+    ),
+    "no_headers": N_("NVRTC's headers cannot be unpacked ({reason}); set XDG_CACHE_HOME to a folder to write to"),
+    "unusable": N_("CUDA's compiler NVRTC cannot be used ({reason}); install it with: pip install nvidia-cuda-nvrtc"),
+}

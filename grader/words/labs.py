@@ -1,0 +1,60 @@
+"""What is wrong with a lab's own files, and what `grade new-lab` says."""
+
+from __future__ import annotations
+
+from grader.words.texts import N_, Texts
+
+TEXTS: Texts = {
+    "no_parameter": N_("no parameter of kind {kind}"),
+    "missing_key": N_("missing key `{backend}`"),
+    "unknown_type": N_("unknown type {dtype!r}; {allowed}"),
+    "size_shape": N_("a size has no shape"),
+    "missing_shape": N_("missing key `shape`: an array needs the sizes of its axes, slowest first"),
+    "extent": N_("an extent must be at least 1 (got {got})"),
+    "only_size": N_("only a size has this key"),
+    "only_gpu": N_("only a GPU runs large sizes"),
+    "no_timed_size": N_("at least one size must be timed"),
+    "tolerance": N_("a tolerance must not be negative (got {got!r})"),
+    "formula": N_("{text!r} is no formula; allowed: {names}"),
+    "unknown_name": N_("unknown name {name!r} in the formula; {allowed}"),
+    "missing_size": N_("missing size `{name}`"),
+    "size": N_("a size must be at least 1 (got {got})"),
+    "unknown_name_here": N_("unknown name {name!r}; {allowed}"),
+    "pattern": N_("not a regular expression: {error} in {pattern!r}"),
+    "no_file": N_("there is no file {path}"),
+    "block": N_("a block is one to three numbers or formulas, x first (got {got})"),
+    "tile": N_("a tile has a number for each of `covers` (got {got})"),
+    "variant_name": N_("a variant's name is lower-case letters, digits and _"),
+    "no_kernel": N_("{file} has no kernel {kernel!r}"),
+    "tile_numbers": N_("a tile is one to three positive numbers, x first"),
+    "multiple": N_("a multiple is at least 1 (got {got})"),
+    "unknown_check": N_("unknown check; {allowed}"),
+    "points": N_("points must be a number from 0 to {total_points:g} (got {points})"),
+    "no_variant": N_("a lab needs at least one variant"),
+    "points_total": N_("the points of all checks add up to {total:g}, not {total_points:g} ({by_variant})"),
+    "block_numbers": N_("a block is one to three positive numbers, x first (got {got})"),
+    "block_threads": N_("a block has at most 1024 threads (got {got})"),
+    "sweep_name": N_("a sweep's name is lower-case letters, digits and _"),
+    "lines_and_memory": N_("a sweep has `lines` or `host_memory`, not both"),
+    "x_twice": N_("`x` has the name {name!r} too"),
+    "swept_name": N_("a name for formulas, and none of a size that it does not set (got {got!r})"),
+    "changes_nothing": N_("changes nothing; one of `sizes`, `block`, `constants`, `unroll` is needed"),
+    "block_formulas": N_("a block is one to three formulas, x first (got {got})"),
+    "values": N_("one to {most} values (got {got})"),
+    "ascending": N_("values must ascend"),
+    "values_range": N_("values are from 1 to {most}"),
+    "no_metric": N_("at least one metric is needed"),
+    "unknown_metric": N_("unknown metric {name!r}; {allowed}"),
+    "needs_timing": N_("{name} needs the lab's `timing`"),
+    "not_for_memory": N_("{name} is not for sweeps over kinds of host memory"),
+    "only_for_memory": N_("{name} is only for sweeps over kinds of host memory"),
+    "no_folder": N_("--labs {directory}: no such folder"),
+    "unknown_lab": N_("unknown lab {lab!r}; {allowed}"),
+    "new_name": N_(
+        "{name}: a lab's name is lower-case letters and digits, in words joined by hyphens, at most {limit} "
+        "characters: row-sums"
+    ),
+    "new_exists": N_("there is a lab or a folder of that name: {path}"),
+    "cannot_write": N_("{path}: {reason}"),
+    "new_made": N_("The lab is in {folder}; it can be graded as it stands:"),
+}

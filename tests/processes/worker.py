@@ -1,0 +1,90 @@
+"""A worker for the tests: does as it is told."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+import time
+
+import msgspec
+
+from grader.processes.channel import Channel, PeerGone
+from grader.processes.pool import Waiting
+
+
+class Do(msgspec.Struct, frozen=True):
+    """What to do; value: how long, how much, which signal."""
+
+    what: str
+    value: float = 0.0
+    text: str = ""
+
+
+class Done(msgspec.Struct, frozen=True, tag="done"):
+    """The last word on a task."""
+
+    text: str
+
+
+class Word(msgspec.Struct, frozen=True, tag="word"):
+    """A word before the last."""
+
+    text: str
+
+
+def main(connection: socket.socket, *arguments: str) -> None:
+    channel = Channel(connection, msgspec.msgpack.Decoder(Do))
+    while True:
+        try:
+            task = channel.receive()
+        except PeerGone:
+            return
+        match task.what:
+            case "sleep":
+                time.sleep(task.value)
+            case "exit":
+                print("on my way out")
+                sys.stdout.flush()
+                os._exit(int(task.value))
+            case "signal":
+                os.kill(os.getpid(), int(task.value))
+            case "signal once":
+                try:
+                    os.close(os.open(task.text, os.O_CREAT | os.O_EXCL))
+                except FileExistsError:
+                    pass
+                else:
+                    os.kill(os.getpid(), int(task.value))
+            case "raise":
+                raise ValueError(task.text)
+            case "crash":
+                import ctypes
+
+                ctypes.string_at(0)
+            case "spin":
+                signal.signal(signal.SIGTERM, signal.SIG_IGN)
+                while True:
+                    pass
+            case "garbage":
+                connection.sendall(b"\x03\x00\x00\x00abc")
+            case "flood":
+                connection.sendall(b"\xff\xff\xff\xff")
+            case "allocate":
+                try:
+                    bytearray(int(task.value))
+                except MemoryError:
+                    channel.send(Done("no memory"))
+                    continue
+            case "word":
+                channel.send(Word(task.text))
+                time.sleep(task.value)
+            case "wait":
+                channel.send(Waiting(True, 30.0))
+                time.sleep(task.value)
+                channel.send(Waiting(False))
+            case "echo":
+                channel.send(Done(task.text))
+                continue
+        channel.send(Done(f"{task.what} {os.getpid()}"))
