@@ -20,12 +20,19 @@ if TYPE_CHECKING:
     from grader.ptx.groups import Group
 
 
-def _size(type_name: str) -> int:
-    return 0 if type_name == "pred" else element_dtype(type_name).itemsize
+def _size(instruction: Instruction) -> int:
+    """Bytes of the type that an instruction ends with, 0 for predicates."""
+    type_name = instruction.modifiers[-1]
+    if type_name == "pred":
+        return 0
+    try:
+        return element_dtype(type_name).itemsize
+    except KeyError:
+        raise UnsupportedInstruction(instruction.text, reason=f"type .{type_name}") from None
 
 
 def _mov(code: Code, instruction: Instruction) -> Step:
-    size = _size(instruction.modifiers[-1])
+    size = _size(instruction)
     target, source = instruction.operands
     if isinstance(source, Vector):
         return _pack(code, target, source, size)
