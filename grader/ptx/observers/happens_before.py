@@ -205,14 +205,11 @@ class HappensBefore:
             or not np.array_equal(node.units, access.units)
         ):
             return False
+        assert earlier is not None and node.earlier is not None
         if access.writes is None:
-            return node.access.writes is None and np.array_equal(node.earlier, earlier)  # type: ignore[arg-type]
+            return node.access.writes is None and np.array_equal(node.earlier, earlier)
         # Atomics only: whoever reads what they wrote learns what they had read.
-        return (
-            not access.overwrites
-            and not node.access.overwrites
-            and np.array_equal(earlier, np.full(lanes.n, node.number))
-        )  # type: ignore[arg-type]
+        return not access.overwrites and not node.access.overwrites and bool(np.all(earlier == node.number))
 
     def barrier(self, blocks: Array | None) -> None:
         """All threads of some blocks have met: (blocks,) bool, None for all of them."""
