@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import isfinite
+from pathlib import PurePath
 
 import msgspec
 
@@ -27,9 +28,12 @@ class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     id: str
     data: dict[str, str | int | float | bool | Message | list[Scalar | Message | list[Scalar]] | None] = {}
 
+    def __hash__(self) -> int:
+        return hash((self.id, repr(self.data)))
 
-def msg(id: str, /, **data: Scalar | Message | Sequence[object]) -> Message:
-    """The message `id` with its data; tuples become lists, as JSON has them."""
+
+def msg(id: str, /, **data: Scalar | Message | PurePath | Sequence[object]) -> Message:
+    """The message `id` with its data; tuples become lists, as JSON has them, and paths text."""
     return Message(id, {name: _plain(value) for name, value in data.items()})  # type: ignore[misc]
 
 
@@ -64,4 +68,6 @@ def number(value: float | int | None) -> Message:
 
 
 def _plain(value: object) -> object:
-    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return str(value) if isinstance(value, PurePath) else value

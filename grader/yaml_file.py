@@ -13,8 +13,7 @@ import msgspec
 
 from grader.errors import LabError
 from grader.files import NotPlain, TooLarge, read_plain
-from grader.i18n import _
-from grader.message import Message, msg
+from grader.message import Message, msg, verbatim
 
 if TYPE_CHECKING:
     import yaml
@@ -81,46 +80,43 @@ class YamlFile:
         inner = _culprit(kind, value, place)
         at = keys + inner
         if message.startswith("Object missing required field `"):
-            listed = _("allowed: {names}").format(names=", ".join(sorted(field_names(kind, inner))))
-            missing = _("missing key `{name}`; {allowed}").format(name=message.split("`")[1], allowed=listed)
+            listed = msg("yaml.allowed", names=", ".join(sorted(field_names(kind, inner))))
+            missing = msg("yaml.missing_key", name=message.split("`")[1], allowed=listed)
             return self.error(missing, at)
         if message.startswith("Object contains unknown field `"):
             name = message.split("`")[1]
             allowed = choose(name, field_names(kind, inner))
-            return self.error(_("unknown key; {allowed}").format(allowed=allowed), (*at, name))
+            return self.error(msg("yaml.unknown_key", allowed=allowed), (*at, name))
         got = dig(value, inner)
-        shown = shortened(repr(got)) if isinstance(got, (str, int, float, bool)) else _kind_names()[_kind_of(got)]
+        plain = isinstance(got, (str, int, float, bool))
+        shown = verbatim(shortened(repr(got))) if plain else KINDS[_kind_of(got)]
         wrong_kind = _WRONG_KIND.fullmatch(message)
         if wrong_kind:
-            kinds = [_kind_names().get(kind, kind) for kind in re.findall(r"\w+", wrong_kind["expected"])]
-            text = _("must be {kind} (got {value})").format(kind=_(" or ").join(kinds), value=shown)
-            return self.error(text, at)
+            kinds = [KINDS.get(kind, kind) for kind in re.findall(r"\w+", wrong_kind["expected"])]
+            return self.error(msg("yaml.kind", kind=msg("yaml.either", choices=kinds), value=shown), at)
         words = type_at(kind, inner)
         if isinstance(words, msgspec.inspect.LiteralType):
             return self.error(
-                _("{value} is not known here; {allowed}").format(
-                    value=shown, allowed=choose(str(got), map(str, words.values))
-                ),
+                msg("yaml.unknown_value", value=shown, allowed=choose(str(got), map(str, words.values))),
                 at,
             )
-        return self.error(_("{fault} (got {value})").format(fault=message[0].lower() + message[1:], value=shown), at)
+        return self.error(msg("yaml.fault", fault=message[0].lower() + message[1:], value=shown), at)
 
 
 def _kind_of(value: object) -> str:
     return "null" if value is None else "array" if isinstance(value, list) else "object"
 
 
-def _kind_names() -> dict[str, str]:
-    """Kinds of YAML values, by msgspec's words for them."""
-    return {
-        "object": _("keys with values"),
-        "array": _("a list"),
-        "str": _("text"),
-        "int": _("a whole number"),
-        "float": _("a number"),
-        "bool": _("true or false"),
-        "null": _("nothing"),
-    }
+KINDS = {
+    "object": msg("yaml.keys"),
+    "array": msg("yaml.list"),
+    "str": msg("yaml.text"),
+    "int": msg("yaml.whole_number"),
+    "float": msg("yaml.number"),
+    "bool": msg("yaml.boolean"),
+    "null": msg("yaml.nothing"),
+}
+"""Kinds of YAML values, by msgspec's words for them."""
 
 
 def shortened(text: str) -> str:
@@ -146,16 +142,16 @@ def read(path: Path, decode: Callable[[bytes], str] = utf8) -> YamlFile:
     try:
         raw = read_plain(path, MAX_BYTES)
     except NotPlain as error:
-        raise LabError(_("is not a plain file"), path) from error
+        raise LabError(msg("yaml.not_plain"), path) from error
     except TooLarge as error:
-        large = _("{size} bytes; at most {limit} are allowed").format(size=error.size, limit=MAX_BYTES)
+        large = msg("yaml.large", size=error.size, limit=MAX_BYTES)
         raise LabError(large, path) from error
     except OSError as error:
-        raise LabError(_("cannot be read: {reason}").format(reason=error.strerror), path) from error
+        raise LabError(msg("yaml.unreadable", reason=error.strerror), path) from error
     try:
         text = decode(raw)
     except UnicodeDecodeError as error:
-        raise LabError(_("not UTF-8 text"), path, raw[: error.start].count(b"\n") + 1) from error
+        raise LabError(msg("yaml.not_utf8"), path, raw[: error.start].count(b"\n") + 1) from error
     kind = _loader_class()
     loader = kind(text)
     try:
@@ -165,16 +161,14 @@ def read(path: Path, decode: Callable[[bytes], str] = utf8) -> YamlFile:
         data = None if node is None else _construct(loader, node, (), made)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        problem = " ".join(part for part in (error.problem, error.note) if part) or "?"
+        problem: str | Message = " ".join(part for part in (error.problem, error.note) if part) or "?"
         if mark and text.splitlines()[mark.line : mark.line + 1] and _starts_with_tab(text.splitlines()[mark.line]):
-            problem = _("the line is indented with a tab; YAML takes spaces only")
-        raise LabError(
-            _("not YAML: {problem}").format(problem=problem), path, mark.line + 1 if mark else None
-        ) from error
+            problem = msg("yaml.tab")
+        raise LabError(msg("yaml.not_yaml", problem=problem), path, mark.line + 1 if mark else None) from error
     except yaml.YAMLError as error:
         # The reader's own words begin with what is wrong: a character that no text holds.
         problem = next(iter(str(error).splitlines()), "?")
-        raise LabError(_("not YAML: {problem}").format(problem=problem), path) from error
+        raise LabError(msg("yaml.not_yaml", problem=problem), path) from error
     finally:
         loader.dispose()
     return replace(made, data=data)
@@ -198,11 +192,11 @@ def _refuse_aliases_and_depth(text: str, path: Path) -> None:
     depth = 0
     for event in yaml.parse(text, Loader=_loader_class()):
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-            raise LabError(_("anchors and aliases (&, *) are not allowed"), path, _line(event.start_mark))
+            raise LabError(msg("yaml.alias"), path, _line(event.start_mark))
         if isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
             depth += 1
             if depth > MAX_DEPTH:
-                deep = _("nested more than {most} levels deep").format(most=MAX_DEPTH)
+                deep = msg("yaml.deep", most=MAX_DEPTH)
                 raise LabError(deep, path, _line(event.start_mark))
         elif isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
             depth -= 1
@@ -221,11 +215,11 @@ def _construct(loader: yaml.SafeLoader | yaml.CSafeLoader, node: yaml.Node, keys
             key_line = key_node.start_mark.line + 1
             key = key_node.value
             if not isinstance(key_node, yaml.ScalarNode) or key_node.tag == "tag:yaml.org,2002:merge":
-                raise LabError(_("keys must be plain text"), path, key_line)
+                raise LabError(msg("yaml.key_text"), path, key_line)
             if key in mapping:
                 first = lines[(*keys, key)]
-                twice = _("{key}: the key is there twice, first in line {line}")
-                raise LabError(twice.format(key=dotted((*keys, key)), line=first), path, key_line)
+                twice = msg("yaml.twice", key=dotted((*keys, key)), line=first)
+                raise LabError(twice, path, key_line)
             lines[(*keys, key)] = key_line
             mapping[key] = _construct(loader, value_node, (*keys, key), file)
         return mapping
@@ -241,12 +235,11 @@ def _scalar(loader: yaml.SafeLoader | yaml.CSafeLoader, node: yaml.Node, keys: K
         # Dates and the like stay text; a tag written out by hand is refused.
         if node.tag.startswith("tag:yaml.org,2002:") and tag in {"timestamp", "binary", "value"}:
             return str(node.value)
-        raise LabError(_("the tag {tag} is not allowed").format(tag=shortened(node.tag)), path, line)
+        raise LabError(msg("yaml.tag", tag=shortened(node.tag)), path, line)
     if tag != "str":
         file.written[keys] = node.value
     if tag in {"int", "float"} and len(node.value) > MAX_NUMBER:
-        long = _("a number of {count} characters; at most {limit} are allowed")
-        raise LabError(long.format(count=len(node.value), limit=MAX_NUMBER), path, line)
+        raise LabError(msg("yaml.long_number", count=len(node.value), limit=MAX_NUMBER), path, line)
     try:
         digits = node.value.lstrip("+-")
         if tag == "int" and digits.startswith("0") and digits.isdecimal():
@@ -254,8 +247,8 @@ def _scalar(loader: yaml.SafeLoader | yaml.CSafeLoader, node: yaml.Node, keys: K
         value: object = loader.construct_object(node)
     except (ValueError, KeyError, IndexError, OverflowError) as error:
         # `!!int x`: a tag written by hand before what is no such value.
-        kind = _kind_names()[tag]
-        wrong = _("must be {kind} (got {value})").format(kind=kind, value=shortened(repr(node.value)))
+        kind = KINDS[tag]
+        wrong = msg("yaml.kind", kind=kind, value=shortened(repr(node.value)))
         raise file.error(wrong, keys) from error
     return value
 
@@ -272,15 +265,16 @@ def dotted(keys: KeyPath) -> str:
     return text
 
 
-def choose(got: str, allowed: Iterable[str]) -> str:
+def choose(got: str, allowed: Iterable[str]) -> Message:
     """What is allowed instead of `got`, near misses first: "did you mean `x`? allowed: x, y"."""
     names = sorted(map(shortened, allowed))
     # Comparing takes time that grows with the square of the length.
     near = difflib.get_close_matches(shortened(got), names, n=3, cutoff=0.6)
-    listed = _("allowed: {names}").format(names=", ".join(names))
+    listed = msg("yaml.allowed", names=", ".join(names))
     if not near:
         return listed
-    return _("did you mean {near}?").format(near=_(" or ").join(f"`{n}`" for n in near)) + " " + listed
+    meant = msg("yaml.did_you_mean", near=msg("yaml.either", choices=[f"`{n}`" for n in near]))
+    return msg("pieces.sentences", parts=[meant, listed])
 
 
 def _culprit(kind: type, value: object, place: str) -> KeyPath:

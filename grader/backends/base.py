@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.ptx.records import Counters, Hazard, Read, Write
+from grader.result import BackendName
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +89,30 @@ class LaunchOutcome:
     trace: Trace | None = None
 
 
+NEVER_ENDS = ("time", "instructions", "endless", "deadlock")
+"""Reasons of a launch that was ended: it takes long to reach that, and another launch of the kernel ends alike."""
+
+GAVE_UP = ("time", "instructions")
+"""Those of them for which a launch may well end, if it is waited for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A compiled program, as PTX or as machine code; key: tells it from any other."""
+
+    key: str
+    ptx: str = ""
+    cubin: bytes = b""
+
+
 class Backend(Protocol):
-    """Runs launches.  `measures` names what it can tell: "results", "counters", "hazards", "time"."""
+    """Runs launches of compiled programs, each on memory of its own."""
 
-    name: str
-    measures: frozenset[str]
+    @property
+    def name(self) -> BackendName:
+        """What results call it."""
+        ...
 
-    def run(self, request: LaunchRequest) -> LaunchOutcome:
-        """Run one launch.  Never raises for what a submission can do."""
+    def run(self, code: Code, request: LaunchRequest) -> LaunchOutcome:
+        """Run one launch of a kernel of a program.  Never raises for what a submission can do."""
         ...

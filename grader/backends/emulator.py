@@ -7,7 +7,7 @@ import zlib
 import numpy as np
 import numpy.typing as npt
 
-from grader.backends.base import BufferArgument, LaunchOutcome, LaunchRequest
+from grader.backends.base import BufferArgument, Code, LaunchOutcome, LaunchRequest
 from grader.i18n import _
 from grader.oracle.compare import sentinel, sentinel_byte
 from grader.ptx import Buffer, Device, DeviceTrap, Limits, launch, parse
@@ -23,6 +23,7 @@ from grader.ptx.launch import MAX_STATIC_SHARED
 from grader.ptx.locations import inline_assembly_line
 from grader.ptx.nodes import Module
 from grader.ptx.observers.provenance import Provenance
+from grader.result import BackendName
 
 ARCHITECTURE = "compute_75"
 """What sources are compiled for: the oldest target that NVRTC still has."""
@@ -45,16 +46,47 @@ INSTRUCTIONS_PER_TRACE = 20_000_000
 """Traced launches are small, and there are several."""
 
 
-class EmulatorBackend:
-    """Runs the kernels of one PTX text.
+class Emulator:
+    """Runs programs in PTX, each parsed once."""
+
+    def __init__(self) -> None:
+        self._programs: dict[str, _Program | LaunchOutcome] = {}
+
+    @property
+    def name(self) -> BackendName:
+        """What results call it."""
+        return "emulator"
+
+    def run(self, code: Code, request: LaunchRequest) -> LaunchOutcome:
+        """Run one launch on a device of its own, so that no launch sees what another left behind."""
+        if code.key not in self._programs:
+            self._programs[code.key] = _opened(code.ptx)
+        program = self._programs[code.key]
+        return program if isinstance(program, LaunchOutcome) else program.run(request)
+
+
+def _opened(ptx: str) -> _Program | LaunchOutcome:
+    """A program that can be run; what every launch comes to where the emulator cannot read it."""
+    try:
+        return _Program(ptx)
+    except UnsupportedInstruction as error:
+        return LaunchOutcome("unsupported", reason=str(error), line=error.line)
+    except PtxSyntaxError as error:
+        line = inline_assembly_line(ptx, error.ptx_line)
+        if line is not None:
+            # The compiler does not look at what it copies: the assembler would refuse it.
+            return LaunchOutcome("fault", reason="invalid", line=line)
+        reason = _("the emulator cannot read what the compiler made: {reason}").format(reason=error)
+        return LaunchOutcome("unsupported", reason=reason)
+
+
+class _Program:
+    """The kernels of one PTX text.
 
     Raises
     ------
     PtxSyntaxError : the text is not PTX that the emulator knows.
     """
-
-    name = "emulator"
-    measures = frozenset({"results", "counters", "hazards"})
 
     def __init__(self, ptx: str) -> None:
         self._module: Module = parse(ptx)
@@ -62,7 +94,7 @@ class EmulatorBackend:
         """Of addresses and clocks: the same in every grading of a program, and others in each of its launches."""
 
     def run(self, request: LaunchRequest) -> LaunchOutcome:
-        """Run one launch on a device of its own, so that no launch sees what another left behind."""
+        """Run one launch."""
         self._seed += 1
         device = Device(self._poison(request), self._seed)
         buffers = {}
@@ -134,31 +166,3 @@ class EmulatorBackend:
         """What memory of no known type holds, shared memory above all: NaN where the kernel is handed floats."""
         types = [argument.dtype for argument in request.arguments if isinstance(argument, BufferArgument)]
         return sentinel_byte(next((t for t in types if np.dtype(t).kind == "f"), types[0] if types else "float32"))
-
-
-class BrokenBackend:
-    """Stands for PTX that the emulator cannot read: every launch ends alike."""
-
-    name = "emulator"
-    measures: frozenset[str] = frozenset()
-
-    def __init__(self, outcome: LaunchOutcome) -> None:
-        self._outcome = outcome
-
-    def run(self, request: LaunchRequest) -> LaunchOutcome:
-        """The outcome that says so."""
-        return self._outcome
-
-
-def open_emulator(ptx: str) -> EmulatorBackend | BrokenBackend:
-    """A backend for `ptx`, also where the emulator cannot read it."""
-    try:
-        return EmulatorBackend(ptx)
-    except UnsupportedInstruction as error:
-        return BrokenBackend(LaunchOutcome("unsupported", reason=str(error), line=error.line))
-    except PtxSyntaxError as error:
-        line = inline_assembly_line(ptx, error.ptx_line)
-        if line is not None:
-            return BrokenBackend(LaunchOutcome("fault", reason="invalid", line=line))
-        reason = _("the emulator cannot read what the compiler made: {reason}").format(reason=error)
-        return BrokenBackend(LaunchOutcome("unsupported", reason=reason))

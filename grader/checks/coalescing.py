@@ -6,7 +6,7 @@ from typing import Literal
 
 from grader.checks import few_lanes
 from grader.checks.base import CheckKind, Settings, Verdict, failed, not_measured, passed
-from grader.i18n import _, decimal
+from grader.message import Message, joined, msg
 from grader.result import Counters, LineCounters
 from grader.running.evidence import Evidence
 
@@ -38,7 +38,7 @@ def judge(evidence: Evidence, settings: CoalescingSettings) -> Verdict:
     """Compare sectors per request with the ideal, side by side; name the worst line."""
     counters = evidence.counters
     if counters is None:
-        return not_measured(evidence.unmeasured.get("counters", _("Memory accesses were not counted.")))
+        return not_measured(evidence.unmeasured.get("counters", msg("checks.not_counted")))
     slow = few_lanes.crawl(evidence, counters, "global")
     if slow is not None:
         return few_lanes.verdict(evidence, slow)
@@ -50,20 +50,22 @@ def judge(evidence: Evidence, settings: CoalescingSettings) -> Verdict:
         "load_sectors_per_request": counters.global_load_sectors_per_request,
         "store_sectors_per_request": counters.global_store_sectors_per_request,
     }
-    figures = _("{loads} sectors a request for loads, {stores} for stores").format(
+    figures = msg(
+        "checks.coalescing.figures",
         loads=_figure(counters.global_load_sectors_per_request, counters.global_load_ideal_per_request),
         stores=_figure(counters.global_store_sectors_per_request, counters.global_store_ideal_per_request),
     )
     if reached <= settings.max_ratio + TOLERANCE:
-        text = _("Coalesced: {figures}.") if settings.sides == "both" else _("Coalesced on one side: {figures}.")
-        return passed(text.format(figures=figures), data=data)
+        if settings.sides == "both":
+            return passed(msg("checks.coalescing.passed", figures=figures), data=data)
+        return passed(msg("checks.coalescing.passed_one", figures=figures), data=data)
     share = max((p.share for p in settings.partial if reached <= p.ratio + TOLERANCE), default=0.0)
     worst = max(
         (c for c in counters.by_line if c.space == "global" and c.op in ("load", "store") and c.ideal),
         key=lambda c: c.sectors / c.ideal,
     )
-    message = _("Not coalesced: {figures}. Worst is line {line}.").format(figures=figures, line=worst.line)
-    hint = _hint(worst) + _way_out(evidence, settings, loads, stores)
+    message = msg("checks.coalescing.failed", figures=figures, line=worst.line)
+    hint = joined(_hint(worst), _way_out(evidence, settings, loads, stores))
     return failed(message, hint, worst.line, share, data=data)
 
 
@@ -82,37 +84,26 @@ def _main_stores(evidence: Evidence, counters: Counters) -> float:
     return max((c.sectors / c.ideal for c in main), default=1.0)
 
 
-def _figure(sectors: float | None, ideal: float | None) -> str:
+def _figure(sectors: float | None, ideal: float | None) -> Message:
     if sectors is None or ideal is None:
-        return _("no")
-    return (
-        f"{decimal(sectors):g}"
-        if abs(sectors - ideal) < TOLERANCE
-        else _("{sectors:g} (best: {ideal:g})").format(sectors=decimal(sectors), ideal=decimal(ideal))
-    )
+        return msg("checks.coalescing.no_access")
+    if abs(sectors - ideal) < TOLERANCE:
+        return msg("checks.coalescing.ideal_figure", sectors=sectors)
+    return msg("checks.coalescing.figure", sectors=sectors, ideal=ideal)
 
 
-def _hint(worst: LineCounters) -> str:
-    return _(
-        "Memory comes in sectors of 32 bytes: here a warp's request touches {sectors:g} of them where {ideal:g} hold "
-        "all its bytes. Threads with neighbouring threadIdx.x should use neighbouring addresses: threadIdx.x has to be "
-        "added to the index as it is, not multiplied by the row length."
-    ).format(sectors=decimal(worst.sectors / worst.requests), ideal=decimal(worst.ideal / worst.requests))
+def _hint(worst: LineCounters) -> Message:
+    return msg("checks.coalescing.hint", sectors=worst.sectors / worst.requests, ideal=worst.ideal / worst.requests)
 
 
-def _way_out(evidence: Evidence, settings: CoalescingSettings, loads: float, stores: float) -> str:
+def _way_out(evidence: Evidence, settings: CoalescingSettings, loads: float, stores: float) -> Message | None:
     """What such kernels do about it: a transposition through a tile, a vector whose threads take several elements."""
     axes = len(set(evidence.lab.launch.covers))
     if axes > 1 and settings.sides == "both":
-        return " " + _(
-            "Through a tile both sides can be so: exchange the blocks' indices for the output and the threads' indices "
-            "inside the tile."
-        )
+        return msg("checks.coalescing.hint_tile")
     if len(evidence.lab.launch.covers) == 1 and min(loads, stores) > settings.max_ratio + TOLERANCE:
-        return " " + _(
-            "Where a thread takes several elements, let it step by the number of threads, not take neighbouring ones."
-        )
-    return ""
+        return msg("checks.coalescing.hint_step")
+    return None
 
 
 CHECK = CheckKind("coalescing", judge, 90, CoalescingSettings, needs=("correct",))

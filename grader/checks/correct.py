@@ -8,9 +8,9 @@ from grader.checks import memory_safety, races
 from grader.checks.base import CheckKind, Settings, Verdict, passed
 from grader.checks.outcomes import explained, verdict_of_runs
 from grader.checks.remedies import remedy_of
+from grader.launching.geometry import block_of
 from grader.message import Message, joined, msg
 from grader.result import Diagnosis
-from grader.running.cases import block_of
 from grader.running.evidence import Evidence
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from grader.checks.base import Verdict, failed
-from grader.i18n import _
+from grader.message import msg
 from grader.result import Counters, LineCounters
 from grader.running.evidence import Evidence
 
@@ -57,18 +57,7 @@ def verdict(evidence: Evidence, found: Crawl) -> Verdict:
     """The fault in words."""
     candidate = evidence.candidate
     x, y, z = candidate.launch.block if candidate is not None else (LANES, 1, 1)
-    message = _(
-        "Few lanes take part in a request in line {line}: {requests} requests where whole warps need {needed}."
-    ).format(line=found.line, requests=found.requests, needed=found.needed)
-    if x * y * z < LANES // 2:
-        hint = _(
-            "A block of {x}×{y} threads leaves most of its warp idle: a warp has 32 lanes, and a request costs the "
-            "same whether one of them takes part or all. Launch blocks of 32 threads or more, best a multiple of 32."
-        ).format(x=x, y=y * z)
-    else:
-        hint = _(
-            "A request costs the same whether one lane of a warp takes part or all 32. Let all threads of a warp go "
-            "through this line together: no loop in which they take turns, no if that picks a thread."
-        )
+    message = msg("few_lanes.found", line=found.line, requests=found.requests, needed=found.needed)
+    hint = msg("few_lanes.hint_block", x=x, y=y * z) if x * y * z < LANES // 2 else msg("few_lanes.hint_turns")
     data = {"requests": found.requests, "needed_requests": found.needed}
     return failed(message, hint, found.line, data=data)

@@ -8,9 +8,9 @@ from grader.backends.base import LaunchOutcome
 from grader.checks.base import Verdict, errored, failed, not_measured
 from grader.checks.remedies import remedy
 from grader.diagnosis.outputs import difference_msg
+from grader.launching.run import Run
 from grader.message import Message, joined, msg, sizes_msg
 from grader.result import Diagnosis
-from grader.running.evidence import Run
 
 REASONS = {
     "illegal_address": msg("launches.illegal_address"),

@@ -9,10 +9,11 @@ from grader.checks.base import CheckKind, Settings, Verdict, failed, not_applica
 from grader.checks.outcomes import explained, seen_at, verdict_of_runs
 from grader.checks.remedies import count
 from grader.diagnosis.faults import hazard_msg
+from grader.launching.run import Run
 from grader.message import Message, joined, msg
 from grader.ptx.records import Hazard
 from grader.result import Diagnosis
-from grader.running.evidence import Evidence, Run
+from grader.running.evidence import Evidence
 
 
 def judge(evidence: Evidence, settings: Settings) -> Verdict:

@@ -6,7 +6,6 @@ from typing import Literal
 
 from grader.checks import few_lanes
 from grader.checks.base import CheckKind, Settings, Verdict, failed, not_measured, passed
-from grader.i18n import _, decimal
 from grader.lab import formula
 from grader.message import msg
 from grader.result import Counters
@@ -37,44 +36,39 @@ def judge(evidence: Evidence, settings: TechniqueSettings) -> Verdict:
     """Compare the bytes that went through shared and global memory with the sizes of the arrays."""
     counters = evidence.counters
     if counters is None:
-        return not_measured(evidence.unmeasured.get("counters", _("Memory accesses were not counted.")))
+        return not_measured(evidence.unmeasured.get("counters", msg("checks.not_counted")))
     stored = moved_bytes(counters, "shared", "store")
     loaded = moved_bytes(counters, "shared", "load")
     kernel_line = evidence.bound.kernel.line
     if unroll_factor(evidence.bound.kernel, counters) < settings.unrolled:
         return failed(
-            _("No inner loop of the kernel is unrolled: each does one step at a time."),
-            _(
-                "Write {n} or more steps into the body of the inner loop and raise its counter by as many, or put "
-                "“#pragma unroll {n}” right before it."
-            ).format(n=max(settings.unrolled, 4)),
+            msg("checks.technique.not_unrolled"),
+            msg("checks.technique.hint_unroll", n=max(settings.unrolled, 4)),
             kernel_line,
         )
     if settings.shared_memory == "any":
-        return passed(_("The inner loop is unrolled."))
+        return passed(msg("checks.technique.unrolled"))
     if settings.shared_memory == "none":
         if counters.shared_requests:
             line = next(c.line for c in counters.by_line if c.space == "shared")
             return failed(
-                _("The kernel uses shared memory, which this variant must do without."),
-                _("This variant is what the others are compared with: read and write global memory directly."),
+                msg("checks.technique.uses_shared"),
+                msg("checks.technique.hint_direct"),
                 line,
                 data={"shared_requests": counters.shared_requests},
             )
-        return passed(_("Works in global memory alone."))
+        return passed(msg("checks.technique.global_only"))
     declared = next((array for array in evidence.bound.kernel.shared_arrays), None)
     if not counters.shared_requests and declared is not None:
         return failed(
-            _(
-                "{array} lies in shared memory, but nothing of the result comes from it: the compiler left it out."
-            ).format(array=declared.name),
-            _("After the barrier take the elements from {array}, not from global memory.").format(array=declared.name),
+            msg("checks.technique.left_out", array=declared.name),
+            msg("checks.technique.hint_left_out", array=declared.name),
             declared.line,
         )
     if not counters.shared_requests:
         return failed(
-            _("The kernel does not use shared memory."),
-            _("Load a tile into a __shared__ array, call __syncthreads(), then write the output from the array."),
+            msg("checks.technique.no_shared"),
+            msg("checks.hint_stage"),
             kernel_line,
         )
     slow = few_lanes.crawl(evidence, counters, "shared")
@@ -86,12 +80,8 @@ def judge(evidence: Evidence, settings: TechniqueSettings) -> Verdict:
     if stored < min(inputs) or loaded < sum(outputs):
         line = next(c.line for c in counters.by_line if c.space == "shared")
         return failed(
-            _("Only a part of the data goes through shared memory: {stored} bytes in, {loaded} bytes out.").format(
-                stored=stored, loaded=loaded
-            ),
-            _("Every element has to be put into the tile and taken from it: {bytes} bytes each way.").format(
-                bytes=max(min(inputs), sum(outputs))
-            ),
+            msg("checks.technique.part", stored=stored, loaded=loaded),
+            msg("checks.technique.hint_part", bytes=max(min(inputs), sum(outputs))),
             line,
             data=data,
         )
@@ -100,14 +90,12 @@ def judge(evidence: Evidence, settings: TechniqueSettings) -> Verdict:
     if allowed is not None and reads > allowed:
         line = next(c.line for c in counters.by_line if c.space == "global" and c.op == "load")
         return failed(
-            _("Every input element is read from global memory {reads:.2g} times, {allowed:g} would do.").format(
-                reads=decimal(reads), allowed=decimal(allowed)
-            ),
-            _("Read an element from global memory once, into the tile; after the barrier take it from there."),
+            msg("checks.technique.reads", reads=reads, allowed=allowed),
+            msg("checks.technique.hint_reads"),
             line,
             data=data | {"reads": round(reads, 4)},
         )
-    return _of_flow(evidence, counters, settings) or passed(_("All data goes through shared memory."), data=data)
+    return _of_flow(evidence, counters, settings) or passed(msg("checks.technique.passed"), data=data)
 
 
 def _of_flow(evidence: Evidence, counters: Counters, settings: TechniqueSettings) -> Verdict | None:

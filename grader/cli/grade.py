@@ -63,6 +63,8 @@ def _epilog() -> str:
     """The other commands and the exit codes; \\b keeps click from filling the lines."""
     commands = [
         ("grade labs", _("the labs there are")),
+        ("grade report DIR", _("reports again from stored results, in another language")),
+        ("grade run PROG.cu", _("run a whole program without a GPU")),
         ("grade doctor", _("what this machine can do")),
         ("grade new-lab NAME", _("the skeleton of a lab")),
         ("grade selftest [LAB]", _("whether a lab tells good kernels from bad ones")),

@@ -22,6 +22,8 @@ from grader.cli.complaints import complain, internal, refused_by_system, usage_m
 from grader.cli.doctor import doctor_command
 from grader.cli.grade import grade_command
 from grader.cli.labs import calibrate_command, labs_command, new_lab_command, selftest_command
+from grader.cli.report import report_command
+from grader.cli.run import run_command, split
 from grader.cli.signals import Interrupted, interruptible
 from grader.errors import GraderError
 from grader.i18n import _
@@ -43,10 +45,15 @@ def run(arguments: list[str]) -> int:
         "doctor": doctor_command,
         "calibrate": calibrate_command,
         "selftest": selftest_command,
+        "report": report_command,
         "new-lab": new_lab_command,
+        "run": run_command,
     }
     try:
         with interruptible():
+            if arguments and arguments[0] == "run":
+                words, own = split(arguments[1:])
+                return _invoke(run_command(), "grade run", words, own)
             if arguments and arguments[0] in commands:
                 return _invoke(commands[arguments[0]](), f"grade {arguments[0]}", arguments[1:])
             return _invoke(grade_command(), "grade", arguments or ["--help"])
@@ -71,8 +78,8 @@ def run(arguments: list[str]) -> int:
         return complain(str(internal(error, Path(tempfile.gettempdir()))), 3)
 
 
-def _invoke(command: click.Command, name: str, arguments: list[str]) -> int:
-    with command.make_context(name, list(arguments)) as context:
+def _invoke(command: click.Command, name: str, arguments: list[str], own: object = None) -> int:
+    with command.make_context(name, list(arguments), obj=own) as context:
         return int(command.invoke(context) or 0)
 
 

@@ -15,8 +15,9 @@ from __future__ import annotations
 import ctypes
 import os
 import resource
+import stat
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 MEMORY_BYTES = 2 << 30
 
@@ -26,7 +27,12 @@ _LANDLOCK_ADD_RULE = 445
 _LANDLOCK_RESTRICT_SELF = 446
 _LANDLOCK_CREATE_RULESET_VERSION = 1
 _LANDLOCK_RULE_PATH_BENEATH = 1
-_READ_FILE_AND_FOLDER = 1 << 2 | 1 << 3
+READ = 1 << 2 | 1 << 3
+"""Reading files and listing folders."""
+EXECUTE = 1 << 0
+WRITE = 1 << 1 | 1 << 5 | 1 << 8 | 1 << 14
+"""Writing, making, truncating and removing plain files."""
+_FILE_ONLY = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14
 _PR_SET_PDEATHSIG = 1
 _PR_SET_NO_NEW_PRIVS = 38
 _SIGKILL = 9
@@ -70,6 +76,11 @@ def confine_files(readable: Sequence[str]) -> bool:
 
     To be called before any thread starts: it holds for the calling thread and those it starts.
     """
+    return confine(dict.fromkeys(readable, READ))
+
+
+def confine(rights: Mapping[str, int]) -> bool:
+    """The same with rights (`READ`, `EXECUTE`, `WRITE`) by folder or file."""
     version = landlock_version()
     if version < 1:
         return False
@@ -84,10 +95,14 @@ def confine_files(readable: Sequence[str]) -> bool:
     if ruleset < 0:
         return False
     try:
-        for folder in readable:
-            descriptor = os.open(folder, os.O_PATH | os.O_CLOEXEC)
+        for place, granted in rights.items():
+            descriptor = os.open(place, os.O_PATH | os.O_CLOEXEC)
             try:
-                rule = struct.pack("<Qi", _READ_FILE_AND_FOLDER, descriptor)
+                rule = struct.pack(
+                    "<Qi",
+                    granted & files & (-1 if stat.S_ISDIR(os.fstat(descriptor).st_mode) else _FILE_ONLY),
+                    descriptor,
+                )
                 if libc.syscall(_LANDLOCK_ADD_RULE, ruleset, _LANDLOCK_RULE_PATH_BENEATH, rule, 0) != 0:
                     return False
             finally:

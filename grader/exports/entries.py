@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.lab.records import Lab
+from grader.message import Message
 from grader.result import Result
 
 
@@ -19,7 +20,7 @@ class Entry:
 
     student: str
     result: Result | None = None
-    reason: str = ""
+    reason: Message | str = ""
     report: str = ""
 
 
@@ -28,7 +29,7 @@ class Export:
     """A kind of file: `<lab><suffix>` in the folder of outputs.
 
     write: the file's bytes, from a group's entries in order, the lab, and the language of its words.
-    announce: the line that names the file.
+    announce: the line that names the file, "" for one that nobody needs to look at.
     """
 
     suffix: str

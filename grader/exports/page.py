@@ -9,15 +9,16 @@ from grader.i18n import _
 from grader.lab.records import Lab
 from grader.report.group import failed_row, group_row
 from grader.report.job import in_language
+from grader.words import said
 
 
 def page(entries: Sequence[Entry], lab: Lab, language: str) -> bytes:
     """The page, one self-contained file."""
-    from grader.report.html import group_page
+    from grader.report.page.html import group_page
 
     names = [variant.name for variant in lab.variants]
     rows = [
-        failed_row(e.student, e.reason) if e.result is None else group_row(e.result, names, language, e.report)
+        failed_row(e.student, said(e.reason)) if e.result is None else group_row(e.result, names, language, e.report)
         for e in entries
     ]
     return group_page(rows, names, in_language(lab.title, language), language).encode()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grader.exports import page, table
+from grader.exports import page, roster, table
 from grader.exports.entries import Export
 
-EXPORTS: tuple[Export, ...] = (table.EXPORT, page.EXPORT)
+EXPORTS: tuple[Export, ...] = (table.EXPORT, page.EXPORT, roster.EXPORT)

@@ -11,6 +11,7 @@ from grader.lab.records import Lab
 from grader.report.group import worst_fault
 from grader.report.labels import result_status
 from grader.report.visible import visible_line
+from grader.words import said
 
 _FORMULA = re.compile(r"\s*['=+\-@|%＝＋－＠]")
 _NEEDS_QUOTES = re.compile(r'[",;\t]|^\s|\s$')
@@ -25,7 +26,7 @@ def gradebook(entries: Sequence[Entry], lab: Lab, language: str) -> bytes:
         result = entry.result
         if result is None:
             # No points, which are not the same as nought.
-            rows.append([entry.student, "", "", _("not graded"), *[""] * (3 + len(variants)), entry.reason])
+            rows.append([entry.student, "", "", _("not graded"), *[""] * (3 + len(variants)), said(entry.reason)])
             continue
         score = result.score
         earned = [sum(c.earned for c in result.checks if c.variant == name) for name in variants]

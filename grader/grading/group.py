@@ -17,14 +17,15 @@ from grader.grading.progress import Account, account
 from grader.grading.reporting import Announcer
 from grader.grading.students import Work
 from grader.grading.workers import Failed, Graded, GradeTask, Judged, Outcome, Refused, grading_pool, lost
-from grader.i18n import _
 from grader.lab.records import Lab
+from grader.message import Message, msg
 from grader.processes.pool import Lost, Pool, wait
 from grader.report.group import failed_row, group_row, student_line
 from grader.report.job import ReportJob, make_job
+from grader.report.rendering.worker import Reply
 from grader.report.visible import visible_line
-from grader.report.worker import Reply
 from grader.result import Result, exit_code
+from grader.words import said, text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -65,10 +66,10 @@ class Group:
         self._judged: dict[str, Result] = {}
         self._code = 0
 
-    def grade(self, out: Console, jobs: int, notices: Sequence[str] = ()) -> int:
+    def grade(self, out: Console, jobs: int, notices: Sequence[Message] = ()) -> int:
         """Grade everything and say so on `out`, `notices` first; returns the exit code."""
         for notice in notices:
-            out.print(visible_line(notice), soft_wrap=True)
+            out.print(visible_line(text(notice)), soft_wrap=True)
         try:
             with account(out, len(self._works)) as told, grading_pool(jobs) as grading:
                 for place, work in enumerate(self._works):
@@ -104,10 +105,10 @@ class Group:
         student, place = task.student, self._places[task.student]
         judged = self._judged.pop(student, None)
         if isinstance(outcome, Failed) and judged is not None:
-            self._announced.fails(student, _("no graphs"), outcome.message, outcome.details)
+            self._announced.fails(student, msg("session.no_graphs"), outcome.message, outcome.details)
             outcome = Graded(result=judged)
         if isinstance(outcome, Refused):
-            self._refuse(place, student, outcome.message.removeprefix(f"{task.file}: "), 2, told)
+            self._refuse(place, student, msg("session.refused", reason=outcome.message, path=str(task.file)), 2, told)
             return
         if isinstance(outcome, Failed):
             self._refuse(place, student, self._failure(student, outcome), 3, told)
@@ -116,8 +117,8 @@ class Group:
         try:
             folder = self._outputs.write_result(result)
         except OSError as error:
-            text = _("graded, but the result could not be written: {reason}")
-            self._refuse(place, student, text.format(reason=describe_os_error(error)), 2, told)
+            reason = msg("session.result_unwritable", reason=describe_os_error(error))
+            self._refuse(place, student, reason, 2, told)
             return
         self._entries[place] = Entry(student, result)
         self._code = max(self._code, exit_code([result]))
@@ -125,17 +126,17 @@ class Group:
         self._rendering.submit(job, job)
         told.graded(student_line(result, self._language))
 
-    def _refuse(self, place: int, student: str, reason: str, code: int, told: Account) -> None:
+    def _refuse(self, place: int, student: str, reason: Message, code: int, told: Account) -> None:
         self._entries[place] = Entry(student, reason=reason)
         self._code = max(self._code, code)
-        told.graded(visible_line(f"! {student}: {reason}"))
+        told.graded(visible_line(f"! {student}: {text(reason)}"))
         told.rendered()
 
-    def _failure(self, student: str, outcome: Failed) -> str:
+    def _failure(self, student: str, outcome: Failed) -> Message:
         log = self._outputs.write_log(student, outcome.details)
         if outcome.message:
-            return _("the grader failed ({error}); details are in {log}").format(error=outcome.message, log=log)
-        return _("the grader failed; details are in {log}").format(log=log)
+            return msg("session.grader_failed_why", error=outcome.message, log=log)
+        return msg("session.grader_failed", log=log)
 
     def _collect(self, told: Account | None) -> None:
         """Take note of the reports that are finished."""
@@ -160,15 +161,16 @@ class Group:
                 lines.append(describe_os_error(error))
         names = [variant.name for variant in self._lab.variants]
         rows = [
-            failed_row(e.student, e.reason) if e.result is None else group_row(e.result, names, self._language)
+            failed_row(e.student, said(e.reason)) if e.result is None else group_row(e.result, names, self._language)
             for e in entries
         ]
         terminal.show_group(out, rows, names)
         missing = [work.student for place, work in enumerate(self._works) if place not in self._entries]
         if missing:
-            out.print(_("Not graded: {students}").format(students=visible_line(", ".join(missing))), soft_wrap=True)
-        lines.append(_("Results and reports: {folder}").format(folder=self._outputs.out))
-        for line in (*lines, *self._announced.notices):
+            line = text(msg("session.not_graded", students=visible_line(", ".join(missing))))
+            out.print(line, soft_wrap=True)
+        lines.append(text(msg("session.results", folder=str(self._outputs.out))))
+        for line in filter(None, (*lines, *self._announced.notices)):
             out.print(visible_line(line), soft_wrap=True)
         out.file.flush()
 

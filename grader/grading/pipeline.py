@@ -19,16 +19,18 @@ from msgspec import structs
 from grader import __version__
 from grader.errors import UsageError
 from grader.grading.recording import remark_msg, variant_record
-from grader.i18n import _
-from grader.lab.records import Lab, Variant
+from grader.grading.secret import secret as course_secret
+from grader.lab.records import Lab
+from grader.message import msg
 from grader.result import Environment, Result, Source, Student, score_of, status_of
 from grader.running.evidence import Compilation, Diagnostic, Evidence
 from grader.submission.records import Missing, SourceText, Submission, VariantBinding
 
 if TYPE_CHECKING:
-    from grader.compiler.process import CompileResult, CompilerProcess
+    from grader.compiler.process import CompileResult
     from grader.gpu.measurement.part import Gpu
-    from grader.running.runs import Runner
+    from grader.launching.programs import ProgramStore
+    from grader.launching.trial import Trials
     from grader.submission.folder import FoundSubmission
 
 BACKENDS = ("auto", "gpu", "emulator")
@@ -62,36 +64,29 @@ def grade(
     """
     _check_backend(backend)
     from grader.compiler.process import CompilerProcess
-    from grader.running import drawn
 
-    secret = drawn.secret()
+    secret = course_secret()
 
     # The processes warm up while this one imports the parser and reads the submission.
     with ExitStack() as stack:
         gpu = _start_gpu(stack, backend)
         compiler = stack.enter_context(CompilerProcess())
         found_files, submission = _read(path, lab)
-        compiled = _compile(compiler, submission)
-        nvrtc = compiler.nvrtc_version()
+        from grader.backends.emulator import Emulator
+        from grader.launching.programs import ProgramStore
+        from grader.launching.trial import Trials
         from grader.oracle.expected import Oracle
-        from grader.running.runs import Runner
-        from grader.running.staging import with_staging
-        from grader.running.variations import Variations
+        from grader.running.drawn import draw
 
-        def compile_anew(file: str, expression: str, constants: Mapping[str, int]) -> CompileResult:
-            return compiler.compile(submission.program(file, constants), [expression], ARCHITECTURE)
-
+        programs = ProgramStore(compiler, ARCHITECTURE)
+        found = _compiled(lab, submission, programs)
+        environment = _environment(lab, compiler.nvrtc_version(), command)
         oracle = Oracle(lab)
-        runner = Runner(lab, Variations(compiled, compile_anew), oracle)
-        draw = drawn.draw(lab, {s.path.name: s.text for s in submission.sources}, secret)
-        drawn_lab = replace(lab, seed=draw.seed)
-        drawn_runner = Runner(drawn_lab, runner.backend)
-        found = {}
-        for variant in lab.variants:
-            entry, evidence = _evidence(lab, variant, submission, compiled, runner)
-            evidence = with_staging(evidence, entry, runner, lab)
-            found[variant.name] = drawn.with_drawn_cases(evidence, entry, drawn_runner, drawn_lab)
-        environment = structs.replace(_environment(lab, nvrtc, command), drawn_seed=draw.seed, drawn_by=draw.by)
+        drawn = draw(lab, {s.path.name: s.text for s in submission.sources}, secret)
+        drawn_lab = replace(lab, seed=drawn.seed)
+        trials = Trials(lab, oracle, programs, Emulator())
+        found = _run(trials, replace(trials, lab=drawn_lab, oracle=Oracle(drawn_lab)), submission, found)
+        environment = structs.replace(environment, drawn_seed=drawn.seed, drawn_by=drawn.by)
         gpu = _opened(gpu, backend)
         if gpu is not None:
             found = gpu.grade(lab, submission, found, compiler, remeasure, witnesses)
@@ -129,11 +124,7 @@ def _result(lab: Lab, submission: Submission, found: Mapping[str, Evidence], env
 
 def _check_backend(backend: str) -> None:
     if backend not in BACKENDS:
-        raise UsageError(
-            _("unknown backend {backend}; allowed: {allowed}").format(
-                backend=repr(backend), allowed=", ".join(BACKENDS)
-            )
-        )
+        raise UsageError(msg("session.unknown_backend", backend=repr(backend), allowed=", ".join(BACKENDS)))
 
 
 def _start_gpu(stack: ExitStack, backend: str) -> Gpu | None:
@@ -149,7 +140,7 @@ def _start_gpu(stack: ExitStack, backend: str) -> Gpu | None:
 
     if not has_driver():
         if backend == "gpu":
-            raise UsageError(_("--backend gpu: there is no NVIDIA driver on this machine; see grade doctor"))
+            raise UsageError(msg("session.no_driver"))
         return None
     from grader.gpu.measurement.part import Gpu
 
@@ -162,7 +153,7 @@ def _opened(gpu: Gpu | None, backend: str) -> Gpu | None:
         return None
     reason = gpu.refusal()
     if reason and backend == "gpu":
-        raise UsageError(_("--backend gpu: {reason}; see grade doctor").format(reason=reason))
+        raise UsageError(msg("session.no_gpu", reason=reason))
     return None if reason else gpu
 
 
@@ -182,36 +173,47 @@ def _known_labs(lab: Lab) -> set[str]:
     return set(folders([lab.path.parent.parent]))
 
 
-def _compile(compiler: CompilerProcess, submission: Submission) -> dict[str, CompileResult]:
-    """Every file that holds a bound kernel, compiled with the other files at hand as headers."""
-    wanted: dict[str, list[str]] = {}
-    for binding in submission.bindings.values():
-        if isinstance(binding, VariantBinding):
-            wanted.setdefault(binding.kernel.file, []).append(binding.expression)
-    results = {}
-    for file, expressions in wanted.items():
-        results[file] = compiler.compile(submission.program(file), list(dict.fromkeys(expressions)), ARCHITECTURE)
-    return results
+def _compiled(lab: Lab, submission: Submission, programs: ProgramStore) -> dict[str, Evidence]:
+    """The evidence of each variant after every file that holds a bound kernel was compiled."""
+    from grader.launching.programs import handed_in
+
+    built = {file: programs.get(program).result for file, program in handed_in(submission).items()}
+    found = {}
+    for variant in lab.variants:
+        binding = submission.bindings[variant.name]
+        found[variant.name] = evidence = Evidence(lab, variant, binding, source=submission.device_source)
+        if not isinstance(binding, Missing):
+            compilation = _compilation(submission, binding, built[binding.kernel.file])
+            found[variant.name] = replace(evidence, compilation=compilation)
+    return found
 
 
-def _evidence(
-    lab: Lab, variant: Variant, submission: Submission, compiled: Mapping[str, CompileResult], runner: Runner
-) -> tuple[str, Evidence]:
-    """The kernel's symbol, "" where there is none to run, and what was found out about it."""
-    binding = submission.bindings[variant.name]
-    evidence = Evidence(lab, variant, binding, source=submission.device_source)
-    if isinstance(binding, Missing):
-        return "", evidence
-    result = compiled[binding.kernel.file]
-    entry = result.entries.get(binding.expression)
-    if entry is None:
-        failure = {"forbidden_include": "errors", "": "missing_entry"}.get(result.reason, result.reason)
-        errors = tuple(
-            Diagnostic(d.file, d.line, d.message, d.hint) for d in result.diagnostics if d.severity == "error"
-        )
-        missing = tuple(name for file, name, _line in submission.missing_headers if file == binding.kernel.file)
-        return "", replace(evidence, compilation=Compilation(failure, errors, missing))
-    return entry, runner.run(evidence, entry)
+def _compilation(submission: Submission, binding: VariantBinding, result: CompileResult) -> Compilation:
+    if binding.expression in result.entries:
+        return Compilation()
+    failure = {"forbidden_include": "errors", "": "missing_entry"}.get(result.reason, result.reason)
+    errors = tuple(Diagnostic(d.file, d.line, d.message, d.hint) for d in result.diagnostics if d.severity == "error")
+    missing = tuple(name for file, name, _line in submission.missing_headers if file == binding.kernel.file)
+    return Compilation(failure, errors, missing)
+
+
+def _run(
+    trials: Trials, drawn_trials: Trials, submission: Submission, found: Mapping[str, Evidence]
+) -> dict[str, Evidence]:
+    """The evidence after every kernel that compiles was run on the emulator; `drawn_trials` at the drawn case."""
+    from grader.launching.kernel import bound_kernels
+    from grader.running.drawn import with_drawn_cases
+    from grader.running.runs import run_variant
+    from grader.running.staging import with_staging
+
+    kernels = bound_kernels(trials.lab, submission)
+    graded = dict(found)
+    for name, kernel in kernels.items():
+        if not found[name].compilation.failure:
+            evidence, kernel = run_variant(trials, found[name], kernel)
+            evidence = with_staging(trials, evidence, kernel)
+            graded[name] = with_drawn_cases(drawn_trials, evidence, kernel)
+    return graded
 
 
 def _environment(lab: Lab, nvrtc: str, command: str) -> Environment:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from grader.i18n import _
+from grader.message import msg
+from grader.words import text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -37,8 +38,8 @@ class _Bars(Account):
     def __init__(self, out: Console, total: int, progress: Progress) -> None:
         super().__init__(out, total)
         self._progress = progress
-        self._grading = progress.add_task(_("grading"), total=total)
-        self._reports = progress.add_task(_("reports"), total=total)
+        self._grading = progress.add_task(text(msg("session.grading")), total=total)
+        self._reports = progress.add_task(text(msg("session.reports")), total=total)
 
     def graded(self, line: str) -> None:
         self._progress.console.print(line, soft_wrap=True)

@@ -9,10 +9,11 @@ import msgspec
 from grader.checks.outcomes import fault_msg, verdict_of_runs
 from grader.diagnosis.faults import hazard_msg
 from grader.diagnosis.outputs import difference_msg, projections_msg
+from grader.launching.run import Run
 from grader.message import Message, msg, sizes_msg, verbatim
 from grader.ptx.records import Hazard as RawHazard
 from grader.result import Case, Hazard, Launch, Variant
-from grader.running.evidence import Evidence, Run
+from grader.running.evidence import Evidence
 from grader.submission.records import Candidate, Missing, VariantBinding
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from grader.grading.outputs import Outputs
 from grader.grading.workers import no_process
-from grader.i18n import _
+from grader.message import Message, msg, verbatim
 from grader.processes.pool import Answer, Lost
 from grader.report.job import ReportJob
-from grader.report.renderer import DEADLINE_S
+from grader.report.rendering.renderer import DEADLINE_S
+from grader.report.rendering.worker import Reply
 from grader.report.visible import visible_line
-from grader.report.worker import Reply
+from grader.words import text
 
 RenderingEvent = Answer[ReportJob, Reply] | Lost[ReportJob]
 
@@ -35,56 +36,50 @@ class Announcer:
         reply = event.reply
         if reply.event == "html":
             self.rendered.add(student)
-            return [_("Report: {path}").format(path=visible_line(reply.text))]
+            return [text(msg("session.report", path=visible_line(reply.text)))]
         if reply.event == "pdf":
-            return [_("PDF:    {path}").format(path=visible_line(reply.text))]
+            return [text(msg("session.pdf", path=visible_line(reply.text)))]
         if reply.event == "no_pdf":
-            from grader.report.pdf import DEBIAN_PACKAGES
+            from grader.report.page.pdf import DEBIAN_PACKAGES
 
-            line = _("No PDF: Pango is missing; install it with: apt install {packages}")
-            return self._notice(line.format(packages=" ".join(DEBIAN_PACKAGES)))
+            return self._notice(msg("session.no_pdf", packages=" ".join(DEBIAN_PACKAGES)))
         if reply.event == "unwritable":
             self.code = max(self.code, 2)
-            text = _("{student}: the report could not be written: {reason}")
-            return self._notice(text.format(student=student, reason=reply.text))
+            return self._notice(msg("session.unwritable", student=student, reason=reply.text))
         if reply.event == "failed":
-            return self._failed(student, "", reply.text)
+            return self._failed(student, None, reply.text)
         return []
 
     def _lost(self, event: Lost[ReportJob], student: str) -> list[str]:
         self._outputs.discard_partial(student)
         if event.reason == "deadline":
-            reason = _("it took longer than {seconds} s").format(seconds=f"{DEADLINE_S:.0f}")
+            reason: Message = msg("session.deadline", seconds=f"{DEADLINE_S:.0f}")
         elif event.reason == "unstarted":
             reason = no_process(event.detail)
         elif event.ending is not None and event.ending.by_signal:
-            reason = _("its process was ended by {signal}").format(signal=event.ending)
+            reason = msg("session.signal", signal=str(event.ending))
         else:
-            reason = str(event.ending or event.detail)
+            reason = verbatim(str(event.ending or event.detail))
         output = event.ending.output if event.ending is not None else ""
-        return self._failed(student, reason, f"{student}: the report: {reason}\n{output}")
+        return self._failed(student, reason, f"{student}: the report: {text(reason)}\n{output}")
 
-    def _failed(self, student: str, reason: str, details: str) -> list[str]:
+    def _failed(self, student: str, reason: Message | None, details: str) -> list[str]:
         self.code = 3
         log = self._outputs.write_log(student, details)
         if reason:
-            text = _("{student}: the report could not be rendered ({reason}); details are in {log}")
-            return self._notice(text.format(student=student, reason=reason, log=log))
-        text = _("{student}: the report could not be rendered; details are in {log}")
-        return self._notice(text.format(student=student, log=log))
+            return self._notice(msg("session.not_rendered_why", student=student, reason=reason, log=log))
+        return self._notice(msg("session.not_rendered", student=student, log=log))
 
-    def fails(self, student: str, what: str, message: str, details: str) -> list[str]:
+    def fails(self, student: str, what: Message, message: Message | str | None, details: str) -> list[str]:
         """Lines about something else that the grader could not do for a student."""
         self.code = 3
         log = self._outputs.write_log(student, details)
         if message:
-            text = _("{student}: {what}: the grader failed ({error}); details are in {log}")
-            return self._notice(text.format(student=student, what=what, error=message, log=log))
-        text = _("{student}: {what}: the grader failed; details are in {log}")
-        return self._notice(text.format(student=student, what=what, log=log))
+            return self._notice(msg("session.failed_why", student=student, what=what, error=message, log=log))
+        return self._notice(msg("session.failed", student=student, what=what, log=log))
 
-    def _notice(self, line: str) -> list[str]:
-        line = visible_line(line)
+    def _notice(self, notice: Message) -> list[str]:
+        line = visible_line(text(notice))
         if line in self.notices:
             return []
         self.notices.append(line)

@@ -18,13 +18,13 @@ from typing import Any
 
 import msgspec
 
-from grader import i18n
+from grader import words
 from grader.errors import UsageError
 from grader.grading.options import GradeOptions
 from grader.grading.workers import Failed, Graded, GradeTask, Outcome, Refused, grade_all, job_count
-from grader.i18n import _, ngettext
 from grader.lab.records import Lab
 from grader.lab_files import labs
+from grader.message import Message, as_message, msg
 from grader.result import Result
 from grader.yaml_file import YamlFile, choose, read
 
@@ -60,7 +60,7 @@ class Finding:
     """What came of a specimen; problems: what is not as it should be, empty when all is."""
 
     specimen: Specimen
-    problems: tuple[str, ...]
+    problems: tuple[Message, ...]
 
 
 def specimens(lab: Lab) -> list[Specimen]:
@@ -73,36 +73,36 @@ def specimens(lab: Lab) -> list[Specimen]:
     if lab.selftest is None:
         return []
     if not lab.selftest.is_dir():
-        raise read(lab.path).error(_("there is no folder {path}").format(path=lab.selftest), ("selftest",))
+        raise read(lab.path).error(msg("selftest.no_folder", path=str(lab.selftest)), ("selftest",))
     file = read(lab.selftest / TABLE)
     table = file.decode(dict[str, Any])
     checks = {f"{v.name}.{spec.check}" for v in lab.variants for spec in v.checks}
     found = [_specimen(file, lab, lab.selftest, name, data, checks) for name, data in table.items()]
     there = {f"{kind}/{path.name}" for kind in KINDS for path in (lab.selftest / kind).glob("*.cu")}
     for name in sorted(there - table.keys()):
-        raise file.error(_("{name} lies in the folder and has no verdict here").format(name=name))
+        raise file.error(msg("selftest.no_verdict", name=name))
     return found
 
 
 def _specimen(file: YamlFile, lab: Lab, folder: Path, name: str, data: object, checks: set[str]) -> Specimen:
     verdict = file.decode(_Verdict, (name,), data)
     if not (folder / name).is_file() or Path(name).parent.name not in KINDS:
-        raise file.error(_("there is no such kernel: {path}").format(path=folder / name), (name,))
+        raise file.error(msg("selftest.no_kernel", path=str(folder / name)), (name,))
     known = [variant.name for variant in lab.variants]
     for index, variant in enumerate(verdict.variants):
         if variant not in known:
             raise file.error(
-                _("unknown variant {variant!r}; {allowed}").format(variant=variant, allowed=choose(variant, known)),
+                msg("selftest.unknown_variant", variant=variant, allowed=choose(variant, known)),
                 (name, "variants", index),
             )
     for check in verdict.fails:
         if check not in checks or check.partition(".")[0] not in verdict.variants:
             raise file.error(
-                _("unknown check {check!r}; {allowed}").format(check=check, allowed=choose(check, checks)),
+                msg("selftest.unknown_check", check=check, allowed=choose(check, checks)),
                 (name, "fails", check),
             )
     if bool(verdict.fails) != name.startswith("bad/"):
-        raise file.error(_("a bad kernel fails something, a good one nothing"), (name,))
+        raise file.error(msg("selftest.good_and_bad"), (name,))
     return Specimen(lab.id, name, folder / name, frozenset(verdict.variants), verdict.fails)
 
 
@@ -126,7 +126,7 @@ def examine(
             options=GradeOptions(
                 lab=specimen.lab,
                 backend=backend,
-                language=i18n.language(),
+                language=words.language(),
                 labs_folders=tuple(str(folder) for folder in labs_folders),
                 sweeps=False,
                 times=False,
@@ -144,24 +144,26 @@ def examine(
     return [findings[task.options.lab, task.path] for task in tasks]
 
 
-def problems(specimen: Specimen, outcome: Outcome) -> list[str]:
+def problems(specimen: Specimen, outcome: Outcome) -> list[Message]:
     """In what an outcome is not the verdict that the specimen must get."""
     match outcome:
         case Graded(result=result):
             return _problems(specimen, result)
         case Refused(message=message):
-            return [message]
+            return [as_message(message)]
         case Failed(details=details):
-            return [_("the grader failed: {reason}").format(reason=details.strip().rpartition("\n")[2])]
+            return [msg("selftest.failed", reason=details.strip().rpartition("\n")[2])]
 
 
-def _problems(specimen: Specimen, result: Result) -> list[str]:
-    found = []
+def _problems(specimen: Specimen, result: Result) -> list[Message]:
+    found: list[Message] = []
     bound = {name for name, variant in result.variants.items() if variant.kernel}
     if bound != specimen.variants:
         found.append(
-            _("found as {got} instead of {expected}").format(
-                got=", ".join(sorted(bound)) or _("nothing"), expected=", ".join(sorted(specimen.variants))
+            msg(
+                "selftest.binding",
+                got=", ".join(sorted(bound)) or msg("selftest.nothing"),
+                expected=", ".join(sorted(specimen.variants)),
             )
         )
     fails: dict[str, int | None] = {}
@@ -171,18 +173,14 @@ def _problems(specimen: Specimen, result: Result) -> list[str]:
         if check.status == "fail":
             fails[check.id] = check.line
             if check.id not in specimen.fails:
-                found.append(_("{check} fails: {message}").format(check=check.id, message=check.message))
+                found.append(msg("selftest.fails", check=check.id, message=check.message_said or check.message))
         elif check.status == "error":
-            found.append(_("{check}: {message}").format(check=check.id, message=check.message))
+            found.append(msg("selftest.why", check=check.id, message=check.message_said or check.message))
     for name, line in specimen.fails.items():
         if name not in fails:
-            found.append(_("{check} does not fail").format(check=name))
+            found.append(msg("selftest.passes", check=name))
         elif fails[name] != line:
-            found.append(
-                _("{check} fails at line {got} instead of {expected}").format(
-                    check=name, got=fails[name], expected=line
-                )
-            )
+            found.append(msg("selftest.line", check=name, got=fails[name], expected=line))
     return found
 
 
@@ -201,7 +199,7 @@ def selftest(
     chosen = [labs.find(lab_id, labs_folders)] if lab_id is not None else labs.all_labs(labs_folders)
     known = [specimen for lab in chosen for specimen in specimens(lab)]
     if not known:
-        raise UsageError(_("{lab}: the lab file names no folder of kernels to test it with").format(lab=lab_id or ""))
+        raise UsageError(msg("selftest.lab_without", lab=lab_id or ""))
     out = terminal.console()
     count = 0
 
@@ -212,25 +210,19 @@ def selftest(
         out.print(f"{count}/{len(known)} {mark} {finding.specimen.lab}/{finding.specimen.name}", soft_wrap=True)
 
     findings = examine(known, backend, jobs, labs_folders, tell)
-    terminal.show_table(
-        out, [_("Kernel"), _("Must fail"), _("Verdict")], [_row(finding, len(chosen) > 1) for finding in findings]
-    )
+    titles = [msg("selftest.kernel"), msg("selftest.must_fail"), msg("selftest.verdict")]
+    terminal.show_table(out, [words.text(title) for title in titles], [_row(f, len(chosen) > 1) for f in findings])
     wrong = sum(bool(finding.problems) for finding in findings)
-    right = ngettext(
-        "{n} of {total} kernel got the verdict that it must get.",
-        "{n} of {total} kernels got the verdict that they must get.",
-        len(findings) - wrong,
-    )
-    out.print(right.format(n=len(findings) - wrong, total=len(findings)))
+    out.print(words.text(msg("selftest.count", n=len(findings) - wrong, total=len(findings))))
     return 1 if wrong else 0
 
 
 def _row(finding: Finding, with_lab: bool) -> tuple[str, str, str]:
     specimen = finding.specimen
     fails = ", ".join(
-        _("{check} (line {line})").format(check=check, line=line) if line else check
+        words.text(msg("selftest.place", check=check, line=line)) if line else check
         for check, line in specimen.fails.items()
     )
     name = f"{specimen.lab}/{specimen.name}" if with_lab else specimen.name
-    verdict = "✓" if not finding.problems else "✗ " + "; ".join(finding.problems)
-    return name, fails or _("nothing"), verdict
+    verdict = "✓" if not finding.problems else "✗ " + "; ".join(words.text(problem) for problem in finding.problems)
+    return name, fails or words.text(msg("selftest.nothing")), verdict

@@ -8,16 +8,17 @@ from grader.errors import UsageError, describe_os_error
 from grader.grading.outputs import Outputs
 from grader.grading.reporting import Announcer
 from grader.grading.workers import GradeTask, grade_here, memory_bytes
-from grader.i18n import _
 from grader.lab.records import Lab
+from grader.message import Message, msg
 from grader.processes import limits
 from grader.processes.pool import Pool, wait
 from grader.report import terminal
 from grader.report.job import ReportJob, make_job
+from grader.report.rendering.worker import Reply
 from grader.report.view import summary
 from grader.report.visible import visible_line
-from grader.report.worker import Reply
 from grader.result import Result, exit_code
+from grader.words import text
 
 
 def grade_single(
@@ -26,7 +27,7 @@ def grade_single(
     outputs: Outputs,
     rendering: Pool[ReportJob, Reply],
     pdf: bool,
-    notices: tuple[str, ...] = (),
+    notices: tuple[Message, ...] = (),
 ) -> int:
     """Grade and say so on standard output; returns the exit code.
 
@@ -38,7 +39,7 @@ def grade_single(
     language = task.options.language
     announced = Announcer(outputs)
     for notice in notices:
-        out.print(visible_line(notice), soft_wrap=True)
+        out.print(visible_line(text(notice)), soft_wrap=True)
     marks: list[Result] = []
 
     def written(result: Result) -> ReportJob:
@@ -63,7 +64,7 @@ def grade_single(
             raise
         # The marks stand, and on the graphs no mark depends.
         result = marks[0]
-        for line in announced.fails(task.student, _("no graphs"), str(error), traceback.format_exc()):
+        for line in announced.fails(task.student, msg("session.no_graphs"), str(error), traceback.format_exc()):
             out.print(line, soft_wrap=True)
     job = written(result)
     rendering.submit(job, job)

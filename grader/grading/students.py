@@ -8,7 +8,7 @@ from pathlib import Path
 
 from grader.errors import UsageError, describe_os_error
 from grader.grading.naming import printable
-from grader.i18n import _
+from grader.message import Message, msg
 
 SETTINGS_NAME = "submission.yaml"
 RESULT_PATTERN = "*/*/result.json"
@@ -17,11 +17,11 @@ RESULT_PATTERN = "*/*/result.json"
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One student's work.  student: their id; refusal: why it is not graded, "" when it is."""
+    """One student's work.  student: their id; refusal: why it is not graded, None when it is."""
 
     path: Path
     student: str
-    refusal: str = ""
+    refusal: Message | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Found:
 
     works: tuple[Work, ...]
     is_single: bool
-    notices: tuple[str, ...] = ()
+    notices: tuple[Message, ...] = ()
 
 
 def find_works(paths: Sequence[Path], lab_id: str, known_labs: Collection[str], out: Path) -> Found:
@@ -54,7 +54,7 @@ def _find(path: Path, lab_id: str, labs: Collection[str], out: Path) -> Found:
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise UsageError(_("{path}: no such file or folder").format(path=path)) from error
+        raise UsageError(msg("session.no_such_path", path=str(path))) from error
     if not path.is_dir():
         return Found((_lone(path, lab_id),), is_single=True)
     folder = _Folder(path, lab_id, labs, out)
@@ -65,7 +65,7 @@ def _find(path: Path, lab_id: str, labs: Collection[str], out: Path) -> Found:
         return Found((_lone(path, lab_id),), is_single=True)
     notices = [
         *folder.passed_over(folder.sources),
-        *(_("{path}: results of the grader, not graded").format(path=report) for report in folder.outputs),
+        *(msg("session.results_folder", path=str(report)) for report in folder.outputs),
     ]
     return Found(tuple(_work(entry, entries) for entry in entries), False, tuple(notices))
 
@@ -90,8 +90,7 @@ def _work(entry: Path, entries: Sequence[Path]) -> Work:
         target = entry.resolve()
         same = next((other for other in entries if not other.is_symlink() and other.resolve() == target), None)
         if same is not None:
-            text = _("a link to {other}, which is graded by itself").format(other=same.name)
-            return Work(entry, student, text)
+            return Work(entry, student, msg("session.link", other=same.name))
     return Work(entry, student)
 
 
@@ -108,7 +107,7 @@ def _distinct(works: Sequence[Work]) -> tuple[Work, ...]:
             work = Work(work.path, f"{work.student} ({number})", work.refusal)
             known[work.student] = work
         else:
-            work = Work(work.path, work.student, _("{path} has the same name").format(path=first.path))
+            work = Work(work.path, work.student, msg("session.same_name", path=str(first.path)))
         result.append(work)
     return tuple(result)
 
@@ -153,10 +152,9 @@ class _Folder:
         """A group's students: every folder, and of those named after a lab those with sources in them."""
         return [p for p in self._folders if p.name not in self.labs or _sources_in(p)]
 
-    def passed_over(self, paths: Sequence[Path]) -> list[str]:
+    def passed_over(self, paths: Sequence[Path]) -> list[Message]:
         """What to tell of works that lie where none are graded."""
-        text = _("{path}: not graded; to grade it, name it: grade {path} --lab {lab}")
-        return [text.format(path=path, lab=self.lab_id) for path in paths]
+        return [msg("session.passed_over", path=str(path), lab=self.lab_id) for path in paths]
 
     def _is_output(self, folder: Path) -> bool:
         if _exists(self.out) and folder.samefile(self.out):

@@ -17,15 +17,16 @@ from pathlib import Path
 import msgspec
 
 from grader.errors import InternalError, UsageError, describe_os_error
-from grader.grading.naming import printable, printable_result
+from grader.grading.naming import printable, printable_all, printable_result
 from grader.grading.options import GradeOptions
-from grader.i18n import _
 from grader.lab.records import Lab
+from grader.message import Message, msg, verbatim
 from grader.processes.channel import Channel, PeerGone
 from grader.processes.child import Program
 from grader.processes.limits import shortage
 from grader.processes.pool import Lost, Pool, Waiting, wait
 from grader.result import Record, Result
+from grader.words import text
 
 DEADLINE_S = 600.0
 """For judging one submission, and once more for its sweeps; far beyond what its compile and kernel limits add up to.
@@ -69,14 +70,14 @@ class Graded(Record, frozen=True, tag="graded"):
 class Refused(Record, frozen=True, tag="refused"):
     """The submission's layout is wrong: it holds nothing that could be graded."""
 
-    message: str
+    message: Message
 
 
 class Failed(Record, frozen=True, tag="failed"):
-    """The grader failed; `details` is a traceback or what else is known, `message` what to tell, "" for a slip."""
+    """The grader failed; `details` is a traceback or what else is known, `message` what to tell, None for a slip."""
 
     details: str
-    message: str = ""
+    message: Message | None = None
 
 
 Outcome = Graded | Refused | Failed
@@ -173,21 +174,22 @@ def lost(event: Lost[GradeTask]) -> Failed:
     if event.reason == "unstarted":
         return Failed(details=f"{event.task.file}: no process: {event.detail}", message=no_process(event.detail))
     if event.reason == "deadline":
-        text = _("it took longer than {seconds} s").format(seconds=f"{DEADLINE_S:.0f}")
-        return Failed(details=f"{event.task.file}: {text}\n{_output(event)}", message=text)
+        late = msg("session.deadline", seconds=f"{DEADLINE_S:.0f}")
+        return Failed(details=f"{event.task.file}: {text(late)}\n{_output(event)}", message=late)
     details = f"{event.task.file}: the grading process ended with {event.ending or event.detail}\n{_output(event)}"
     if event.ending is not None and event.ending.by_signal:
-        text = _("its process was ended by {signal}").format(signal=event.ending)
-        bounds = shortage()
-        return Failed(details=details, message=f"{text} ({bounds})" if bounds else text)
+        return Failed(details=details, message=_with_bounds(msg("session.signal", signal=str(event.ending))))
     return Failed(details=details)
 
 
-def no_process(reason: str) -> str:
+def no_process(reason: str) -> Message:
     """What to tell where the system lets no process start."""
+    return _with_bounds(msg("session.no_process", reason=reason))
+
+
+def _with_bounds(what: Message) -> Message:
     bounds = shortage()
-    text = _("no process can be started: {reason}").format(reason=reason)
-    return f"{text} ({bounds})" if bounds else text
+    return msg("session.with_bounds", what=what, bounds=bounds) if bounds else what
 
 
 def _output(event: Lost[GradeTask]) -> str:
@@ -196,8 +198,8 @@ def _output(event: Lost[GradeTask]) -> str:
 
 def main(connection: socket.socket) -> None:
     """Serve tasks until the parent closes the channel."""
-    from grader import i18n
     from grader.timing import lock
+    from grader.words import speak
 
     channel = Channel(connection, msgspec.msgpack.Decoder(GradeTask))
     lock.tell_of_waiting(lambda waits: channel.send(Waiting(waits, lock.WAIT_S)))
@@ -206,7 +208,7 @@ def main(connection: socket.socket) -> None:
             task = channel.receive()
         except PeerGone:
             return
-        i18n.use(task.options.language)
+        speak(task.options.language)
         outcome = _printable(_outcome(task, lambda result: channel.send(Judged(result=result))))
         try:
             channel.send(outcome)
@@ -218,10 +220,14 @@ def _printable(outcome: Outcome) -> Outcome:
     """The same with texts that can be sent: names of files that are no text stand in messages too."""
     match outcome:
         case Refused(message=message):
-            return Refused(message=printable(message))
+            return Refused(message=_printable_message(message))
         case Failed(details=details, message=message):
-            return Failed(details=printable(details), message=printable(message))
+            return Failed(details=printable(details), message=_printable_message(message) if message else None)
     return outcome
+
+
+def _printable_message(message: Message) -> Message:
+    return msgspec.convert(printable_all(msgspec.to_builtins(message)), Message)
 
 
 def _outcome(task: GradeTask, judged: Callable[[Result], None]) -> Outcome:
@@ -229,15 +235,15 @@ def _outcome(task: GradeTask, judged: Callable[[Result], None]) -> Outcome:
     try:
         return Graded(result=grade_here(task, judged=judged if task.options.sweeps else None))
     except UsageError as error:
-        return Refused(message=str(error))
+        return Refused(message=error.message)
     except InternalError as error:
-        return Failed(details=traceback.format_exc(), message=str(error))
+        return Failed(details=traceback.format_exc(), message=error.message)
     except PeerGone:
         raise
     except MemoryError:
-        text = _("it needs more than {n} GiB of memory").format(n=MEMORY_BYTES >> 30)
-        return Failed(details=traceback.format_exc(), message=text)
+        large = msg("session.memory", n=MEMORY_BYTES >> 30)
+        return Failed(details=traceback.format_exc(), message=large)
     except OSError as error:
-        return Failed(details=traceback.format_exc(), message=describe_os_error(error))
+        return Failed(details=traceback.format_exc(), message=verbatim(describe_os_error(error)))
     except BaseException:
         return Failed(details=traceback.format_exc())

@@ -200,7 +200,7 @@ class TimingRule:
 
 
 @dataclass(frozen=True, slots=True)
-class Knob:
+class SweepParameter:
     """What a sweep changes from point to point, and the values that it takes.
 
     name: a letter for formulas.  values: by backend, ascending.
@@ -230,10 +230,10 @@ class Sweep:
     id: str
     title: Text
     variants: tuple[str, ...]
-    x: Knob
+    x: SweepParameter
     base: Mapping[str, Sizes]
     metrics: Mapping[str, tuple[str, ...]]
-    lines: Knob | None = None
+    lines: SweepParameter | None = None
     host_memory: tuple[str, ...] = ()
 
 

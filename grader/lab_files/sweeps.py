@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from grader.lab.records import Cases, Knob, Sizes, Sweep
+from grader.lab.records import Cases, Sizes, Sweep, SweepParameter
 from grader.lab_files.parts import TextPart, check_known, check_patterns, formula_text, plain_text
 from grader.message import msg
 from grader.yaml_file import KeyPath, YamlFile, choose
@@ -115,7 +115,7 @@ class _Reader:
             host_memory=tuple(dict.fromkeys(part.host_memory)),
         )
 
-    def _knob(self, key: str, part: _Knob, names: list[str]) -> Knob:
+    def _knob(self, key: str, part: _Knob, names: list[str]) -> SweepParameter:
         at = (*self._at, key)
         if not part.name.isidentifier() or (part.name in self._sizes and part.name not in part.sizes):
             raise self._file.error(
@@ -128,7 +128,7 @@ class _Reader:
         check_patterns(self._file, (*at, "constants"), part.constants)
         if len(part.block) > 3:
             raise self._file.error(msg("labs.block_formulas", got=part.block), (*at, "block"))
-        return Knob(
+        return SweepParameter(
             name=part.name,
             label=plain_text(part.label),
             values={backend: self._values(at, backend, part.values) for backend in METRICS},

@@ -7,10 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
+from grader.backends.base import NEVER_ENDS
 from grader.lab.records import Cases, Lab, Sizes
+from grader.launching.geometry import grid_of
+from grader.launching.run import Run
+from grader.launching.sizes import SizeRules
 from grader.result import CaseKind
-from grader.running.cases import grid_of, planned, probe_sizes, rounded
-from grader.running.evidence import Run
 from grader.submission.records import Candidate, VariantBinding
 
 Trial = Callable[[Candidate, Sizes], Run]
@@ -25,9 +27,6 @@ CONSTANT = re.compile(
 MAX_WIRED = 2048
 """The largest square that the emulator is asked for on suspicion; a second of work."""
 MAX_WIRED_TRIED = 3
-
-HOPELESS = ("time", "instructions", "endless", "deadlock")
-"""Ends of a launch that another reading of the signature would hardly change, and that take long to reach."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,19 +49,19 @@ def choose(lab: Lab, cases: Cases, binding: VariantBinding, source: Mapping[str,
     source : what was compiled, by file name.
     """
     candidate = _likeliest(lab, cases, binding, trial)
-    planned_cases = planned(lab, cases, binding, candidate)
+    planned_cases = SizeRules(lab, candidate).planned(cases, binding.takes_sizes)
     suspected = wired_sizes(lab, candidate, "\n".join(source.values()))
-    if suspected and planned_cases and not is_right(trial(candidate, planned_cases[0][1])):
-        wired = next((sizes for sizes in suspected if is_right(trial(candidate, sizes))), None)
+    if suspected and planned_cases and not trial(candidate, planned_cases[0][1]).output_is_right:
+        wired = next((sizes for sizes in suspected if trial(candidate, sizes).output_is_right), None)
         if wired is not None:
             return Choice(candidate, [("observe", wired)], wired)
     kept = as_written(candidate)
     if candidate.own and is_within(cases, candidate.own):
         changed = next((s for kind, s in planned_cases if kind != "ragged" and not _agrees(s, candidate.own)), None)
-        kept_cases = planned(lab, cases, binding, kept)
+        kept_cases = SizeRules(lab, kept).planned(cases, binding.takes_sizes)
         # The value may stand in the program a second time, as `/ 5` beside `#define RADIUS 2`.
-        is_wrong = changed is not None and not is_right(trial(candidate, changed))
-        if is_wrong and kept_cases and is_right(trial(kept, kept_cases[0][1])):
+        is_wrong = changed is not None and not trial(candidate, changed).output_is_right
+        if is_wrong and kept_cases and trial(kept, kept_cases[0][1]).output_is_right:
             return Choice(kept, kept_cases)
     return Choice(candidate, planned_cases)
 
@@ -103,7 +102,7 @@ def readings(lab: Lab, cases: Cases, binding: VariantBinding) -> list[Candidate]
 
 
 def _threads(lab: Lab, cases: Cases, candidate: Candidate) -> int:
-    grid = grid_of(candidate.launch, probe_sizes(lab, cases, candidate))
+    grid = grid_of(candidate.launch, SizeRules(lab, candidate).probe(cases.probe))
     return prod(grid) * prod(candidate.launch.block)
 
 
@@ -118,22 +117,17 @@ def wired_sizes(lab: Lab, candidate: Candidate, source: str) -> list[Sizes]:
     squares: list[Sizes] = [
         dict.fromkeys(lab.size_names, value) for value in sorted(values, reverse=True) if 0 < value <= MAX_WIRED
     ]
-    return [sizes for sizes in squares if rounded(lab, sizes, candidate) == sizes][:MAX_WIRED_TRIED]
-
-
-def is_right(run: Run) -> bool:
-    """Whether a run ended well with the expected output."""
-    return run.difference is not None and run.difference.mismatches == 0
+    return [sizes for sizes in squares if SizeRules(lab, candidate).rounded(sizes) == sizes][:MAX_WIRED_TRIED]
 
 
 def _likeliest(lab: Lab, cases: Cases, binding: VariantBinding, trial: Trial) -> Candidate:
     candidates = readings(lab, cases, binding)
     if len(candidates) > 1:
         for candidate in candidates:
-            run = trial(candidate, probe_sizes(lab, cases, candidate))
-            if is_right(run):
+            run = trial(candidate, SizeRules(lab, candidate).probe(cases.probe))
+            if run.output_is_right:
                 return candidate
-            if run.outcome.reason in HOPELESS:
+            if run.outcome.reason in NEVER_ENDS:
                 break
     # The other grids are tried on suspicion: nothing speaks for them once they are wrong too.
     return binding.candidates[0]

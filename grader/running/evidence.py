@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from grader.backends.base import LaunchOutcome
 from grader.lab.records import Lab, Sizes, Variant
+from grader.launching.run import Run
 from grader.message import Message
-from grader.oracle.compare import Difference
 from grader.ptx.records import Hazard
-from grader.result import BackendName, CaseKind, Counters, Diagnosis, HostMemory, Resources, Timing, Witness
+from grader.result import CaseKind, Counters, Diagnosis, HostMemory, Resources, Timing, Witness
 from grader.submission.records import Candidate, Missing, VariantBinding
 
 
@@ -42,23 +41,6 @@ class Compilation:
     failure: str = ""
     diagnostics: tuple[Diagnostic, ...] = ()
     missing_headers: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """One launch at one size, and how its output compares with the oracle's (None: there was no output).
-
-    changed_inputs: names of inputs that the kernel wrote to.
-    backend: what ran it.  drawn: its sizes and data are drawn from the submission (see `grader.running.drawn`).
-    """
-
-    kind: CaseKind
-    sizes: Sizes
-    outcome: LaunchOutcome
-    difference: Difference | None
-    changed_inputs: tuple[str, ...] = ()
-    backend: BackendName = "emulator"
-    drawn: bool = False
 
 
 @dataclass(frozen=True, slots=True)

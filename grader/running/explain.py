@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from itertools import product
 from math import prod
 from typing import TypeVar
 
 import numpy as np
 
-from grader.backends.base import Backend, LaunchOutcome, LaunchRequest
 from grader.diagnosis.first_wrong import WrongCase, diagnose
 from grader.errors import LabError
-from grader.lab.records import Lab, Sizes
+from grader.lab.records import Sizes
+from grader.launching.arrays import shape_at
+from grader.launching.geometry import tile_of_output
+from grader.launching.kernel import BoundKernel
+from grader.launching.run import Run
+from grader.launching.sizes import SizeRules
+from grader.launching.trial import Trials
 from grader.oracle.compare import Index, Mask, wrong_elements
 from grader.oracle.dependence import dependence
 from grader.oracle.expected import Oracle
 from grader.result import CaseKind, Diagnosis
-from grader.running.cases import dtypes_of, fits, request, rounded, tile_of_output
-from grader.running.evidence import Run
-from grader.running.references import shape_at
-from grader.submission.records import Candidate, VariantBinding
 
 MAX_TRIES = 8
 """Sizes that are run in search of the smallest wrong one."""
@@ -36,33 +36,24 @@ FINE = (4, 8, 16)
 T = TypeVar("T")
 
 
-def explain(
-    lab: Lab,
-    oracle: Oracle,
-    backend: Backend,
-    binding: VariantBinding,
-    candidate: Candidate,
-    entry: str,
-    runs: Iterable[Run],
-) -> dict[str, Diagnosis]:
+def explain(trials: Trials, kernel: BoundKernel, runs: Iterable[Run]) -> dict[str, Diagnosis]:
     """Why outputs are wrong: under "correct" for sizes that fit the tile, else under "ragged" for those that do not.
 
-    backend : one that can trace, whatever the runs were made on.
-    entry : the kernel's symbol.
+    trials : on a backend that can trace, whatever the runs were made on.
     """
 
     def attempt(sizes: Sizes) -> Diagnosis | None:
-        return _attempt(lab, oracle, backend, binding, candidate, entry, sizes)
+        return _attempt(trials, kernel, sizes)
 
     wrong = [run for run in runs if run.difference is not None and run.difference.mismatches]
     kinds: tuple[tuple[str, tuple[CaseKind, ...]], ...] = (("correct", ("correct", "observe")), ("ragged", ("ragged",)))
     for name, members in kinds:
         failed = [run.sizes for run in wrong if run.kind in members]
         if failed:
-            found = first_wrong(small_sizes(lab, candidate, failed, exact=name == "correct"), attempt)
+            found = first_wrong(small_sizes(kernel.sizes, failed, exact=name == "correct"), attempt)
             if found is None:
                 smallest = min((r for r in wrong if r.kind in members), key=lambda run: _elements(run.sizes))
-                found = _untraced(lab, oracle, binding, candidate, entry, smallest)
+                found = _untraced(trials.oracle, kernel, smallest)
             return {name: found} if found is not None else {}
     return {}
 
@@ -72,13 +63,13 @@ def first_wrong(candidates: Iterable[Sizes], attempt: Callable[[Sizes], T | None
     return next((found for sizes in candidates if (found := attempt(sizes)) is not None), None)
 
 
-def small_sizes(lab: Lab, candidate: Candidate, failed: list[Sizes], exact: bool) -> list[Sizes]:
+def small_sizes(rules: SizeRules, failed: list[Sizes], exact: bool) -> list[Sizes]:
     """Sizes to look for a fault at, smallest first, the smallest that is known to fail last.
 
     Exact ones are a few tiles along each axis that the grid covers; others lie below and above the tile.  Sizes that
     the grid does not cover stay as they are, and all do where another size means another compilation.
     """
-    known = min(failed, key=_elements)
+    known, candidate = min(failed, key=_elements), rules.reading
     if candidate.constants or candidate.template:
         return [known]
     tiles: dict[str, int] = {}
@@ -91,10 +82,10 @@ def small_sizes(lab: Lab, candidate: Candidate, failed: list[Sizes], exact: bool
     grown: list[Sizes] = []
     for values in product(*choices):
         sizes: Sizes = {**known, **dict(zip(tiles, values, strict=True))}
-        if not fits(lab, sizes, candidate) or any(sizes[name] != value for name, value in candidate.fixed):
+        if not rules.fits(sizes) or any(sizes[name] != value for name, value in candidate.fixed):
             continue
         if exact:
-            sizes = rounded(lab, sizes, candidate)
+            sizes = rules.rounded(sizes)
         if sizes not in grown and _elements(sizes) < _elements(known):
             grown.append(sizes)
     # Rectangles before squares of the same size, so that exchanged axes show.
@@ -110,54 +101,32 @@ def _elements(sizes: Sizes) -> int:
     return prod(sizes.values())
 
 
-def _attempt(
-    lab: Lab,
-    oracle: Oracle,
-    backend: Backend,
-    binding: VariantBinding,
-    candidate: Candidate,
-    entry: str,
-    sizes: Sizes,
-) -> Diagnosis | None:
+def _attempt(trials: Trials, kernel: BoundKernel, sizes: Sizes) -> Diagnosis | None:
     """The diagnosis at these sizes; None when the output is right there, or there is none."""
-    dtypes = dtypes_of(lab, binding, candidate)
-    if max(prod(shape_at(lab, p.name, sizes)) for p in lab.parameters if p.kind == "output") > MAX_TRACED:
+    if _largest_output(kernel, sizes) > MAX_TRACED:
         return None
     try:
-        inputs, expected = oracle.case(sizes, dtypes)
+        run = trials.run(kernel, "correct", sizes, observe=True, trace=True)
     except LabError:
         # The lab does not go that small.
         return None
-    launch = replace(request(lab, binding, candidate, entry, sizes, inputs, expected, observe=True), trace=True)
-    outcome = backend.run(launch)
-    if outcome.status != "ok":
-        return None
-    return _diagnosis(lab, oracle, binding, candidate, launch, outcome, sizes)
+    return _diagnosis(trials.oracle, kernel, run) if run.outcome.status == "ok" else None
 
 
-def _untraced(
-    lab: Lab, oracle: Oracle, binding: VariantBinding, candidate: Candidate, entry: str, run: Run
-) -> Diagnosis | None:
+def _untraced(oracle: Oracle, kernel: BoundKernel, run: Run) -> Diagnosis | None:
     """What a run's output tells by itself: which elements are wrong, and by what rule; None of a large one."""
-    if max(prod(shape_at(lab, p.name, run.sizes)) for p in lab.parameters if p.kind == "output") > MAX_EXPLAINED:
-        return None
-    inputs, expected = oracle.case(run.sizes, dtypes_of(lab, binding, candidate))
-    launch = request(lab, binding, candidate, entry, run.sizes, inputs, expected, observe=False)
-    return _diagnosis(lab, oracle, binding, candidate, launch, run.outcome, run.sizes)
+    return _diagnosis(oracle, kernel, run) if _largest_output(kernel, run.sizes) <= MAX_EXPLAINED else None
 
 
-def _diagnosis(
-    lab: Lab,
-    oracle: Oracle,
-    binding: VariantBinding,
-    candidate: Candidate,
-    launch: LaunchRequest,
-    outcome: LaunchOutcome,
-    sizes: Sizes,
-) -> Diagnosis | None:
+def _largest_output(kernel: BoundKernel, sizes: Sizes) -> int:
+    return max(prod(shape_at(kernel.lab, p.name, sizes)) for p in kernel.lab.parameters if p.kind == "output")
+
+
+def _diagnosis(oracle: Oracle, kernel: BoundKernel, run: Run) -> Diagnosis | None:
     """The diagnosis of the first output that is wrong."""
-    dtypes = dtypes_of(lab, binding, candidate)
-    inputs, expected = oracle.case(sizes, dtypes)
+    lab, sizes, outcome = kernel.lab, run.sizes, run.outcome
+    inputs, expected = oracle.case(sizes, kernel.dtypes)
+    launch = kernel.geometry(sizes)
     for name, right in expected.items():
         got = outcome.outputs.get(name)
         tolerance = lab.tolerance.at(sizes, str(right.dtype))
@@ -166,8 +135,9 @@ def _diagnosis(
         numbered = [axis for axis in range(3) if launch.grid[axis] > 1 or launch.block[axis] > 1]
 
         def needs(index: Index, output: str = name) -> Mapping[str, Mask] | None:
-            return _needs(oracle, sizes, dtypes, output, index)
+            return _needs(oracle, sizes, kernel.dtypes, output, index)
 
+        arrays = kernel.binding.kernel.shared_arrays
         case = WrongCase(
             sizes,
             name,
@@ -175,9 +145,9 @@ def _diagnosis(
             right,
             tolerance,
             inputs,
-            tile_of_output(lab, name, candidate.launch),
+            tile_of_output(lab, name, kernel.reading.launch),
             outcome.trace,
-            {a.name: [d for d in a.dims if d is not None] for a in binding.kernel.shared_arrays if all(a.dims)},
+            {a.name: [d for d in a.dims if d is not None] for a in arrays if all(a.dims)},
             needs,
             max(numbered, default=0) + 1,
             outcome.hazards,

@@ -8,20 +8,18 @@ from math import prod
 
 import numpy as np
 
-from grader.lab.records import Lab
+from grader.launching.arrays import shape_at
+from grader.launching.kernel import BoundKernel
+from grader.launching.trial import Trials
 from grader.ptx.records import Read
-from grader.running.cases import dtypes_of, request
-from grader.running.choosing import is_right
 from grader.running.evidence import Evidence, Staging
 from grader.running.explain import MAX_TRACED
-from grader.running.references import shape_at
-from grader.running.runs import Runner
 
 SAMPLED = 12
 """Elements of an output that are followed back."""
 
 
-def with_staging(evidence: Evidence, entry: str, runner: Runner, lab: Lab) -> Evidence:
+def with_staging(trials: Trials, evidence: Evidence, kernel: BoundKernel) -> Evidence:
     """`evidence` with what a traced launch at its smallest exact size shows, of a kernel that uses shared memory.
 
     Nothing is added for one that is wrong, or where no size is small enough to be followed.
@@ -29,25 +27,23 @@ def with_staging(evidence: Evidence, entry: str, runner: Runner, lab: Lab) -> Ev
     runs = evidence.runs_of("correct", "observe")
     settings = next((spec.settings for spec in evidence.variant.checks if spec.check == "technique"), {})
     asked = settings.get("shared_memory") == "staged" and settings.get("between_threads", True)
-    candidate, counters = evidence.candidate, evidence.counters
-    if not asked or candidate is None or counters is None or not counters.shared_requests:
+    counters = evidence.counters
+    if not asked or counters is None or not counters.shared_requests:
         return evidence
-    if not runs or not all(is_right(run) for run in runs):
+    if not runs or not all(run.output_is_right for run in runs):
         return evidence
     sizes = min((run.sizes for run in runs), key=lambda sizes: prod(sizes.values()))
-    outputs = [p.name for p in lab.parameters if p.kind == "output"]
-    if max(prod(shape_at(lab, name, sizes)) for name in outputs) > MAX_TRACED:
+    outputs = [p.name for p in kernel.lab.parameters if p.kind == "output"]
+    if max(prod(shape_at(kernel.lab, name, sizes)) for name in outputs) > MAX_TRACED:
         return evidence
-    dtypes = dtypes_of(lab, evidence.bound, candidate)
-    inputs, expected = runner.oracle.case(sizes, dtypes)
-    launch = request(lab, evidence.bound, candidate, entry, sizes, inputs, expected, observe=False)
-    outcome = runner.backend.run(replace(launch, trace=True))
+    outcome = trials.run(kernel, "correct", sizes, trace=True).outcome
     if outcome.status != "ok" or outcome.trace is None or not outcome.trace.complete:
         return evidence
     sampled = through = between = 0
     for name in outputs:
-        width = expected[name].dtype.itemsize
-        for index in np.linspace(0, expected[name].size - 1, SAMPLED).astype(int).tolist():
+        array = outcome.outputs[name]
+        width = array.dtype.itemsize
+        for index in np.linspace(0, array.size - 1, SAMPLED).astype(int).tolist():
             writes = outcome.trace.writes(name, index * width, width)
             if not writes:
                 continue

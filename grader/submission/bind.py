@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from grader import yaml_file
-from grader.i18n import _
 from grader.lab.records import Lab, Variant
+from grader.message import msg
 from grader.submission.assign import Known, assign
 from grader.submission.compile_time import constant_edits, size_names, with_global_arrays
 from grader.submission.device_code import DeviceCode
@@ -243,13 +243,15 @@ def _given(
             continue
         entry = next((e for e in entries if e.kernel.name == chosen.kernel), None)
         if entry is None:
-            message = _("no such kernel: {kernel}; {allowed}")
             allowed = yaml_file.choose(chosen.kernel, {e.kernel.name for e in entries})
-            raise found.settings_error(message.format(kernel=chosen.kernel, allowed=allowed), lab.id, variant, "kernel")
+            raise found.settings_error(
+                msg("submission.no_kernel", kernel=chosen.kernel, allowed=allowed), lab.id, variant, "kernel"
+            )
         twice = next((other for other, e in given.items() if e is entry), None)
         if twice is not None:
-            message = _("the kernel {kernel} is named for the variant {other} already")
-            raise found.settings_error(message.format(kernel=chosen.kernel, other=twice), lab.id, variant, "kernel")
+            raise found.settings_error(
+                msg("submission.kernel_twice", kernel=chosen.kernel, other=twice), lab.id, variant, "kernel"
+            )
         given[variant] = entry
     return given
 
@@ -295,20 +297,17 @@ def _checked_roles(
     allowed = [parameter.name for parameter in lab.parameters]
     for index, role in enumerate(arguments):
         if role not in allowed:
-            message = _("no such parameter of the lab: {role}; {allowed}")
-            message = message.format(role=role, allowed=yaml_file.choose(role, allowed))
+            message = msg("submission.no_parameter", role=role, allowed=yaml_file.choose(role, allowed))
             raise found.settings_error(message, lab.id, variant.name, "arguments", index)
     if len(arguments) != len(kernel.parameters):
-        message = _("{got} roles for the kernel {kernel}, which has {expected} parameters")
-        message = message.format(got=len(arguments), kernel=kernel.name, expected=len(kernel.parameters))
+        message = msg("submission.roles", got=len(arguments), kernel=kernel.name, expected=len(kernel.parameters))
         raise found.settings_error(message, lab.id, variant.name, "arguments")
     for role, parameter in zip(arguments, kernel.parameters, strict=True):
         if parameter.is_pointer == (lab.parameter(role).kind == "size"):
-            message = _("the parameter {name} of the kernel {kernel} cannot be {role}")
-            message = message.format(name=parameter.name, kernel=kernel.name, role=role)
+            message = msg("submission.cannot_be", name=parameter.name, kernel=kernel.name, role=role)
             raise found.settings_error(message, lab.id, variant.name, "arguments")
     missing = [p.name for p in lab.parameters if p.kind != "size" and p.name not in arguments]
     if missing:
-        message = _("no parameter is {roles}").format(roles=", ".join(missing))
+        message = msg("submission.missing_roles", roles=", ".join(missing))
         raise found.settings_error(message, lab.id, variant.name, "arguments")
     return tuple(arguments)

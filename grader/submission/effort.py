@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from pathlib import Path
 
 from grader.errors import UsageError
-from grader.i18n import _
+from grader.message import msg
 
 MAX_STEPS = 8_000_000
 """About ten seconds of processor time."""
@@ -42,8 +42,7 @@ def limited(path: Path, steps: int = MAX_STEPS) -> Iterator[None]:
     try:
         yield
     except _Spent:
-        message = _("{path}: the program is too large or too deeply nested to be read")
-        raise UsageError(message.format(path=path)) from None
+        raise UsageError(msg("submission.too_large", path=path)) from None
     finally:
         _left.reset(token)
 

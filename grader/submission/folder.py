@@ -10,7 +10,7 @@ from pathlib import Path
 
 from grader.errors import LabError, UsageError
 from grader.files import kind_of, real
-from grader.i18n import _
+from grader.message import Message, msg
 from grader.submission.settings import (
     SETTINGS_NAME,
     LabSettings,
@@ -49,7 +49,7 @@ class FoundSubmission:
     settings_file: Path | None = None
     unknown_labs: tuple[int, ...] = ()
 
-    def settings_error(self, message: str, lab_id: str, variant: str, *keys: str | int) -> LabError:
+    def settings_error(self, message: Message, lab_id: str, variant: str, *keys: str | int) -> LabError:
         """An error in `submission.yaml` at `keys` of a variant's settings.
 
         Only for what these settings say: without a `submission.yaml` there is nothing to be wrong.
@@ -69,7 +69,7 @@ def find_students(path: Path, lab_id: str, known_labs: Collection[str] = ()) -> 
     """
     kind = _kind(path)
     if not kind:
-        raise UsageError(_("{path}: no such file or folder").format(path=path))
+        raise UsageError(msg("submission.no_path", path=path))
     if kind != "folder" or path.name == lab_id or _has_settings(path) or _sources_in(path):
         return [path]
     folders = [p for p in _entries(path) if not p.name.startswith((".", "__")) and _kind(p) == "folder"]
@@ -96,14 +96,14 @@ def find_sources(path: Path, lab_id: str, known_labs: Collection[str] = ()) -> F
     """
     kind = _kind(path)
     if not kind:
-        raise UsageError(_("{path}: no such file or folder").format(path=path))
+        raise UsageError(msg("submission.no_path", path=path))
     path = path if path.name not in {"", ".."} else _real(path)
     if kind == "folder":
         in_lab_folder = path.name == lab_id and bool(_sources_in(path))
         folder = _real(path).parent if in_lab_folder else path
     else:
         if path.suffix.lower() != ".cu":
-            raise UsageError(_("{path}: not a .cu file; a CUDA program is expected").format(path=path))
+            raise UsageError(msg("submission.not_cu", path=path))
         folder = path.parent
         if _real(folder).name == lab_id:
             folder = _real(folder).parent
@@ -121,8 +121,7 @@ def find_sources(path: Path, lab_id: str, known_labs: Collection[str] = ()) -> F
         belongs_to_folder = settings_file is not None or folder != path.parent or path.stem == lab_id
         student = _real(folder).name if belongs_to_folder else path.stem
     if len(files) > MAX_SOURCES:
-        message = _("{path}: {count} .cu files; at most {limit} are allowed")
-        raise UsageError(message.format(path=path, count=len(files), limit=MAX_SOURCES))
+        raise UsageError(msg("submission.too_many_files", path=path, count=len(files), limit=MAX_SOURCES))
     for file in files:
         _check_inside(file, folder)
     return FoundSubmission(
@@ -156,7 +155,7 @@ def _reading(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise UsageError(_("{path}: cannot be read ({reason})").format(path=path, reason=error.strerror)) from error
+        raise UsageError(msg("submission.unreadable", path=path, reason=error.strerror)) from error
 
 
 def _kind(path: Path) -> str:
@@ -176,8 +175,7 @@ def _entries(folder: Path) -> list[Path]:
         for path in folder.iterdir():
             found.append(path)
             if len(found) > MAX_ENTRIES:
-                message = _("{path}: more than {limit} files and folders lie there")
-                raise UsageError(message.format(path=folder, limit=MAX_ENTRIES))
+                raise UsageError(msg("submission.entries", path=folder, limit=MAX_ENTRIES))
     return sorted(found)
 
 
@@ -204,7 +202,7 @@ def _named_files(folder: Path, lab_id: str, settings: LabSettings, settings_file
         file = folder / name
         if _kind(file) != "file":
             keys = ("labs", lab_id, "file") if isinstance(settings.file, str) else ("labs", lab_id, "file", index)
-            raise read_file(settings_file).error(_("no such file: {file}").format(file=shortened(name)), keys)
+            raise read_file(settings_file).error(msg("submission.no_file", file=shortened(name)), keys)
         files.append(file)
     return files
 
@@ -222,25 +220,24 @@ def _search(path: Path, folder: Path, lab_id: str) -> list[Path]:
     if len(here) == 1:
         return here
     if here:
-        message = _("{path}: several .cu files ({files}) and none is called {lab}.cu; name the right one in {settings}")
         names = ", ".join(file.name for file in here[:8])
-        raise UsageError(message.format(path=path, files=names, lab=lab_id, settings=SETTINGS_NAME))
+        raise UsageError(msg("submission.several", path=path, files=names, lab=lab_id, settings=SETTINGS_NAME))
     raise UsageError(_nothing_found(path, lab_id, [path, path / lab_id]))
 
 
-def _nothing_found(path: Path, lab_id: str, looked_in: list[Path]) -> str:
+def _nothing_found(path: Path, lab_id: str, looked_in: list[Path]) -> Message:
     lies_there = sorted(
         p.name + ("/" if _kind(p) == "folder" else "")
         for place in looked_in
         if _kind(place) == "folder"
         for p in _entries(place)
     )
-    shown = ", ".join(lies_there[:8]) + (", …" if len(lies_there) > 8 else "") if lies_there else _("nothing")
-    message = _("{path}: no .cu file; looked for {lab}.cu and {lab}/*.cu; there lies: {found}")
-    return message.format(path=path, lab=lab_id, found=shown)
+    listed = msg("pieces.listed", items=lies_there[:8], more=len(lies_there) > 8)
+    shown = listed if lies_there else msg("submission.nothing")
+    return msg("submission.none", path=path, lab=lab_id, found=shown)
 
 
 def _check_inside(file: Path, folder: Path) -> None:
     """A link or a name with `..` must not bring a file of somebody else into a report."""
     if not _real(file).is_relative_to(_real(folder)):
-        raise UsageError(_("{path}: lies outside the student's folder {folder}").format(path=file, folder=folder))
+        raise UsageError(msg("submission.outside", path=file, folder=folder))

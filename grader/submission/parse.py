@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.errors import UsageError
-from grader.i18n import _
+from grader.message import msg
 from grader.submission import effort
 from grader.submission.constants import Constants
 from grader.submission.declarations import TYPE_NODES, enumerators, learn_constants, node_text
@@ -38,7 +38,7 @@ MAX_PARSE_BYTES = 384 << 20
 CHUNK = 1 << 16
 _PAGE_BYTES = resource.getpagesize()
 # What NVRTC defines itself.
-_PREDEFINED = {"__CUDACC__": "1", "__CUDACC_RTC__": "1", "__CUDA_ARCH__": "750", "__cplusplus": "201703"}
+_PREDEFINED = {"__CUDACC__": "1", "__NVCC__": "1", "__CUDA_ARCH__": "750", "__cplusplus": "201703"}
 
 
 def parse(source: SourceText, macros: Mapping[str, Macro] | None = None) -> ParsedFile:
@@ -60,8 +60,7 @@ def _parse(source: SourceText, macros: Mapping[str, Macro] | None) -> ParsedFile
     source = source if shown == source.text else replace(source, text=shown)
     depth, line = deepest_nesting(source.text)
     if depth > MAX_BRACKETS:
-        message = _("{path}: line {line}: brackets are nested {depth} deep; at most {limit} are allowed")
-        raise UsageError(message.format(path=source.path, line=line, depth=depth, limit=MAX_BRACKETS))
+        raise UsageError(msg("submission.nested", path=source.path, line=line, depth=depth, limit=MAX_BRACKETS))
     data = source.text.encode("utf-8", errors="replace")
     root = _tree(without_unclosed_comment(source.text).encode("utf-8", errors="replace"), source)
     walk = _Walk(data)
@@ -74,8 +73,7 @@ def _parse(source: SourceText, macros: Mapping[str, Macro] | None) -> ParsedFile
 
     found = [item for item in functions.values() if item.is_kernel]
     if len(found) > MAX_KERNELS:
-        message = _("{path}: {count} kernels; at most {limit} are allowed")
-        raise UsageError(message.format(path=source.path, count=len(found), limit=MAX_KERNELS))
+        raise UsageError(msg("submission.kernels", path=source.path, count=len(found), limit=MAX_KERNELS))
     kernels = tuple(kernel_of(parsed, item) for item in found)
     return ParsedFile(source, data, root, parsed.items, walk.constants, kernels, functions)
 
@@ -106,8 +104,7 @@ def _tree(data: bytes, source: SourceText) -> Node:
             progress_callback=cancel,
         )
     if tree is None or is_cancelled:
-        message = _("{path}: the program is too large or too deeply nested to be read")
-        raise UsageError(message.format(path=source.path))
+        raise UsageError(msg("submission.too_large", path=source.path))
     return tree.root_node
 
 

@@ -12,7 +12,7 @@ import msgspec
 
 from grader import yaml_file
 from grader.device_limits import MAX_BLOCK, MAX_THREADS_PER_BLOCK, is_possible_block
-from grader.i18n import _
+from grader.message import Message, msg
 from grader.submission.source import text_of_bytes
 from grader.yaml_file import KeyPath, YamlFile
 
@@ -110,7 +110,7 @@ def read_settings(path: Path, lab_id: str, known_labs: Collection[str] = ()) -> 
     if lab_id not in labs:
         for lab in unknown:
             if _is_misspelt(lab, lab_id):
-                raise file.error(_("no such lab; {allowed}").format(allowed=_meant(lab_id)), ("labs", lab))
+                raise file.error(msg("submission.no_lab", allowed=_meant(lab_id)), ("labs", lab))
     lines = tuple(file.line(("labs", lab)) for lab in unknown) if known_labs else ()
     return Settings(document.name, document.group, labs.get(lab_id, LabSettings()), lines)
 
@@ -122,8 +122,8 @@ def _is_misspelt(name: str, lab_id: str) -> bool:
     return bool(difflib.get_close_matches(plain(name), [plain(lab_id)], cutoff=0.75))
 
 
-def _meant(lab_id: str) -> str:
-    return _("did you mean {near}?").format(near=f"`{lab_id}`")
+def _meant(lab_id: str) -> Message:
+    return msg("yaml.did_you_mean", near=f"`{lab_id}`")
 
 
 def _lab_settings(file: YamlFile, lab: str, data: object) -> LabSettings:
@@ -154,19 +154,15 @@ def _variant_settings(file: YamlFile, keys: KeyPath, given: object) -> VariantSe
     if settings.block is not None:
         x, y, z = [*settings.block, 1, 1][:3]
         if not is_possible_block((x, y, z)):
-            message = _(
-                "a block has at most {threads} threads, {x} × {y} × {z} along its axes (got {got}, which are {count})"
-            )
             sides = dict(zip("xyz", MAX_BLOCK, strict=True))
-            text = message.format(threads=MAX_THREADS_PER_BLOCK, **sides, got=settings.block, count=x * y * z)
+            text = msg("submission.block", threads=MAX_THREADS_PER_BLOCK, **sides, got=settings.block, count=x * y * z)
             raise file.error(text, (*keys, "block"))
     if settings.tile is not None:
         elements = 1
         for side in settings.tile:
             elements *= side
         if elements > MAX_TILE_ELEMENTS:
-            message = _("a tile has at most {limit} elements (got {got}, which are {count})")
-            text = message.format(limit=MAX_TILE_ELEMENTS, got=settings.tile, count=elements)
+            text = msg("submission.tile", limit=MAX_TILE_ELEMENTS, got=settings.tile, count=elements)
             raise file.error(text, (*keys, "tile"))
     return settings
 
@@ -175,7 +171,7 @@ def check_variants(file: YamlFile, lab_id: str, settings: LabSettings, variants:
     """Refuse settings for a variant that the lab does not have.  LabError, with its line."""
     for name in settings.variants:
         if name not in variants:
-            message = _("the lab has no such variant; {allowed}").format(allowed=yaml_file.choose(name, variants))
+            message = msg("submission.no_variant", allowed=yaml_file.choose(name, variants))
             raise file.error(message, ("labs", lab_id, "variants", name))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from grader.errors import UsageError
 from grader.files import NotPlain, TooLarge, read_plain
-from grader.i18n import _
+from grader.message import Message, msg
 from grader.submission.records import SourceText
 
 MAX_BYTES = 1 << 20
@@ -31,11 +31,11 @@ def decode(path: Path) -> SourceText:
     try:
         data = read_plain(path, MAX_BYTES)
     except NotPlain as error:
-        raise UsageError(_("{path}: is not a plain file").format(path=path)) from error
+        raise UsageError(msg("submission.not_plain", path=path)) from error
     except TooLarge as error:
         raise UsageError(_too_large(path, error.size)) from error
     except OSError as error:
-        raise UsageError(_("{path}: cannot be read ({reason})").format(path=path, reason=error.strerror)) from error
+        raise UsageError(msg("submission.unreadable", path=path, reason=error.strerror)) from error
     return decode_bytes(path, data)
 
 
@@ -56,14 +56,13 @@ def decode_bytes(path: Path, data: bytes) -> SourceText:
     if b"\x00" in data:
         # Without a NUL the mark is CP1251 text that begins with «юя», as any program in UTF-16 holds NULs.
         if data.startswith(_BOMS_OF_OTHER_ENCODINGS):
-            raise UsageError(_("{path}: is UTF-16 or UTF-32 text; save it as UTF-8").format(path=path))
+            raise UsageError(msg("submission.utf16", path=path))
         line = data[: data.index(b"\x00")].count(b"\n") + 1
-        message = _("{path}: is no text: NUL byte in line {line}; save the program as UTF-8 text")
-        raise UsageError(message.format(path=path, line=line))
+        raise UsageError(msg("submission.nul", path=path, line=line))
     text, encoding = text_of_bytes(data)
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if not text.strip():
-        raise UsageError(_("{path}: the file is empty").format(path=path))
+        raise UsageError(msg("submission.empty", path=path))
     remarks = tuple(
         ("bidi_control", number)
         for number, line in enumerate(text.split("\n"), start=1)
@@ -72,9 +71,8 @@ def decode_bytes(path: Path, data: bytes) -> SourceText:
     return SourceText(path=path, text=text, encoding=encoding, remarks=remarks, sha256=digest)
 
 
-def _too_large(path: Path, size: int) -> str:
-    message = _("{path}: the file has {size} bytes; at most {limit} are allowed")
-    return message.format(path=path, size=size, limit=MAX_BYTES)
+def _too_large(path: Path, size: int) -> Message:
+    return msg("submission.bytes", path=path, size=size, limit=MAX_BYTES)
 
 
 def text_of_bytes(data: bytes) -> tuple[str, str]:

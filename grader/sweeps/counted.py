@@ -6,39 +6,27 @@ import re
 from collections import Counter
 from collections.abc import Mapping, MutableMapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import fields, replace
+from dataclasses import replace
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import structs
 
-from grader.backends.base import LaunchOutcome, LaunchRequest
+from grader.backends.base import NEVER_ENDS, LaunchOutcome
+from grader.backends.emulator import ARCHITECTURE, Emulator
 from grader.i18n import _, say
 from grader.lab.records import Lab, Sizes, Sweep
+from grader.launching.arrays import shape_at
+from grader.launching.kernel import BoundKernel
+from grader.launching.programs import Compiler, ProgramStore
+from grader.launching.run import Run
+from grader.launching.trial import Trials
 from grader.oracle.expected import Oracle
 from grader.result import Estimate, SweepPoint, SweepRecord
-from grader.running.cases import ProgramRequest
-from grader.running.evidence import Evidence, Run
-from grader.running.references import shape_at
-from grader.running.runs import Runner
+from grader.running.evidence import Evidence
 from grader.submission.changes import Program
 from grader.submission.records import VariantBinding
-from grader.sweeps.plan import (
-    Place,
-    Ready,
-    Subject,
-    places,
-    ready,
-    reference_subject,
-    replace_point,
-    unfit,
-    without_data,
-)
-from grader.sweeps.programs import ChangedLaunch, CompileProgram, Programs
-
-if TYPE_CHECKING:
-    pass
+from grader.sweeps.plan import PreparedPoint, Target, infeasible, places, prepare, reference_target
 
 SECTOR_BYTES = 32
 COPIES = ("pageable", "pinned", "write_combined")
@@ -53,126 +41,116 @@ MOST_CHARACTERS = 100_000
 _SHARED = re.compile(r"(\d+) bytes of shared memory a block, at most (\d+)")
 """The emulator's words for what only the compiled kernel shows."""
 
-HOPELESS = ("time", "instructions", "endless", "deadlock")
-"""Ends of a launch after which the kernel's other points are not tried: each would take seconds."""
-
 KnownPoints = MutableMapping[tuple[str, str], list[SweepPoint]]
 """Points of the lab's own kernels by sweep and variant."""
 
 
-def _is_known(known: KnownPoints, sweep: Sweep, subject: Subject) -> bool:
-    return subject.of == "reference" and (sweep.id, subject.variant) in known
+def _is_known(known: KnownPoints, sweep: Sweep, target: Target) -> bool:
+    return target.of == "reference" and (sweep.id, target.variant) in known
 
 
 class EmulatorSweeps:
     """Runs sweeps on the emulator.
 
-    oracle: the lab's.  compile_program: compiles a changed program for the emulator.
+    oracle: the lab's.  compiler: compiles changed programs, in a process of its own while others run here.
     known: points of the lab's own kernels by sweep and variant, from an earlier run; those that lack are added.
     """
 
-    def __init__(
-        self, lab: Lab, oracle: Oracle, compile_program: CompileProgram, known: KnownPoints | None = None
-    ) -> None:
+    def __init__(self, lab: Lab, oracle: Oracle, compiler: Compiler, known: KnownPoints | None = None) -> None:
         self._lab = lab
         self._oracle = oracle
-        self._compile = compile_program
+        self._compiler = compiler
         self._known = known if known is not None else {}
         self._runs: dict[tuple[object, ...], Run] = {}
         self._endless: Counter[tuple[str, str]] = Counter()
 
-    def run(self, subjects: Sequence[Subject], left_out: Mapping[str, str]) -> list[SweepRecord]:
+    def run(self, targets: Sequence[Target], left_out: Mapping[str, str]) -> list[SweepRecord]:
         """All of the lab's sweeps for some kernels; `left_out`: variants that are not swept, and why."""
         pool = ThreadPoolExecutor(1)
         try:
-            programs = Programs(self._compile, pool)
-            plans = [(sweep, self._plan(sweep, subjects, programs)) for sweep in self._lab.sweeps]
-            runner = Runner(self._lab, programs, self._oracle)
+            programs = ProgramStore(self._compiler, ARCHITECTURE, pool)
+            plans = [(sweep, self._plan(sweep, targets, programs)) for sweep in self._lab.sweeps]
+            trials = Trials(self._lab, self._oracle, programs, Emulator())
             return [
-                record_of(sweep, "emulator", self._sweep(sweep, planned, runner, subjects), left_out)
-                for sweep, planned in plans
+                record_of(sweep, "emulator", self._sweep(sweep, planned, trials), left_out) for sweep, planned in plans
             ]
         finally:
             pool.shutdown(cancel_futures=True)
 
     def _plan(
-        self, sweep: Sweep, subjects: Sequence[Subject], programs: Programs
-    ) -> list[tuple[Subject, list[Ready | SweepPoint]]]:
+        self, sweep: Sweep, targets: Sequence[Target], programs: ProgramStore
+    ) -> list[tuple[Target, list[PreparedPoint | SweepPoint]]]:
         """Every point of a sweep, with its program on its way through the compiler."""
-        found: list[tuple[Subject, list[Ready | SweepPoint]]] = []
-        for subject in subjects:
-            if subject.variant in sweep.variants and _is_known(self._known, sweep, subject):
-                found.append((subject, []))
-            elif subject.variant in sweep.variants:
-                prepared = [ready(self._lab, sweep, subject, place) for place in places(sweep, "emulator")]
-                for point in prepared:
-                    if isinstance(point, Ready):
-                        programs.order(_changed(point, subjects, without_data(self._lab, point)))
-                found.append((subject, prepared))
+        found: list[tuple[Target, list[PreparedPoint | SweepPoint]]] = []
+        for target in targets:
+            if target.variant in sweep.variants and _is_known(self._known, sweep, target):
+                found.append((target, []))
+            elif target.variant in sweep.variants:
+                prepared: list[PreparedPoint | SweepPoint] = []
+                for place in places(sweep, "emulator"):
+                    point = prepare(self._lab, sweep, target, place)
+                    if isinstance(point, PreparedPoint):
+                        point = _compiled_together(point, targets)
+                        programs.order(point.kernel.program(place.sizes))
+                    prepared.append(point)
+                found.append((target, prepared))
         return found
 
     def _sweep(
-        self,
-        sweep: Sweep,
-        planned: Sequence[tuple[Subject, Sequence[Ready | SweepPoint]]],
-        runner: Runner,
-        subjects: Sequence[Subject],
+        self, sweep: Sweep, planned: Sequence[tuple[Target, Sequence[PreparedPoint | SweepPoint]]], trials: Trials
     ) -> list[SweepPoint]:
         points: list[SweepPoint] = []
-        for subject, prepared in planned:
-            if _is_known(self._known, sweep, subject):
-                points += self._known[sweep.id, subject.variant]
+        for target, prepared in planned:
+            if _is_known(self._known, sweep, target):
+                points += self._known[sweep.id, target.variant]
                 continue
-            found = self._line(sweep, subject, prepared, runner, subjects)
-            if subject.of == "reference":
-                self._known[sweep.id, subject.variant] = found
+            found = self._line(sweep, target, prepared, trials)
+            if target.of == "reference":
+                self._known[sweep.id, target.variant] = found
             points += found
         return points
 
     def _line(
-        self,
-        sweep: Sweep,
-        subject: Subject,
-        prepared: Sequence[Ready | SweepPoint],
-        runner: Runner,
-        subjects: Sequence[Subject],
+        self, sweep: Sweep, target: Target, prepared: Sequence[PreparedPoint | SweepPoint], trials: Trials
     ) -> list[SweepPoint]:
         """The points of one kernel."""
         points: list[SweepPoint] = []
-        owner = (subject.variant, subject.of)
+        owner = (target.variant, target.of)
         hopeless = _("the kernel takes too long") if self._endless[owner] >= MOST_HOPELESS else ""
         for point in prepared:
             if isinstance(point, SweepPoint):
                 points += for_each_mode(sweep, point)
             elif hopeless:
-                points += for_each_mode(sweep, unfit(subject, point.place, "failed", hopeless))
+                points += for_each_mode(sweep, infeasible(target, point.place, "failed", hopeless))
             else:
-                run = self._run(point, runner, subjects)
-                if run.outcome.reason in HOPELESS:
+                points += self._counted(sweep, point, trials)
+                run = self._runs.get(_key(point))
+                # Each of its other points would take seconds as well.
+                if run is not None and run.outcome.reason in NEVER_ENDS:
                     hopeless = ended(run.outcome)
                     self._endless[owner] += 1
-                points += self._points(sweep, point, run)
         return points
 
-    def _run(self, point: Ready, runner: Runner, subjects: Sequence[Subject]) -> Run:
+    def _counted(self, sweep: Sweep, point: PreparedPoint, trials: Trials) -> list[SweepPoint]:
+        """The points that come of running one."""
+        sizes = point.place.sizes
+        loaded = point.kernel.load(trials.programs, sizes)
+        if loaded.entry is None:
+            reason = _("it does not compile: {error}").format(error=loaded.built.error)
+            return for_each_mode(sweep, point.infeasible("impossible", reason))
+        return self._points(sweep, point, self._run(point, trials))
+
+    def _run(self, point: PreparedPoint, trials: Trials) -> Run:
         """A point's run; the same one of another sweep serves again."""
-        subject, sizes = point.subject, point.place.sizes
-        key = (id(point.submission), subject.variant, subject.of, point.candidate, *sorted(sizes.items()))
+        key = _key(point)
         if key not in self._runs:
-
-            def changed(launch: LaunchRequest) -> LaunchRequest:
-                return _changed(point, subjects, launch)
-
-            binding = point.binding
-            run = runner.run_once(
-                binding, point.candidate, binding.expression, "observe", sizes, observe=True, changed=changed
-            )
+            run = trials.run(point.kernel, "observe", point.place.sizes, observe=True)
             # What was compared is not needed any more.
             self._runs[key] = replace(run, outcome=replace(run.outcome, outputs={}))
         return self._runs[key]
 
-    def _points(self, sweep: Sweep, prepared: Ready, run: Run) -> list[SweepPoint]:
-        point = replace_point(judged(prepared.subject, prepared.place, run), prepared.block)
+    def _points(self, sweep: Sweep, prepared: PreparedPoint, run: Run) -> list[SweepPoint]:
+        point = judged(prepared, run)
         if point.status != "ok":
             return for_each_mode(sweep, point)
         work = self._work(prepared.place.sizes, run.outcome)
@@ -200,17 +178,21 @@ class EmulatorSweeps:
         return {name: total / elements for name, total in totals.items()}
 
 
-def _changed(point: Ready, subjects: Sequence[Subject], launch: LaunchRequest) -> ChangedLaunch:
-    """A launch of the point's kernel, in the program that was changed for it."""
-    assert isinstance(launch, ProgramRequest)
-    others = [point.submission.bindings.get(s.variant) for s in subjects if s.of == point.subject.of]
-    return ChangedLaunch(
-        **{f.name: getattr(launch, f.name) for f in fields(launch)},
-        submission=point.submission,
-        others=tuple(
-            b.expression for b in others if isinstance(b, VariantBinding) and b.kernel.file == point.binding.kernel.file
-        ),
-    )
+def _compiled_together(point: PreparedPoint, targets: Sequence[Target]) -> PreparedPoint:
+    """The point with its program compiled once for all kernels of the same file that are swept."""
+    kernel = point.kernel
+    others = [kernel.submission.bindings.get(target.variant) for target in targets if target.of == point.target.of]
+    together = {
+        b.expression for b in others if isinstance(b, VariantBinding) and b.kernel.file == kernel.binding.kernel.file
+    }
+    names = tuple(sorted({kernel.binding.expression, *together}))
+    return replace(point, kernel=replace(kernel, together=names))
+
+
+def _key(point: PreparedPoint) -> tuple[object, ...]:
+    """Of a point's run, whatever sweep it is of."""
+    target, kernel = point.target, point.kernel
+    return (id(kernel.submission), target.variant, target.of, kernel.reading, *sorted(point.place.sizes.items()))
 
 
 def record_of(sweep: Sweep, backend: str, points: Sequence[SweepPoint], left_out: Mapping[str, str]) -> SweepRecord:
@@ -226,17 +208,17 @@ def record_of(sweep: Sweep, backend: str, points: Sequence[SweepPoint], left_out
     )
 
 
-def judged(subject: Subject, place: Place, run: Run) -> SweepPoint:
+def judged(point: PreparedPoint, run: Run) -> SweepPoint:
     """A point after its run, without values yet: "ok" only where the result was right."""
     if run.outcome.status == "impossible":
-        return unfit(subject, place, "impossible", _impossible(run.outcome.reason))
+        return point.infeasible("impossible", _impossible(run.outcome.reason))
     if run.outcome.status != "ok":
-        return unfit(subject, place, "failed", ended(run.outcome))
-    if any(hazard.kind == "out_of_bounds" for hazard in run.outcome.hazards):
-        return unfit(subject, place, "wrong", _("the kernel works outside its arrays there"))
-    if run.difference is None or run.difference.mismatches:
-        return unfit(subject, place, "wrong", _("the result is wrong there: the kernel is made for other values"))
-    return SweepPoint(variant=subject.variant, of=subject.of, x=place.x, line=place.line, size=dict(place.sizes))
+        return point.infeasible("failed", ended(run.outcome))
+    if run.leaves_its_arrays:
+        return point.infeasible("wrong", _("the kernel works outside its arrays there"))
+    if not run.output_is_right:
+        return point.infeasible("wrong", _("the result is wrong there: the kernel is made for other values"))
+    return point.point()
 
 
 def _impossible(reason: str) -> str:
@@ -260,15 +242,13 @@ def ended(outcome: LaunchOutcome) -> str:
     return texts.get(outcome.reason, outcome.reason)
 
 
-def subjects_of(
-    lab: Lab, program: Program | None, found: Mapping[str, Evidence]
-) -> tuple[list[Subject], dict[str, str]]:
+def targets_of(lab: Lab, program: Program | None, found: Mapping[str, Evidence]) -> tuple[list[Target], dict[str, str]]:
     """The kernels that are swept: the student's that are right, then the lab's own; and why others are not.
 
     program: the student's; None when there is nothing to be changed in it.
     """
     wanted = {name for sweep in lab.sweeps for name in sweep.variants}
-    subjects: list[Subject] = []
+    targets: list[Target] = []
     left_out: dict[str, str] = {}
     is_long = program is not None and sum(len(s.text) for s in program.submission.sources) > MOST_CHARACTERS
     for name, evidence in found.items():
@@ -278,9 +258,10 @@ def subjects_of(
         if reason or program is None or evidence.candidate is None:
             left_out[name] = reason
         else:
-            subjects.append(Subject(name, "submission", program, evidence.bound, evidence.candidate))
-    subjects += [reference_subject(lab, variant) for variant in lab.variants if variant.name in wanted]
-    return subjects, left_out
+            kernel = BoundKernel(lab, program.submission, evidence.bound, evidence.candidate)
+            targets.append(Target(name, "submission", program, kernel))
+    targets += [reference_target(lab, variant) for variant in lab.variants if variant.name in wanted]
+    return targets, left_out
 
 
 def _unswept(evidence: Evidence) -> str:
@@ -290,8 +271,7 @@ def _unswept(evidence: Evidence) -> str:
     runs = evidence.runs_of("correct", "observe")
     if not runs or evidence.candidate is None:
         return _("it was not run")
-    right = all(r.difference is not None and not r.difference.mismatches for r in runs)
-    if not right:
+    if not all(run.output_is_right for run in runs):
         return _("its results are wrong")
     if evidence.hazards("out_of_bounds"):
         return _("it works outside its arrays")

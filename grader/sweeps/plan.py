@@ -10,24 +10,25 @@ from typing import Literal
 
 from msgspec import structs
 
+from grader.device_limits import MAX_BLOCK, MAX_THREADS_PER_BLOCK
 from grader.i18n import say
 from grader.lab import formula
-from grader.lab.records import Knob, Lab, ReferenceKernel, Sizes, Sweep, Variant
+from grader.lab.records import Lab, ReferenceKernel, Sizes, Sweep, SweepParameter, Variant
+from grader.launching.geometry import Axes, Geometry
+from grader.launching.kernel import BoundKernel
 from grader.result import SweepPoint
-from grader.running.cases import ProgramRequest, block_of, dtypes_of, fits, grid_of, request, rounded
 from grader.running.choosing import readings
-from grader.running.references import placeholder, shape_at
 from grader.submission.changes import Change, Changed, Program, relaunched, same_reading
 from grader.submission.loops import unroll_factor
 from grader.submission.parse import parse
 from grader.submission.records import Candidate, LaunchPlan, SourceText, Submission, VariantBinding
 
-MAX_THREADS = 1024
 MAX_SHARED_BYTES = 227 * 1024
 """Of dynamic shared memory a block, the most that any GPU has (compute capability 9.0, after opting in)."""
 
 Owner = Literal["submission", "reference"]
-Block = tuple[int, int, int]
+Infeasible = Literal["impossible", "fixed", "wrong", "failed"]
+"""Why a point has no values; docs/result.md says what each means."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,26 +41,38 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
-    """A kernel that is swept: the student's as it was graded, or the lab's own."""
+class Target:
+    """A kernel that is swept: the student's as it was graded, or the lab's own; `program` is what it is changed in."""
 
     variant: str
     of: Owner
     program: Program
-    binding: VariantBinding
-    candidate: Candidate
+    kernel: BoundKernel
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
-    """A point that can be run: the kernel of `binding` in `submission`, read as `candidate`."""
+class PreparedPoint:
+    """A point that can be run: its kernel in a program that was changed for it, and the block that it runs with."""
 
-    subject: Subject
+    target: Target
     place: Place
-    submission: Submission
-    binding: VariantBinding
-    candidate: Candidate
-    block: Block
+    kernel: BoundKernel
+    block: Axes
+
+    def infeasible(self, status: Infeasible, reason: str) -> SweepPoint:
+        """The point without values, and why."""
+        return structs.replace(infeasible(self.target, self.place, status, reason), block=self.block)
+
+    def point(self) -> SweepPoint:
+        """The point, without values yet."""
+        return SweepPoint(
+            variant=self.target.variant,
+            of=self.target.of,
+            x=self.place.x,
+            line=self.place.line,
+            size=dict(self.place.sizes),
+            block=self.block,
+        )
 
 
 def places(sweep: Sweep, backend: str) -> list[Place]:
@@ -68,66 +81,64 @@ def places(sweep: Sweep, backend: str) -> list[Place]:
     for line in sweep.lines.values[backend] if sweep.lines else (None,):
         for x in sweep.x.values[backend]:
             sizes = dict(sweep.base[backend])
-            for knob in knobs(sweep):
+            for parameter in parameters_of(sweep):
                 values = values_of(sweep, x, line)
-                sizes |= {name: formula.integer(text, values) for name, text in knob.sizes.items()}
+                sizes |= {name: formula.integer(text, values) for name, text in parameter.sizes.items()}
             found.append(Place(x, line, sizes))
     return found
 
 
-def knobs(sweep: Sweep) -> list[Knob]:
-    """What the sweep turns, the one along its axis last, so that it has the last word."""
+def parameters_of(sweep: Sweep) -> list[SweepParameter]:
+    """What the sweep varies, the one along its axis last, so that it has the last word."""
     return [*([sweep.lines] if sweep.lines else []), sweep.x]
 
 
 def values_of(sweep: Sweep, x: int, line: int | None) -> dict[str, int]:
-    """Values of the knobs by name."""
+    """Values of the sweep's parameters by name."""
     return {sweep.x.name: x} | ({sweep.lines.name: line} if sweep.lines and line is not None else {})
 
 
-def ready(lab: Lab, sweep: Sweep, subject: Subject, place: Place) -> Ready | SweepPoint:
+def prepare(lab: Lab, sweep: Sweep, target: Target, place: Place) -> PreparedPoint | SweepPoint:
     """How a point is run, or the point that says why it cannot be."""
     values = values_of(sweep, place.x, place.line)
-    turned = [(knob, values[knob.name]) for knob in knobs(sweep)]
+    turned = [(parameter, values[parameter.name]) for parameter in parameters_of(sweep)]
+    reading = target.kernel.reading
     change = Change(
-        constants=tuple((knob.constants, value) for knob, value in turned if knob.constants),
-        width=subject.candidate.launch.block[0],
-        taken=frozenset(name for _role, name in subject.candidate.constants),
-        unroll=next((value for knob, value in turned if knob.unroll), 0),
+        constants=tuple((parameter.constants, value) for parameter, value in turned if parameter.constants),
+        width=reading.launch.block[0],
+        taken=frozenset(name for _role, name in reading.constants),
+        unroll=next((value for parameter, value in turned if parameter.unroll), 0),
     )
-    changed = subject.program.changed(subject.binding, change)
+    changed = target.program.changed(target.kernel.binding, change)
     if changed.obstacle:
-        return unfit(subject, place, "fixed", _obstacle(changed))
-    candidate = _reading(lab, subject, changed)
-    if candidate is None:
-        return unfit(subject, place, "fixed", say("with this value the kernel cannot be recognised any more"))
-    formulas = next((knob.block for knob, _value in reversed(turned) if knob.block), ())
-    numbers = [value for knob, value in turned if knob.constants]
+        return infeasible(target, place, "fixed", _obstacle(changed))
+    read = _reading(lab, target, changed)
+    if read is None:
+        return infeasible(target, place, "fixed", say("with this value the kernel cannot be recognised any more"))
+    formulas = next((parameter.block for parameter, _value in reversed(turned) if parameter.block), ())
+    numbers = [value for parameter, value in turned if parameter.constants]
     # A kernel without such a constant goes by its block, whose width is as good as one.
     edges = {
-        subject.candidate.launch.block[0] if old is None else old: new
-        for old, new in zip(changed.old, numbers, strict=True)
+        reading.launch.block[0] if old is None else old: new for old, new in zip(changed.old, numbers, strict=True)
     }
     wanted = _block(formulas, {**place.sizes, **values}) if formulas else None
-    plan = relaunched(subject.candidate.launch, candidate.launch, wanted, edges)
-    candidate = replace(candidate, launch=plan)
-    block = block_of(plan, place.sizes)
-    reason = _launch_obstacle(lab, changed.binding, candidate, place.sizes, block)
+    plan = relaunched(reading.launch, read.launch, wanted, edges)
+    kernel = BoundKernel(lab, changed.submission, changed.binding, replace(read, launch=plan))
+    at = kernel.geometry(place.sizes)
+    reason = _launch_obstacle(at)
     if reason:
-        return replace_point(unfit(subject, place, "impossible", reason), block)
-    reason = _size_obstacle(lab, candidate, place.sizes)
+        return structs.replace(infeasible(target, place, "impossible", reason), block=at.block)
+    reason = _size_obstacle(kernel, place.sizes)
     if reason:
-        return unfit(subject, place, "fixed", reason)
-    return Ready(subject, place, changed.submission, changed.binding, candidate, block)
+        return infeasible(target, place, "fixed", reason)
+    return PreparedPoint(target, place, kernel, at.block)
 
 
-def unfit(
-    subject: Subject, place: Place, status: Literal["impossible", "fixed", "wrong", "failed"], reason: str
-) -> SweepPoint:
+def infeasible(target: Target, place: Place, status: Infeasible, reason: str) -> SweepPoint:
     """A point without values."""
     return SweepPoint(
-        variant=subject.variant,
-        of=subject.of,
+        variant=target.variant,
+        of=target.of,
         x=place.x,
         line=place.line,
         size=dict(place.sizes),
@@ -136,28 +147,7 @@ def unfit(
     )
 
 
-def replace_point(point: SweepPoint, block: Block) -> SweepPoint:
-    """`point` with its block."""
-    return structs.replace(point, block=block)
-
-
-def without_data(lab: Lab, point: Ready) -> ProgramRequest:
-    """The launch of a point with arrays that have the right shapes and take no memory."""
-    sizes, binding = point.place.sizes, point.binding
-    dtypes = dtypes_of(lab, binding, point.candidate)
-    arrays = {
-        p.name: placeholder(shape_at(lab, p.name, sizes), dtypes.get(p.name, p.dtype))
-        for p in lab.parameters
-        if p.kind != "size"
-    }
-    inputs = {name: array for name, array in arrays.items() if lab.parameter(name).kind == "input"}
-    outputs = {name: array for name, array in arrays.items() if name not in inputs}
-    launch = request(lab, binding, point.candidate, binding.expression, sizes, inputs, outputs, observe=False)
-    assert isinstance(launch, ProgramRequest)
-    return launch
-
-
-def reference_subject(lab: Lab, variant: Variant) -> Subject:
+def reference_target(lab: Lab, variant: Variant) -> Target:
     """The lab's own kernel of a variant, as a program that can be changed."""
     kernel = variant.reference
 
@@ -168,7 +158,8 @@ def reference_subject(lab: Lab, variant: Variant) -> Subject:
     submission = read({})
     binding = submission.bindings[variant.name]
     assert isinstance(binding, VariantBinding)
-    return Subject(variant.name, "reference", Program(submission, read), binding, binding.candidates[0])
+    bound = BoundKernel(lab, submission, binding, binding.candidates[0])
+    return Target(variant.name, "reference", Program(submission, read), bound)
 
 
 def _reference_submission(lab: Lab, variant: Variant, kernel: ReferenceKernel, source: SourceText) -> Submission:
@@ -198,16 +189,16 @@ def _reference_submission(lab: Lab, variant: Variant, kernel: ReferenceKernel, s
     )
 
 
-def _reading(lab: Lab, subject: Subject, changed: Changed) -> Candidate | None:
-    if changed.submission is subject.program.submission:
-        return subject.candidate
-    if subject.of == "reference":
+def _reading(lab: Lab, target: Target, changed: Changed) -> Candidate | None:
+    if changed.submission is target.program.submission:
+        return target.kernel.reading
+    if target.of == "reference":
         return changed.binding.candidates[0]
     candidates: Sequence[Candidate] = readings(lab, lab.cases["emulator"], changed.binding)
-    return same_reading(subject.candidate, candidates)
+    return same_reading(target.kernel.reading, candidates)
 
 
-def _block(formulas: Sequence[str], values: Mapping[str, int]) -> Block:
+def _block(formulas: Sequence[str], values: Mapping[str, int]) -> Axes:
     x, y, z = [*(formula.integer(text, values) for text in formulas), 1, 1, 1][:3]
     return x, y, z
 
@@ -220,29 +211,30 @@ def _obstacle(changed: Changed) -> str:
     return say("the kernel's text cannot be changed")
 
 
-def _size_obstacle(lab: Lab, candidate: Candidate, sizes: Sizes) -> str:
+def _size_obstacle(kernel: BoundKernel, sizes: Sizes) -> str:
     """Why the kernel cannot be asked for these sizes, "" when it can."""
-    for name, value in candidate.fixed:
+    for name, value in kernel.reading.fixed:
         if sizes[name] != value:
             return say("{size} = {value} is written into the program", size=name, value=value)
-    if not fits(lab, sizes, candidate):
+    if not kernel.sizes.fits(sizes):
         return say("the kernel takes square arrays only")
-    if candidate.launch.exact and rounded(lab, sizes, candidate) != sizes:
+    if kernel.reading.launch.exact and kernel.sizes.rounded(sizes) != sizes:
         return say("the kernel needs multiples of its block")
     return ""
 
 
-def _launch_obstacle(lab: Lab, binding: VariantBinding, candidate: Candidate, sizes: Sizes, block: Block) -> str:
+def _launch_obstacle(at: Geometry) -> str:
     """Why no device can run the launch, as far as that is known without compiling; "" when nothing is against it."""
-    threads = prod(block)
-    if threads > MAX_THREADS or block[2] > 64:
-        return say("{threads} threads a block, at most {limit} are possible", threads=threads, limit=MAX_THREADS)
-    arrays = {p.name: placeholder(shape_at(lab, p.name, sizes), p.dtype) for p in lab.parameters if p.kind != "size"}
-    shared = request(lab, binding, candidate, "", sizes, arrays, {}, observe=False).shared_bytes
-    if shared > MAX_SHARED_BYTES:
+    if at.threads > MAX_THREADS_PER_BLOCK or at.block[2] > MAX_BLOCK[2]:
         return say(
-            "{bytes} bytes of shared memory a block, at most {limit} are possible", bytes=shared, limit=MAX_SHARED_BYTES
+            "{threads} threads a block, at most {limit} are possible", threads=at.threads, limit=MAX_THREADS_PER_BLOCK
         )
-    if prod(grid_of(candidate.launch, sizes)) == 0:
+    if at.shared_bytes > MAX_SHARED_BYTES:
+        return say(
+            "{bytes} bytes of shared memory a block, at most {limit} are possible",
+            bytes=at.shared_bytes,
+            limit=MAX_SHARED_BYTES,
+        )
+    if prod(at.grid) == 0:
         return say("the grid would be empty")
     return ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from grader.gpu.measurement.work import lab_files
 from grader.i18n import language
 from grader.lab.records import Lab
+from grader.launching.programs import ProgramStore
 from grader.oracle.expected import Oracle
 from grader.result import SweepRecord
-from grader.running.cases import dtypes_of
 from grader.running.evidence import Evidence
 from grader.submission.bind import bind
 from grader.submission.changes import Program
@@ -20,13 +20,13 @@ from grader.submission.folder import FoundSubmission
 from grader.submission.records import SourceText, Submission
 from grader.submission.source import decode
 from grader.sweeps import kept
-from grader.sweeps.counted import EmulatorSweeps, KnownPoints, subjects_of
+from grader.sweeps.counted import EmulatorSweeps, KnownPoints, targets_of
 from grader.sweeps.plan import Owner
 from grader.timing import lock
 from grader.timing.store import folder, key_of
 
 if TYPE_CHECKING:
-    from grader.compiler.process import CompileResult, CompilerProcess
+    from grader.compiler.process import CompilerProcess
     from grader.gpu.measurement.part import Gpu
 
 _known: dict[str, KnownPoints] = {}
@@ -75,14 +75,11 @@ def count_work(
 ) -> list[SweepRecord]:
     """All of the lab's sweeps on the emulator; `evidence` by variant tells which kernels are right."""
 
-    def compile_program(sources: Mapping[str, str], expressions: Sequence[str]) -> CompileResult:
-        return compiler.compile(sources, expressions, architecture)
-
-    subjects, left_out = subjects_of(lab, program, evidence)
+    targets, left_out = targets_of(lab, program, evidence)
     # The reasons of points that cannot be run are in words.
     key = key_of({}, language(), lab_files(lab), compiler.nvrtc_version(), architecture, "")
     known = _known.setdefault(key, {})
-    return kept.spoken(EmulatorSweeps(lab, oracle, compile_program, known).run(subjects, left_out))
+    return kept.spoken(EmulatorSweeps(lab, oracle, compiler, known).run(targets, left_out))
 
 
 def measure_time(
@@ -106,10 +103,10 @@ def measure_time(
 
     session = gpu.session()
     device = session.device
-    subjects, left_out = subjects_of(lab, program, evidence)
+    targets, left_out = targets_of(lab, program, evidence)
     key = key_of(
         dict(program.submission.device_source),
-        repr([(s.variant, s.of, s.candidate) for s in subjects]),
+        repr([(t.variant, t.of, t.kernel.reading) for t in targets]),
         lab_files(lab),
         gpu.compiler.nvrtc_version(),
         f"{device.name} {device.architecture} {device.multiprocessors} {device.memory_bytes}",
@@ -120,15 +117,16 @@ def measure_time(
     if found is not None:
         return found
 
-    def compile_for(owner: Owner, sources: Mapping[str, str], expressions: Sequence[str]) -> CompileResult:
+    programs: dict[Owner, ProgramStore] = {
+        "submission": ProgramStore(compiler, device.architecture),
         # The lab's kernels are compiled in a process that never saw a student's file.
-        return (compiler if owner == "submission" else gpu.compiler).compile(sources, expressions, device.architecture)
-
-    types = [dtypes_of(lab, s.binding, s.candidate) for s in subjects]
+        "reference": ProgramStore(gpu.compiler, device.architecture),
+    }
+    types = [target.kernel.dtypes for target in targets]
     own_types = {p.name: p.dtype for p in lab.parameters if p.kind != "size"}
     with lock.exclusive(device.uuid):
         session.forget()
-        sweeps = GpuSweeps(lab, session, session.add, compile_for, pools(lab, oracle, [*types, own_types]))
-        records = sweeps.run(subjects, left_out)
+        sweeps = GpuSweeps(lab, session, session.add, programs, pools(lab, oracle, [*types, own_types]))
+        records = sweeps.run(targets, left_out)
     kept.keep(file, records)
     return kept.spoken(records)

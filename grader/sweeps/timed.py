@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import structs
@@ -18,17 +16,13 @@ from grader.gpu.measurement.work import work_at
 from grader.gpu.messages import Prepared
 from grader.i18n import say
 from grader.lab.records import Lab, Sizes, Sweep
+from grader.launching.programs import ProgramStore
 from grader.oracle.expected import Array
 from grader.result import Estimate, SweepPoint, SweepRecord
-from grader.running.cases import dtypes_of
 from grader.sweeps.counted import ended, for_each_mode, record_of
-from grader.sweeps.plan import Owner, Place, Ready, Subject, places, ready, replace_point, unfit, without_data
+from grader.sweeps.plan import Owner, Place, PreparedPoint, Target, infeasible, places, prepare
 from grader.timing import plan
 from grader.timing.sampling import Samples
-from grader.words import said
-
-if TYPE_CHECKING:
-    from grader.compiler.process import CompileResult
 
 BUDGET_US = 250_000.0
 """For the rounds of the points of one kernel at one size."""
@@ -44,88 +38,87 @@ MEMORY_SHARE = 0.9
 GIB = 1 << 30
 OUT_OF_MEMORY = "CUDA_ERROR_OUT_OF_MEMORY"
 
-CompileFor = Callable[[Owner, Mapping[str, str], Sequence[str]], "CompileResult"]
-"""Compiles sources for the device, of a submission or of the lab."""
-
 Add = Callable[[str, bytes], None]
 """Makes machine code known to the bench under a name."""
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
-    """A point with its machine code at hand; comparable: its arrays have the types of the lab's."""
+class LoadedPoint:
+    """A point with its machine code at hand."""
 
-    point: Ready
+    point: PreparedPoint
     module: str
     launch: LaunchRequest
-    comparable: bool
 
     @property
     def name(self) -> str:
         """What the point is called while it is timed."""
         place = self.point.place
-        return f"{self.point.subject.of}:{self.point.subject.variant}@{place.x},{place.line}"
+        return f"{self.point.target.of}:{self.point.target.variant}@{place.x},{place.line}"
 
 
 class GpuSweeps:
     """Runs sweeps on a GPU.
 
-    bench: what times kernels.  add: makes code known to it.  compile_for: compiles for the device.
+    bench: what times kernels.  add: makes code known to it.
+    programs: compiled for the device, the student's and the lab's.
     pools: values to fill inputs with, by "name:dtype".
     """
 
-    def __init__(self, lab: Lab, bench: Bench, add: Add, compile_for: CompileFor, pools: Mapping[str, Array]) -> None:
+    def __init__(
+        self, lab: Lab, bench: Bench, add: Add, programs: Mapping[Owner, ProgramStore], pools: Mapping[str, Array]
+    ) -> None:
         self._lab = lab
         self._bench = bench
         self._add = add
-        self._compile = compile_for
+        self._programs = programs
         self._pools = pools
-        self._results: dict[str, CompileResult] = {}
-        self._references: dict[str, Subject] = {}
+        self._added: set[str] = set()
+        self._references: dict[str, Target] = {}
 
-    def run(self, subjects: Sequence[Subject], left_out: Mapping[str, str]) -> list[SweepRecord]:
+    def run(self, targets: Sequence[Target], left_out: Mapping[str, str]) -> list[SweepRecord]:
         """All of the lab's sweeps for some kernels; `left_out`: variants that are not swept, and why.
 
         Raises
         ------
         GpuFault : the device itself is not usable.
         """
-        self._references = {s.variant: s for s in subjects if s.of == "reference"}
+        self._references = {s.variant: s for s in targets if s.of == "reference"}
         self._bench.warm_up(plan.WARM_UP_MS)
-        return [self._sweep(sweep, subjects, left_out) for sweep in self._lab.sweeps]
+        return [self._sweep(sweep, targets, left_out) for sweep in self._lab.sweeps]
 
-    def _sweep(self, sweep: Sweep, subjects: Sequence[Subject], left_out: Mapping[str, str]) -> SweepRecord:
+    def _sweep(self, sweep: Sweep, targets: Sequence[Target], left_out: Mapping[str, str]) -> SweepRecord:
         points: list[SweepPoint] = []
-        for subject in subjects:
-            if subject.variant not in sweep.variants:
+        for target in targets:
+            if target.variant not in sweep.variants:
                 continue
-            loaded: list[Loaded] = []
+            loaded: list[LoadedPoint] = []
             for place in places(sweep, "gpu"):
-                prepared = ready(self._lab, sweep, subject, place)
-                if isinstance(prepared, Ready):
+                prepared = prepare(self._lab, sweep, target, place)
+                if isinstance(prepared, PreparedPoint):
                     prepared = self._too_large(prepared) or prepared
-                found = self._load(prepared) if isinstance(prepared, Ready) else prepared
-                if isinstance(found, Loaded):
+                found = self._load(prepared) if isinstance(prepared, PreparedPoint) else prepared
+                if isinstance(found, LoadedPoint):
                     loaded.append(found)
                 else:
                     points += for_each_mode(sweep, found)
             if sweep.host_memory:
                 points += [row for one in loaded for row in self._host_copies(sweep, one)]
             else:
-                by_size: dict[tuple[int, ...], list[Loaded]] = {}
+                by_size: dict[tuple[int, ...], list[LoadedPoint]] = {}
                 for one in loaded:
                     by_size.setdefault(tuple(one.point.place.sizes.values()), []).append(one)
                 points += [point for group in by_size.values() for point in self._timed(sweep, group)]
         order: dict[tuple[int | str | None, int], int] = {
             (place.line, place.x): i for i, place in enumerate(places(sweep, "gpu"))
         }
-        rank = {(s.variant, s.of): i for i, s in enumerate(subjects)}
+        rank = {(s.variant, s.of): i for i, s in enumerate(targets)}
         points.sort(key=lambda p: (rank[p.variant, p.of], order.get((p.line, p.x), 0)))
         return record_of(sweep, "gpu", points, left_out)
 
-    def _too_large(self, point: Ready) -> SweepPoint | None:
+    def _too_large(self, point: PreparedPoint) -> SweepPoint | None:
         """The point that says so where the device has not the memory for its arrays; None where it has."""
-        launch = without_data(self._lab, point)
+        launch = point.kernel.launch_without_data("", point.place.sizes)
         arrays = sum(nbytes_of(a) for a in launch.arguments if isinstance(a, BufferArgument))
         needed, most = arrays * COPIES_OF_ARRAYS, int(self._bench.device.memory_bytes * MEMORY_SHARE)
         if needed <= most:
@@ -135,34 +128,21 @@ class GpuSweeps:
             needed=needed / GIB,
             most=most / GIB,
         )
-        return replace_point(unfit(point.subject, point.place, "impossible", reason), point.block)
+        return point.infeasible("impossible", reason)
 
-    def _load(self, point: Ready) -> Loaded | SweepPoint:
+    def _load(self, point: PreparedPoint) -> LoadedPoint | SweepPoint:
         """Compile a point's program; the point that says so where it does not compile."""
-        lab, binding = self._lab, point.binding
-        dtypes = dtypes_of(lab, binding, point.candidate)
-        launch = without_data(lab, point)
-        expression = launch.expression or binding.expression
-        sources = point.submission.program(launch.file, dict(launch.constants))
-        text = repr((point.subject.of, expression, sorted(sources.items())))
-        module = f"sweep:{hashlib.sha256(text.encode()).hexdigest()}"
-        if module not in self._results:
-            result = self._compile(point.subject.of, sources, [expression])
-            self._results[module] = result
-            if expression in result.entries:
-                self._add(module, result.cubin)
-        result = self._results[module]
-        if expression not in result.entries:
-            error = next((d.message for d in result.diagnostics if d.severity == "error"), result.reason)
-            reason = say("it does not compile: {error}", error=said(error))
-            return replace_point(unfit(point.subject, point.place, "impossible", reason), point.block)
-        plain = LaunchRequest(
-            result.entries[expression], launch.grid, launch.block, launch.shared_bytes, launch.arguments
-        )
-        comparable = all(dtype == lab.parameter(name).dtype for name, dtype in dtypes.items())
-        return Loaded(point, module, plain, comparable)
+        sizes = point.place.sizes
+        loaded = point.kernel.load(self._programs[point.target.of], sizes)
+        if loaded.entry is None:
+            return point.infeasible("impossible", say("it does not compile: {error}", error=loaded.built.error))
+        module = f"sweep:{loaded.built.key}"
+        if module not in self._added:
+            self._add(module, loaded.built.code.cubin)
+            self._added.add(module)
+        return LoadedPoint(point, module, point.kernel.launch_without_data(loaded.entry, sizes))
 
-    def _timed(self, sweep: Sweep, group: Sequence[Loaded]) -> list[SweepPoint]:
+    def _timed(self, sweep: Sweep, group: Sequence[LoadedPoint]) -> list[SweepPoint]:
         """Points of one kernel at one size, timed side by side."""
         loaded = {one.name: one for one in group}
         failures: dict[str, str] = {}
@@ -170,9 +150,8 @@ class GpuSweeps:
 
         def kernels(names: Sequence[str]) -> list[TimedKernel]:
             here = [loaded[name] for name in names]
-            timed = [
-                TimedKernel(o.name, o.module, o.launch, check.name if check and o.comparable else "") for o in here
-            ]
+            checked_by = {o.name: check.name if check and o.point.kernel.is_comparable else "" for o in here}
+            timed = [TimedKernel(o.name, o.module, o.launch, checked_by[o.name]) for o in here]
             return [*timed, *([check] if check else [])]
 
         def measure(timed: Sequence[TimedKernel], prepared: Prepared) -> list[SweepPoint]:
@@ -192,45 +171,34 @@ class GpuSweeps:
             if fault.reason != OUT_OF_MEMORY or fault.is_submissions:
                 raise
             reason = say("so much of the GPU's memory is not free")
-            points = [
-                replace_point(unfit(o.point.subject, o.point.place, "impossible", reason), o.point.block)
-                for name, o in loaded.items()
-                if name not in failures
-            ]
+            points = [o.point.infeasible("impossible", reason) for name, o in loaded.items() if name not in failures]
         return [*(_failed(loaded[name].point, reason) for name, reason in failures.items()), *points]
 
-    def _check(self, one: Loaded) -> TimedKernel | None:
+    def _check(self, one: LoadedPoint) -> TimedKernel | None:
         """The lab's kernel of the variant as it stands, which tells what has to come out; None where it cannot run."""
-        subject = self._references.get(one.point.subject.variant)
-        if subject is None:
+        target = self._references.get(one.point.target.variant)
+        if target is None:
             return None
         place = Place(0, None, one.point.place.sizes)
-        plain = Ready(
-            subject,
-            place,
-            subject.program.submission,
-            subject.binding,
-            subject.candidate,
-            subject.candidate.launch.block,
-        )
-        kernel = next(v.reference for v in self._lab.variants if v.name == subject.variant)
+        plain = PreparedPoint(target, place, target.kernel, target.kernel.reading.launch.block)
+        kernel = next(v.reference for v in self._lab.variants if v.name == target.variant)
         loaded = self._load(plain) if kernel.fits(place.sizes) else None
-        return TimedKernel("check", loaded.module, loaded.launch) if isinstance(loaded, Loaded) else None
+        return TimedKernel("check", loaded.module, loaded.launch) if isinstance(loaded, LoadedPoint) else None
 
-    def _point(self, sweep: Sweep, one: Loaded, found: Samples, is_wrong: bool) -> SweepPoint:
+    def _point(self, sweep: Sweep, one: LoadedPoint, found: Samples, is_wrong: bool) -> SweepPoint:
         point = one.point
         if is_wrong:
             reason = say("the result is wrong there: the kernel is made for other values")
-            return replace_point(unfit(point.subject, point.place, "wrong", reason), point.block)
+            return point.infeasible("wrong", reason)
         interval = found.median(one.name)
         if interval is None or not found.valid:
             reason = say("the GPU ran below its usual clock")
-            return replace_point(unfit(point.subject, point.place, "failed", reason), point.block)
+            return point.infeasible("failed", reason)
         time = Estimate(value=interval.median, low=interval.low, high=interval.high)
         values = {metric: _value(self._lab, metric, point.place.sizes, time) for metric in sweep.metrics["gpu"]}
-        return structs.replace(_ok(point), values=values)
+        return structs.replace(point.point(), values=values)
 
-    def _host_copies(self, sweep: Sweep, one: Loaded) -> list[SweepPoint]:
+    def _host_copies(self, sweep: Sweep, one: LoadedPoint) -> list[SweepPoint]:
         """A point for each kind of host memory; kinds that the device lacks are impossible."""
         inputs = {
             a.name: np.resize(self._pools[f"{a.name}:{a.dtype}"], a.shape)
@@ -244,20 +212,13 @@ class GpuSweeps:
                 raise
             return for_each_mode(sweep, _failed(one.point, fault.reason))
         totals = {row.mode: row.total_us for row in done.rows}
-        lacking = unfit(one.point.subject, one.point.place, "impossible", say("the device has no such memory"))
+        lacking = infeasible(one.point.target, one.point.place, "impossible", say("the device has no such memory"))
         return [
-            structs.replace(_ok(one.point), line=mode, values={"total_time": Estimate(value=totals[mode])})
+            structs.replace(one.point.point(), line=mode, values={"total_time": Estimate(value=totals[mode])})
             if mode in totals
             else structs.replace(lacking, line=mode)
             for mode in sweep.host_memory
         ]
-
-
-def _ok(point: Ready) -> SweepPoint:
-    subject, place = point.subject, point.place
-    return SweepPoint(
-        variant=subject.variant, of=subject.of, x=place.x, line=place.line, size=dict(place.sizes), block=point.block
-    )
 
 
 def _value(lab: Lab, metric: str, sizes: Sizes, time: Estimate) -> Estimate:
@@ -270,11 +231,8 @@ def _value(lab: Lab, metric: str, sizes: Sizes, time: Estimate) -> Estimate:
     return Estimate(value=amount / time.value / 1000, low=amount / low / 1000, high=amount / high / 1000)
 
 
-def _failed(point: Ready, reason: str) -> SweepPoint:
+def _failed(point: PreparedPoint, reason: str) -> SweepPoint:
     """A point whose kernel failed, or whose launch the device refused."""
     if reason in FAULTS.values():
-        made = unfit(point.subject, point.place, "failed", ended(LaunchOutcome("fault", reason=reason)))
-    else:
-        text = say("the device refuses the launch ({reason})", reason=reason)
-        made = unfit(point.subject, point.place, "impossible", text)
-    return replace_point(made, point.block)
+        return point.infeasible("failed", ended(LaunchOutcome("fault", reason=reason)))
+    return point.infeasible("impossible", say("the device refuses the launch ({reason})", reason=reason))

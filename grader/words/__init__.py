@@ -90,6 +90,11 @@ def check_title(check: str) -> str:
         return check
 
 
+def language() -> str:
+    """The language in use."""
+    return i18n.language()
+
+
 def speak(language: str) -> None:
     """Say everything in `language` ("en", "ru", …) from now on, in this process."""
     i18n.use(language)

@@ -8,10 +8,11 @@ from grader.backends.base import LaunchOutcome
 from grader.checks import judge
 from grader.lab.records import Lab
 from grader.lab_files import labs
+from grader.launching.run import Run
 from grader.oracle.compare import Difference
 from grader.ptx.records import Hazard
 from grader.result import CaseKind, Check
-from grader.running.evidence import Compilation, Evidence, Run
+from grader.running.evidence import Compilation, Evidence
 from grader.submission.records import (
     Candidate,
     Kernel,

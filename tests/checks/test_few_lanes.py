@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from math import prod
 from pathlib import Path
@@ -15,19 +15,20 @@ from grader.checks.few_lanes import crawl
 from grader.compiler.process import CompilerProcess
 from grader.lab.records import Lab
 from grader.lab_files import labs
+from grader.launching.arrays import shape_at
+from grader.launching.kernel import BoundKernel
+from grader.launching.run import Run
+from grader.launching.trial import Trials
 from grader.oracle.expected import Oracle
 from grader.places import data_root
 from grader.ptx.observers.traffic import _few
 from grader.running.counting import counters_of
-from grader.running.evidence import Run
-from grader.running.references import shape_at
-from grader.running.runs import Runner
 from grader.submission.bind import bind
 from grader.submission.folder import find_sources
 from grader.submission.records import VariantBinding
 from grader.submission.source import decode
 from grader.sweeps.counted import EmulatorSweeps
-from grader.sweeps.plan import Ready, Subject, reference_subject
+from grader.sweeps.plan import PreparedPoint, Target, reference_target
 from grader.sweeps.run import changeable
 from tests.checks.evidence_factory import check, evidence
 from tests.sample_results import counters
@@ -91,11 +92,11 @@ class Watched(EmulatorSweeps):
     """Sweeps whose runs are kept."""
 
     def __init__(self, lab: Lab, process: CompilerProcess) -> None:
-        super().__init__(lab, Oracle(lab), lambda sources, names: process.compile(sources, names, "compute_75"))
-        self.seen: list[tuple[Ready, Run]] = []
+        super().__init__(lab, Oracle(lab), process)
+        self.seen: list[tuple[PreparedPoint, Run]] = []
 
-    def _run(self, point: Ready, runner: Runner, subjects: Sequence[Subject]) -> Run:
-        run = super()._run(point, runner, subjects)
+    def _run(self, point: PreparedPoint, trials: Trials) -> Run:
+        run = super()._run(point, trials)
         self.seen.append((point, run))
         return run
 
@@ -106,21 +107,21 @@ def process() -> Iterator[CompilerProcess]:
         yield made
 
 
-def subjects_of(lab: Lab, file: Path) -> list[Subject]:
+def targets_of(lab: Lab, file: Path) -> list[Target]:
     found = find_sources(file, lab.id)
     submission = bind(found, [decode(f) for f in found.files], lab)
     program = changeable(lab, found, submission)
     bound = [(name, b) for name, b in submission.bindings.items() if isinstance(b, VariantBinding)]
-    return [Subject(name, "submission", program, b, b.candidates[0]) for name, b in bound]
+    return [Target(name, "submission", program, BoundKernel(lab, submission, b, b.candidates[0])) for name, b in bound]
 
 
-def assert_no_crawl(lab: Lab, subjects: list[Subject], process: CompilerProcess) -> int:
+def assert_no_crawl(lab: Lab, targets: list[Target], process: CompilerProcess) -> int:
     watched = Watched(lab, process)
-    watched.run(subjects, {})
+    watched.run(targets, {})
     right = 0
     for point, run in watched.seen:
         outcome, sizes = run.outcome, point.place.sizes
-        if outcome.counters is None or run.difference is None or run.difference.mismatches or prod(point.block) < 16:
+        if outcome.counters is None or not run.output_is_right or prod(point.block) < 16:
             continue
         right += 1
         array_bytes = {
@@ -132,14 +133,14 @@ def assert_no_crawl(lab: Lab, subjects: list[Subject], process: CompilerProcess)
         given = evidence(lab=lab, array_bytes=array_bytes)
         for space in ("global", "shared"):
             found = crawl(given, counted, space)
-            assert found is None, (point.subject.variant, point.subject.of, point.block, sizes, space, found)
+            assert found is None, (point.target.variant, point.target.of, point.block, sizes, space, found)
     return right
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("lab", labs.all_labs(), ids=lambda lab: lab.id)
 def test_no_good_kernel_crawls_at_any_block_size(lab: Lab, process: CompilerProcess) -> None:
-    right = assert_no_crawl(lab, [reference_subject(lab, variant) for variant in lab.variants], process)
+    right = assert_no_crawl(lab, [reference_target(lab, variant) for variant in lab.variants], process)
     for file in sorted((KERNELS / lab.id / "good").glob("*.cu")):
-        right += assert_no_crawl(lab, subjects_of(lab, file), process)
+        right += assert_no_crawl(lab, targets_of(lab, file), process)
     assert right > 50

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from grader import words
-from grader.backends.base import BufferArgument, LaunchRequest, ScalarArgument
-from grader.backends.emulator import open_emulator
+from grader.backends.base import BufferArgument, Code, LaunchRequest, ScalarArgument
+from grader.backends.emulator import Emulator
 from grader.checks.remedies import remedy
 from grader.diagnosis.first_wrong import WrongCase, diagnose
 from grader.lab.records import Tolerance
@@ -50,8 +50,8 @@ def diagnosis(source: str, task: Task) -> Diagnosis | None:
         *(ScalarArgument(value, "int32") for value in task.sizes.values()),
     ]
     entry = parse(ptx).entries()[0]
-    outcome = open_emulator(ptx).run(
-        LaunchRequest(entry, task.grid, task.block, 0, arguments, observe=True, trace=True)
+    outcome = Emulator().run(
+        Code("x", ptx), LaunchRequest(entry, task.grid, task.block, 0, arguments, observe=True, trace=True)
     )
     assert outcome.status == "ok"
     case = WrongCase(

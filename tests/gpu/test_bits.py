@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from grader.backends.base import BufferArgument, LaunchRequest, ScalarArgument
-from grader.backends.emulator import EmulatorBackend
+from grader.backends.base import BufferArgument, Code, LaunchRequest, ScalarArgument
+from grader.backends.emulator import Emulator
 from grader.compiler.process import CompilerProcess
 from grader.errors import InternalError
 from grader.gpu.host.session import GpuSession
@@ -19,8 +19,9 @@ from grader.gpu.measurement.bench import with_data
 from grader.grading import pipeline
 from grader.lab.records import Lab, Sizes, Variant
 from grader.lab_files import labs
+from grader.launching.programs import Built
+from grader.launching.references import CompiledReference, reference_request
 from grader.oracle.expected import Oracle
-from grader.running.references import CompiledReference, reference_request
 from tests.ptx.corpus.case import FOLDER
 from tests.ptx.corpus_cases import CASES, Case, Struct
 
@@ -50,12 +51,13 @@ def test_reference_kernels(
     for_device = compiler.compile(source, [expression], lasting_session.device.architecture)
     lasting_session.add("reference", for_device.cubin)
     inputs, _expected = Oracle(lab).case(sizes, {p.name: p.dtype for p in lab.parameters if p.kind != "size"})
-    emulated = EmulatorBackend(for_emulator.ptx).run(
-        with_data(reference_request(lab, CompiledReference(variant, b"", for_emulator.entries), sizes), inputs)
+    emulated = Emulator().run(
+        Code("x", for_emulator.ptx),
+        with_data(reference_request(lab, CompiledReference(variant, Built("x", for_emulator)), sizes), inputs),
     )
     measured = lasting_session.run(
         "reference",
-        with_data(reference_request(lab, CompiledReference(variant, b"", for_device.entries), sizes), inputs),
+        with_data(reference_request(lab, CompiledReference(variant, Built("x", for_device)), sizes), inputs),
     )
     assert emulated.status == measured.status == "ok"
     assert emulated.outputs.keys() == measured.outputs.keys()
@@ -94,7 +96,7 @@ def test_corpus(lasting_session: GpuSession, compiler: CompilerProcess, case: Ca
         for i, a in enumerate(arguments)
     ]
     request = LaunchRequest(for_emulator.entries[case.entry], (x, y, z), (bx, by, bz), case.shared_bytes, passed)
-    emulated = EmulatorBackend(for_emulator.ptx).run(request)
+    emulated = Emulator().run(Code("x", for_emulator.ptx), request)
     measured = lasting_session.run("corpus", request)
     assert (emulated.status, emulated.reason) == (measured.status, measured.reason) == ("ok", "")
     assert emulated.outputs.keys() == measured.outputs.keys()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from grader.grading import pipeline
-from grader.lab.records import Knob, Sweep
+from grader.lab.records import Sweep, SweepParameter
 from grader.lab_files import labs
 from grader.places import data_root
 
@@ -50,7 +50,7 @@ def test_blocks_that_grow_with_the_matrix_end_at_1024_threads() -> None:
 
 
 def test_a_transposition_of_four_gibibytes() -> None:
-    x = Knob("n", TEXT, {"emulator": (64,), "gpu": (4096, 32768, 1 << 18)}, sizes={"rows": "n", "cols": "n"})
+    x = SweepParameter("n", TEXT, {"emulator": (64,), "gpu": (4096, 32768, 1 << 18)}, sizes={"rows": "n", "cols": "n"})
     metrics = {"emulator": ("sectors",), "gpu": ("time", "gb_per_s")}
     base = {"emulator": {"rows": 64, "cols": 64}, "gpu": {"rows": 64, "cols": 64}}
     lab = replace(labs.find("transpose"), sweeps=(Sweep("size", TEXT, ("padded",), x, base, metrics),), timing=None)

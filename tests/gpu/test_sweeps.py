@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from grader.grading import pipeline
-from grader.lab.records import Knob, Lab, Sweep
+from grader.lab.records import Lab, Sweep, SweepParameter
 from grader.lab_files import labs
 from grader.places import data_root
 from grader.result import Result
@@ -25,9 +25,9 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def lab() -> Lab:
     values = {"emulator": (32,), "gpu": (512, 2048, 4096)}
-    size = Knob("n", TEXT, values, sizes={"rows": "n", "cols": "n"})
+    size = SweepParameter("n", TEXT, values, sizes={"rows": "n", "cols": "n"})
     tiles = {"emulator": (32,), "gpu": (8, 16, 32, 64)}
-    tile = Knob("t", TEXT, tiles, constants=("(tile|block)_?dim", "bdim"))
+    tile = SweepParameter("t", TEXT, tiles, constants=("(tile|block)_?dim", "bdim"))
     base = {"emulator": {"rows": 64, "cols": 64}, "gpu": {"rows": 2048, "cols": 2048}}
     metrics = {"emulator": ("sectors",), "gpu": ("time", "gb_per_s")}
     variants = ("naive", "padded")

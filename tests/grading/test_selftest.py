@@ -13,7 +13,9 @@ from grader.grading.selftest import KINDS, Specimen, examine, problems, specimen
 from grader.grading.workers import Failed, Graded, Outcome, Refused
 from grader.lab.records import Lab
 from grader.lab_files import labs
+from grader.message import verbatim
 from grader.result import Check, Environment, Result, Score, Student, Variant
+from grader.words import text
 
 LABS = labs.all_labs()
 SPECIMEN = Specimen("transpose", "bad/x.cu", Path("x.cu"), frozenset({"shared"}), {"shared.races": 11})
@@ -106,12 +108,12 @@ RACE = check("shared.races", "fail", 11)
         (graded([RACE, check("shared.correct", "error")]), ["shared.correct: said so"]),
         (graded([RACE], ("shared", "naive")), ["found as naive, shared instead of shared"]),
         (graded([], ()), ["found as nothing instead of shared", "shared.races does not fail"]),
-        (Refused(message="x.cu: the file is empty"), ["x.cu: the file is empty"]),
+        (Refused(message=verbatim("x.cu: the file is empty")), ["x.cu: the file is empty"]),
         (Failed(details="Traceback\nKeyError: 'n'\n"), ["the grader failed: KeyError: 'n'"]),
     ],
 )
 def test_what_is_not_the_verdict_is_told(outcome: Outcome, expected: list[str]) -> None:
-    assert problems(SPECIMEN, outcome) == expected
+    assert [text(problem) for problem in problems(SPECIMEN, outcome)] == expected
 
 
 @pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.id)
@@ -129,7 +131,8 @@ def test_a_wrong_verdict_is_found_through_the_whole_pipeline() -> None:
     known = {s.name: s for s in specimens(labs.find("transpose"))}
     right, other = known["bad/missing_barrier.cu"], known["bad/copied.cu"]
     findings = examine([right, replace(other, fails={"naive.correct": 6})], backend="emulator")
-    assert [f.problems for f in findings] == [(), ("naive.correct fails at line 7 instead of 6",)]
+    told = [[text(problem) for problem in f.problems] for f in findings]
+    assert told == [[], ["naive.correct fails at line 7 instead of 6"]]
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

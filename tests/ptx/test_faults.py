@@ -13,8 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from grader.backends.base import BufferArgument, LaunchRequest, ScalarArgument
-from grader.backends.emulator import open_emulator
+from grader.backends.base import BufferArgument, Code, LaunchRequest, ScalarArgument
+from grader.backends.emulator import Emulator
 from grader.ptx import Device, DeviceTrap, LimitExceeded, Limits, PtxError, launch, parse
 from grader.ptx.errors import InvalidInstruction
 from tests.ptx.nvrtc import compile_ptx
@@ -26,10 +26,9 @@ KERNEL = 'extern "C" __global__ void k(int* out, int n) {\n'
 
 def outcome(source: str, block: int = 32) -> tuple[str, str, int]:
     """(status, reason, line) of a kernel whose body starts at line 2, as the grader sees it."""
-    backend = open_emulator(compile_ptx(source))
     out = BufferArgument("out", (64,), "int32", np.zeros(64, np.int32), True)
     request = LaunchRequest("k", (1, 1, 1), (block, 1, 1), 0, (out, ScalarArgument(1, "int32")), observe=True)
-    result = backend.run(request)
+    result = Emulator().run(Code(source, compile_ptx(source)), request)
     return result.status, result.reason, result.line
 
 

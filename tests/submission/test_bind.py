@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from grader.errors import LabError
 from grader.lab.records import Lab
-from grader.running.cases import grid_of
+from grader.launching.geometry import grid_of
 from grader.submission.bind import bind
 from grader.submission.folder import find_sources
 from grader.submission.records import Missing, Submission, VariantBinding

@@ -11,8 +11,9 @@ import pytest
 from grader import i18n
 from grader.compiler.process import CompileResult, CompilerProcess
 from grader.grading import pipeline
-from grader.lab.records import Knob, Lab, Sweep
+from grader.lab.records import Lab, Sweep, SweepParameter
 from grader.lab_files import labs
+from grader.launching.kernel import BoundKernel
 from grader.oracle.expected import Oracle
 from grader.places import data_root
 from grader.result import Result, SweepPoint, SweepRecord, decode, encode
@@ -21,7 +22,7 @@ from grader.submission.folder import find_sources
 from grader.submission.records import VariantBinding
 from grader.submission.source import decode as decode_source
 from grader.sweeps.counted import EmulatorSweeps
-from grader.sweeps.plan import Ready, Subject, places, ready, reference_subject
+from grader.sweeps.plan import PreparedPoint, Target, places, prepare, reference_target
 from grader.sweeps.run import changeable
 
 TEXT = {"en": "…", "ru": "…"}
@@ -29,16 +30,18 @@ SQUARE = {"rows": 64, "cols": 64}
 KERNELS = data_root() / "tests" / "kernels"
 
 
-def knob(*values: int, name: str = "t", **more: object) -> Knob:
-    return Knob(name, TEXT, {"emulator": values, "gpu": values}, **more)  # type: ignore[arg-type]
+def knob(*values: int, name: str = "t", **more: object) -> SweepParameter:
+    return SweepParameter(name, TEXT, {"emulator": values, "gpu": values}, **more)  # type: ignore[arg-type]
 
 
-def sweep_of(x: Knob, *variants: str, metrics: Sequence[str] = ("sectors", "wavefronts"), **more: object) -> Sweep:
+def sweep_of(
+    x: SweepParameter, *variants: str, metrics: Sequence[str] = ("sectors", "wavefronts"), **more: object
+) -> Sweep:
     base = {"emulator": SQUARE, "gpu": SQUARE}
     return Sweep("it", TEXT, variants, x, base, {"emulator": tuple(metrics), "gpu": ("time",)}, **more)  # type: ignore[arg-type]
 
 
-def tile(*values: int) -> Knob:
+def tile(*values: int) -> SweepParameter:
     return knob(*values, constants=("tile(_dim)?", "bdim"))
 
 
@@ -49,9 +52,9 @@ class Compiling:
         self.process = process
         self.programs: list[tuple[Mapping[str, str], list[str]]] = []
 
-    def __call__(self, sources: Mapping[str, str], expressions: Sequence[str]) -> CompileResult:
+    def compile(self, sources: Mapping[str, str], expressions: Sequence[str], architecture: str) -> CompileResult:
         self.programs.append((sources, list(expressions)))
-        return self.process.compile(sources, expressions, "compute_75")
+        return self.process.compile(sources, expressions, architecture)
 
 
 @pytest.fixture(scope="module")
@@ -69,24 +72,24 @@ def lab_with(*sweeps: Sweep, lab: str = "transpose") -> Lab:
     return replace(labs.find(lab), sweeps=sweeps)
 
 
-def references(lab: Lab) -> list[Subject]:
+def references(lab: Lab) -> list[Target]:
     wanted = {name for sweep in lab.sweeps for name in sweep.variants}
-    return [reference_subject(lab, v) for v in lab.variants if v.name in wanted]
+    return [reference_target(lab, v) for v in lab.variants if v.name in wanted]
 
 
-def students(lab: Lab, file: Path) -> list[Subject]:
+def students(lab: Lab, file: Path) -> list[Target]:
     found = find_sources(file, lab.id)
     submission = bind(found, [decode_source(f) for f in found.files], lab)
     program = changeable(lab, found, submission)
     return [
-        Subject(name, "submission", program, b, b.candidates[0])
+        Target(name, "submission", program, BoundKernel(lab, submission, b, b.candidates[0]))
         for name, b in submission.bindings.items()
         if isinstance(b, VariantBinding)
     ]
 
 
-def run(lab: Lab, subjects: Sequence[Subject], compiling: Compiling) -> list[SweepRecord]:
-    return EmulatorSweeps(lab, Oracle(lab), compiling).run(subjects, {})
+def run(lab: Lab, targets: Sequence[Target], compiling: Compiling) -> list[SweepRecord]:
+    return EmulatorSweeps(lab, Oracle(lab), compiling).run(targets, {})
 
 
 def values(points: Sequence[SweepPoint], variant: str, metric: str) -> dict[int, float]:
@@ -124,10 +127,10 @@ def test_the_lab_s_own_kernels_are_counted_once(compiling: Compiling, tmp_path: 
     file = tmp_path / "transpose.cu"
     file.write_text((lab.path.parent / "../../reference/transpose/naive.cu").read_text("utf-8"))
     own, known = references(lab), {}
-    subjects = [*students(lab, file), *own]
-    first = EmulatorSweeps(lab, Oracle(lab), compiling, known).run(subjects, {})
+    targets = [*students(lab, file), *own]
+    first = EmulatorSweeps(lab, Oracle(lab), compiling, known).run(targets, {})
     programs = len(compiling.programs)
-    again = EmulatorSweeps(lab, Oracle(lab), compiling, known).run(subjects, {})
+    again = EmulatorSweeps(lab, Oracle(lab), compiling, known).run(targets, {})
     assert again == first
     # The student's programs only.
     assert [(p.of, p.x) for p in first[0].points] == [(of, x) for of in ("submission", "reference") for x in (16, 32)]
@@ -202,8 +205,8 @@ def test_unrolling_saves_instructions(compiling: Compiling) -> None:
 
 def test_a_kernel_made_for_one_value_is_wrong_at_others(compiling: Compiling) -> None:
     lab = lab_with(sweep_of(tile(16, 32), "padded"))
-    subjects = students(lab, KERNELS / "transpose" / "good" / "xor_swizzle.cu")
-    (record,) = run(lab, subjects, compiling)
+    targets = students(lab, KERNELS / "transpose" / "good" / "xor_swizzle.cu")
+    (record,) = run(lab, targets, compiling)
     assert [(p.of, p.x, p.status) for p in record.points] == [("submission", 16, "wrong"), ("submission", 32, "ok")]
     assert record.points[0].reason and not record.points[0].values
 
@@ -316,11 +319,11 @@ def test_kinds_of_host_memory_count_bytes_over_the_bus(compiling: Compiling) -> 
         ("transpose/good/lecture.cu", knob(64, name="n", sizes={"rows": "n", "cols": "2 * n"}), "square arrays only"),
     ],
 )
-def test_sizes_that_a_kernel_cannot_be_asked_for(file: str, x: Knob, reason: str) -> None:
+def test_sizes_that_a_kernel_cannot_be_asked_for(file: str, x: SweepParameter, reason: str) -> None:
     lab = lab_with(sweep_of(x, "naive"))
     subject = students(lab, KERNELS / file)[0]
     (place,) = places(lab.sweeps[0], "emulator")
-    point = ready(lab, lab.sweeps[0], subject, place)
+    point = prepare(lab, lab.sweeps[0], subject, place)
     assert isinstance(point, SweepPoint) and point.status == "fixed" and reason in point.reason
 
 
@@ -329,8 +332,8 @@ def test_the_last_word_is_the_axis_s() -> None:
     lab = lab_with(sweep_of(knob(8, block=("t", "t")), "naive", lines=lines))
     (subject,) = references(lab)
     (place,) = places(lab.sweeps[0], "emulator")
-    point = ready(lab, lab.sweeps[0], subject, place)
-    assert isinstance(point, Ready) and point.block == (8, 8, 1)
+    point = prepare(lab, lab.sweeps[0], subject, place)
+    assert isinstance(point, PreparedPoint) and point.block == (8, 8, 1)
 
 
 def graded(path: Path, lab: Lab) -> tuple[Result, Result]:

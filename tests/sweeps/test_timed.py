@@ -23,10 +23,11 @@ from grader.gpu.messages import (
     RoundDone,
     Warm,
 )
-from grader.lab.records import Knob, Lab, Sweep
+from grader.lab.records import Lab, Sweep, SweepParameter
 from grader.lab_files import labs
+from grader.launching.programs import ProgramStore
 from grader.result import SweepPoint
-from grader.sweeps.plan import Owner, Subject, reference_subject
+from grader.sweeps.plan import Owner, Target, reference_target
 from grader.sweeps.timed import GpuSweeps
 
 DEVICE = Ready("Paper", "uuid", "sm_90", "580", 132, 1 << 30, 1 << 20, 2000.0, 1 << 16)
@@ -37,7 +38,7 @@ SQUARE = {"rows": 64, "cols": 64}
 
 def sweep_of(metrics: tuple[str, ...] = ("time", "gb_per_s"), **more: object) -> Sweep:
     values = {"emulator": (8, 16, 32, 64), "gpu": (8, 16, 32, 64)}
-    x = Knob("t", TEXT, values, constants=("tile",))
+    x = SweepParameter("t", TEXT, values, constants=("tile",))
     base = {"emulator": SQUARE, "gpu": SQUARE}
     made = Sweep("tile", TEXT, ("naive", "shared"), x, base, {"emulator": ("sectors",), "gpu": metrics})
     return replace(made, **more)  # type: ignore[arg-type]
@@ -94,14 +95,14 @@ class PaperBench:
 
 @dataclass
 class Compiler:
-    """Every kernel that is asked for is there; remembers for whom it compiled what."""
+    """Every kernel that is asked for is there; remembers what it compiled for which device."""
 
-    made: list[tuple[Owner, str]] = field(default_factory=list)
+    made: list[tuple[str, str]] = field(default_factory=list)
     refuses: str = "no such text"
 
-    def __call__(self, owner: Owner, sources: Mapping[str, str], expressions: Sequence[str]) -> CompileResult:
+    def compile(self, sources: Mapping[str, str], expressions: Sequence[str], architecture: str) -> CompileResult:
         text = "".join(sources.values())
-        self.made.append((owner, text))
+        self.made.append((architecture, text))
         if self.refuses in text:
             return CompileResult(ok=False, reason="errors")
         return CompileResult(ok=True, cubin=text.encode(), entries={e: f"_{e}" for e in expressions})
@@ -109,11 +110,15 @@ class Compiler:
 
 def run(bench: PaperBench, sweep: Sweep | None = None, compiler: Compiler | None = None) -> list[SweepPoint]:
     lab: Lab = replace(labs.find("transpose"), sweeps=(sweep or sweep_of(),))
-    subjects: list[Subject] = [reference_subject(lab, v) for v in lab.variants if v.name in lab.sweeps[0].variants]
+    targets: list[Target] = [reference_target(lab, v) for v in lab.variants if v.name in lab.sweeps[0].variants]
     known: dict[str, bytes] = {}
     pools = {"in:float32": np.arange(8, dtype=np.float32)}
-    sweeps = GpuSweeps(lab, bench, known.__setitem__, compiler or Compiler(), pools)
-    (record,) = sweeps.run(subjects, {"padded": "nobody asked"})
+    # The architecture tells for whom was compiled.
+    owners: dict[Owner, str] = {"submission": "sm_1", "reference": "sm_2"}
+    asked = compiler or Compiler()
+    programs = {owner: ProgramStore(asked, architecture) for owner, architecture in owners.items()}
+    sweeps = GpuSweeps(lab, bench, known.__setitem__, programs, pools)
+    (record,) = sweeps.run(targets, {"padded": "nobody asked"})
     assert record.backend == "gpu" and record.left_out == {}
     return record.points
 
@@ -131,7 +136,7 @@ def test_times_with_intervals_and_rates_that_fall_as_times_grow() -> None:
 
 def sized(*sides: int) -> Sweep:
     """A sweep of square matrices of these sides."""
-    x = Knob("n", TEXT, {"emulator": (8,), "gpu": sides}, sizes={"rows": "n", "cols": "n"})
+    x = SweepParameter("n", TEXT, {"emulator": (8,), "gpu": sides}, sizes={"rows": "n", "cols": "n"})
     return sweep_of(x=x)
 
 
@@ -180,7 +185,7 @@ def test_a_changed_program_is_another_module_and_is_compiled_once() -> None:
     run(bench, compiler=compiler)
     # The naive kernel has no constant: one program for all its blocks.
     assert len(compiler.made) == 1 + 3
-    assert {owner for owner, _text in compiler.made} == {"reference"}
+    assert {architecture for architecture, _text in compiler.made} == {"sm_2"}
     modules = [k.module for k in bench.prepared[1]]
     assert len(set(modules)) == 3 and modules[2] == modules[3]
 

@@ -108,6 +108,10 @@ class GpuSession:
         self._code[module] = cubin
         self._loaded.discard(module)
 
+    def has(self, module: str) -> bool:
+        """Whether machine code was added under that name."""
+        return module in self._code
+
     def code(self) -> dict[str, bytes]:
         """All machine code that was added, by module, the grader's own included."""
         return dict(self._code)

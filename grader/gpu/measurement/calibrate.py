@@ -11,11 +11,12 @@ from grader.gpu.host.process import has_driver
 from grader.gpu.host.session import GpuSession, TimedKernel
 from grader.gpu.measurement.bench import sample_rounds
 from grader.gpu.measurement.runs import pools
-from grader.gpu.measurement.work import against
+from grader.gpu.measurement.work import baseline_of
 from grader.i18n import _
 from grader.lab.records import Lab
+from grader.launching.programs import ProgramStore
+from grader.launching.references import compile_references, reference_request
 from grader.oracle.expected import Oracle
-from grader.running.references import compile_references, reference_request
 from grader.timing import lock, plan
 from grader.timing.sampling import Samples
 from grader.timing.summary import reference
@@ -34,7 +35,7 @@ class Calibration:
     """One check: what the lab file asks for, what was measured, what would be sound."""
 
     variant: str
-    against: str
+    baseline: str
     minimum: float
     full: float
     proposal: Proposal
@@ -68,10 +69,10 @@ def calibrate(lab: Lab) -> list[Calibration]:
             raise UsageError(_("grade calibrate: {reason}; see grade doctor").format(reason=reason))
         session = gpu.session()
         with lock.exclusive(session.device.uuid, LOCK_WAIT_S):
-            names = {name for variant, _spec in specs for name in (variant, against(lab, variant)[0])}
+            names = {name for variant, _spec in specs for name in (variant, baseline_of(lab, variant)[0])}
             samples = _measure(gpu, session, lab, sorted(names))
     for variant, spec in specs:
-        measure = against(lab, variant)[0]
+        measure = baseline_of(lab, variant)[0]
         speedups = [s.median for one in samples if (s := one.speedup(reference(variant), reference(measure)))]
         if not speedups:
             raise UsageError(
@@ -86,7 +87,7 @@ def calibrate(lab: Lab) -> list[Calibration]:
 
 
 def rows(found: Sequence[Calibration]) -> list[tuple[str, ...]]:
-    """A table's cells: variant, against, measured with its spread, proposed minimum and full, the file's, verdict."""
+    """A table's cells: variant, baseline, measured with its spread, proposed minimum and full, the file's, verdict."""
     words = {
         "sound": _("sound"),
         "in_noise": _("lies within the noise"),
@@ -96,7 +97,7 @@ def rows(found: Sequence[Calibration]) -> list[tuple[str, ...]]:
     return [
         (
             row.variant,
-            row.against,
+            row.baseline,
             f"{row.proposal.measured:.3f} ± {100 * row.proposal.deviation:.2f} %",
             "–" if row.proposal.minimum is None else f"{row.proposal.minimum:g}",
             "–" if row.proposal.full is None else f"{row.proposal.full:g}",
@@ -115,10 +116,10 @@ def _measure(gpu: Gpu, session: GpuSession, lab: Lab, names: list[str]) -> list[
     assert lab.timing is not None
     chosen = [v for v in lab.variants if v.name in names]
     sizes = next(s for s in reversed(lab.timing.sizes) if all(v.reference.fits(s) for v in chosen))
-    compiled = compile_references(gpu.compiler, lab, chosen, [sizes], session.device.architecture)
+    compiled = compile_references(ProgramStore(gpu.compiler, session.device.architecture), chosen, [sizes])
     kernels = []
     for name, made in compiled.items():
-        session.add(reference(name), made.cubin)
+        session.add(reference(name), made.built.result.cubin)
         kernels.append(TimedKernel(reference(name), reference(name), reference_request(lab, made, sizes)))
     values = pools(lab, Oracle(lab), [{p.name: p.dtype for p in lab.parameters if p.kind != "size"}])
     session.warm_up(plan.WARM_UP_MS)

@@ -14,21 +14,25 @@ import numpy as np
 
 from grader.backends.base import BufferArgument, LaunchOutcome, LaunchRequest
 from grader.errors import InternalError
+from grader.gpu.host.backend import GpuBackend
 from grader.gpu.host.helpers import compile_helpers
 from grader.gpu.host.process import GpuProcess
 from grader.gpu.host.session import GpuFault, GpuSession
 from grader.gpu.measurement.bench import with_data
-from grader.gpu.measurement.runs import GpuPrograms, GpuRunner, pools
+from grader.gpu.measurement.runs import GpuRunner, pools
 from grader.gpu.measurement.speed import Candidate, SpeedOrder, measure_speed
-from grader.gpu.measurement.work import against, cpu_times_of, lab_files, work_at
+from grader.gpu.measurement.work import baseline_of, cpu_times_of, lab_files, work_at
 from grader.gpu.messages import HELPERS_MODULE, NoDevice
 from grader.i18n import _
 from grader.lab.records import Lab, Sizes
+from grader.launching.kernel import BoundKernel
+from grader.launching.programs import ProgramStore
+from grader.launching.references import CompiledReference, compile_references, reference_request
+from grader.launching.run import Run
+from grader.launching.trial import Trials
 from grader.oracle.expected import Array, Oracle
 from grader.result import Environment, HostMemory, Witness
-from grader.running.cases import dtypes_of
-from grader.running.evidence import Evidence, Run
-from grader.running.references import CompiledReference, compile_references, reference_request
+from grader.running.evidence import Evidence
 from grader.submission.records import Submission
 from grader.timing import lock
 from grader.timing.records import Measurement
@@ -36,7 +40,7 @@ from grader.timing.store import Store, folder, key_of
 from grader.timing.summary import reference, size_key, student, timings
 
 if TYPE_CHECKING:
-    from grader.compiler.process import CompileResult, CompilerProcess
+    from grader.compiler.process import CompilerProcess
 
 
 class Gpu:
@@ -125,8 +129,10 @@ class Gpu:
     ) -> dict[str, Evidence]:
         session = self.session()
         oracle = Oracle(lab)
-        programs = GpuPrograms(session, _compile_with(compiler, submission, found, session.device.architecture))
-        runner = GpuRunner(lab, session, programs, oracle)
+        backend = GpuBackend(session)
+        programs = ProgramStore(compiler, session.device.architecture)
+        kernels = _kernels(lab, submission, found)
+        runner = GpuRunner(Trials(lab, oracle, programs, backend), backend, session.device, kernels)
         with lock.shared(session.device.uuid):
             graded = {name: runner.run(evidence) for name, evidence in found.items()}
         self._has_run = True
@@ -157,34 +163,35 @@ class Gpu:
         key = self._key(lab, submission, graded)
         measurement = None if remeasure else store.get(key)
         if measurement is None:
-            measurement = self._measure(lab, graded, candidates, oracle, store)
+            measurement = self._measure(lab, submission, graded, candidates, oracle, store)
             store.put(key, measurement)
         self.measurement = measurement
         return {name: _timed(lab, evidence, measurement) for name, evidence in graded.items()}
 
     def _measure(
-        self, lab: Lab, graded: Mapping[str, Evidence], candidates: list[Candidate], oracle: Oracle, store: Store
+        self,
+        lab: Lab,
+        submission: Submission,
+        graded: Mapping[str, Evidence],
+        candidates: list[Candidate],
+        oracle: Oracle,
+        store: Store,
     ) -> Measurement:
         session = self.session()
         sizes = [c.sizes for c in candidates]
-        wanted = {v for name in graded for v in (name, against(lab, name)[0])}
-        compiled = compile_references(
-            self.compiler,
-            lab,
-            [v for v in lab.variants if v.name in wanted],
-            sizes,
-            session.device.architecture,
-        )
+        wanted = {v for name in graded for v in (name, baseline_of(lab, name)[0])}
+        programs = ProgramStore(self.compiler, session.device.architecture)
+        compiled = compile_references(programs, [v for v in lab.variants if v.name in wanted], sizes)
         for name, made in compiled.items():
-            session.add(reference(name), made.cubin)
-        types = [dtypes_of(lab, e.bound, e.candidate) for e in graded.values() if e.candidate is not None]
+            session.add(reference(name), made.built.result.cubin)
+        types = [kernel.dtypes for kernel in _kernels(lab, submission, graded).values()]
         lab_types = {p.name: p.dtype for p in lab.parameters if p.kind != "size"}
         values = pools(lab, oracle, [*types, lab_types])
         order = SpeedOrder(
             lab=lab,
             candidates=candidates,
             references={name: _launcher(lab, made) for name, made in compiled.items()},
-            against={name: against(lab, name) for name in graded},
+            baselines={name: baseline_of(lab, name) for name in graded},
             pools=values,
             nvrtc=self.compiler.nvrtc_version(),
             host_memory=_host_candidates(lab, candidates, values),
@@ -213,25 +220,17 @@ def _in_use() -> str:
     return _("Not measured: the GPU was in use all the time.")
 
 
-def _compile_with(
-    compiler: CompilerProcess, submission: Submission, found: Mapping[str, Evidence], architecture: str
-) -> Callable[[str, str, Mapping[str, int]], CompileResult]:
-    """Compiles a file for the device; all its plain kernels at a time, as every compile takes its time."""
-    plain: dict[str, list[str]] = {}
-    for evidence in found.values():
-        if evidence.candidate is not None:
-            plain.setdefault(evidence.bound.kernel.file, []).append(evidence.bound.expression)
-    cache: dict[str, CompileResult] = {}
-
-    def compile_for_device(file: str, expression: str, constants: Mapping[str, int]) -> CompileResult:
-        names = list(dict.fromkeys(plain.get(file, [])))
-        if not constants and expression in names:
-            if file not in cache:
-                cache[file] = compiler.compile(submission.program(file), names, architecture)
-            return cache[file]
-        return compiler.compile(submission.program(file, constants), [expression], architecture)
-
-    return compile_for_device
+def _kernels(lab: Lab, submission: Submission, found: Mapping[str, Evidence]) -> dict[str, BoundKernel]:
+    """The kernels that were run, by variant; a file is compiled once for all of its, as each compile takes time."""
+    together: dict[str, list[str]] = {}
+    run = {name: e for name, e in found.items() if e.candidate is not None}
+    for evidence in run.values():
+        together.setdefault(evidence.bound.kernel.file, []).append(evidence.bound.expression)
+    return {
+        name: BoundKernel(lab, submission, e.bound, e.candidate, tuple(dict.fromkeys(together[e.bound.kernel.file])))
+        for name, e in run.items()
+        if e.candidate is not None
+    }
 
 
 def _launcher(lab: Lab, made: CompiledReference) -> Callable[[Sizes], tuple[str, LaunchRequest] | None]:
@@ -267,7 +266,7 @@ def _timed(lab: Lab, evidence: Evidence, measurement: Measurement) -> Evidence:
     """Times of one variant; what a timed launch did wrong becomes a run, so that the checks see it."""
     name = evidence.variant.name
     work = {size_key(row.size): work_at(lab, row.size) for row in measurement.sizes}
-    records = timings(measurement, name, against(lab, name)[0], lab.variants[0].name, work)
+    records = timings(measurement, name, baseline_of(lab, name)[0], lab.variants[0].name, work)
     runs = [*evidence.runs]
     for row in measurement.sizes:
         for wrong in row.wrong:
@@ -302,7 +301,7 @@ def _repeated(sizes: Sizes, reason: str, evidence: Evidence) -> Run:
 
 def _witnessed(session: GpuSession, runner: GpuRunner, evidence: Evidence, tools: Sequence[str]) -> Evidence:
     """What other tools say of a variant's kernel at the size that the emulator's observers watched."""
-    launch = runner.observed_launch(evidence)
+    launch = runner.profiled_launch(evidence)
     if launch is None:
         return evidence
     from grader.gpu.profilers import ncu, sanitizer

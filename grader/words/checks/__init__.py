@@ -7,4 +7,8 @@ from grader.words.texts import N_, Texts
 TEXTS: Texts = {
     "blocked": N_("Not graded, because the check “{check}” failed."),
     "not_judged": N_("Not graded, because the check “{check}” could not be judged."),
+    "not_counted": N_("Memory accesses were not counted."),
+    "hint_stage": N_(
+        "Load a tile into a __shared__ array, call __syncthreads(), then write the output from the array."
+    ),
 }

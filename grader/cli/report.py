@@ -1,0 +1,34 @@
+"""`grade report DIR`: stored results shown again, in another language if asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from grader.cli.options import PathType, labs_option, lang_option
+from grader.i18n import _
+
+
+def report_command() -> click.Command:
+    """`grade report DIR`: reports, tables of marks and `result.json` written again from stored results."""
+    return click.Command(
+        "report",
+        params=[
+            click.Argument(["path"], type=PathType(), metavar="DIR"),
+            lang_option(),
+            click.Option(["--no-pdf"], is_flag=True, help=_("Write the HTML report only.")),
+            labs_option(),
+        ],
+        callback=_report,
+        help=_(
+            "Write reports again from the results in DIR, without grading anew: the folder of a group, of one student, "
+            "or of one lab."
+        ),
+    )
+
+
+def _report(path: Path, lang: str, no_pdf: bool, labs_folders: tuple[Path, ...]) -> int:
+    from grader.grading.retelling import retell
+
+    return retell(path, lang, not no_pdf, labs_folders)

@@ -1,0 +1,136 @@
+"""A kernel of a submission, read one way: the program it is in, and its launch at any sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from grader.backends.base import BufferArgument, LaunchRequest, ScalarArgument
+from grader.lab.records import Lab, Sizes
+from grader.launching.arrays import Array, placeholder, shape_at
+from grader.launching.geometry import Geometry, geometry
+from grader.launching.programs import Built, Program, ProgramStore, handed_in
+from grader.launching.sizes import SizeRules
+from grader.submission.records import Candidate, KernelParameter, Submission, VariantBinding
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A kernel in a compiled program; entry: its symbol there, None where the program or the kernel is not compiled."""
+
+    built: Built
+    entry: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class BoundKernel:
+    """The kernel of `binding` in `submission`, read as `reading`.
+
+    together: expressions of the kernels of its file that are compiled with it, where its program is as handed in.
+    """
+
+    lab: Lab
+    submission: Submission
+    binding: VariantBinding
+    reading: Candidate
+    together: tuple[str, ...] = ()
+
+    def read_as(self, reading: Candidate) -> BoundKernel:
+        """The same kernel, read another way."""
+        return replace(self, reading=reading)
+
+    @property
+    def sizes(self) -> SizeRules:
+        """Which sizes it can be asked for."""
+        return SizeRules(self.lab, self.reading)
+
+    @property
+    def dtypes(self) -> dict[str, str]:
+        """Element type of each array by role: what the kernel's own signature says, else the lab's."""
+        pairs = zip(self.reading.roles, self.binding.kernel.parameters, strict=True)
+        kinds = {p.name: p for p in self.lab.parameters}
+        return {
+            role: parameter.dtype or kinds[role].dtype
+            for role, parameter in pairs
+            if role in kinds and kinds[role].kind != "size"
+        }
+
+    @property
+    def is_comparable(self) -> bool:
+        """Whether its arrays have the types of the lab's, as its reference kernel's have."""
+        return all(dtype == self.lab.parameter(name).dtype for name, dtype in self.dtypes.items())
+
+    def geometry(self, sizes: Sizes) -> Geometry:
+        """Of its launch at some sizes."""
+        return geometry(self.reading.launch, sizes)
+
+    def expression(self, sizes: Sizes) -> str:
+        """What names the kernel to the compiler: a template's sizes take the place of its arguments."""
+        if not self.reading.template:
+            return self.binding.expression
+        arguments = ", ".join(str(sizes[role]) if role else text for text, role in self.reading.template)
+        return f"{self.binding.expression.partition('<')[0]}<{arguments}>"
+
+    def program(self, sizes: Sizes) -> Program:
+        """What has to be compiled for a launch at some sizes."""
+        constants = tuple((name, sizes[role]) for role, name in self.reading.constants)
+        expression = self.expression(sizes)
+        is_as_handed_in = not constants and expression in self.together
+        expressions = self.together if is_as_handed_in else (expression,)
+        return Program(self.submission, self.binding.kernel.file, expressions, constants)
+
+    def load(self, programs: ProgramStore, sizes: Sizes) -> Loaded:
+        """The kernel in a program compiled for some sizes."""
+        built = programs.get(self.program(sizes))
+        return Loaded(built, built.result.entries.get(self.expression(sizes)))
+
+    def launch(
+        self,
+        entry: str,
+        sizes: Sizes,
+        inputs: Mapping[str, Array],
+        outputs: Mapping[str, Array],
+        observe: bool = False,
+        trace: bool = False,
+    ) -> LaunchRequest:
+        """The launch at some sizes; outputs are handed over as memory that nothing wrote."""
+        arguments: list[BufferArgument | ScalarArgument] = []
+        for role, parameter in zip(self.reading.roles, self.binding.kernel.parameters, strict=True):
+            if role.startswith("="):
+                arguments.append(ScalarArgument(int(role[1:]), parameter.dtype or "int32"))
+            elif role in inputs:
+                array = inputs[role]
+                arguments.append(BufferArgument(role, array.shape, str(array.dtype), array, is_output=False))
+            elif role in outputs:
+                array = outputs[role]
+                arguments.append(BufferArgument(role, array.shape, str(array.dtype), None, is_output=True))
+            else:
+                arguments.append(ScalarArgument(sizes[role], self._scalar_type(role, parameter)))
+        at = self.geometry(sizes)
+        return LaunchRequest(entry, at.grid, at.block, at.shared_bytes, arguments, observe, trace)
+
+    def launch_without_data(self, entry: str, sizes: Sizes) -> LaunchRequest:
+        """The launch with arrays that have the right shapes and take no memory."""
+        dtypes = self.dtypes
+        arrays = {
+            p.name: placeholder(shape_at(self.lab, p.name, sizes), dtypes.get(p.name, p.dtype))
+            for p in self.lab.parameters
+            if p.kind != "size"
+        }
+        inputs = {name: array for name, array in arrays.items() if self.lab.parameter(name).kind == "input"}
+        return self.launch(entry, sizes, inputs, {name: a for name, a in arrays.items() if name not in inputs})
+
+    def _scalar_type(self, role: str, parameter: KernelParameter) -> str:
+        return str(np.dtype(parameter.dtype or self.lab.parameter(role).dtype))
+
+
+def bound_kernels(lab: Lab, submission: Submission) -> dict[str, BoundKernel]:
+    """The kernels that were found, by variant, each read the likeliest way."""
+    programs = handed_in(submission)
+    return {
+        name: BoundKernel(lab, submission, binding, binding.candidates[0], programs[binding.kernel.file].expressions)
+        for name, binding in submission.bindings.items()
+        if isinstance(binding, VariantBinding)
+    }

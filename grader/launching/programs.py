@@ -1,0 +1,120 @@
+"""Programs in the form that a device runs: compiled as they are asked for, each once."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from grader.backends.base import Code
+from grader.submission.records import Submission, VariantBinding
+from grader.words import said
+
+if TYPE_CHECKING:
+    from grader.compiler.process import CompileResult
+
+
+class Compiler(Protocol):
+    """What compiles: `grader.compiler.process.CompilerProcess`."""
+
+    def compile(self, sources: Mapping[str, str], expressions: Sequence[str], architecture: str) -> CompileResult:
+        """Compile sources, the main file first, for some name expressions."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What is compiled at a time: a file of a submission, for some kernels, with values for constants of its.
+
+    expressions: what names the kernels to the compiler ("k", "k<16>").
+    """
+
+    submission: Submission
+    file: str
+    expressions: tuple[str, ...]
+    constants: tuple[tuple[str, int], ...] = ()
+
+
+def handed_in(submission: Submission) -> dict[str, Program]:
+    """Every file that holds a bound kernel, with all such kernels of it, as it was handed in; by file."""
+    wanted: dict[str, list[str]] = {}
+    for binding in submission.bindings.values():
+        if isinstance(binding, VariantBinding):
+            wanted.setdefault(binding.kernel.file, []).append(binding.expression)
+    return {file: Program(submission, file, tuple(dict.fromkeys(names))) for file, names in wanted.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What became of compiling a program; key: tells its code from any other."""
+
+    key: str
+    result: CompileResult
+
+    @property
+    def code(self) -> Code:
+        """What a backend loads."""
+        return Code(self.key, self.result.ptx, self.result.cubin)
+
+    @property
+    def error(self) -> str:
+        """The compiler's first error, else why it did not come to an end; "" for neither."""
+        return said(next((d.message for d in self.result.diagnostics if d.severity == "error"), self.result.reason))
+
+
+@dataclass(slots=True)
+class ProgramStore:
+    """Programs compiled by `compiler` for `architecture`: "compute_75" gives PTX, "sm_90" machine code.
+
+    pool: compiles what was ordered beforehand while others run; None: compiled when asked for.
+    """
+
+    compiler: Compiler
+    architecture: str
+    pool: Executor | None = None
+    _sources: dict[tuple[int, str, tuple[tuple[str, int], ...]], tuple[Submission, dict[str, str]]] = field(
+        default_factory=dict
+    )
+    _built: dict[tuple[object, ...], Future[Built] | Built] = field(default_factory=dict)
+
+    @property
+    def makes_machine_code(self) -> bool:
+        """Whether programs are compiled down to what one kind of device runs."""
+        return self.architecture.startswith("sm_")
+
+    def order(self, program: Program) -> None:
+        """Have a program compiled, if it is not yet."""
+        self._ordered(self._texts(program), program.expressions)
+
+    def get(self, program: Program) -> Built:
+        """A program, compiled."""
+        return self.get_text(self._texts(program), program.expressions)
+
+    def get_text(self, sources: Mapping[str, str], expressions: Sequence[str]) -> Built:
+        """The same of sources that are no submission's, the main file first."""
+        found = self._ordered(sources, tuple(expressions))
+        return found.result() if isinstance(found, Future) else found
+
+    def _texts(self, program: Program) -> dict[str, str]:
+        key = (id(program.submission), program.file, program.constants)
+        if key not in self._sources:
+            # The submission is kept beside its texts: its id is nobody else's then.
+            texts = program.submission.program(program.file, dict(program.constants))
+            self._sources[key] = program.submission, texts
+        return self._sources[key][1]
+
+    def _ordered(self, sources: Mapping[str, str], expressions: tuple[str, ...]) -> Future[Built] | Built:
+        key = (*sources.items(), *expressions)
+        if key not in self._built:
+            self._built[key] = (
+                self.pool.submit(self._compile, key, sources, expressions)
+                if self.pool
+                else self._compile(key, sources, expressions)
+            )
+        return self._built[key]
+
+    def _compile(self, key: tuple[object, ...], sources: Mapping[str, str], expressions: tuple[str, ...]) -> Built:
+        digest = hashlib.sha256(repr((self.architecture, key)).encode()).hexdigest()
+        return Built(digest, self.compiler.compile(sources, list(expressions), self.architecture))

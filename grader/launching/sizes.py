@@ -1,0 +1,84 @@
+"""Which of a lab's sizes a kernel can be asked for, and which ones it is graded by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import lcm
+
+from grader.lab.records import Cases, Lab, Sizes, Variant
+from grader.result import CaseKind
+from grader.submission.records import Candidate
+
+
+@dataclass(frozen=True, slots=True)
+class SizeRules:
+    """The sizes of `lab` for a kernel that is read as `reading`.
+
+    A kernel that does not take all of the lab's `equal_sizes` is asked for equal ones only; one that needs multiples
+    of its tile gets the next multiple.
+    """
+
+    lab: Lab
+    reading: Candidate
+
+    def planned(self, cases: Cases, takes_sizes: bool) -> list[tuple[CaseKind, Sizes]]:
+        """The runs that the kernel is graded by, in order: small exact sizes, the profiled one, partial tiles.
+
+        takes_sizes: sizes that are no multiple of the tile are legal to ask for.  No size is run twice.
+        """
+        runs: list[tuple[CaseKind, Sizes]] = []
+        exact: list[tuple[CaseKind, Sequence[Sizes]]] = [("correct", cases.correct), ("observe", [cases.observe])]
+        for kind, rows in exact:
+            for sizes in rows:
+                if self.fits(sizes):
+                    runs.append((kind, self.rounded(sizes)))
+        if takes_sizes:
+            runs += [("ragged", dict(sizes)) for sizes in cases.ragged if self.fits(sizes)]
+        runs = [(kind, self._with_fixed(sizes)) for kind, sizes in runs]
+        profiled = [sizes for kind, sizes in runs if kind == "observe"]
+        unique: list[tuple[CaseKind, Sizes]] = []
+        for kind, sizes in runs:
+            if (kind == "observe" or sizes not in profiled) and (kind, sizes) not in unique:
+                unique.append((kind, sizes))
+        return unique
+
+    def planned_more(self, variant: Variant) -> list[Sizes]:
+        """The variant's own sizes, as the kernel can be asked for them; none that its program has fixed."""
+        fitting = (sizes for sizes in variant.more_sizes if self.fits(sizes))
+        fixed = dict(self.reading.fixed)
+        return [self.rounded(sizes) for sizes in fitting if all(sizes[n] == v for n, v in fixed.items())]
+
+    def fits(self, sizes: Sizes) -> bool:
+        """Whether the kernel can be asked for these sizes: equal ones where it does not take them all."""
+        return not self._is_for_squares() or len({sizes[name] for name in self.lab.equal_sizes}) <= 1
+
+    def probe(self, sizes: Sizes) -> Sizes:
+        """These sizes, on which a doubtful reading is tried: a rectangle where the kernel takes one, else a square."""
+        sizes = dict(sizes)
+        if not self.fits(sizes):
+            sizes |= dict.fromkeys(self.lab.equal_sizes, max(sizes[name] for name in self.lab.equal_sizes))
+        return self._with_fixed(self.rounded(sizes))
+
+    def rounded(self, sizes: Sizes) -> Sizes:
+        """`sizes`, each that the grid covers raised to a multiple of its tile; equal sizes stay equal."""
+        equal, plan = self.lab.equal_sizes, self.reading.launch
+        steps: dict[str, int] = {}
+        for name, tile in zip(plan.covers, plan.tile, strict=False):
+            steps[name] = lcm(steps.get(name, 1), tile)
+        common = lcm(*(steps.get(name, 1) for name in equal)) if equal else 1
+        if len({sizes[name] for name in equal}) == 1:
+            steps |= dict.fromkeys(equal, common)
+        return {name: -(-value // steps.get(name, 1)) * steps.get(name, 1) for name, value in sizes.items()}
+
+    def _is_for_squares(self) -> bool:
+        reading = self.reading
+        known = {*reading.roles, *dict(reading.constants), *(role for _text, role in reading.template)}
+        return reading.square_only or not known.issuperset(self.lab.equal_sizes)
+
+    def _with_fixed(self, sizes: Sizes) -> Sizes:
+        """`sizes` with those that the program has fixed for good; sizes that have to be equal to one of them are."""
+        fixed = dict(self.reading.fixed)
+        bound = [fixed[name] for name in self.lab.equal_sizes if name in fixed]
+        equal = dict.fromkeys(self.lab.equal_sizes, bound[0]) if bound and self._is_for_squares() else {}
+        return {**sizes, **equal, **fixed}

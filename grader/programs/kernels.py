@@ -1,0 +1,68 @@
+"""Device code of a program, compiled by NVRTC's confined process: at once, and again for the templates asked for.
+
+The only part of the package that knows that compiler.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+
+from grader.compiler.diagnostics import Diagnostic
+from grader.compiler.process import CompileResult, CompilerProcess
+
+
+class DeviceCompiler:
+    """PTX of a program's files; each is compiled once, in a thread beside whatever goes on, and again for templates."""
+
+    def __init__(self, sources: Mapping[str, Mapping[str, str]], architecture: str) -> None:
+        self._units = list(sources.values())
+        self._architecture = architecture
+        self._compiler = CompilerProcess()
+        self._first: dict[int, CompileResult] = {}
+        self._error: Exception | None = None
+        self._thread = threading.Thread(target=self._compile_all, daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """End the compiler."""
+        self._thread.join()
+        self._compiler.close()
+
+    def _compile_all(self) -> None:
+        try:
+            for number, sources in enumerate(self._units):
+                self._first[number] = self._compiler.compile(sources, [], self._architecture)
+        except Exception as error:
+            self._error = error
+
+    def ptx(self, unit: int, names: Sequence[str]) -> tuple[str, str]:
+        """PTX of a file with the instances `names` of its templates, or "" and why there is none.
+
+        Raises
+        ------
+        InternalError : NVRTC cannot be used.
+        """
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+        result = self._first[unit]
+        if names and (result.ok or result.reason == "missing_entry"):
+            result = self._compiler.compile(self._units[unit], list(names), self._architecture)
+        if result.ptx:
+            return result.ptx, ""
+        return "", complaint(result)
+
+    def diagnostics(self, unit: int) -> tuple[Diagnostic, ...]:
+        """What the compiler had to say of a file."""
+        self._thread.join()
+        found = self._first.get(unit)
+        return found.diagnostics if found is not None else ()
+
+
+def complaint(result: CompileResult) -> str:
+    """The first error, as "file:line: text"."""
+    errors = [d for d in result.diagnostics if d.severity == "error"]
+    if not errors:
+        return result.reason
+    return f"{errors[0].file}:{errors[0].line}: {errors[0].message}"

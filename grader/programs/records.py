@@ -1,0 +1,108 @@
+"""What was seen of a program: plain records, which also travel from the program's process as JSON."""
+
+from __future__ import annotations
+
+import msgspec
+
+from grader.message import Message
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """Something worth telling about a run.
+
+    severity: "error" (the program is wrong), "warning" (it may be), "remark" (worth knowing).
+    line: 1-based in `file`; 0 where it has none.
+    """
+
+    kind: str
+    severity: str
+    message: Message
+    line: int = 0
+    file: str = ""
+
+
+class Argument(msgspec.Struct):
+    """An argument of a launch.
+
+    value: of a number; None for a pointer or a struct.  buffer: what a pointer points to, "" where to nothing known.
+    offset_bytes, buffer_bytes: where in it, and how large that is.
+    copied_in, zeroed, written: what had come into the buffer before the launch: a copy from the host, a memset of 0,
+    another kernel's writes.  read_back: the host copied from it afterwards, before it was filled anew.
+    """
+
+    type: str
+    name: str = ""
+    value: int | float | None = None
+    buffer: str = ""
+    offset_bytes: int = 0
+    buffer_bytes: int = 0
+    copied_in: bool = False
+    zeroed: bool = False
+    written: bool = False
+    read_back: bool = False
+
+
+class ObservedHazard(msgspec.Struct, frozen=True):
+    """A fault inside a kernel; `count`: accesses that did it."""
+
+    kind: str
+    line: int
+    message: Message
+    count: int = 1
+
+
+class LineCount(msgspec.Struct, frozen=True):
+    """Counters of one line: see `grader.ptx.records.LineCounter`."""
+
+    line: int
+    space: str
+    op: str
+    requests: int
+    wavefronts: int
+    sectors: int
+    ideal: int
+    ways: int
+
+
+class ObservedLaunch(msgspec.Struct):
+    """A launch as the program made it.
+
+    status: "ran"; "failed" (refused, see `error`); "faulted" (ended by a fault); "traced" (too large: not executed).
+    error: CUDA's name of the error, "" where there was none.
+    """
+
+    kernel: str
+    symbol: str
+    file: str
+    line: int
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    shared_bytes: int
+    stream: int
+    arguments: list[Argument]
+    status: str = "ran"
+    error: str = ""
+    thread_instructions: int = 0
+    hazards: list[ObservedHazard] = []
+    counters: list[LineCount] = []
+    repeats: int = 1
+
+
+class Observation(msgspec.Struct):
+    """A run of a program.
+
+    exit: the program's exit code; None where it did not come to its own end.
+    cause: why it did not run or not to its end.
+    stdout: its first bytes, as they were printed.
+    smaller: which number was made smaller, where the program was too large ("name", "file", "line", "before", "after");
+      launches are those of the smaller run then, if the program itself came to none or fewer.
+    """
+
+    exit: int | None
+    launches: list[ObservedLaunch]
+    findings: list[Finding]
+    cause: Message | None = None
+    stdout: bytes = b""
+    stderr: bytes = b""
+    seconds_modelled: float = 0.0
+    smaller: dict[str, str | int] = {}

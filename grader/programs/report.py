@@ -1,0 +1,160 @@
+"""What a run showed, for the terminal and as JSON (docs/run.md)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from grader.i18n import _, ngettext
+from grader.programs.records import Argument, Observation, ObservedLaunch
+from grader.words import text
+
+_SIGNS = {"error": "✗", "warning": "!", "remark": "·"}
+
+
+def as_json(observation: Observation) -> str:
+    """The observation as `grade run --json` prints it."""
+    launches = [
+        {
+            "kernel": launch.kernel,
+            "file": launch.file,
+            "line": launch.line,
+            "grid": launch.grid,
+            "block": launch.block,
+            "shared_bytes": launch.shared_bytes,
+            "arguments": [_argument_record(argument) for argument in launch.arguments],
+            "status": launch.status,
+            "error": launch.error or None,
+            "thread_instructions": launch.thread_instructions,
+            "hazards": [
+                {"kind": h.kind, "line": h.line, "message": text(h.message), "count": h.count} for h in launch.hazards
+            ],
+            "counters": [
+                {name: getattr(counter, name) for name in counter.__struct_fields__} for counter in launch.counters
+            ],
+        }
+        for launch in observation.launches
+    ]
+    findings = [
+        {"kind": f.kind, "severity": f.severity, "file": f.file, "line": f.line, "message": text(f.message)}
+        for f in observation.findings
+    ]
+    record = {
+        "exit": observation.exit,
+        "cause": text(observation.cause) or None,
+        "stdout": observation.stdout.decode("utf-8", errors="replace"),
+        "stderr": observation.stderr.decode("utf-8", errors="replace"),
+        "smaller": observation.smaller or None,
+        "launches": launches,
+        "findings": findings,
+    }
+    return json.dumps(record, ensure_ascii=False, indent=1)
+
+
+def _argument_record(argument: Argument) -> dict[str, object]:
+    record: dict[str, object] = {"name": argument.name, "type": argument.type}
+    if argument.buffer:
+        origins = ("copied_in", "zeroed", "written", "read_back")
+        record |= {"buffer": argument.buffer, "bytes": argument.buffer_bytes, "offset": argument.offset_bytes}
+        record["flow"] = [name for name in origins if getattr(argument, name)]
+    else:
+        record["value"] = argument.value
+    return record
+
+
+def as_text(observation: Observation) -> str:
+    """The report that follows what the program printed."""
+    lines = ["", _heading(observation)]
+    groups = _grouped(observation.launches)
+    if groups:
+        lines += ["", _("Launches")]
+        lines += [line for launch, count in groups for line in _launch_lines(launch, count)]
+    told = [f for f in observation.findings if f.message != observation.cause]
+    if told:
+        lines += ["", _("Findings")]
+        for finding in sorted(told, key=lambda f: ("error", "warning", "remark").index(f.severity)):
+            where = f"{finding.file}:{finding.line}  " if finding.line else ""
+            lines.append(f"  {_SIGNS[finding.severity]} {where}{text(finding.message)}")
+    if any(launch.status == "ran" for launch in observation.launches):
+        lines += ["", _("Times that the program printed are made up: there is no GPU here to take them of.")]
+    return "\n".join(lines) + "\n"
+
+
+def _heading(observation: Observation) -> str:
+    if observation.cause is not None:
+        where = next(
+            (f"{f.file}:{f.line}: " for f in observation.findings if f.message == observation.cause and f.line), ""
+        )
+        return f"✗ {where}{text(observation.cause)}"
+    return _("The program ended with exit code {code}.").format(code=observation.exit)
+
+
+def _grouped(launches: Sequence[ObservedLaunch]) -> list[tuple[ObservedLaunch, int]]:
+    """Launches that are alike, one after another, once."""
+    found: list[tuple[ObservedLaunch, int]] = []
+    for launch in launches:
+        if found and _same(found[-1][0], launch):
+            found[-1] = (found[-1][0], found[-1][1] + 1)
+        else:
+            found.append((launch, 1))
+    return found
+
+
+def _same(first: ObservedLaunch, second: ObservedLaunch) -> bool:
+    names = ("kernel", "file", "line", "grid", "block", "shared_bytes", "status")
+    return all(getattr(first, name) == getattr(second, name) for name in names)
+
+
+def _launch_lines(launch: ObservedLaunch, count: int) -> list[str]:
+    shared = ngettext(
+        ", {n} byte of dynamic shared memory", ", {n} bytes of dynamic shared memory", launch.shared_bytes
+    )
+    configuration = f"<<<{_sizes(launch.grid)}, {_sizes(launch.block)}>>>"
+    if launch.shared_bytes:
+        configuration += shared.format(n=launch.shared_bytes)
+    times = f"  ×{count}" if count > 1 else ""
+    lines = [f"  {_STATUS_SIGNS[launch.status]} {launch.file}:{launch.line}  {launch.kernel} {configuration}{times}"]
+    if launch.arguments:
+        lines.append("      " + ", ".join(_argument(argument) for argument in launch.arguments))
+    if launch.status != "ran":
+        lines.append("      " + _status(launch))
+    worst: dict[tuple[int, str], str] = {}
+    for counter in launch.counters:
+        if counter.space == "shared" and counter.ways > 1:
+            worst[counter.line, "shared"] = _("line {line}: {ways}-way bank conflict").format(
+                line=counter.line, ways=counter.ways
+            )
+        elif counter.space == "global" and counter.ideal and counter.sectors >= 2 * counter.ideal:
+            each = counter.sectors / max(1, counter.requests)
+            worst[counter.line, "global" + counter.op] = _(
+                "line {line}: {each:.1f} sectors per request, {ideal:.1f} would do"
+            ).format(line=counter.line, each=each, ideal=counter.ideal / max(1, counter.requests))
+    return lines + [f"      {words}" for _key, words in sorted(worst.items())]
+
+
+_STATUS_SIGNS = {"ran": "✓", "failed": "✗", "faulted": "✗", "traced": "…"}
+
+
+def _status(launch: ObservedLaunch) -> str:
+    return {
+        "failed": _("refused: {error}; the kernel never ran").format(error=launch.error),
+        "faulted": _("ended by a fault: {error}").format(error=launch.error),
+        "traced": _("recorded, not executed"),
+    }[launch.status]
+
+
+def _sizes(sizes: tuple[int, int, int]) -> str:
+    kept = sizes if sizes[2] != 1 else sizes[:2] if sizes[1] != 1 else sizes[:1]
+    return str(kept[0]) if len(kept) == 1 else f"({', '.join(str(size) for size in kept)})"
+
+
+def _argument(argument: Argument) -> str:
+    name = argument.name or argument.type
+    if argument.buffer:
+        offset = f"+{argument.offset_bytes}" if argument.offset_bytes else ""
+        return f"{name} = {argument.buffer}{offset}"
+    return (
+        f"{name} = {argument.value:g}"
+        if isinstance(argument.value, float)
+        else f"{name} = {'…' if argument.value is None else argument.value}"
+    )

@@ -1,0 +1,323 @@
+"""Copies and fills: directions, sizes, what nobody wrote, and the order of streams."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from grader.message import msg
+from grader.programs.emulated import Allocation, Bytes
+from grader.programs.runtime.memory import shared_at
+from grader.programs.runtime.state import CudaError, Place, State, Stream
+
+H2H, H2D, D2H, D2D, DEFAULT = range(5)
+_SIDES = {H2H: ("host", "host"), H2D: ("device", "host"), D2H: ("host", "device"), D2D: ("device", "device")}
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One end of a copy: memory of the device from `offset` on, or of the host at `address`."""
+
+    address: int
+    allocation: Allocation | None = None
+    offset: int = 0
+
+    @property
+    def is_device(self) -> bool:
+        return self.allocation is not None and not self.allocation.host
+
+
+def _side(state: State, address: int, place: Place) -> Side:
+    """Where an address lies.  Raises CudaError where it lies in freed memory."""
+    if state.gpu.is_device_address(address):
+        found = state.gpu.find(address)
+        if found is None or found.host:
+            freed = state.gpu.find_freed(address)
+            if freed is not None:
+                message = msg("programs.use_after_free", array=freed.name)
+                raise CudaError(1, state.tell("use_after_free", "error", message, place))
+            raise CudaError(1, state.tell("bad_pointer", "error", msg("programs.unknown_pointer"), place))
+        return Side(address, found, address - found.base)
+    shared = shared_at(state, address)
+    return Side(address, shared, address - shared.host if shared else 0)
+
+
+def _check_direction(state: State, to: Side, source: Side, kind: int, place: Place) -> None:
+    if kind == DEFAULT:
+        return
+    if kind not in _SIDES:
+        raise CudaError(21)
+    for side, wanted, role in zip((to, source), _SIDES[kind], ("to", "from"), strict=True):
+        # Managed and pinned memory is both.
+        is_right = side.is_device if wanted == "device" else not side.is_device
+        if side.allocation is not None and side.allocation.host:
+            is_right = True
+        if not is_right:
+            names = ("HostToHost", "HostToDevice", "DeviceToHost", "DeviceToDevice")
+            message = msg(f"programs.copy_{role}_{wanted}", kind=f"cudaMemcpy{names[kind]}")
+            raise CudaError(1, state.tell("copy_direction", "error", message, place))
+
+
+def _bytes(state: State, side: Side, size: int, place: Place, role: str) -> Bytes:
+    """The bytes of a side.  Raises CudaError where they reach past the memory."""
+    allocation = side.allocation
+    if allocation is not None and (side.offset < 0 or side.offset + size > allocation.size):
+        verb = "reads" if role == "from" else "writes"
+        asked = side.offset + size
+        message = msg(f"programs.copy_{verb}_past", array=allocation.name, size=allocation.size, bytes=asked)
+        finding = state.tell("copy_size", "error", message, place)
+        raise CudaError(1, finding)
+    if side.is_device:
+        assert allocation is not None
+        return allocation.data[side.offset : side.offset + size]
+    return state.guest.view(side.address, size)
+
+
+def _copied(state: State, to: Side, source: Side, rows: list[tuple[int, int, int]], place: Place) -> None:
+    """Note what a copy means for later: rows of (offset in to, offset in source, bytes)."""
+    unwritten = 0
+    total = sum(size for _to, _from, size in rows)
+    for to_offset, from_offset, size in rows:
+        valid = None
+        if source.is_device:
+            assert source.allocation is not None
+            mask = source.allocation.valid
+            valid = None if mask is None else mask[from_offset : from_offset + size]
+        if to.is_device:
+            assert to.allocation is not None
+            mask = to.allocation.valid
+            if mask is not None:
+                mask[to_offset : to_offset + size] = 1 if valid is None else valid
+        elif valid is not None:
+            unwritten += size - int(np.count_nonzero(valid))
+    if unwritten and not state.hollow:
+        assert source.allocation is not None
+        message = msg("programs.copy_unwritten", array=source.allocation.name, n=unwritten, total=total)
+        state.tell("uninitialized", "error", message, place)
+    if to.allocation is not None and not source.is_device:
+        to.allocation.origins = {"copied"}
+    elif to.allocation is not None and source.allocation is not None:
+        to.allocation.origins |= source.allocation.origins
+    if source.allocation is not None and not to.is_device:
+        for launch in reversed(state.launches):
+            found = [a for a in launch.arguments if a.buffer == source.allocation.name]
+            for argument in found:
+                argument.read_back = True
+            if found:
+                break
+
+
+def _transfer(
+    state: State,
+    to: int,
+    source: int,
+    rows: list[tuple[int, int, int]],
+    kind: int,
+    stream: Stream,
+    blocking: bool,
+    place: Place,
+) -> int:
+    """Copy rows of (offset in to, offset in source, bytes)."""
+    total = sum(row[2] for row in rows)
+    if not total:
+        return 0
+    target, origin = _side(state, to, place), _side(state, source, place)
+    _check_direction(state, target, origin, kind, place)
+    state.touch(total)
+    to_end = max(row[0] + row[2] for row in rows)
+    from_end = max(row[1] + row[2] for row in rows)
+    into = _bytes(state, target, to_end, place, "to")
+    out_of = _bytes(state, origin, from_end, place, "from")
+    for side, end in ((target, to_end), (origin, from_end)):
+        if side.allocation is not None and not state.has_room(side.allocation, side.offset + end, place):
+            return 0
+    ticket = state.begin(stream)
+    for side, is_write, end in ((target, True, to_end), (origin, False, from_end)):
+        if side.allocation is not None:
+            state.access(side.allocation, stream, ticket, side.offset, side.offset + end, is_write, place)
+    for to_offset, from_offset, size in rows:
+        into[to_offset : to_offset + size] = (
+            out_of[from_offset : from_offset + size].copy()
+            if (target.allocation is origin.allocation and target.allocation is not None)
+            else out_of[from_offset : from_offset + size]
+        )
+    shifted = [(target.offset + a, origin.offset + b, size) for a, b, size in rows]
+    _copied(state, target, origin, shifted, place)
+    # About what PCI Express 3 and a device's own memory do.
+    stream.ready_ns += 4_000 + int(total / (200 if target.is_device and origin.is_device else 12))
+    if blocking:
+        state.wait(stream.clock, stream.ready_ns)
+    return 0
+
+
+def memcpy(state: State, place: Place, to: int, source: int, size: int, kind: int) -> int:
+    if size < 0:
+        raise CudaError(1)
+    return _transfer(state, to, source, [(0, 0, size)], kind, state.streams[0], True, place)
+
+
+def memcpy_async(state: State, place: Place, to: int, source: int, size: int, kind: int, stream: int) -> int:
+    if size < 0:
+        raise CudaError(1)
+    queue = state.stream(stream)
+    # From pageable memory it returns once the data are staged; to pageable memory once they are there.
+    host = source if kind == H2D else to
+    blocking = kind in (H2D, D2H) and shared_at(state, host) is None
+    return _transfer(state, to, source, [(0, 0, size)], kind, queue, blocking, place)
+
+
+def _rows(to_pitch: int, from_pitch: int, width: int, height: int) -> list[tuple[int, int, int]]:
+    if min(to_pitch, from_pitch, width, height) < 0 or height > 1 << 22:
+        raise CudaError(1)
+    if width > to_pitch or width > from_pitch:
+        raise CudaError(12)
+    return [(row * to_pitch, row * from_pitch, width) for row in range(height)]
+
+
+def memcpy_2d(
+    state: State, place: Place, to: int, to_pitch: int, source: int, from_pitch: int, width: int, height: int, kind: int
+) -> int:
+    rows = _rows(to_pitch, from_pitch, width, height)
+    return _transfer(state, to, source, rows, kind, state.streams[0], True, place)
+
+
+def memcpy_2d_async(
+    state: State,
+    place: Place,
+    to: int,
+    to_pitch: int,
+    source: int,
+    from_pitch: int,
+    width: int,
+    height: int,
+    kind: int,
+    stream: int,
+) -> int:
+    rows = _rows(to_pitch, from_pitch, width, height)
+    return _transfer(state, to, source, rows, kind, state.stream(stream), False, place)
+
+
+def memcpy_peer(state: State, place: Place, to: int, to_device: int, source: int, from_device: int, size: int) -> int:
+    if to_device or from_device:
+        raise CudaError(101)
+    return memcpy(state, place, to, source, size, D2D)
+
+
+def _fill(state: State, pointer: int, value: int, rows: list[tuple[int, int]], stream: Stream, place: Place) -> int:
+    total = sum(size for _offset, size in rows)
+    if not total:
+        return 0
+    side = _side(state, pointer, place)
+    if side.allocation is None:
+        raise CudaError(1, state.tell("copy_direction", "error", msg("programs.memset_host_pointer"), place))
+    state.touch(total)
+    end = max(offset + size for offset, size in rows)
+    into = _bytes(state, side, end, place, "to")
+    if not state.has_room(side.allocation, side.offset + end, place):
+        return 0
+    ticket = state.begin(stream)
+    state.access(side.allocation, stream, ticket, side.offset, side.offset + end, True, place)
+    valid = side.allocation.valid
+    for offset, size in rows:
+        into[offset : offset + size] = value & 255
+        if valid is not None:
+            valid[side.offset + offset : side.offset + offset + size] = 1
+    side.allocation.origins = {"zeroed"} if value & 255 == 0 else {"copied"}
+    stream.ready_ns += 2_000 + total // 200
+    return 0
+
+
+def memset(state: State, place: Place, pointer: int, value: int, size: int) -> int:
+    if size < 0:
+        raise CudaError(1)
+    return _fill(state, pointer, value, [(0, size)], state.streams[0], place)
+
+
+def memset_async(state: State, place: Place, pointer: int, value: int, size: int, stream: int) -> int:
+    if size < 0:
+        raise CudaError(1)
+    return _fill(state, pointer, value, [(0, size)], state.stream(stream), place)
+
+
+def memset_2d(state: State, place: Place, pointer: int, pitch: int, value: int, width: int, height: int) -> int:
+    rows = [(to, size) for to, _from, size in _rows(pitch, pitch, width, height)]
+    return _fill(state, pointer, value, rows, state.streams[0], place)
+
+
+def memset_2d_async(
+    state: State, place: Place, pointer: int, pitch: int, value: int, width: int, height: int, stream: int
+) -> int:
+    rows = [(to, size) for to, _from, size in _rows(pitch, pitch, width, height)]
+    return _fill(state, pointer, value, rows, state.stream(stream), place)
+
+
+def symbol(state: State, address: int, place: Place) -> Allocation:
+    """The device variable that host code calls by its own shadow at `address`.  Raises CudaError 13."""
+    from grader.programs.runtime.launches import load
+
+    known = state.symbols.get(address)
+    if known is None:
+        raise CudaError(13, state.tell("bad_symbol", "error", msg("programs.no_symbol"), place))
+    unit, name, size = known
+    if (unit, name) not in state.variables:
+        load(state, unit)
+        found = state.gpu.variable(unit, name)
+        if found is None:
+            # No kernel uses it, so the compiler left it out.
+            found = state.gpu.allocate(name, size, "symbol", 0, "")
+            if found.valid is not None:
+                found.valid[:] = 1
+        state.variables[unit, name] = found
+    variable = state.variables[unit, name]
+    assert variable is not None
+    return variable
+
+
+def to_symbol(
+    state: State, place: Place, to: int, source: int, size: int, offset: int, kind: int, stream: int = 0
+) -> int:
+    if min(size, offset) < 0 or kind not in (H2D, D2D, DEFAULT):
+        raise CudaError(21 if kind not in (H2D, D2D, DEFAULT) else 1)
+    target = symbol(state, to, place)
+    return _transfer(state, target.base + offset, source, [(0, 0, size)], kind, state.stream(stream), True, place)
+
+
+def from_symbol(
+    state: State, place: Place, to: int, source: int, size: int, offset: int, kind: int, stream: int = 0
+) -> int:
+    if min(size, offset) < 0 or kind not in (D2H, D2D, DEFAULT):
+        raise CudaError(21 if kind not in (D2H, D2D, DEFAULT) else 1)
+    origin = symbol(state, source, place)
+    return _transfer(state, to, origin.base + offset, [(0, 0, size)], kind, state.stream(stream), True, place)
+
+
+def symbol_address(state: State, place: Place, pointer: int, address: int) -> int:
+    state.guest.pack("Q", pointer, symbol(state, address, place).base)
+    return 0
+
+
+def symbol_size(state: State, place: Place, size: int, address: int) -> int:
+    state.guest.pack("Q", size, symbol(state, address, place).size)
+    return 0
+
+
+HANDLERS: dict[str, tuple[str, Callable[..., Any]]] = {
+    "cudaMemcpy": ("iiii", memcpy),
+    "cudaMemcpyAsync": ("iiiii", memcpy_async),
+    "cudaMemcpy2D": ("iiiiiii", memcpy_2d),
+    "cudaMemcpy2DAsync": ("iiiiiiii", memcpy_2d_async),
+    "cudaMemcpyPeer": ("iiiii", memcpy_peer),
+    "cudaMemset": ("iii", memset),
+    "cudaMemsetAsync": ("iiii", memset_async),
+    "cudaMemset2D": ("iiiii", memset_2d),
+    "cudaMemset2DAsync": ("iiiiii", memset_2d_async),
+    "cudaMemcpyToSymbol": ("iiiii", to_symbol),
+    "cudaMemcpyToSymbolAsync": ("iiiiii", to_symbol),
+    "cudaMemcpyFromSymbol": ("iiiii", from_symbol),
+    "cudaMemcpyFromSymbolAsync": ("iiiiii", from_symbol),
+    "cudaGetSymbolAddress": ("ii", symbol_address),
+    "cudaGetSymbolSize": ("ii", symbol_size),
+}

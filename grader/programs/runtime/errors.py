@@ -1,0 +1,60 @@
+"""CUDA's errors: numbers, names, texts, and which of them end a context."""
+
+from __future__ import annotations
+
+NAMES = {
+    0: ("cudaSuccess", "no error"),
+    1: ("cudaErrorInvalidValue", "invalid argument"),
+    2: ("cudaErrorMemoryAllocation", "out of memory"),
+    3: ("cudaErrorInitializationError", "initialization error"),
+    4: ("cudaErrorCudartUnloading", "driver shutting down"),
+    9: ("cudaErrorInvalidConfiguration", "invalid configuration argument"),
+    12: ("cudaErrorInvalidPitchValue", "invalid pitch argument"),
+    13: ("cudaErrorInvalidSymbol", "invalid device symbol"),
+    16: ("cudaErrorInvalidHostPointer", "invalid host pointer"),
+    17: ("cudaErrorInvalidDevicePointer", "invalid device pointer"),
+    21: ("cudaErrorInvalidMemcpyDirection", "invalid copy direction for memcpy"),
+    35: ("cudaErrorInsufficientDriver", "CUDA driver version is insufficient for CUDA runtime version"),
+    52: ("cudaErrorMissingConfiguration", "__global__ function call is not configured"),
+    98: ("cudaErrorInvalidDeviceFunction", "invalid device function"),
+    100: ("cudaErrorNoDevice", "no CUDA-capable device is detected"),
+    101: ("cudaErrorInvalidDevice", "invalid device ordinal"),
+    200: ("cudaErrorInvalidKernelImage", "device kernel image is invalid"),
+    209: ("cudaErrorNoKernelImageForDevice", "no kernel image is available for execution on the device"),
+    400: ("cudaErrorInvalidResourceHandle", "invalid resource handle"),
+    401: ("cudaErrorIllegalState", "the operation cannot be performed in the present state"),
+    500: ("cudaErrorSymbolNotFound", "named symbol not found"),
+    600: ("cudaErrorNotReady", "device not ready"),
+    700: ("cudaErrorIllegalAddress", "an illegal memory access was encountered"),
+    701: ("cudaErrorLaunchOutOfResources", "too many resources requested for launch"),
+    702: ("cudaErrorLaunchTimeout", "the launch timed out and was terminated"),
+    704: ("cudaErrorPeerAccessAlreadyEnabled", "peer access is already enabled"),
+    705: ("cudaErrorPeerAccessNotEnabled", "peer access has not been enabled"),
+    710: ("cudaErrorAssert", "device-side assert triggered"),
+    712: ("cudaErrorHostMemoryAlreadyRegistered", "part or all of the requested memory range is already mapped"),
+    713: (
+        "cudaErrorHostMemoryNotRegistered",
+        "pointer does not correspond to a registered memory region",
+    ),
+    714: ("cudaErrorHardwareStackError", "hardware stack error"),
+    715: ("cudaErrorIllegalInstruction", "an illegal instruction was encountered"),
+    716: ("cudaErrorMisalignedAddress", "misaligned address"),
+    717: ("cudaErrorInvalidAddressSpace", "operation not supported on global/shared address space"),
+    719: ("cudaErrorLaunchFailure", "unspecified launch failure"),
+    720: ("cudaErrorCooperativeLaunchTooLarge", "too many blocks in cooperative launch"),
+    800: ("cudaErrorNotPermitted", "operation not permitted"),
+    801: ("cudaErrorNotSupported", "operation not supported"),
+    999: ("cudaErrorUnknown", "unknown error"),
+}
+STICKY = frozenset({700, 702, 710, 714, 715, 716, 717, 719})
+"""After one of these every later call returns it: the context is gone (CUDA runtime API, error handling)."""
+
+
+def name_of(code: int) -> str:
+    """`cudaErrorInvalidValue` of 1."""
+    return NAMES.get(code, ("unrecognized error code", ""))[0]
+
+
+def text_of(code: int) -> str:
+    """What `cudaGetErrorString` returns."""
+    return NAMES.get(code, ("", "unrecognized error code"))[1]

@@ -1,0 +1,256 @@
+"""Memory of every kind: allocated, freed, asked about."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from grader.message import msg
+from grader.programs.emulated import Allocation, TooManyAllocations
+from grader.programs.runtime.state import CudaError, Place, ProgramEnded, State
+
+_TARGET = re.compile(r"&\s*([A-Za-z_]\w*(?:(?:\.|->)\w+|\[\w+\])*)")
+PITCH = 512
+
+
+def name_at(state: State, place: Place, default: str) -> str:
+    """What the program calls the memory that it allocates at `place`: `d_a` of `cudaMalloc(&d_a, …)`."""
+    lines = state.sources.get(place.file, ())
+    text = lines[place.line - 1] if 0 < place.line <= len(lines) else ""
+    names = list(_TARGET.findall(text))
+    if not names and place.line < len(lines) + 1:
+        names = _TARGET.findall(" ".join(lines[place.line - 1 : place.line + 1]))
+    if not names:
+        return default
+    seen = state.texts.get((place.file, place.line), 0)
+    state.texts[place.file, place.line] = seen + 1
+    return str(names[min(seen, len(names) - 1)])
+
+
+def _room(state: State, size: int) -> None:
+    if size < 0 or state.allocated_bytes + size > state.model.memory_bytes:
+        raise CudaError(2)
+
+
+def _allocate(state: State, pointer: int, size: int, place: Place) -> Allocation | None:
+    if size == 0:
+        state.guest.pack("Q", pointer, 0)
+        return None
+    _room(state, size)
+    state.guest.pack("Q", pointer, 0)
+    try:
+        found = state.gpu.allocate(name_at(state, place, "?"), size, "device", place.line, place.file)
+    except TooManyAllocations as error:
+        raise ProgramEnded(msg("programs.too_many_allocations")) from error
+    except MemoryError as error:
+        raise CudaError(2) from error
+    state.allocated_bytes += size
+    state.guest.pack("Q", pointer, found.base)
+    return found
+
+
+def malloc(state: State, place: Place, pointer: int, size: int) -> int:
+    _allocate(state, pointer, size, place)
+    return 0
+
+
+def malloc_async(state: State, place: Place, pointer: int, size: int, stream: int) -> int:
+    state.stream(stream)
+    _allocate(state, pointer, size, place)
+    return 0
+
+
+def malloc_pitch(state: State, place: Place, pointer: int, pitch: int, width: int, height: int) -> int:
+    if width < 0 or height < 0:
+        raise CudaError(1)
+    row = -(-width // PITCH) * PITCH
+    state.guest.pack("Q", pitch, row)
+    _allocate(state, pointer, row * height, place)
+    return 0
+
+
+def malloc_3d(state: State, place: Place, pitched: int, extent: int) -> int:
+    width, height, depth = state.guest.unpack("qqq", extent)
+    if min(width, height, depth) < 0:
+        raise CudaError(1)
+    row = -(-width // PITCH) * PITCH
+    _allocate(state, pitched, row * height * depth, place)
+    state.guest.pack("QQQ", pitched + 8, row, width, height)
+    return 0
+
+
+def _shared(state: State, pointer: int, size: int, kind: str, place: Place) -> int:
+    if size <= 0:
+        raise CudaError(1)
+    _room(state, size)
+    host = int(state.call_guest("grader_malloc", size))
+    if not host:
+        raise CudaError(2)
+    state.guest.view(host, size)[:] = 0
+    try:
+        found = state.gpu.share(name_at(state, place, "?"), size, kind, place.line, place.file, host)
+    except TooManyAllocations as error:
+        raise ProgramEnded(msg("programs.too_many_allocations")) from error
+    state.host_memory[host] = found
+    state.allocated_bytes += size
+    state.guest.pack("Q", pointer, host)
+    return 0
+
+
+def malloc_managed(state: State, place: Place, pointer: int, size: int, flags: int) -> int:
+    if flags not in (1, 2):
+        raise CudaError(1)
+    return _shared(state, pointer, size, "managed", place)
+
+
+def malloc_host(state: State, place: Place, pointer: int, size: int, flags: int) -> int:
+    return _shared(state, pointer, size, "pinned", place)
+
+
+def shared_at(state: State, address: int) -> Allocation | None:
+    """Managed, pinned or registered memory that a host address lies in."""
+    for host, allocation in state.host_memory.items():
+        if host <= address < host + max(1, allocation.size):
+            return allocation
+    return None
+
+
+def free(state: State, place: Place, pointer: int) -> int:
+    if pointer == 0:
+        return 0
+    state.wait_for_all()
+    found = state.gpu.live.get(pointer) or state.host_memory.get(pointer)
+    if found is None or found.kind not in ("device", "managed"):
+        raise CudaError(1, _wrong_free(state, pointer, found, place))
+    _release(state, found, place)
+    return 0
+
+
+def free_async(state: State, place: Place, pointer: int, stream: int) -> int:
+    queue = state.stream(stream)
+    if pointer == 0:
+        return 0
+    found = state.gpu.live.get(pointer)
+    if found is None or found.kind != "device":
+        raise CudaError(1, _wrong_free(state, pointer, found, place))
+    state.access(found, queue, state.begin(queue), 0, found.size, True, place)
+    _release(state, found, place)
+    return 0
+
+
+def _wrong_free(state: State, pointer: int, found: Allocation | None, place: Place) -> Any:
+    freed = state.gpu.find_freed(pointer)
+    if freed is not None:
+        return state.tell("double_free", "error", msg("programs.double_free", array=freed.name), place)
+    if found is not None and found.kind in ("pinned", "registered"):
+        return state.tell("wrong_free", "error", msg("programs.free_pinned", array=found.name), place)
+    if state.gpu.find(pointer) is not None:
+        return state.tell("wrong_free", "error", msg("programs.free_inside"), place)
+    return state.tell("wrong_free", "error", msg("programs.free_host"), place)
+
+
+def _release(state: State, allocation: Allocation, place: Place) -> None:
+    state.allocated_bytes -= allocation.size
+    state.resident_bytes -= allocation.resident_bytes
+    if allocation.host:
+        state.host_memory.pop(allocation.host, None)
+        if allocation.kind != "registered":
+            state.call_guest("grader_free", allocation.host)
+    state.gpu.free(allocation)
+
+
+def free_host(state: State, place: Place, pointer: int) -> int:
+    if pointer == 0:
+        return 0
+    state.wait_for_all()
+    found = state.host_memory.get(pointer)
+    if found is None or found.kind != "pinned":
+        is_device = state.gpu.find(pointer) is not None
+        message = msg("programs.free_host_device") if is_device else msg("programs.free_host_plain")
+        raise CudaError(1, state.tell("wrong_free", "error", message, place))
+    _release(state, found, place)
+    return 0
+
+
+def host_register(state: State, place: Place, pointer: int, size: int, flags: int) -> int:
+    if size <= 0:
+        raise CudaError(1)
+    if shared_at(state, pointer) is not None:
+        raise CudaError(712)
+    state.guest.view(pointer, size)
+    found = state.gpu.share(name_at(state, place, "?"), size, "registered", place.line, place.file, pointer)
+    state.host_memory[pointer] = found
+    return 0
+
+
+def host_unregister(state: State, place: Place, pointer: int) -> int:
+    found = state.host_memory.get(pointer)
+    if found is None or found.kind != "registered":
+        raise CudaError(713)
+    del state.host_memory[pointer]
+    state.gpu.free(found)
+    return 0
+
+
+def host_get_device_pointer(state: State, place: Place, pointer: int, host: int, flags: int) -> int:
+    found = shared_at(state, host)
+    if found is None:
+        raise CudaError(1)
+    # The same address names it on both sides, as unified addressing has it.
+    state.guest.pack("Q", pointer, host)
+    return 0
+
+
+def pointer_attributes(state: State, place: Place, attributes: int, pointer: int) -> int:
+    shared = shared_at(state, pointer)
+    device = state.gpu.find(pointer)
+    kind = 3 if shared and shared.kind == "managed" else 1 if shared else 2 if device else 0
+    state.guest.pack("iiQQ", attributes, kind, 0 if kind else -2, pointer if kind else 0, pointer if shared else 0)
+    return 0
+
+
+def mem_get_info(state: State, place: Place, free_bytes: int, total: int) -> int:
+    state.guest.pack("Q", free_bytes, max(0, state.model.memory_bytes - state.allocated_bytes - (300 << 20)))
+    state.guest.pack("Q", total, state.model.memory_bytes)
+    return 0
+
+
+def nothing(state: State, place: Place, *_arguments: int) -> int:
+    return 0
+
+
+def mem_prefetch(state: State, place: Place, pointer: int, size: int, device: int, stream: int) -> int:
+    state.stream(stream)
+    if shared_at(state, pointer) is None or size <= 0 or device not in (-1, 0):
+        raise CudaError(101 if device not in (-1, 0) else 1)
+    return 0
+
+
+def mem_advise(state: State, place: Place, pointer: int, size: int, advice: int, device: int) -> int:
+    if shared_at(state, pointer) is None:
+        raise CudaError(1)
+    return 0
+
+
+HANDLERS: dict[str, tuple[str, Callable[..., int]]] = {
+    "cudaMalloc": ("ii", malloc),
+    "cudaMallocAsync": ("iii", malloc_async),
+    "cudaMallocPitch": ("iiii", malloc_pitch),
+    "cudaMalloc3D": ("ii", malloc_3d),
+    "cudaMallocManaged": ("iii", malloc_managed),
+    "cudaMallocHost": ("iii", malloc_host),
+    "cudaHostAlloc": ("iii", malloc_host),
+    "cudaFree": ("i", free),
+    "cudaFreeAsync": ("ii", free_async),
+    "cudaFreeHost": ("i", free_host),
+    "cudaHostRegister": ("iii", host_register),
+    "cudaHostUnregister": ("i", host_unregister),
+    "cudaHostGetDevicePointer": ("iii", host_get_device_pointer),
+    "cudaPointerGetAttributes": ("ii", pointer_attributes),
+    "cudaMemGetInfo": ("ii", mem_get_info),
+    "cudaMemPrefetchAsync": ("iiii", mem_prefetch),
+    "cudaMemAdvise": ("iiii", mem_advise),
+    "cudaStreamAttachMemAsync": ("iiii", nothing),
+}
+"""Kinds of the parameters beside the place ("i" whole numbers and addresses, "f" floats), and who serves."""

@@ -1,0 +1,326 @@
+"""What the runtime knows of a running program: device, streams, errors, launches, findings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from grader.message import Message, msg
+from grader.programs.emulated import Allocation, Gpu
+from grader.programs.records import Finding, ObservedLaunch
+from grader.programs.runtime.devices import Model
+from grader.programs.runtime.errors import STICKY, name_of
+from grader.programs.sandbox.guest import Guest
+
+MAX_FINDINGS = 200
+MAX_LAUNCHES = 2000
+MAX_TOUCHED_BYTES = 200 << 30
+MAX_RESIDENT_BYTES = 2 << 30
+TOTAL_INSTRUCTIONS = 3_000_000_000
+CALL_NS = 2_000
+NOT_READY = 600
+
+
+class ProgramEnded(Exception):
+    """The program cannot go on: `cause` says why.  `code`: its exit code where it exited by itself."""
+
+    def __init__(self, cause: Message | None, code: int | None = None) -> None:
+        self.cause = cause
+        self.code = code
+        super().__init__()
+
+
+class CudaError(Exception):
+    """A call fails with this error; `finding` says more than the error itself."""
+
+    def __init__(self, code: int, finding: Finding | None = None) -> None:
+        self.code = code
+        self.finding = finding
+        super().__init__(code)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in the program's text a call stands."""
+
+    line: int
+    file: str
+
+
+NOWHERE = Place(0, "")
+
+
+@dataclass
+class Kernel:
+    """A registered kernel: the mangled name, and its name as it is written in C++."""
+
+    unit: int
+    symbol: str
+    display: str
+    types: tuple[str, ...]
+    max_dynamic_bytes: int = 48 * 1024
+
+
+@dataclass
+class Stream:
+    """A queue: `clock` holds, by stream, how far that stream had come before what is queued now (0 is the host)."""
+
+    number: int
+    blocking: bool = True
+    clock: dict[int, int] = field(default_factory=dict)
+    ready_ns: int = 0
+
+
+@dataclass
+class Event:
+    """A mark in a stream: `launches` counts those made before it was recorded."""
+
+    recorded: bool = False
+    clock: dict[int, int] = field(default_factory=dict)
+    time_ns: int = 0
+    launches: int = 0
+    place: Place = NOWHERE
+    timing: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A launch that the host has not waited for: which step of which stream, and where it stands."""
+
+    kernel: str
+    stream: int
+    ticket: int
+    place: Place
+    number: int
+
+
+@dataclass
+class Failure:
+    """A call that failed: noticed when its value is looked at, or the error is asked for later."""
+
+    call: str
+    code: int
+    place: Place
+    noticed: bool
+    finding: Finding | None = None
+    launch: ObservedLaunch | None = None
+
+
+class State:
+    """Everything that handlers share.
+
+    compile_unit: PTX of a unit with the kernels named, or the reason why there is none.
+    print_text: what device code prints.
+    """
+
+    def __init__(
+        self,
+        guest: Guest,
+        model: Model,
+        sources: Mapping[str, Sequence[str]],
+        unit_names: Sequence[str],
+        parameter_names: Mapping[str, Sequence[str]],
+        unused_results: frozenset[tuple[str, int]],
+        compile_unit: Callable[[int, Sequence[str]], tuple[str, str]],
+        print_text: Callable[[bytes], None],
+    ) -> None:
+        self.guest = guest
+        self.model = model
+        self.sources = sources
+        self.unit_names = unit_names
+        self.parameter_names = parameter_names
+        self.unused_results = unused_results
+        self.compile_unit = compile_unit
+        self.print_text = print_text
+        self.gpu = Gpu()
+        self.call_guest: Callable[..., Any] = lambda *_arguments: 0
+        self.host_fuel: Callable[[], int] = lambda: 0
+        self.streams: dict[int, Stream] = {0: Stream(1)}
+        self.events: dict[int, Event] = {}
+        self.next_handle = 1
+        self.host_clock: dict[int, int] = {}
+        self.now_ns = 1_700_000_000_000_000_000
+        self.fuel_seen = 0
+        self.last_error = 0
+        self.sticky = 0
+        self.fault: tuple[int, ObservedLaunch, Place] | None = None
+        self.failures: list[Failure] = []
+        self.unread: list[Failure] = []
+        self.launches: list[ObservedLaunch] = []
+        self.launch_count = 0
+        self.findings: list[Finding] = []
+        self._told: set[tuple[Any, ...]] = set()
+        self.kernels: dict[int, Kernel] = {}
+        self.units: dict[int, int] = {}
+        self.wanted: dict[int, dict[str, None]] = {}
+        self.symbols: dict[int, tuple[int, str, int]] = {}
+        self.configured: list[Any] = []
+        self.pending: list[Pending] = []
+        self.launches_at_clock = -1
+        self.touched_bytes = 0
+        self.resident_bytes = 0
+        self.allocated_bytes = 0
+        self.instructions_left = TOTAL_INSTRUCTIONS
+        self.hollow = False
+        self.device = 0
+        self.host_memory: dict[int, Allocation] = {}
+        self.texts: dict[tuple[str, int], int] = {}
+        self.libraries: dict[int, dict[str, Any]] = {}
+        self.seen_launches: dict[tuple[Any, ...], int] = {}
+        self.variables: dict[tuple[int, str], Allocation | None] = {}
+
+    # -- what is told ------------------------------------------------------------------------
+
+    def tell(self, kind: str, severity: str, message: Message, place: Place = NOWHERE) -> Finding:
+        """Keep a finding, once for a place."""
+        finding = Finding(kind, severity, message, place.line, place.file)
+        key = (kind, place.line, place.file, message.id, str(sorted(message.data.items(), key=str))[:300])
+        if key not in self._told and len(self.findings) < MAX_FINDINGS:
+            self._told.add(key)
+            self.findings.append(finding)
+        return finding
+
+    def fail(self, call: str, code: int, place: Place, finding: Finding | None = None) -> Failure:
+        """Record that a call failed, and set the error that the program can ask for."""
+        self.last_error = code
+        if code in STICKY:
+            self.sticky = code
+        looked_at = (place.file, place.line) not in self.unused_results and call != "launch"
+        failure = Failure(call, code, place, looked_at, finding)
+        if len(self.failures) < MAX_FINDINGS:
+            self.failures.append(failure)
+            if not looked_at:
+                self.unread.append(failure)
+        return failure
+
+    def arrive(self) -> None:
+        """A fault of a kernel's has reached the host: the context is lost."""
+        if self.fault is not None:
+            code, record, place = self.fault
+            self.fault = None
+            self.fail("launch", code, place).launch = record
+
+    def noticed(self) -> None:
+        """The program asked for the last error, or looked at a call's that returned it."""
+        for failure in self.unread:
+            failure.noticed = True
+        self.unread.clear()
+
+    def finish(self) -> None:
+        """What can be said only once the program has ended."""
+        self.arrive()
+        for failure in self.failures:
+            data = {"call": failure.call, "error": name_of(failure.code)}
+            if failure.launch is not None:
+                if not failure.noticed:
+                    message = msg(
+                        "programs.launch_unnoticed", kernel=failure.launch.kernel, error=name_of(failure.code)
+                    )
+                    self.tell("unnoticed_error", "error", message, failure.place)
+            elif failure.noticed and failure.finding is not None:
+                continue
+            elif failure.noticed:
+                self.tell("api_error", "warning", msg("programs.call_failed", **data), failure.place)
+            else:
+                self.tell("unnoticed_error", "error", msg("programs.call_failed_unnoticed", **data), failure.place)
+        for allocation in self.gpu.live.values():
+            if allocation.kind in ("device", "managed", "pinned"):
+                message = msg("programs.leak", array=allocation.name, bytes=allocation.size)
+                self.tell("leak", "remark", message, Place(allocation.line, allocation.file))
+
+    # -- time and order ----------------------------------------------------------------------
+
+    def tick(self) -> None:
+        """Let the modelled time of the host pass: what it computed since, and a call's own."""
+        fuel = self.host_fuel()
+        self.now_ns += max(0, fuel - self.fuel_seen) // 2 + CALL_NS
+        self.fuel_seen = fuel
+
+    def stream(self, handle: int) -> Stream:
+        """The stream of a handle; 1 and 2 name the default one.  Raises CudaError 400."""
+        found = self.streams.get(0 if handle in (0, 1, 2) else handle)
+        if found is None:
+            raise CudaError(400)
+        return found
+
+    def begin(self, stream: Stream) -> int:
+        """Something is queued in a stream: what comes before it is known now.  Its number in the stream."""
+        join(stream.clock, self.host_clock)
+        default = self.streams[0]
+        if stream is default:
+            for other in self.streams.values():
+                if other.blocking:
+                    join(stream.clock, other.clock)
+        elif stream.blocking:
+            join(stream.clock, default.clock)
+        stream.clock[stream.number] = stream.clock.get(stream.number, 0) + 1
+        others = [s for s in self.streams.values() if s.blocking] if stream is default else [stream]
+        if stream.blocking:
+            others = [*others, default]
+        stream.ready_ns = max([self.now_ns, stream.ready_ns, *(other.ready_ns for other in others)])
+        return stream.clock[stream.number]
+
+    def wait(self, clock: Mapping[int, int], until_ns: int) -> None:
+        """The host waits."""
+        join(self.host_clock, clock)
+        self.now_ns = max(self.now_ns, until_ns)
+        self.pending = [item for item in self.pending if self.host_clock.get(item.stream, 0) < item.ticket]
+
+    def wait_for_all(self) -> None:
+        """The host waits for the device."""
+        for stream in self.streams.values():
+            self.wait(stream.clock, stream.ready_ns)
+
+    def touch(self, count: int) -> None:
+        """Bytes that the program has copied or filled; there is an end to it."""
+        self.touched_bytes += count
+        if self.touched_bytes > MAX_TOUCHED_BYTES:
+            raise ProgramEnded(msg("programs.too_much_copied"))
+
+    def has_room(self, allocation: Allocation, end: int, place: Place) -> bool:
+        """Whether the emulated device can hold an array as far as `end`; tells where it cannot.
+
+        Memory that nobody touches takes no room here, so that a program may allocate as much as its device has.
+        """
+        grown = max(0, end - allocation.resident_bytes)
+        if allocation.host or self.resident_bytes + grown <= MAX_RESIDENT_BYTES:
+            if not allocation.host:
+                allocation.resident_bytes += grown
+                self.resident_bytes += grown
+            return True
+        self.hollow = True
+        self.tell("too_large", "warning", msg("programs.too_much_memory", array=allocation.name), place)
+        return False
+
+    def handle(self) -> int:
+        """A new handle: no address of the program's nor of the device's."""
+        self.next_handle += 1
+        return self.next_handle * 16 + (1 << 34)
+
+    def access(
+        self, allocation: Allocation, stream: Stream, ticket: int, low: int, high: int, is_write: bool, place: Place
+    ) -> None:
+        """Look for an access of another stream's that nothing puts in order with this one."""
+        if len(self.streams) == 1 and not allocation.accesses:
+            return
+        kept = []
+        for other in allocation.accesses:
+            number, other_ticket, other_low, other_high, other_write, other_place = other
+            if stream.clock.get(number, 0) >= other_ticket:
+                if not (is_write and number == stream.number and low <= other_low and other_high <= high):
+                    kept.append(other)
+                continue
+            kept.append(other)
+            if (is_write or other_write) and low < other_high and other_low < high:
+                message = msg("programs.stream_race", array=allocation.name, line=other_place.line)
+                self.tell("stream_race", "error", message, place)
+        allocation.accesses = kept[-64:]
+        allocation.accesses.append((stream.number, ticket, low, high, is_write, place))
+
+
+def join(into: dict[int, int], other: Mapping[int, int]) -> None:
+    """The later of both for each stream."""
+    for number, ticket in other.items():
+        if into.get(number, 0) < ticket:
+            into[number] = ticket

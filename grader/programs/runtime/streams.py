@@ -1,0 +1,183 @@
+"""Streams and events: what is in order with what, and how long it took on the modelled device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from grader.message import msg
+from grader.programs.runtime.state import NOT_READY, CudaError, Event, Place, State, Stream, join
+
+MAX_HANDLES = 10_000
+
+
+def stream_create(state: State, place: Place, stream: int, flags: int = 0, priority: int = 0) -> int:
+    if len(state.streams) + len(state.events) > MAX_HANDLES:
+        raise CudaError(2)
+    if flags not in (0, 1):
+        raise CudaError(1)
+    handle = state.handle()
+    state.guest.pack("Q", stream, handle)
+    state.streams[handle] = Stream(handle, blocking=flags == 0)
+    return 0
+
+
+def stream_destroy(state: State, place: Place, stream: int) -> int:
+    if stream in (0, 1, 2) or stream not in state.streams:
+        raise CudaError(400)
+    gone = state.streams.pop(stream)
+    # What was queued in it still runs, and nothing waits for it but the whole device.
+    join(state.streams[0].clock, gone.clock)
+    return 0
+
+
+def stream_synchronize(state: State, place: Place, stream: int) -> int:
+    found = state.stream(stream)
+    if found is state.streams[0]:
+        for other in state.streams.values():
+            if other.blocking:
+                state.wait(other.clock, other.ready_ns)
+    state.wait(found.clock, found.ready_ns)
+    return _after_fault(state)
+
+
+def _after_fault(state: State) -> int:
+    if state.sticky:
+        raise CudaError(state.sticky)
+    return 0
+
+
+def stream_query(state: State, place: Place, stream: int) -> int:
+    found = state.stream(stream)
+    if state.now_ns < found.ready_ns:
+        return NOT_READY
+    state.wait(found.clock, found.ready_ns)
+    return 0
+
+
+def stream_wait_event(state: State, place: Place, stream: int, event: int, flags: int) -> int:
+    found, mark = state.stream(stream), _event(state, event)
+    join(found.clock, mark.clock)
+    found.ready_ns = max(found.ready_ns, mark.time_ns)
+    return 0
+
+
+def stream_add_callback(state: State, place: Place, stream: int, function: int, data: int, flags: int) -> int:
+    found = state.stream(stream)
+    state.begin(found)
+    state.call_guest("grader_call_stream", function, stream, 0, data)
+    return 0
+
+
+def launch_host_function(state: State, place: Place, stream: int, function: int, data: int) -> int:
+    found = state.stream(stream)
+    state.begin(found)
+    state.call_guest("grader_call", function, data)
+    return 0
+
+
+def device_synchronize(state: State, place: Place) -> int:
+    state.wait_for_all()
+    return _after_fault(state)
+
+
+def _event(state: State, handle: int) -> Event:
+    found = state.events.get(handle)
+    if found is None:
+        raise CudaError(400)
+    return found
+
+
+def event_create(state: State, place: Place, event: int, flags: int = 0) -> int:
+    if len(state.streams) + len(state.events) > MAX_HANDLES:
+        raise CudaError(2)
+    handle = state.handle()
+    state.guest.pack("Q", event, handle)
+    state.events[handle] = Event(timing=not flags & 2)
+    return 0
+
+
+def event_record(state: State, place: Place, event: int, stream: int) -> int:
+    mark, queue = _event(state, event), state.stream(stream)
+    state.begin(queue)
+    mark.recorded, mark.clock = True, dict(queue.clock)
+    mark.time_ns = max(state.now_ns, queue.ready_ns) + 500
+    queue.ready_ns = mark.time_ns
+    mark.launches, mark.place = state.launch_count, place
+    return 0
+
+
+def event_synchronize(state: State, place: Place, event: int) -> int:
+    mark = _event(state, event)
+    state.wait(mark.clock, mark.time_ns)
+    return _after_fault(state)
+
+
+def event_query(state: State, place: Place, event: int) -> int:
+    mark = _event(state, event)
+    if mark.recorded and state.now_ns < mark.time_ns:
+        return NOT_READY
+    state.wait(mark.clock, mark.time_ns)
+    return 0
+
+
+def event_elapsed(state: State, place: Place, milliseconds: int, start: int, stop: int) -> int:
+    first, last = _event(state, start), _event(state, stop)
+    if not (first.recorded and last.recorded):
+        message = msg("programs.event_not_recorded")
+        raise CudaError(400, state.tell("event_not_recorded", "error", message, place))
+    if not (first.timing and last.timing):
+        raise CudaError(400)
+    if any(state.host_clock.get(number, 0) < ticket for number, ticket in last.clock.items() if number):
+        message = msg("programs.event_not_reached")
+        raise CudaError(NOT_READY, state.tell("event_not_reached", "error", message, place))
+    state.guest.pack("f", milliseconds, (last.time_ns - first.time_ns) / 1e6)
+    between = state.launches[first.launches : last.launches]
+    if between and all(launch.status in ("failed", "faulted") for launch in between):
+        names = ", ".join(dict.fromkeys(launch.kernel for launch in between))
+        state.tell("time_of_failed_launch", "error", msg("programs.time_of_failed_launch", kernels=names), place)
+    return 0
+
+
+def event_destroy(state: State, place: Place, event: int) -> int:
+    _event(state, event)
+    del state.events[event]
+    return 0
+
+
+def clock_read(state: State) -> int:
+    """The program reads a clock of the host's: nanoseconds.  Tells where a kernel may still be running."""
+    state.tick()
+    if state.pending and state.launches_at_clock >= 0:
+        late = [item for item in state.pending if item.number > state.launches_at_clock]
+        if late:
+            place = late[-1].place
+            state.tell("clock_before_end", "warning", msg("programs.clock_before_end", kernel=late[-1].kernel), place)
+    between = state.launches[max(0, state.launches_at_clock) : state.launch_count]
+    if state.launches_at_clock >= 0 and between and all(x.status in ("failed", "faulted") for x in between):
+        names = ", ".join(dict.fromkeys(launch.kernel for launch in between))
+        place = Place(between[-1].line, between[-1].file)
+        state.tell("time_of_failed_launch", "error", msg("programs.clock_of_failed_launch", kernels=names), place)
+    state.launches_at_clock = state.launch_count
+    return state.now_ns
+
+
+HANDLERS: dict[str, tuple[str, Callable[..., int]]] = {
+    "cudaStreamCreate": ("i", stream_create),
+    "cudaStreamCreateWithFlags": ("ii", stream_create),
+    "cudaStreamCreateWithPriority": ("iii", stream_create),
+    "cudaStreamDestroy": ("i", stream_destroy),
+    "cudaStreamSynchronize": ("i", stream_synchronize),
+    "cudaStreamQuery": ("i", stream_query),
+    "cudaStreamWaitEvent": ("iii", stream_wait_event),
+    "cudaStreamAddCallback": ("iiii", stream_add_callback),
+    "cudaLaunchHostFunc": ("iii", launch_host_function),
+    "cudaDeviceSynchronize": ("", device_synchronize),
+    "cudaThreadSynchronize": ("", device_synchronize),
+    "cudaEventCreate": ("i", event_create),
+    "cudaEventCreateWithFlags": ("ii", event_create),
+    "cudaEventRecord": ("ii", event_record),
+    "cudaEventSynchronize": ("i", event_synchronize),
+    "cudaEventQuery": ("i", event_query),
+    "cudaEventElapsedTime": ("iii", event_elapsed),
+    "cudaEventDestroy": ("i", event_destroy),
+}

@@ -1,0 +1,91 @@
+"""Every function that programs may import, by name, made ready to be called: errors kept, sticky ones returned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from grader.programs.runtime import copies, launches, libraries, memory, queries, streams
+from grader.programs.runtime.state import NOT_READY, CudaError, Place, ProgramEnded, State
+from grader.programs.sandbox.guest import BadPointer
+
+CALLS: dict[str, tuple[str, Callable[..., int]]] = {
+    **memory.HANDLERS,
+    **copies.HANDLERS,
+    **launches.HANDLERS,
+    **streams.HANDLERS,
+    **queries.HANDLERS,
+    **libraries.HANDLERS,
+}
+MAX_CALLS = 5_000_000
+
+
+def find(state: State, module: str, name: str) -> tuple[str, Callable[..., int]] | None:
+    """Kinds of the parameters and the function that an import is bound to; None for what nothing serves."""
+    if module == "env" and name in launches.INTERNAL:
+        kinds, function = launches.INTERNAL[name]
+        return kinds, _quiet(state, function)
+    if module != "cuda":
+        return None
+    if name in ("cudaGetErrorString", "cudaGetErrorName"):
+        text = queries.error_string if name == "cudaGetErrorString" else queries.error_name
+        return "i", lambda code: text(state, code)
+    if name not in CALLS:
+        return None
+    kinds, function = CALLS[name]
+    return kinds + "ii", _call(state, name, function)
+
+
+def _quiet(state: State, function: Callable[..., int]) -> Callable[..., int]:
+    """What the compiler's code calls: an error is kept for the program to ask for."""
+    nowhere = Place(0, "")
+
+    def call(*values: int) -> int:
+        try:
+            return function(state, nowhere, *values)
+        except CudaError as error:
+            state.fail("launch", error.code, nowhere, error.finding)
+            return error.code
+
+    return call
+
+
+def _call(state: State, name: str, function: Callable[..., int]) -> Callable[..., int]:
+    cleans = name in queries.NEVER_STICKY
+    files: dict[int, str] = {}
+    calls = 0
+
+    def call(*values: Any) -> int:
+        nonlocal calls
+        calls += 1
+        if calls > MAX_CALLS:
+            from grader.message import msg
+
+            raise ProgramEnded(msg("programs.too_many_calls"))
+        *arguments, line, file = values
+        if file not in files:
+            try:
+                files[file] = state.guest.text(file).removeprefix("./")
+            except BadPointer:
+                files[file] = ""
+        place = Place(max(0, line), files[file])
+        state.tick()
+        if name not in queries.BEFORE_A_FAULT:
+            state.arrive()
+        try:
+            if state.sticky and not cleans:
+                raise CudaError(state.sticky)
+            code = function(state, place, *arguments)
+        except CudaError as error:
+            first = not (state.sticky and error.code == state.sticky)
+            if error.code == NOT_READY:
+                return error.code
+            if first:
+                state.fail(name, error.code, place, error.finding)
+            elif (place.file, place.line) not in state.unused_results:
+                # A call whose value is looked at tells of the fault that came before.
+                state.noticed()
+            code = error.code
+        return code
+
+    return call

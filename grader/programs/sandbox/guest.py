@@ -1,0 +1,69 @@
+"""The memory of a running program, as those who serve its calls see it: every address is checked."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+MAX_TEXT_BYTES = 4096
+
+
+class BadPointer(Exception):
+    """A call with an address outside the program's memory: on a real machine a segmentation fault."""
+
+
+class Guest:
+    """Reads and writes the memory of one WebAssembly instance."""
+
+    def __init__(self, store: Any, memory: Any) -> None:
+        self._store = store
+        self._memory = memory
+
+    def size(self) -> int:
+        """Bytes that there are now."""
+        return int(self._memory.data_len(self._store))
+
+    def _place(self, address: int, length: int) -> int:
+        if length < 0 or address <= 0 or address + length > self.size():
+            raise BadPointer(f"{address:#x}")
+        start = ctypes.cast(self._memory.data_ptr(self._store), ctypes.c_void_p).value
+        return int(start or 0) + address
+
+    def read(self, address: int, length: int) -> bytes:
+        """Raises BadPointer."""
+        return ctypes.string_at(self._place(address, length), length)
+
+    def write(self, address: int, data: bytes) -> None:
+        """Raises BadPointer."""
+        ctypes.memmove(self._place(address, len(data)), data, len(data))
+
+    def view(self, address: int, length: int) -> npt.NDArray[np.uint8]:
+        """The bytes themselves, good until the program runs on."""
+        if length == 0:
+            return np.empty(0, np.uint8)
+        block = (ctypes.c_uint8 * length).from_address(self._place(address, length))
+        found: npt.NDArray[np.uint8] = np.ctypeslib.as_array(block)
+        return found
+
+    def unpack(self, layout: str, address: int) -> tuple[Any, ...]:
+        """`struct.unpack` of little-endian memory."""
+        return struct.unpack("<" + layout, self.read(address, struct.calcsize("<" + layout)))
+
+    def pack(self, layout: str, address: int, *values: Any) -> None:
+        """`struct.pack` into memory."""
+        try:
+            data = struct.pack("<" + layout, *values)
+        except struct.error as error:
+            raise BadPointer(str(error)) from error
+        self.write(address, data)
+
+    def text(self, address: int) -> str:
+        """A C string, cut at `MAX_TEXT_BYTES`."""
+        if not 0 < address < self.size():
+            raise BadPointer(f"{address:#x}")
+        raw = self.read(address, min(MAX_TEXT_BYTES, self.size() - address))
+        return raw.split(b"\0", 1)[0].decode("utf-8", errors="replace")

@@ -1,0 +1,326 @@
+"""Files, clocks, arguments of a program: WASI served from memory, with limits; nothing of the machine is seen.
+
+The library is built for 64 bits, so pointers and sizes are eight bytes wide in every record (see `toolchain.library`).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from grader.message import msg
+from grader.programs.runtime.state import ProgramEnded
+from grader.programs.sandbox.guest import Guest
+
+MAX_OUTPUT_BYTES = 16 << 20
+MAX_DISK_BYTES = 64 << 20
+MAX_OPEN_FILES = 256
+MAX_VECTORS = 1024
+MAX_RANDOM_BYTES = 1 << 20
+
+_BAD_FILE, _EXISTS, _INVALID, _NO_ENTRY, _NO_SPACE, _TOO_MANY, _NOT_SUPPORTED = 8, 20, 28, 44, 51, 33, 58
+_CHARACTER_DEVICE, _DIRECTORY, _REGULAR = 2, 3, 4
+_CREATE, _EXCLUSIVE, _TRUNCATE, _APPEND = 1, 4, 8, 1
+_ALL_RIGHTS = (1 << 30) - 1
+
+
+@dataclass
+class OpenFile:
+    """A file that the program has open; `content` is shared by all who have it open."""
+
+    content: bytearray
+    position: int = 0
+    append: bool = False
+
+
+class Wasi:
+    """State of one program's files, and the functions that the C library imports, by name in `HANDLERS`."""
+
+    def __init__(
+        self,
+        guest: Callable[[], Guest],
+        arguments: Sequence[bytes],
+        stdin: bytes,
+        files: Mapping[str, bytes],
+        emit: Callable[[int, bytes], None],
+        clock: Callable[[], int],
+    ) -> None:
+        self._guest = guest
+        self._arguments = list(arguments)
+        self._files = {name: bytearray(content) for name, content in files.items()}
+        self._emit = emit
+        self._clock = clock
+        self._open: dict[int, OpenFile] = {0: OpenFile(bytearray(stdin))}
+        self._printed = 0
+        self._random = 0x9E3779B97F4A7C15
+
+    # -- program ----------------------------------------------------------------------------
+
+    def args_sizes_get(self, count: int, size: int) -> int:
+        guest = self._guest()
+        guest.pack("Q", count, len(self._arguments))
+        guest.pack("Q", size, sum(len(a) + 1 for a in self._arguments))
+        return 0
+
+    def args_get(self, pointers: int, texts: int) -> int:
+        guest = self._guest()
+        for index, argument in enumerate(self._arguments):
+            guest.pack("Q", pointers + 8 * index, texts)
+            guest.write(texts, argument + b"\0")
+            texts += len(argument) + 1
+        return 0
+
+    def environ_sizes_get(self, count: int, size: int) -> int:
+        self._guest().pack("Q", count, 0)
+        self._guest().pack("Q", size, 0)
+        return 0
+
+    def environ_get(self, _pointers: int, _texts: int) -> int:
+        return 0
+
+    def proc_exit(self, code: int) -> int:
+        raise ProgramEnded(None, code & 255)
+
+    def clock_time_get(self, _which: int, _precision: int, time: int) -> int:
+        self._guest().pack("Q", time, self._clock())
+        return 0
+
+    def clock_res_get(self, _which: int, resolution: int) -> int:
+        self._guest().pack("Q", resolution, 1)
+        return 0
+
+    def random_get(self, address: int, size: int) -> int:
+        if not 0 <= size <= MAX_RANDOM_BYTES:
+            return _INVALID
+        out = bytearray()
+        while len(out) < size:
+            # xorshift64 (Marsaglia 2003): the same numbers at every run.
+            x = self._random
+            x ^= x << 13 & (1 << 64) - 1
+            x ^= x >> 7
+            x ^= x << 17 & (1 << 64) - 1
+            self._random = x
+            out += struct.pack("<Q", x)
+        self._guest().write(address, bytes(out[:size]))
+        return 0
+
+    def sched_yield(self) -> int:
+        return 0
+
+    def poll_oneoff(self, subscriptions: int, events: int, count: int, got: int) -> int:
+        """Sleeping costs no time here."""
+        if not 1 <= count <= 64:
+            return _INVALID
+        for index in range(count):
+            userdata, kind = self._guest().unpack("QB", subscriptions + 48 * index)
+            self._guest().write(events + 32 * index, struct.pack("<QHB", userdata, 0, kind) + bytes(21))
+        self._guest().pack("Q", got, count)
+        return 0
+
+    # -- files -------------------------------------------------------------------------------
+
+    def fd_write(self, fd: int, vectors: int, count: int, written: int) -> int:
+        if not 0 <= count <= MAX_VECTORS:
+            return _INVALID
+        guest, total = self._guest(), 0
+        for index in range(count):
+            address, size = guest.unpack("QQ", vectors + 16 * index)
+            if not size:
+                continue
+            if size > MAX_DISK_BYTES:
+                return _NO_SPACE
+            data = guest.read(address, size)
+            error = self._put(fd, data)
+            if error:
+                return error
+            total += size
+        guest.pack("Q", written, total)
+        return 0
+
+    def _put(self, fd: int, data: bytes) -> int:
+        if fd in (1, 2):
+            room = MAX_OUTPUT_BYTES - self._printed
+            self._emit(fd, data[:room])
+            self._printed += len(data)
+            if self._printed > MAX_OUTPUT_BYTES:
+                raise ProgramEnded(msg("programs.too_much_output", limit=MAX_OUTPUT_BYTES >> 20))
+            return 0
+        file = self._open.get(fd)
+        if file is None or fd == 0:
+            return _BAD_FILE
+        if file.append:
+            file.position = len(file.content)
+        grown = max(0, file.position + len(data) - len(file.content))
+        if grown and sum(len(c) for c in self._files.values()) + grown > MAX_DISK_BYTES:
+            return _NO_SPACE
+        if file.position > len(file.content):
+            file.content.extend(bytes(file.position - len(file.content)))
+        file.content[file.position : file.position + len(data)] = data
+        file.position += len(data)
+        return 0
+
+    def fd_read(self, fd: int, vectors: int, count: int, read: int) -> int:
+        file = self._open.get(fd)
+        if file is None:
+            return _BAD_FILE
+        if not 0 <= count <= MAX_VECTORS:
+            return _INVALID
+        guest, total = self._guest(), 0
+        for index in range(count):
+            address, size = guest.unpack("QQ", vectors + 16 * index)
+            piece = bytes(file.content[file.position : file.position + size])
+            if piece:
+                guest.write(address, piece)
+            file.position += len(piece)
+            total += len(piece)
+            if len(piece) < size:
+                break
+        guest.pack("Q", read, total)
+        return 0
+
+    def fd_pread(self, fd: int, vectors: int, count: int, offset: int, read: int) -> int:
+        return _NOT_SUPPORTED
+
+    def fd_pwrite(self, fd: int, vectors: int, count: int, offset: int, written: int) -> int:
+        return _NOT_SUPPORTED
+
+    def fd_seek(self, fd: int, offset: int, whence: int, result: int) -> int:
+        file = self._open.get(fd)
+        if file is None:
+            return _BAD_FILE if fd not in (1, 2) else 70
+        start = {0: 0, 1: file.position, 2: len(file.content)}.get(whence)
+        if start is None or not 0 <= start + offset <= MAX_DISK_BYTES:
+            return _INVALID
+        file.position = start + offset
+        self._guest().pack("Q", result, file.position)
+        return 0
+
+    def fd_tell(self, fd: int, result: int) -> int:
+        return self.fd_seek(fd, 0, 1, result)
+
+    def fd_close(self, fd: int) -> int:
+        return 0 if self._open.pop(fd, None) is not None or fd in (1, 2) else _BAD_FILE
+
+    def fd_fdstat_get(self, fd: int, result: int) -> int:
+        if fd not in self._open and fd not in (1, 2, 3):
+            return _BAD_FILE
+        kind = _CHARACTER_DEVICE if fd < 3 else _DIRECTORY if fd == 3 else _REGULAR
+        # A pipe, so far as the program can see: what it prints is not looked at character by character.
+        self._guest().write(
+            result, struct.pack("<BxHxxxxQQ", _REGULAR if kind == 2 else kind, 0, _ALL_RIGHTS, _ALL_RIGHTS)
+        )
+        return 0
+
+    def fd_fdstat_set_flags(self, fd: int, flags: int) -> int:
+        return 0
+
+    def fd_filestat_get(self, fd: int, result: int) -> int:
+        file = self._open.get(fd)
+        if file is None and fd not in (1, 2, 3):
+            return _BAD_FILE
+        self._stat(result, _DIRECTORY if fd == 3 else _REGULAR, len(file.content) if file else 0)
+        return 0
+
+    def _stat(self, result: int, kind: int, size: int) -> None:
+        now = self._clock()
+        self._guest().write(result, struct.pack("<QQBxxxxxxxQQQQQ", 1, 1, kind, 1, size, now, now, now))
+
+    def fd_filestat_set_size(self, fd: int, size: int) -> int:
+        file = self._open.get(fd)
+        if file is None:
+            return _BAD_FILE
+        if not 0 <= size <= len(file.content):
+            return _INVALID
+        del file.content[size:]
+        return 0
+
+    def fd_sync(self, fd: int) -> int:
+        return 0
+
+    def fd_advise(self, fd: int, offset: int, size: int, advice: int) -> int:
+        return 0
+
+    def fd_allocate(self, fd: int, offset: int, size: int) -> int:
+        return _NOT_SUPPORTED
+
+    def fd_renumber(self, fd: int, to: int) -> int:
+        file = self._open.pop(fd, None)
+        if file is None:
+            return _BAD_FILE
+        self._open[to] = file
+        return 0
+
+    def fd_prestat_get(self, fd: int, result: int) -> int:
+        if fd != 3:
+            return _BAD_FILE
+        self._guest().pack("QQ", result, 0, 1)
+        return 0
+
+    def fd_prestat_dir_name(self, fd: int, text: int, size: int) -> int:
+        if fd != 3 or size < 1:
+            return _BAD_FILE
+        self._guest().write(text, b".")
+        return 0
+
+    def _name(self, text: int, size: int) -> str | None:
+        if not 0 < size <= 512:
+            return None
+        name = self._guest().read(text, size).decode("utf-8", errors="replace")
+        while name.startswith("./"):
+            name = name[2:]
+        return name
+
+    def path_open(
+        self,
+        fd: int,
+        _follow: int,
+        text: int,
+        size: int,
+        flags: int,
+        rights: int,
+        _inherited: int,
+        mode: int,
+        result: int,
+    ) -> int:
+        name = self._name(text, size)
+        if fd != 3 or name is None:
+            return _NO_ENTRY
+        if len(self._open) >= MAX_OPEN_FILES:
+            return _TOO_MANY
+        content = self._files.get(name)
+        if content is None:
+            if not flags & _CREATE or len(self._files) >= MAX_OPEN_FILES:
+                return _NO_ENTRY
+            content = self._files[name] = bytearray()
+        elif flags & _EXCLUSIVE:
+            return _EXISTS
+        if flags & _TRUNCATE:
+            content.clear()
+        number = next(n for n in range(4, MAX_OPEN_FILES + 8) if n not in self._open)
+        self._open[number] = OpenFile(content, append=bool(mode & _APPEND))
+        self._guest().pack("I", result, number)
+        return 0
+
+    def path_filestat_get(self, fd: int, _flags: int, text: int, size: int, result: int) -> int:
+        name = self._name(text, size)
+        if name not in self._files:
+            return _NO_ENTRY
+        self._stat(result, _REGULAR, len(self._files[name]))
+        return 0
+
+    def path_unlink_file(self, fd: int, text: int, size: int) -> int:
+        name = self._name(text, size)
+        return 0 if name is not None and self._files.pop(name, None) is not None else _NO_ENTRY
+
+    def path_rename(self, fd: int, text: int, size: int, _to: int, to_text: int, to_size: int) -> int:
+        name, to = self._name(text, size), self._name(to_text, to_size)
+        if name is None or to is None or name not in self._files:
+            return _NO_ENTRY
+        self._files[to] = self._files.pop(name)
+        return 0
+
+
+HANDLERS = {name: function for name, function in vars(Wasi).items() if callable(function) and not name.startswith("_")}
+MISSING = 52
+"""What a call that nothing serves returns: not implemented."""

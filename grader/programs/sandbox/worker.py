@@ -1,0 +1,273 @@
+"""The process of one program: confines itself, runs the module, serves its calls, reports what it saw.
+
+Started by `sandbox.process`.  Frames on standard input and output: see there.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+MEMORY_BYTES = 3 << 30
+FUEL = 40_000_000_000
+"""Instructions of the host's; counted, so that the end is the same on every machine."""
+KEPT_OUTPUT = 1 << 20
+
+
+def main(arguments: list[str]) -> None:
+    """Serve one run."""
+    import resource
+
+    from grader.compiler import protocol, sandbox
+
+    results = os.dup(1)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+    sandbox.die_with_parent()
+    _import_everything()
+    confined = "without-landlock" not in arguments and sandbox.confine_files(_own_files())
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+    protocol.send(results, [b"ready", b"landlock" if confined else b"none"])
+    try:
+        order, module, stdin, *files = protocol.receive(0)
+        observation = Run(json.loads(order), module, stdin, files, results).run()
+        protocol.send(results, [b"done", msgspec.json.encode(observation)])
+    except protocol.PeerGone:
+        return
+    except Exception as error:
+        import traceback
+
+        text = traceback.format_exc()[-3000:]
+        protocol.send(results, [b"failed", f"{type(error).__name__}: {error}".encode(), text.encode()])
+
+
+def _own_files() -> list[str]:
+    """What Python may still want to import: its own library, NumPy's, and the parts of the grader that run here."""
+    import numpy as np
+    import wasmtime
+
+    import grader.programs
+    import grader.ptx
+
+    modules = (os, np, wasmtime, grader.ptx, grader.programs)
+    return sorted({str(Path(module.__file__).parent) for module in modules if module.__file__})
+
+
+def _import_everything() -> None:
+    import importlib
+    import pkgutil
+
+    import wasmtime
+
+    import grader.diagnosis.faults
+    import grader.programs.runtime
+    import grader.programs.sandbox
+    import grader.ptx
+
+    for package in (grader.ptx, grader.programs.runtime, grader.programs.sandbox):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            importlib.import_module(module.name)
+    for name in ("ctypes.util", "dataclasses", "struct", "traceback", "grader.programs.emulated"):
+        importlib.import_module(name)
+    config = wasmtime.Config()
+    config.wasm_memory64 = True
+    engine = wasmtime.Engine(config)
+    wasmtime.Module(engine, b"\0asm\1\0\0\0")
+
+
+class Run:
+    """One run of one program.
+
+    order: "arguments", "model", "units", "sources", "unused", "parameters" (see `sandbox.process.run`).
+    """
+
+    def __init__(
+        self, order: dict[str, Any], module: bytes, stdin: bytes, files: Sequence[bytes], results: int
+    ) -> None:
+        from grader.programs.runtime.devices import MODELS
+        from grader.programs.runtime.state import State
+        from grader.programs.sandbox.wasi import Wasi
+
+        self._results = results
+        self._module = module
+        self._printed: dict[int, bytearray] = {1: bytearray(), 2: bytearray()}
+        self._guest: Any = None
+        self.state = State(
+            None,  # type: ignore[arg-type]
+            MODELS[order["model"]],
+            {name: text.split("\n") for name, text in order["sources"].items()},
+            order["units"],
+            order["parameters"],
+            frozenset((file, line) for file, line in order["unused"]),
+            self._ask_for_code,
+            lambda raw: self._emit(1, raw),
+        )
+        names = [name.decode() for name in files[::2]]
+        contents = dict(zip(names, files[1::2], strict=True))
+        arguments = [argument.encode("utf-8", errors="surrogateescape") for argument in order["arguments"]]
+        self._wasi = Wasi(lambda: self._guest, arguments, stdin, contents, self._emit, self._clock)
+
+    def _emit(self, descriptor: int, data: bytes) -> None:
+        from grader.compiler import protocol
+
+        kept = self._printed[descriptor]
+        kept += data[: max(0, KEPT_OUTPUT - len(kept))]
+        protocol.send(self._results, [b"print", str(descriptor).encode(), data])
+
+    def _clock(self) -> int:
+        from grader.programs.runtime.streams import clock_read
+
+        return clock_read(self.state)
+
+    def _ask_for_code(self, unit: int, names: Sequence[str]) -> tuple[str, str]:
+        from grader.compiler import protocol
+
+        protocol.send(self._results, [b"code", str(unit).encode(), *(name.encode() for name in names)])
+        ptx, reason = protocol.receive(0)
+        return ptx.decode("utf-8", errors="replace"), reason.decode("utf-8", errors="replace")
+
+    def run(self) -> Any:
+        """Run to the end, whatever that is."""
+        import wasmtime
+
+        from grader.message import msg
+        from grader.programs.records import Observation
+        from grader.programs.runtime.state import ProgramEnded
+        from grader.programs.sandbox.guest import Guest
+
+        config = wasmtime.Config()
+        config.wasm_memory64 = True
+        config.wasm_exceptions = True
+        config.consume_fuel = True
+        # Its file in memory counts as one to the limit on files.
+        config.memory_init_cow = False
+        config.max_wasm_stack = 2 << 20
+        engine = wasmtime.Engine(config)
+        store = wasmtime.Store(engine)
+        store.set_limits(memory_size=MEMORY_BYTES, memories=1, instances=1, tables=4, table_elements=1 << 20)
+        store.set_fuel(FUEL)
+        state = self.state
+        cause, code = None, None
+        try:
+            module = wasmtime.Module(engine, self._module)
+            linker = wasmtime.Linker(engine)
+            for item in module.imports:
+                linker.define(store, item.module, item.name or "", self._function(store, item))
+            instance = linker.instantiate(store, module)
+            exports = instance.exports(store)
+            memory = exports["memory"]
+            assert isinstance(memory, wasmtime.Memory)
+            self._guest = state.guest = Guest(store, memory)
+            state.host_fuel = lambda: FUEL - store.get_fuel()
+            state.call_guest = lambda name, *values: exports[name](store, *values)  # type: ignore[operator]
+            exports["_start"](store)  # type: ignore[operator]
+            code = 0
+        except ProgramEnded as end:
+            cause, code = end.cause, end.code
+        except wasmtime.WasmtimeError as error:
+            cause = msg("programs.not_runnable", reason=str(error).split("\n")[0][:200])
+        except wasmtime.Trap as error:
+            cause = self._trap(error)
+        state.finish()
+        return Observation(
+            code,
+            state.launches,
+            state.findings,
+            cause,
+            bytes(self._printed[1]),
+            bytes(self._printed[2]),
+            (state.now_ns - 1_700_000_000_000_000_000) / 1e9,
+        )
+
+    def _trap(self, error: Any) -> Any:
+        """Why the host code came to a sudden end."""
+        import wasmtime
+
+        from grader.message import msg
+
+        codes = wasmtime.TrapCode
+        kind = error.trap_code
+        if kind == codes.OUT_OF_FUEL:
+            return msg("programs.too_long", limit=FUEL // 1_000_000_000)
+        if kind == codes.MEMORY_OUT_OF_BOUNDS:
+            return msg("programs.segmentation_fault")
+        if kind == codes.STACK_OVERFLOW:
+            return msg("programs.stack_overflow")
+        if kind == codes.INTEGER_DIVISION_BY_ZERO:
+            return msg("programs.division_by_zero")
+        if kind == codes.UNREACHABLE:
+            return msg("programs.aborted")
+        return msg("programs.crash", reason=str(error).split("\n")[0][:200])
+
+    def _function(self, store: Any, item: Any) -> Any:
+        """What an import is bound to: a handler of ours where the types are what it takes, else an error."""
+        import wasmtime
+
+        from grader.message import msg
+        from grader.programs.runtime.state import ProgramEnded
+
+        if not isinstance(item.type, wasmtime.FuncType):
+            raise ProgramEnded(msg("programs.unknown_function", name=item.name))
+        served = self._handler(item.module, item.name)
+        kinds = "".join("f" if str(kind).startswith("f") else "i" for kind in item.type.params)
+        results = [str(kind) for kind in item.type.results]
+        if served is None or served[0] != kinds or results not in ([], ["i32"], ["i64"]):
+            raise ProgramEnded(msg("programs.unknown_function", name=item.name))
+        return wasmtime.Func(store, item.type, _returning(served[1], results))
+
+    def _handler(self, module: str, name: str) -> tuple[str, Callable[..., int]] | None:
+        from grader.message import msg
+        from grader.programs.runtime import table
+        from grader.programs.runtime.state import ProgramEnded
+        from grader.programs.sandbox import wasi
+
+        if module == "wasi_snapshot_preview1":
+            function = wasi.HANDLERS.get(name)
+            if function is None:
+                return None
+            count = len(inspect.signature(function).parameters) - 1
+            return "i" * count, self._guarded(getattr(self._wasi, name))
+        if module == "grader" and name == "no_memory":
+
+            def no_memory(size: int) -> int:
+                raise ProgramEnded(msg("programs.no_host_memory", bytes=size & (1 << 64) - 1, limit=MEMORY_BYTES >> 30))
+
+            return "i", no_memory
+        found = table.find(self.state, module, name)
+        return None if found is None else (found[0], self._guarded(found[1]))
+
+    def _guarded(self, function: Callable[..., int]) -> Callable[..., int]:
+        """`function` with what a bad address means to a program."""
+        from grader.message import msg
+        from grader.programs.runtime.state import ProgramEnded
+        from grader.programs.sandbox.guest import BadPointer
+
+        def call(*values: Any) -> int:
+            try:
+                return function(*values)
+            except BadPointer as error:
+                raise ProgramEnded(msg("programs.bad_address", address=str(error))) from error
+            except (OverflowError, MemoryError) as error:
+                raise ProgramEnded(msg("programs.bad_address", address=type(error).__name__)) from error
+
+        return call
+
+
+def _returning(function: Callable[..., int], results: Sequence[str]) -> Callable[..., int | None]:
+    """`function` with its number as wide as the program has declared it."""
+    bits = {"i32": 32, "i64": 64}[results[0]] if results else 0
+
+    def call(*values: Any) -> int | None:
+        number = function(*values)
+        return (number + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1) if bits else None
+
+    return call

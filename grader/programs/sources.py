@@ -1,0 +1,200 @@
+"""A program's files: read, decoded, host code made ready for the host's compiler, device code for NVRTC's.
+
+The only part of the package that knows how submissions are read.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from grader.errors import UsageError
+from grader.message import Message, msg
+from grader.submission.device_code import device_code, find_header
+from grader.submission.parse import parse
+from grader.submission.source import decode
+from grader.submission.tree import ParsedFile, descendants, qualifiers_of
+
+MAX_HEADERS = 64
+MAX_DATA_BYTES = 64 << 20
+MAX_DATA_FILES = 64
+
+_INCLUDE = re.compile(r"^([ \t]*#[ \t]*include[ \t]*)([<\"])([^>\"\n]+)[>\"]", re.M)
+_SPACED_OPEN = re.compile(r"<<([ \t]+)<(?!<)")
+_SPACED_CLOSE = re.compile(r">>([ \t]+)>(?=\s*\()")
+_QUOTED = re.compile(r"\"([\w./ -]{1,200}\.\w{1,8})\"")
+# What cannot run here, by the header that asks for it.
+_CAUSES = (
+    (re.compile(r"(thread|mutex|future|condition_variable|barrier|latch|semaphore|stop_token|pthread\.h)"), "threads"),
+    (re.compile(r"thrust/.*"), "thrust"),
+    (re.compile(r"cub/.*"), "cub"),
+    (re.compile(r"opencv2?/.*|opencv.*"), "opencv"),
+    (re.compile(r"mpi\.h"), "mpi"),
+    (re.compile(r"windows\.h|Windows\.h|conio\.h|intrin\.h"), "windows"),
+    (
+        re.compile(r"cufft.*|cusparse.*|cusolver.*|cudnn.*|nccl.*|nvml\.h|npp.*|cutlass/.*|cudaGL.*|GL/.*|nvrtc\.h"),
+        "library",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program as it is compiled.
+
+    units: names of the files handed in.  host: text by name of these and of the headers of its own.
+    device: what NVRTC compiles, by unit: text by name, the unit's own first.
+    original: the files' text as it was written.  parameters: names of the parameters of each kernel.
+    obstacle: why it cannot run here, where the text shows it already.
+    data: files that it may open.
+    """
+
+    units: tuple[str, ...]
+    host: Mapping[str, str]
+    device: Mapping[str, Mapping[str, str]]
+    original: Mapping[str, str]
+    parameters: Mapping[str, tuple[str, ...]]
+    obstacle: Message | None = None
+    obstacle_at: tuple[str, int] = ("", 0)
+    data: Mapping[str, bytes] = field(default_factory=dict)
+
+
+def read_program(
+    paths: Sequence[Path], arguments: Sequence[str] = (), replaced: Mapping[str, str] | None = None
+) -> Program:
+    """Read a program's files and what they include of its own folder.
+
+    replaced: text to be taken in place of a file's, by name.
+
+    Raises
+    ------
+    UsageError : a file cannot be read, is no text, or two have one name.
+    """
+    folder = paths[0].resolve().parent
+
+    def read(path: Path) -> ParsedFile:
+        source = decode(path)
+        text = (replaced or {}).get(str(path.resolve().relative_to(folder)))
+        return parse(source if text is None else dataclasses.replace(source, text=text))
+
+    units: dict[str, ParsedFile] = {}
+    for path in paths:
+        if path.name in units:
+            raise UsageError(msg("programs.same_name", name=path.name))
+        units[path.name] = read(path)
+    headers: dict[str, ParsedFile] = {}
+    obstacle, at = None, ("", 0)
+    queue = list(units.items())
+    while queue:
+        name, parsed = queue.pop()
+        for match in _INCLUDE.finditer(parsed.source.text):
+            wanted = match[3].strip()
+            line = parsed.source.text.count("\n", 0, match.start()) + 1
+            found = _own_header(wanted, parsed.source.path, folder)
+            if found is not None:
+                place = str(found.resolve().relative_to(folder))
+                if place not in headers and place not in units and len(headers) < MAX_HEADERS:
+                    headers[place] = read(found)
+                    queue.append((place, headers[place]))
+            elif obstacle is None and _is_active(parsed, line):
+                cause = _cause_of(wanted)
+                if cause:
+                    obstacle, at = msg(f"programs.needs_{cause}", header=wanted), (name, line)
+    both = {**headers, **units}
+    device = {}
+    for name, parsed in units.items():
+        code = device_code(parsed, folder, read)
+        device[name] = code.sources
+    parameters = {k.name: tuple(p.name for p in k.parameters) for parsed in both.values() for k in parsed.kernels}
+    return Program(
+        tuple(units),
+        {name: host_text(parsed, folder) for name, parsed in both.items()},
+        device,
+        {name: parsed.source.text for name, parsed in both.items()},
+        parameters,
+        obstacle,
+        at,
+        _data(folder, both, arguments),
+    )
+
+
+def _cause_of(header: str) -> str:
+    return next((cause for pattern, cause in _CAUSES if pattern.fullmatch(header)), "")
+
+
+def _is_active(parsed: ParsedFile, line: int) -> bool:
+    """Whether the include at a line is in a branch that is compiled."""
+    for item in parsed.items:
+        if item.kind == "include" and item.node.start_point.row + 1 == line:
+            return item.active
+    return False
+
+
+def _own_header(name: str, beside: Path, folder: Path) -> Path | None:
+    found = find_header(name, beside.parent, folder)
+    if found is None and name.startswith("../"):
+        # The rest of a course's tree was not handed in; its file may lie beside.
+        found = find_header(Path(name).name, beside.parent, folder)
+    return found
+
+
+def host_text(parsed: ParsedFile, folder: Path) -> str:
+    """A file's text for the host's compiler: bodies of device functions blanked, lines and columns kept.
+
+    Device functions are not called on the host; without their bodies no header needs to know what is in them.
+    """
+    data = bytearray(parsed.data)
+    for item in parsed.items:
+        for node in [item.node, *(_methods(item.node) if item.kind in {"type", "variable"} else ())]:
+            if node.type != "function_definition":
+                continue
+            words = item.qualifiers if node is item.node else qualifiers_of(node)
+            if not words & {"__global__", "__device__"} or "__host__" in words or "constexpr" in words:
+                continue
+            body = node.child_by_field_name("body")
+            head = data[node.start_byte : body.start_byte if body else node.start_byte]
+            if body is None or body.type != "compound_statement" or re.search(rb"\bauto\b", bytes(head)):
+                continue
+            for index in range(body.start_byte + 1, body.end_byte - 1):
+                if data[index] not in b"\n\r":
+                    data[index] = 32
+    text = data.decode("utf-8", errors="replace")
+    text = _SPACED_OPEN.sub(lambda m: "<<<" + m[1], text)
+    text = _SPACED_CLOSE.sub(lambda m: ">>>" + m[1], text)
+    return _INCLUDE.sub(lambda m: _include(m, parsed.source.path, folder), text)
+
+
+def _methods(node: object) -> list[object]:
+    return [inner for inner in descendants(node) if inner.type == "function_definition"]  # type: ignore[arg-type]
+
+
+def _include(match: re.Match[str], beside: Path, folder: Path) -> str:
+    wanted = match[3].strip()
+    if not wanted.startswith("../"):
+        return match[0]
+    found = _own_header(wanted, beside, folder)
+    return match[0] if found is None else f'{match[1]}"{found.resolve().relative_to(folder)}"'
+
+
+def _data(folder: Path, files: Mapping[str, ParsedFile], arguments: Sequence[str]) -> dict[str, bytes]:
+    """The files beside the program that its arguments or its text name."""
+    names = dict.fromkeys(arguments)
+    for parsed in files.values():
+        names.update(dict.fromkeys(_QUOTED.findall(parsed.source.text)))
+    found: dict[str, bytes] = {}
+    room = MAX_DATA_BYTES
+    for name in names:
+        relative = name.removeprefix("./")
+        if len(found) >= MAX_DATA_FILES or relative in files or Path(relative).suffix in {".cu", ".cuh", ".h", ".hpp"}:
+            continue
+        try:
+            path = folder / relative
+            if path.is_file() and path.resolve().is_relative_to(folder) and path.stat().st_size <= room:
+                found[relative] = path.read_bytes()
+                room -= len(found[relative])
+        except (OSError, ValueError):
+            continue
+    return found

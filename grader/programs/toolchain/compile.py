@@ -1,0 +1,195 @@
+"""Host code of a program → one WebAssembly module, by a compiler that sees the program's files and its own only."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.compiler.sandbox import EXECUTE, READ, WRITE
+from grader.errors import InternalError
+from grader.message import msg
+from grader.programs.toolchain import confined, zig
+from grader.programs.toolchain.library import Library
+
+INCLUDE = Path(__file__).parent / "include"
+STACK_BYTES = 8 << 20
+"""As much as a thread of Linux has."""
+
+_MESSAGE = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+):\d+: (?P<kind>(?:fatal )?error|warning): (?P<text>.*)$", re.M)
+_UNUSED = "[-Wunused-result]"
+_UNDEFINED = re.compile(r"undefined symbol: (?P<name>.+)")
+_TWICE = re.compile(r"duplicate symbol: (?P<name>.+)")
+# What clang calls by name, without a declaration of ours that could say where it comes from.
+_LAUNCH_SYMBOLS = (
+    "cudaSetupArgument",
+    "cudaLaunch",
+    "__cudaRegisterFatBinary",
+    "__cudaUnregisterFatBinary",
+    "__cudaRegisterFunction",
+    "__cudaRegisterVar",
+    "__cudaRegisterManagedVar",
+)
+_FLAGS = (
+    "-x",
+    "cuda",
+    "--cuda-host-only",
+    "-nocudainc",
+    "-nocudalib",
+    "-Xclang",
+    "-target-sdk-version=9.0",
+    "-fdelayed-template-parsing",
+    "-std=gnu++17",
+    "-O1",
+    "-gline-tables-only",
+    "-Wno-everything",
+    "-Wunused-result",
+    "-fno-caret-diagnostics",
+    "-ferror-limit=10",
+)
+_USES_IOSTREAM = re.compile(r"^[ \t]*#[ \t]*include[ \t]*<iostream>", re.M)
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """An error of the compiler or of the linker: `line` is 0 where it names none."""
+
+    file: str
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class HostProgram:
+    """What came of a program's host code.
+
+    module: WebAssembly; b"" when it did not compile.
+    unused_results: (file, line) of calls of the CUDA API whose error nobody looks at, in the compiler's judgement.
+    reason: "" or "errors", "limit" (the compiler took too long or too much), "undefined" (a function is nowhere).
+    """
+
+    module: bytes
+    complaints: tuple[Complaint, ...] = ()
+    unused_results: frozenset[tuple[str, int]] = frozenset()
+    reason: str = ""
+
+
+def compile_program(units: Sequence[str], files: Mapping[str, str], library: Library) -> HostProgram:
+    """Compile and link.
+
+    Parameters
+    ----------
+    units : names of the files to be compiled, in the order of the command line.
+    files : text of these and of the program's own headers, by path relative to the program's folder.
+    """
+    with tempfile.TemporaryDirectory(prefix="grade-program-") as name:
+        folder = Path(name).resolve()
+        for path, text in files.items():
+            place = folder / "src" / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(text, encoding="utf-8")
+        (folder / "out").mkdir()
+        with ThreadPoolExecutor(max(1, len(units))) as pool:
+            numbers = range(len(units))
+            text = "".join(files.values())
+            first = precompiled("iostream" if _USES_IOSTREAM.search(text) else "runtime", library)
+            parts = list(pool.map(lambda number: _compile_unit(number, units[number], folder, library, first), numbers))
+        unused = frozenset(place for part in parts for place in part.unused_results)
+        bad = [part for part in parts if part.reason]
+        if bad:
+            complaints = tuple(complaint for part in bad for complaint in part.complaints)
+            return HostProgram(b"", complaints, unused, bad[0].reason)
+        linked = _link(len(units), folder, library)
+        return HostProgram(linked.module, linked.complaints, unused, linked.reason)
+
+
+def _rights(folder: Path, library: Library) -> dict[str, int]:
+    return {
+        str(zig.folder()): READ | EXECUTE,
+        str(INCLUDE): READ,
+        str(library.folder): READ,
+        str(folder / "src"): READ,
+        str(folder / "out"): READ | WRITE,
+        "/dev/null": READ | WRITE,
+    }
+
+
+def precompiled(kind: str, library: Library) -> Path:
+    """What comes before every program, already read by the compiler: made once, kept in the user's cache.
+
+    kind: "runtime", what nvcc reads before a program; "iostream", the same with `<iostream>`, which takes a second.
+    """
+    lines = ["#include <cuda_runtime.h>", *(["#include <iostream>"] if kind == "iostream" else [])]
+    flags = [*_FLAGS, "-isystem", str(INCLUDE), *zig.cpp_flags(library.overlay)]
+    digest = hashlib.sha256(repr((lines, flags)).encode())
+    for path in sorted(INCLUDE.rglob("*.h")):
+        digest.update(path.read_bytes())
+    target = zig.cache_folder() / f"{kind}-{digest.hexdigest()[:16]}.pch"
+    if target.is_file():
+        return target
+    # The compiler looks at the header again when it reads the result, so it stays where it was.
+    source = target.with_suffix(".h")
+    source.write_text("\n".join(lines) + "\n")
+    with tempfile.TemporaryDirectory(dir=zig.cache_folder(), prefix=".building-") as name:
+        made = Path(name) / "first.pch"
+        command = [str(zig.executable()), "clang", *flags, "-Xclang", "-emit-pch", "-Xclang", "-fno-pch-timestamp"]
+        done = subprocess.run([*command, "-c", str(source), "-o", str(made)], capture_output=True, text=True, cwd="/")
+        if done.returncode:
+            raise InternalError(msg("programs.cannot_build", reason=done.stderr.strip()[:300]))
+        made.replace(target)
+    return target
+
+
+def _compile_unit(number: int, name: str, folder: Path, library: Library, first: Path) -> HostProgram:
+    # The bytes that a real compiler would put the device code in: they tell the files of a program apart.
+    (folder / "out" / f"{number}.unit").write_bytes(number.to_bytes(4, "little"))
+    out = folder / "out" / f"{number}.o"
+    command = [str(zig.executable()), "clang", "-c", name, "-o", str(out), *_FLAGS, "-include-pch", str(first)]
+    command += ["-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(folder / "out" / f"{number}.unit")]
+    command += ["-I", str(folder / "src"), "-isystem", str(INCLUDE), *zig.cpp_flags(library.overlay)]
+    done = confined.run(
+        command, _rights(folder, library) | {str(first): READ, str(first.with_suffix(".h")): READ}, folder / "src"
+    )
+    complaints = []
+    unused = set()
+    for match in _MESSAGE.finditer(done.errors):
+        file = match["file"].removeprefix("./").removeprefix(f"{folder}/src/")
+        if match["kind"] == "warning":
+            if _UNUSED in match["text"]:
+                unused.add((file, int(match["line"])))
+        else:
+            complaints.append(Complaint(file, int(match["line"]), match["text"][:500]))
+    if done.code is None:
+        return HostProgram(b"", tuple(complaints), frozenset(unused), "limit")
+    if done.code:
+        if not complaints:
+            complaints.append(Complaint(name, 0, done.errors.strip()[:300]))
+        return HostProgram(b"", tuple(complaints), frozenset(unused), "errors")
+    return HostProgram(b"", unused_results=frozenset(unused))
+
+
+def _link(count: int, folder: Path, library: Library) -> HostProgram:
+    out = folder / "out" / "program.wasm"
+    (folder / "out" / "launch.symbols").write_text("\n".join(_LAUNCH_SYMBOLS))
+    wraps = [f"--wrap={name}" for name in ("malloc", "calloc", "realloc", "aligned_alloc")]
+    command = [str(zig.executable()), "wasm-ld", "-m", "wasm64", "-o", str(out), *wraps]
+    command += [f"--allow-undefined-file={folder / 'out' / 'launch.symbols'}", "-z", f"stack-size={STACK_BYTES}"]
+    command += ["--export=grader_demangle", "--export=grader_malloc", "--export=grader_free"]
+    start, *rest = library.link_inputs
+    command += [start, *(str(folder / "out" / f"{number}.o") for number in range(count)), *rest]
+    done = confined.run(command, _rights(folder, library), folder / "src")
+    if done.code is None:
+        return HostProgram(b"", reason="limit")
+    if done.code:
+        names = dict.fromkeys(match["name"] for match in _UNDEFINED.finditer(done.errors))
+        twice = dict.fromkeys(match["name"] for match in _TWICE.finditer(done.errors))
+        if names or twice:
+            complaints = tuple(Complaint("", 0, name) for name in (*names, *twice))
+            return HostProgram(b"", complaints, reason="undefined" if names else "twice")
+        return HostProgram(b"", (Complaint("", 0, done.errors.strip()[:300]),), reason="errors")
+    return HostProgram(out.read_bytes())

@@ -1,0 +1,94 @@
+"""The compiler that the `ziglang` package brings, and the flags that every host program is compiled with.
+
+Programs are compiled for a 64-bit WebAssembly machine, so that pointers, `long` and `size_t` are as wide as on the
+GPU: structs passed by value have one layout on both sides, and sizes from 4 GiB on are what they are.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from grader.errors import InternalError
+from grader.message import msg
+
+TARGET = "wasm64-unknown-wasip1"
+VERSION = "0.17.1"
+"""Of the package that the flags and the list of library sources were tried with."""
+
+LIBCXX = (
+    "-D_LIBCPP_ABI_VERSION=1",
+    "-D_LIBCPP_ABI_NAMESPACE=__1",
+    "-D_LIBCPP_HAS_THREADS=0",
+    "-D_LIBCPP_HAS_MONOTONIC_CLOCK=1",
+    "-D_LIBCPP_HAS_TERMINAL=1",
+    "-D_LIBCPP_HAS_MUSL_LIBC=1",
+    "-D_LIBCPP_HAS_FILESYSTEM=1",
+    "-D_LIBCPP_HAS_RANDOM_DEVICE=1",
+    "-D_LIBCPP_HAS_LOCALIZATION=1",
+    "-D_LIBCPP_HAS_UNICODE=1",
+    "-D_LIBCPP_HAS_WIDE_CHARACTERS=1",
+    "-D_LIBCPP_HAS_VENDOR_AVAILABILITY_ANNOTATIONS=0",
+    "-D_LIBCPP_PSTL_BACKEND_SERIAL",
+    "-D_LIBCPP_HARDENING_MODE=_LIBCPP_HARDENING_MODE_NONE",
+    "-D_LIBCPP_ASSERTION_SEMANTIC_DEFAULT=_LIBCPP_ASSERTION_SEMANTIC_IGNORE",
+    "-DLIBCXXABI_DISABLE_VISIBILITY_ANNOTATIONS",
+    "-D_LIBCPP_DISABLE_VISIBILITY_ANNOTATIONS",
+    "-DLIBCXXABI_HAS_NO_THREADS",
+)
+COMMON = (
+    "--no-default-config",
+    "-target",
+    TARGET,
+    "-nostdinc",
+    "-fno-stack-protector",
+    "-fno-trapping-math",
+    "-mbulk-memory",
+    "-mnontrapping-fptoint",
+    "-msign-ext",
+    "-mmutable-globals",
+    # musl's atomics know a 32-bit machine; there are no threads here, so none of them runs.
+    "-Da_cas_p(p,t,s)=((void*)0)",
+)
+EXCEPTIONS = ("-fexceptions", "-fwasm-exceptions", "-fdeclspec", "-mllvm", "-wasm-use-legacy-eh=false")
+
+
+def folder() -> Path:
+    """The folder of the `ziglang` package.
+
+    Raises
+    ------
+    InternalError : it is not installed.
+    """
+    import importlib.util
+
+    found = importlib.util.find_spec("ziglang")
+    if found is None or found.origin is None:
+        raise InternalError(msg("programs.no_toolchain", version=VERSION))
+    return Path(found.origin).parent
+
+
+def executable() -> Path:
+    """The compiler and linker."""
+    return folder() / "zig"
+
+
+def c_flags(overlay: Path) -> list[str]:
+    """Flags of C; overlay: the folder of the headers that `library` has made."""
+    lib = folder() / "lib"
+    headers = (overlay, lib / "include", lib / "libc/include/wasm-wasi-musl", lib / "libc/include/generic-musl")
+    return [*COMMON, *(flag for header in headers for flag in ("-isystem", str(header)))]
+
+
+def cpp_flags(overlay: Path) -> list[str]:
+    """Flags of C++."""
+    lib = folder() / "lib"
+    headers = [flag for name in ("libcxx", "libcxxabi") for flag in ("-isystem", str(lib / name / "include"))]
+    return ["-nostdinc++", *headers, *c_flags(overlay), *LIBCXX, *EXCEPTIONS]
+
+
+def cache_folder() -> Path:
+    """The user's folder for what is built once: `~/.cache/cuda-lab-grader/programs`."""
+    cache = os.environ.get("XDG_CACHE_HOME", "")
+    base = Path(cache) if cache.startswith("/") else Path("~/.cache").expanduser()
+    return base / "cuda-lab-grader" / "programs"

@@ -1,0 +1,91 @@
+"""The bank map: which lane of a warp addresses which of the 32 banks, and how many different words each bank serves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from grader.report.figures.charts import BANKS, BankMap
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Rectangle
+
+GRID = "#e4e8ec"
+TICKS = (0, 8, 16, 24, 31)
+
+
+def draw_bank_map(chart: BankMap) -> Figure:
+    """Lanes against banks; below, the number of distinct words per bank (with one, there is no conflict)."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(3.6, 3.7), layout="constrained")
+    grid = figure.add_gridspec(2, 1, height_ratios=[3.6, 1.0])
+    lanes: Axes = figure.add_subplot(grid[0])
+    words: Axes = figure.add_subplot(grid[1], sharex=lanes)
+    _draw_lanes(lanes, chart)
+    _draw_words(words, chart)
+    return figure
+
+
+def words_per_bank(chart: BankMap) -> list[int]:
+    """Distinct words addressed in each bank: (32,).  Lanes that share a word are served together."""
+    words = {word for lane in chart.lanes for word in lane}
+    counts = [0] * BANKS
+    for word in words:
+        counts[word % BANKS] += 1
+    return counts
+
+
+def _draw_lanes(axes: Axes, chart: BankMap) -> None:
+    counts = words_per_bank(chart)
+    for lane, words in enumerate(chart.lanes):
+        for word in words:
+            bank = word % BANKS
+            axes.add_patch(_cell(bank, lane, chart.colour, conflict=counts[bank] > 1))
+    _frame(axes)
+    axes.set_ylim(BANKS - 0.5, -0.5)
+    axes.set_yticks(TICKS)
+    axes.set_ylabel(chart.lane_axis)
+    axes.tick_params(labelbottom=False)
+    axes.set_title(f"{_short(chart.title)}\n{_short(chart.place)}", fontsize=8.5, loc="left", pad=16, linespacing=1.35)
+    axes.text(0, 1.018, chart.verdict, transform=axes.transAxes, fontsize=8.5, fontweight="bold", va="bottom")
+
+
+def _short(text: str, limit: int = 46) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _cell(bank: int, lane: int, colour: str, conflict: bool) -> Rectangle:
+    """Solid where the bank serves one word, framed dark where several lanes must queue for it."""
+    from matplotlib.patches import Rectangle
+
+    return Rectangle(
+        (bank - 0.5, lane - 0.5),
+        1,
+        1,
+        facecolor=colour,
+        edgecolor="#1f2933" if conflict else "white",
+        linewidth=0.8 if conflict else 0.5,
+    )
+
+
+def _draw_words(axes: Axes, chart: BankMap) -> None:
+    counts = words_per_bank(chart)
+    axes.bar(range(BANKS), counts, width=0.86, color=chart.colour, edgecolor="#1f2933", linewidth=0.4)
+    highest = max(*counts, 1)
+    axes.axhline(1, color="#1f2933", linewidth=0.9, linestyle=(0, (4, 3)))
+    axes.set_ylim(0, max(highest * 1.12, 2))
+    axes.set_yticks(sorted({0, 1, highest}) if highest < 4 else [1, highest])
+    axes.set_ylabel(chart.words_axis)
+    axes.set_xticks(TICKS)
+    axes.set_xlabel(chart.bank_axis)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _frame(axes: Axes) -> None:
+    axes.set_xlim(-0.5, BANKS - 0.5)
+    for edge in range(BANKS + 1):
+        axes.axvline(edge - 0.5, color=GRID, linewidth=0.4, zorder=0)
+        axes.axhline(edge - 0.5, color=GRID, linewidth=0.4, zorder=0)
+    axes.spines[["top", "right"]].set_visible(False)

@@ -1,0 +1,131 @@
+"""Draws charts with matplotlib: SVG for pages, PNG for the PDF (which embeds those faster and looks the same).
+
+No pyplot: it brings a window system's worth of imports and global state.  Labels are never parsed as formulas,
+for they hold names that students chose.
+"""
+
+from __future__ import annotations
+
+import io
+import warnings
+from typing import TYPE_CHECKING, Literal
+
+from grader.report.figures.bank_map import draw_bank_map
+from grader.report.figures.charts import BankMap, BarChart
+from grader.report.figures.line_chart import draw_line_chart
+from grader.report.figures.sweep_charts import LineChart
+from grader.report.figures.wrong_map import WrongMap, draw_wrong_map
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Format = Literal["svg", "png"]
+
+PNG_DPI = 150
+INK = "#1f2933"
+FAINT = "#d5dbe1"
+_STYLE = {
+    "font.family": "DejaVu Sans",
+    "font.size": 8.5,
+    "axes.edgecolor": "#9aa5b1",
+    "axes.labelcolor": INK,
+    "axes.linewidth": 0.7,
+    "text.color": INK,
+    "text.parse_math": False,
+    "xtick.color": "#52606d",
+    "ytick.color": INK,
+    "hatch.linewidth": 0.7,
+    # The same input gives the same bytes.
+    "svg.hashsalt": "grader",
+    "svg.fonttype": "path",
+}
+
+
+def load() -> None:
+    """Import all that drawing needs (the slow part of the first figure)."""
+    import matplotlib.backends.backend_agg
+    import matplotlib.backends.backend_svg
+    import matplotlib.figure  # noqa: F401
+
+
+def draw(chart: BarChart | BankMap | WrongMap | LineChart, image_format: Format) -> bytes:
+    """The chart as an image file's bytes."""
+    import matplotlib
+
+    with matplotlib.rc_context(_STYLE), warnings.catch_warnings():  # type: ignore[arg-type]
+        # A name in a script that the font lacks is drawn as boxes; nobody needs to be told on standard error.
+        warnings.simplefilter("ignore")
+        if isinstance(chart, BankMap):
+            figure = draw_bank_map(chart)
+        elif isinstance(chart, WrongMap):
+            figure = draw_wrong_map(chart)
+        elif isinstance(chart, LineChart):
+            figure = draw_line_chart(chart)
+        else:
+            figure = _draw_bars(chart)
+        return _encode(figure, image_format)
+
+
+def _encode(figure: Figure, image_format: Format) -> bytes:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+    buffer = io.BytesIO()
+    if image_format == "svg":
+        FigureCanvasSVG(figure).print_svg(buffer, metadata={"Date": None})  # type: ignore[no-untyped-call]
+    else:
+        figure.set_dpi(PNG_DPI)
+        FigureCanvasAgg(figure).print_png(buffer)  # type: ignore[no-untyped-call]
+    return buffer.getvalue()
+
+
+def _draw_bars(chart: BarChart) -> Figure:
+    """Horizontal bars, a group per variant; loads are solid, stores hatched; a dark tick marks the ideal."""
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
+
+    bars = sum(len(group.bars) for group in chart.groups)
+    figure = Figure(figsize=(3.9, 0.75 + 0.24 * bars + 0.22 * len(chart.groups)), layout="constrained")
+    axes: Axes = figure.add_subplot()
+    position = 0.0
+    ticks, labels = [], []
+    widest = max(max(b.value, b.ideal) for g in chart.groups for b in g.bars)
+    for group in chart.groups:
+        top = position
+        for index, bar in enumerate(group.bars):
+            axes.barh(
+                position,
+                bar.value,
+                height=0.78,
+                color=group.colour if index == 0 else "white",
+                edgecolor=group.colour,
+                hatch=None if index == 0 else "////",
+                linewidth=0.9,
+            )
+            axes.plot([bar.ideal, bar.ideal], [position - 0.5, position + 0.5], color=INK, linewidth=1.8, zorder=3)
+            axes.text(
+                max(bar.value, bar.ideal) + widest * 0.02, position, f"{bar.text}  {bar.label}", va="center", fontsize=8
+            )
+            position += 1
+        ticks.append((top + position - 1) / 2)
+        labels.append(_wrapped(group.label))
+        position += 0.7
+    axes.set_yticks(ticks, labels)
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylim(position - 0.9, -0.8)
+    axes.set_xlim(0, widest * 1.28)
+    # Whole numbers look the same in every language.
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=8, integer=True))
+    axes.set_xlabel(f"{chart.axis}    ▎{chart.ideal_label}")
+    axes.grid(axis="x", color=FAINT, linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    return figure
+
+
+def _wrapped(label: str, width: int = 18, lines: int = 3) -> str:
+    """A long label in a few short lines, cut where it is longer still."""
+    import textwrap
+
+    return "\n".join(textwrap.wrap(label, width, max_lines=lines, placeholder=" …", break_long_words=True))

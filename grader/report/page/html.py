@@ -1,0 +1,157 @@
+"""The report as one self-contained HTML page: no script, nothing fetched, every value escaped."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from grader.i18n import _, ngettext
+from grader.places import data_root
+from grader.report.figures.charts import BankMap, BarChart, bank_maps, sector_chart, wavefront_chart
+from grader.report.figures.draw import Format, draw
+from grader.report.figures.sweep_charts import LineChart, sweep_charts
+from grader.report.figures.wrong_map import WrongMap, wrong_maps
+from grader.report.group import GroupRow
+from grader.report.job import ReportJob
+from grader.report.page.conclusions import conclusions
+from grader.report.page.device import resource_table, witness_tables
+from grader.report.page.listing import listings
+from grader.report.page.sweep_text import sweep_conclusions, sweep_notes, sweeps_intro
+from grader.report.page.tables import counter_table, kernel_rows, reproduce
+from grader.report.page.times import host_memory_table, time_table
+from grader.report.view import View, summary
+from grader.report.visible import visible
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+NO_PICTURES: Mapping[str, View] = MappingProxyType({})
+MEDIA_TYPES: dict[Format, str] = {"svg": "image/svg+xml", "png": "image/png"}
+
+
+def load() -> None:
+    """Import and compile all that a page needs, so that the first one is as quick as the rest."""
+    import markdown_it  # noqa: F401
+    import pygments.lexers.c_like  # noqa: F401
+
+    _environment().get_template("report.html.j2")
+
+
+def document(job: ReportJob) -> View:
+    """All that the page shows but its figures; texts are in the language in use (`grader.i18n.use`)."""
+    return {
+        **summary(job),
+        "language": job.language,
+        "aim": job.aim,
+        "task_html": markdown(job.task),
+        "kernels": kernel_rows(job),
+        "counters": counter_table(job),
+        "timing": time_table(job),
+        "host_memory": host_memory_table(job),
+        "resources": resource_table(job),
+        "witnesses": witness_tables(job),
+        "sweeps_intro": sweeps_intro(job),
+        "conclusions": [*conclusions(job), *sweep_conclusions(job)],
+        "listings": listings(job),
+        "reproduce": reproduce(job),
+    }
+
+
+def figures(job: ReportJob, image_format: Format) -> list[View]:
+    """The figures that the result has data for: each has a kind, a caption and images as data URIs."""
+    drawn = [
+        {"kind": "bars", "images": [_image(chart, image_format)], "caption": chart.title}
+        for chart in (wavefront_chart(job), sector_chart(job))
+        if chart is not None
+    ]
+    maps = bank_maps(job)
+    if maps:
+        caption = _(
+            "Bank map: which bank each lane of a warp addresses in one request. "
+            "Different words in one bank are served one after another."
+        )
+        drawn.append({"kind": "map", "images": [_image(chart, image_format) for chart in maps], "caption": caption})
+    return drawn
+
+
+def sweep_figures(job: ReportJob, image_format: Format) -> list[View]:
+    """A section for each sweep of the result: its title, its figures, and what has to be said below them."""
+    return [
+        {
+            **sweep_notes(job, sweep),
+            "figures": [
+                {
+                    "kind": "wide" if len(chart.panels) > 1 else "lines",
+                    "image": _image(chart, image_format),
+                    "caption": chart.title,
+                }
+                for chart in sweep_charts(job, sweep)
+            ],
+        }
+        for sweep in job.result.sweeps
+    ]
+
+
+def wrong_pictures(job: ReportJob, image_format: Format) -> dict[str, View]:
+    """An image of the wrong output for each check that explains one, by the check's id, with a caption.
+
+    wide: needs a whole line.
+    """
+    return {
+        chart.check: {**_image(chart, image_format), "wide": len(chart.panels) > 2, "caption": chart.caption}
+        for chart in wrong_maps(job)
+    }
+
+
+def _image(chart: BarChart | BankMap | WrongMap | LineChart, image_format: Format) -> View:
+    data = base64.b64encode(draw(chart, image_format)).decode("ascii")
+    return {"src": f"data:{MEDIA_TYPES[image_format]};base64,{data}", "alt": chart.description}
+
+
+def render(
+    page: View, drawn: list[View], pictures: Mapping[str, View] = NO_PICTURES, sweeps: Sequence[View] = ()
+) -> str:
+    """The page as HTML text; from `document`, `figures`, `wrong_pictures` and `sweep_figures`."""
+    template = _environment().get_template("report.html.j2")
+    return template.render(**page, figures=drawn, pictures=pictures, sweeps=sweeps)
+
+
+def group_page(rows: Sequence[GroupRow], variants: Sequence[str], title: str, language: str) -> str:
+    """A group's marks as one page with a link to each report; rows: of `group_row` or `failed_row`."""
+    template = _environment().get_template("group.html.j2")
+    return template.render(rows=rows, variants=variants, title=title, language=language)
+
+
+def markdown(text: str) -> str:
+    """A task's Markdown as HTML.  HTML within it is shown as text, images are left out, links are not followed."""
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark", {"html": False}).enable("table").disable(["image", "html_block", "html_inline"])
+    # The page has its own headings; a task's headings go below them.
+    tokens = parser.parse(text)
+    for token in tokens:
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(6, int(token.tag[1]) + 2)}"
+    return str(parser.renderer.render(tokens, parser.options, {}))
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=FileSystemLoader(data_root() / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        # Whatever a page shows, it acts neither on the browser nor on the reader.
+        finalize=lambda value: visible(value) if isinstance(value, str) else value,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals.update(_=_, ngettext=ngettext)
+    environment.filters["own_markup"] = Markup
+    return environment

@@ -1,0 +1,174 @@
+"""The student's own code, line by line, with what was counted and found beside each line."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from grader.i18n import _
+from grader.report.job import ReportJob
+from grader.report.labels import check_status
+from grader.report.numbers import Numbers
+from grader.report.page.highlight import highlight_lines, lines_of
+from grader.report.view import FAULT_STATUSES, View, shortened, variant_columns
+from grader.result import LineCounters, Result, Source, Variant
+from grader.words import check_title
+
+KINDS = ("kernel", "fault", "hazard", "counter")
+
+
+class Note(NamedTuple):
+    """A remark on a line.  kind: one of `KINDS`; level: "bad", "warn", "ok" or "" (neutral)."""
+
+    kind: str
+    level: str
+    text: str
+
+
+MAX_LINES = 600
+"""Lines of a file that are shown whole; of a longer one, only the surroundings of what is noted."""
+CONTEXT_LINES = 12
+MOST_LINES = 4000
+"""Lines of all files together that are shown, those of the first files first."""
+
+
+def listings(job: ReportJob) -> list[View]:
+    """A listing per source file: its name and rows; a row is a line, or a gap of lines that are not shown."""
+    found: list[View] = []
+    room = MOST_LINES
+    for source in job.result.sources:
+        rows = _rows(source, job, room)
+        room -= sum("gap" not in row for row in rows)
+        found.append({"file": source.file, "rows": rows})
+    return found
+
+
+def _rows(source: Source, job: ReportJob, room: int) -> list[View]:
+    notes = notes_by_line(job, source.file)
+    lines = lines_of(source.text)
+    shown = _shown(len(lines), notes, room)
+    # Backslashes lined up far to the right would each break into a line of their own.
+    tokens = highlight_lines([_joined(line) for line in lines], shown)
+    rows: list[View] = []
+    last = 0
+    for number in shown:
+        if number > last + 1:
+            rows.append(_gap(last + 1, number - 1))
+        found = notes.get(number, [])
+        level = "bad" if any(note["level"] == "bad" for group in found for note in group["notes"]) else ""
+        rows.append({"number": number, "tokens": tokens[number], "notes": found, "level": level})
+        last = number
+    if last < len(lines):
+        rows.append(_gap(last + 1, len(lines)))
+    return rows
+
+
+def _gap(first: int, last: int) -> View:
+    return {"gap": _("lines {first}–{last} are not shown").format(first=first, last=last)}
+
+
+def _joined(line: str) -> str:
+    """A line without the blanks that stand before a backslash at its end."""
+    if not line.endswith("\\"):
+        return line
+    kept = line[:-1].rstrip(" \t")
+    return f"{kept} \\" if len(line) - len(kept) > 2 else line
+
+
+def _shown(total: int, notes: dict[int, list[View]], room: int) -> list[int]:
+    """The numbers of the lines that are shown, in order."""
+    near = {line + d for line in notes for d in range(-CONTEXT_LINES, CONTEXT_LINES + 1)}
+    if total <= MAX_LINES:
+        wanted = range(1, total + 1)
+    elif not near:
+        wanted = range(1, MAX_LINES + 1)
+    else:
+        return sorted(line for line in near if 1 <= line <= total)[:room]
+    return list(wanted)[:room]
+
+
+def notes_by_line(job: ReportJob, file: str) -> dict[int, list[View]]:
+    """Notes for the lines of `file`: which kernel starts here, faults, hazards, memory requests.
+
+    Per line a list of groups {"variants": …, "notes": …}: a note that holds for several variants (they may share a
+    kernel) is told once.  Worst first.
+    """
+    numbers = Numbers(job.language)
+    merged: dict[tuple[int, Note], list[View]] = {}
+    for column in variant_columns(job):
+        variant = job.result.variants.get(column["name"])
+        if variant is None or variant.file != file:
+            continue
+        for line, note in _variant_notes(job.result, column["name"], variant, numbers):
+            told = merged.setdefault((line, note), [])
+            if column not in told:
+                told.append(column)
+    by_line: dict[int, list[View]] = {}
+    for (line, note), variants in sorted(merged.items(), key=lambda item: KINDS.index(item[0][1].kind)):
+        groups = by_line.setdefault(line, [])
+        group = next((g for g in groups if g["variants"] == variants), None)
+        if group is None:
+            group = {"variants": variants, "notes": []}
+            groups.append(group)
+        group["notes"].append(note._asdict())
+    return by_line
+
+
+def _variant_notes(result: Result, name: str, variant: Variant, numbers: Numbers) -> list[tuple[int, Note]]:
+    """Everything known about the lines of a variant's kernel."""
+    notes: list[tuple[int, Note]] = []
+    if variant.line:
+        notes.append((variant.line, Note("kernel", "", _("kernel of this variant"))))
+    said = set()
+    for check in result.checks:
+        if check.variant == name and check.line and check.status in FAULT_STATUSES:
+            symbol = check_status(check.status).symbol
+            text = f"{symbol} {check_title(check.check)}: {shortened(check.message)}"
+            notes.append((check.line, Note("fault", "bad", text)))
+            said.add(check.message)
+    seen = set()
+    for hazard in variant.hazards:
+        # A hazard that a check has already put beside its line is not told twice, nor are its like in that line.
+        told = (hazard.line, hazard.kind) in seen or any(hazard.message in message for message in said)
+        if hazard.line and not told:
+            notes.append((hazard.line, Note("hazard", "bad", shortened(hazard.message))))
+        seen.add((hazard.line, hazard.kind))
+    if variant.counters is not None:
+        for counter in variant.counters.by_line:
+            if counter.line and counter.requests and counter.space in ("shared", "global"):
+                text, wasteful = counter_note(counter, numbers)
+                notes.append((counter.line, Note("counter", "warn" if wasteful else "ok", text)))
+    return notes
+
+
+def counter_note(counter: LineCounters, numbers: Numbers) -> tuple[str, bool]:
+    """What one line's requests cost, and whether that is more than they need."""
+    if counter.space == "shared":
+        operations = {
+            "load": _("shared load"),
+            "store": _("shared store"),
+            "atomic": _("shared atomic"),
+        }
+        cost = numbers.decimal(counter.wavefronts / counter.requests)
+        if counter.ways > 1:
+            text = _("{operation}: {ways}-way conflict, wavefronts per request: {cost}")
+        else:
+            text = _("{operation}: no conflict, wavefronts per request: {cost}")
+        return text.format(operation=operations[counter.op], ways=counter.ways, cost=cost), counter.ways > 1
+    operations = {
+        "load": _("global load"),
+        "store": _("global store"),
+        "atomic": _("global atomic"),
+    }
+    wasteful = counter.sectors > counter.ideal * 1.005
+    if wasteful:
+        text = _("{operation}: sectors per request: {cost}, enough would be {ideal}")
+    else:
+        text = _("{operation}: sectors per request: {cost}")
+    return (
+        text.format(
+            operation=operations[counter.op],
+            cost=numbers.decimal(counter.sectors / counter.requests),
+            ideal=numbers.decimal(counter.ideal / counter.requests),
+        ),
+        wasteful,
+    )

@@ -1,0 +1,123 @@
+"""Renders reports in a process of its own, which `grader.report.rendering.renderer` starts.
+
+Started at the very beginning of a run, it imports matplotlib, Jinja and WeasyPrint (over a second together) on
+another core while the parent grades.  It takes one `ReportJob` after another and answers each with `Reply` records.
+"""
+
+from __future__ import annotations
+
+import gc
+import socket
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from grader.errors import describe_os_error
+from grader.files import write_atomically
+from grader.processes.channel import Channel, PeerGone
+from grader.report.job import ReportJob
+from grader.result import Record
+
+if TYPE_CHECKING:
+    from grader.report.figures.draw import Format
+    from grader.report.view import View
+
+HTML_NAME = "report.html"
+PDF_NAME = "report.pdf"
+
+
+Event = Literal["html", "pdf", "no_pdf", "unwritable", "failed", "done"]
+
+
+class Reply(Record, frozen=True, tag="reply"):
+    """What became of a job: a file was written, a PDF cannot be made here, a file cannot be written, rendering failed;
+    "done" is the last of a job.
+
+    text: the file's path, what is missing, path and reason, or a traceback.
+    """
+
+    event: Event
+    student: str
+    text: str = ""
+
+
+def main(connection: socket.socket, *options: str) -> None:
+    """Serve jobs until the parent closes the channel; options: "--no-pdf" when no PDF will be asked for."""
+    # Imports and one report make next to no garbage in cycles; looking for it takes a tenth of the time.
+    gc.disable()
+    channel = Channel(connection, msgspec.msgpack.Decoder(ReportJob))
+    _load_for_html()
+    if "--no-pdf" not in options and not channel.has_news():
+        _load_for_pdf()
+    while True:
+        try:
+            job = channel.receive()
+        except PeerGone:
+            return
+        student = job.result.student.id
+        try:
+            for event, text in _render(job):
+                channel.send(Reply(event=event, student=student, text=text))
+        except PeerGone:
+            return
+        except OSError as error:
+            channel.send(Reply(event="unwritable", student=student, text=describe_os_error(error)))
+        except Exception:
+            channel.send(Reply(event="failed", student=student, text=traceback.format_exc()))
+        channel.send(Reply(event="done", student=student))
+        gc.collect()
+
+
+def _load_for_html() -> None:
+    from grader.report.figures import draw
+    from grader.report.page import html
+
+    draw.load()
+    html.load()
+
+
+def _load_for_pdf() -> None:
+    from grader.report.page import pdf
+
+    # Said when a PDF is asked for.
+    try:
+        pdf.load()
+    except pdf.PdfUnavailable:
+        return
+
+
+def _render(job: ReportJob) -> Iterator[tuple[Event, str]]:
+    """An event with its text for each file as it is written."""
+    from grader import i18n
+    from grader.report.page import html, pdf
+
+    i18n.use(job.language)
+    folder = Path(job.directory)
+    page = html.document(job)
+    write_atomically(folder / HTML_NAME, _drawn(job, page, "svg").encode())
+    yield "html", str(folder / HTML_NAME)
+    # A report of an earlier run must not pass for this one's.
+    (folder / PDF_NAME).unlink(missing_ok=True)
+    if job.pdf:
+        try:
+            pdf.load()
+        except pdf.PdfUnavailable as error:
+            yield "no_pdf", str(error)
+            return
+        write_atomically(folder / PDF_NAME, pdf.render(_drawn(job, page, "png")))
+        yield "pdf", str(folder / PDF_NAME)
+
+
+def _drawn(job: ReportJob, page: View, image_format: Format) -> str:
+    """The page with its figures."""
+    from grader.report.page import html
+
+    return html.render(
+        page,
+        html.figures(job, image_format),
+        html.wrong_pictures(job, image_format),
+        html.sweep_figures(job, image_format),
+    )

@@ -1,0 +1,53 @@
+"""What a run says of itself: what it was asked, what it wrote, what came to nothing."""
+
+from __future__ import annotations
+
+from grader.words.texts import N_, Texts
+
+
+def refused(reason: str, path: str) -> str:
+    """Why a work is not graded, in the row of its student: without the path that the reason begins with."""
+    return reason.removeprefix(f"{path}: ")
+
+
+def with_bounds(what: str, bounds: str) -> str:
+    """What was refused, and what is short."""
+    return f"{what} ({bounds})"
+
+
+TEXTS: Texts = {
+    "refused": refused,
+    "with_bounds": with_bounds,
+    "out": N_("--out {path}: {reason}"),
+    "grading": N_("grading"),
+    "reports": N_("reports"),
+    "report": N_("Report: {path}"),
+    "pdf": N_("PDF:    {path}"),
+    "no_pdf": N_("No PDF: Pango is missing; install it with: apt install {packages}"),
+    "unwritable": N_("{student}: the report could not be written: {reason}"),
+    "deadline": N_("it took longer than {seconds} s"),
+    "signal": N_("its process was ended by {signal}"),
+    "not_rendered_why": N_("{student}: the report could not be rendered ({reason}); details are in {log}"),
+    "not_rendered": N_("{student}: the report could not be rendered; details are in {log}"),
+    "failed_why": N_("{student}: {what}: the grader failed ({error}); details are in {log}"),
+    "failed": N_("{student}: {what}: the grader failed; details are in {log}"),
+    "no_process": N_("no process can be started: {reason}"),
+    "memory": N_("it needs more than {n} GiB of memory"),
+    "no_graphs": N_("no graphs"),
+    "no_such_path": N_("{path}: no such file or folder"),
+    "results_folder": N_("{path}: results of the grader, not graded"),
+    "link": N_("a link to {other}, which is graded by itself"),
+    "same_name": N_("{path} has the same name"),
+    "passed_over": N_("{path}: not graded; to grade it, name it: grade {path} --lab {lab}"),
+    "unknown_backend": N_("unknown backend {backend}; allowed: {allowed}"),
+    "no_driver": N_("--backend gpu: there is no NVIDIA driver on this machine; see grade doctor"),
+    "no_gpu": N_("--backend gpu: {reason}; see grade doctor"),
+    "result_unwritable": N_("graded, but the result could not be written: {reason}"),
+    "grader_failed_why": N_("the grader failed ({error}); details are in {log}"),
+    "grader_failed": N_("the grader failed; details are in {log}"),
+    "not_graded": N_("Not graded: {students}"),
+    "no_results": N_("{path}: no result of the grader lies there"),
+    "no_roster": N_("{path}: no list of a group: {reason}"),
+    "old_result": N_("{student}: graded by an earlier version; its messages stay in the language of that run"),
+    "results": N_("Results and reports: {folder}"),
+}

@@ -1,0 +1,20 @@
+// A host pointer handed to a kernel: the context is lost, and every later call says so.
+#include <stdio.h>
+#include <stdlib.h>
+
+__global__ void one(int* x) { x[threadIdx.x] = 1; }
+
+int main() {
+    int* h = (int*)malloc(32 * sizeof(int));
+    int *d, *e;
+    cudaMalloc(&d, 32 * sizeof(int));
+    one<<<1, 32>>>(h);
+    printf("launch: %s\n", cudaGetErrorName(cudaPeekAtLastError()));
+    printf("sync: %s\n", cudaGetErrorName(cudaDeviceSynchronize()));
+    printf("malloc: %s\n", cudaGetErrorName(cudaMalloc(&e, 4)));
+    one<<<1, 32>>>(d);
+    printf("later: %s\n", cudaGetErrorName(cudaGetLastError()));
+    cudaDeviceReset();
+    printf("reset: %s\n", cudaGetErrorName(cudaGetLastError()));
+    return 0;
+}

@@ -1,0 +1,23 @@
+// Directions swapped, sizes that do not fit, memory freed twice and used after, memory that nobody wrote.
+#include <stdio.h>
+
+__global__ void nothing(float* x, int n) {}
+
+int main() {
+    const int n = 256;
+    float h[n] = {0}, *d, *e;
+    cudaMalloc(&d, n * sizeof(float));
+    cudaMalloc(&e, n * sizeof(float));
+    cudaMemcpy(d, h, n * sizeof(float), cudaMemcpyDeviceToHost);
+    cudaMemcpy(h, d, n * sizeof(float), cudaMemcpyHostToDevice);
+    cudaMemcpy(d, h, n * sizeof(double), cudaMemcpyHostToDevice);
+    cudaMemcpy(d, h, n, cudaMemcpyHostToDevice);
+    nothing<<<1, n>>>(d, n);
+    cudaMemcpy(h, d, n * sizeof(float), cudaMemcpyDeviceToHost);
+    cudaFree(d);
+    cudaFree(d);
+    cudaMemcpy(d, h, 4, cudaMemcpyHostToDevice);
+    cudaFree(h);
+    printf("%s\n", cudaGetErrorString(cudaGetLastError()));
+    return 0;
+}

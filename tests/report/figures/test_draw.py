@@ -1,0 +1,43 @@
+"""Figures are drawn from any data, the same each time."""
+
+from __future__ import annotations
+
+from io import BytesIO
+
+import pytest
+from PIL import Image
+
+from grader.report.figures import charts, draw
+from tests.report.jobs import job
+
+
+def bar_chart(label: str) -> charts.BarChart:
+    bars = (charts.Bar("load", 32.0, 1.0, "32"), charts.Bar("store", 1.0, 1.0, "1"))
+    return charts.BarChart(label, label, label, (charts.BarGroup(label, "#3a5a8c", bars),), "")
+
+
+@pytest.mark.parametrize("label", [r"$\frac$", "$x$ ^_ \\", "<b>&", "Ж" * 3000, "名前", ""])
+def test_hostile_labels_are_drawn_as_they_are(label: str) -> None:
+    assert b"<svg" in draw.draw(bar_chart(label), "svg")
+
+
+def test_formats_are_what_they_say() -> None:
+    chart = charts.wavefront_chart(job())
+    assert chart is not None
+    image = Image.open(BytesIO(draw.draw(chart, "png")))
+    assert image.format == "PNG"
+    assert image.width == round(3.9 * draw.PNG_DPI)
+
+
+def test_a_drawing_is_reproducible_and_undated() -> None:
+    (shared, _padded) = charts.bank_maps(job())
+    drawn = draw.draw(shared, "svg")
+    assert drawn == draw.draw(shared, "svg")
+    assert b"<dc:date>" not in drawn
+
+
+def test_the_bank_map_is_in_the_variants_colour() -> None:
+    shared, padded = charts.bank_maps(job())
+    assert shared.colour.encode() in draw.draw(shared, "svg")
+    assert padded.colour.encode() in draw.draw(padded, "svg")
+    assert padded.colour.encode() not in draw.draw(shared, "svg")

@@ -1,0 +1,83 @@
+"""The annotated listing."""
+
+from __future__ import annotations
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader.report.page import highlight, listing
+from grader.result import Source
+from tests import sample_results
+from tests.report.jobs import job
+
+
+@given(st.text(st.characters(blacklist_categories=["Cs", "Cc", "Cf"], whitelist_characters="\t\n"), max_size=300))
+def test_highlighting_loses_nothing_and_keeps_line_numbers(text: str) -> None:
+    lines = ["".join(part for _css, part in line) for line in highlight.highlight(text)]
+    expected = text.split("\n")
+    assert lines == (expected[:-1] if text.endswith("\n") else expected)
+
+
+def test_tokens_of_cuda_are_told_apart() -> None:
+    (line,) = highlight.highlight('__global__ void k() { return 1; } // "end"\n')
+    kinds = {text.strip(): css for css, text in line}
+    assert (kinds["__global__"], kinds["1"], kinds['// "end"']) == ("k", "n", "c")
+
+
+def test_counters_stand_beside_their_lines() -> None:
+    notes = listing.notes_by_line(job(), "transpose.cu")
+    said = {(g["variants"][0]["name"], n["text"], n["level"]) for g in notes[12] for n in g["notes"]}
+    assert ("shared", "shared load: 32-way conflict, wavefronts per request: 32", "warn") in said
+    assert ("padded", "shared load: no conflict, wavefronts per request: 1", "ok") in said
+    assert ("naive", "global store: sectors per request: 32, enough would be 4", "warn") in said
+
+
+def test_a_note_that_holds_for_two_variants_is_told_once() -> None:
+    notes = listing.notes_by_line(job(), "transpose.cu")
+    (group,) = notes[6]
+    assert [v["name"] for v in group["variants"]] == ["shared", "padded"]
+    assert notes.keys() == {2, 6, 9, 12}
+
+
+def test_a_race_that_a_check_names_is_not_told_twice() -> None:
+    notes = listing.notes_by_line(job(sample_results.failed()), "transpose.cu")
+    texts = [n["text"] for g in notes[12] for n in g["notes"] if n["level"] == "bad"]
+    assert len([t for t in texts if "with no barrier between them" in t]) == 1
+
+
+def test_lines_with_faults_are_marked() -> None:
+    (shown,) = listing.listings(job(sample_results.failed()))
+    assert [row["number"] for row in shown["rows"] if row["level"] == "bad"] == [12]
+
+
+def test_a_long_file_is_cut_to_what_is_noted() -> None:
+    text = sample_results.SOURCE_TEXT + "// more\n" * 5000
+    result = msgspec.structs.replace(sample_results.failed(), sources=[Source(file="transpose.cu", text=text)])
+    (shown,) = listing.listings(job(result))
+    assert shown["rows"][-1] == {"gap": "lines 25–5013 are not shown"}
+    assert [row["number"] for row in shown["rows"][:-1]] == list(range(1, 25))
+
+
+def test_a_very_long_line_is_cut() -> None:
+    (line,) = highlight.highlight("x" * 100_000)
+    assert sum(len(text) for _css, text in line) <= highlight.MAX_LINE_CHARACTERS + 2
+
+
+def test_hazards_of_one_kind_in_one_line_are_told_once() -> None:
+    result = sample_results.failed()
+    race = result.variants["shared"].hazards[0]
+    hazards = [msgspec.structs.replace(race, message=f"race {n}", kind=kind) for n, kind in enumerate(("race",) * 3)]
+    hazards.append(msgspec.structs.replace(race, message="beyond", kind="out_of_bounds"))
+    shared = msgspec.structs.replace(result.variants["shared"], hazards=hazards)
+    changed = msgspec.structs.replace(result, variants={"shared": shared}, checks=[])
+    notes = listing.notes_by_line(job(changed), "transpose.cu")
+    assert [n["text"] for g in notes[12] for n in g["notes"] if n["kind"] == "hazard"] == ["race 0", "beyond"]
+
+
+def test_backslashes_that_are_lined_up_break_no_lines() -> None:
+    text = "#define A(x)          \\\n    do { x; } while (0)   \\\n;\nint a;    // \\ b\n"
+    result = msgspec.structs.replace(sample_results.passed(), sources=[Source(file="a.cu", sha256="", text=text)])
+    (shown,) = listing.listings(job(result))
+    lines = ["".join(part for _css, part in row["tokens"]) for row in shown["rows"]]
+    assert lines == ["#define A(x) \\", "    do { x; } while (0) \\", ";", "int a;    // \\ b"]
