@@ -20,11 +20,11 @@ import numpy as np
 
 from grader.backends.base import GAVE_UP
 from grader.errors import UsageError
-from grader.i18n import _
 from grader.lab.records import Cases, Lab, Sizes
 from grader.launching.kernel import BoundKernel
 from grader.launching.sizes import SizeRules
 from grader.launching.trial import Trials
+from grader.message import msg
 from grader.result import CaseKind
 from grader.running.evidence import Evidence
 from grader.running.explain import explain
@@ -62,16 +62,12 @@ def secret() -> str:
         try:
             found = Path(path).read_text("utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or _("no UTF-8 text")
-            raise UsageError(f"{SECRET_FILE}: {path}: {reason}") from error
+            reason = getattr(error, "strerror", None) or msg("session.no_utf8")
+            raise UsageError(msg("errors.at", where=f"{SECRET_FILE}: {path}", what=reason)) from error
     found = found.strip()
     if (found or path) and len(found) < SHORTEST:
         name = SECRET_FILE if path else SECRET
-        raise UsageError(
-            _("{name}: the secret has {got} characters, at least {least} are needed").format(
-                name=name, got=len(found), least=SHORTEST
-            )
-        )
+        raise UsageError(msg("session.secret_short", name=name, got=len(found), least=SHORTEST))
     return found
 
 
