@@ -25,7 +25,9 @@ RESERVED_SUFFIXES = (".csv", ".html", ".json", ".log", ".md", ".pdf", ".xlsx", "
 LONGEST_BYTES = 200
 
 _RAW = re.compile("[\udc80-\udcff]")
+_NO_BYTE = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_APART = re.compile(r"([\s/:;,'\"«»()]+)")
 _RUSSIAN = frozenset("абвгдежзийклмнопрстуфхцчшщъыьэюяё")
 _UNSAFE = re.compile(r'[\x00-\x1f\x7f-\x9f/\\<>:"|?*]|^\.+|[. ]+$')
 _DEVICES = re.compile(r"(?i)(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?")
@@ -35,14 +37,17 @@ def printable(text: str) -> str:
     """`text` with what is no Unicode in it made so: read in an old Russian encoding, else as numbers of bytes."""
     if not _SURROGATE.search(text):
         return text
-    raw = bytes(ord(found) - 0xDC00 for found in _RAW.findall(text))
+    return "".join(_read(word) if _RAW.search(word) else _SURROGATE.sub("\ufffd", word) for word in _APART.split(text))
+
+
+def _read(word: str) -> str:
+    """A word with bytes in it that are no UTF-8; those that happen to be are read with them."""
+    data = _NO_BYTE.sub("\ufffd", word).encode("utf-8", errors="surrogateescape")
     for encoding in ENCODINGS:
-        decoded = raw.decode(encoding, errors="replace")
-        if raw and all(letter.lower() in _RUSSIAN for letter in decoded):
-            pieces = _RAW.split(text)
-            joined = "".join(piece + letter for piece, letter in zip(pieces, f"{decoded} ", strict=True))[:-1]
-            return _SURROGATE.sub("\ufffd", joined)
-    return _SURROGATE.sub("\ufffd", _RAW.sub(lambda found: f"\\x{ord(found[0]) - 0xDC00:02x}", text))
+        decoded = data.decode(encoding, errors="replace")
+        if all(letter.lower() in _RUSSIAN for letter in decoded if not letter.isascii()):
+            return decoded
+    return data.decode("utf-8", errors="backslashreplace")
 
 
 def printable_result(result: Result) -> Result:
@@ -81,21 +86,27 @@ def folder_name(student: str) -> str:
     is_taken = fit.lower().endswith(RESERVED_SUFFIXES) or _DEVICES.fullmatch(fit)
     if fit == name and fit and not is_taken and len(fit.encode()) <= LONGEST_BYTES:
         return fit
-    short = fit.encode()[:LONGEST_BYTES].decode(errors="ignore")
-    return f"{short.replace('.', '_')}-{_mark(student)}"
+    mark = _mark(student)
+    short = fit.encode()[: LONGEST_BYTES - len(mark) - 1].decode(errors="ignore")
+    return f"{short.replace('.', '_')}-{mark}"
 
 
-def folder_names(students: Iterable[str]) -> dict[str, str]:
-    """Each student's folder name; no two are one where capitals are not told apart, the first keeps its own."""
+def folder_names(students: Iterable[str], capitals_differ: bool = True) -> dict[str, str]:
+    """Each student's folder name, no two of which are one; what is another's name costs nobody their own.
+
+    capitals_differ: whether the file system keeps "ivanov" and "Ivanov" apart; where it does not, the first keeps its
+      name.
+    """
     names: dict[str, str] = {}
     taken: set[str] = set()
     for student in students:
         if student in names:
             continue
         name = folder_name(student)
-        if _folded(name) in taken:
-            name = f"{name}-{_mark(student)}"
-        taken.add(_folded(name))
+        if not capitals_differ:
+            if _folded(name) in taken:
+                name = f"{name}-{_mark(student)}"
+            taken.add(_folded(name))
         names[student] = name
     return names
 

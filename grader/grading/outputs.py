@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable
 from pathlib import Path
-from tempfile import TemporaryFile
+from tempfile import NamedTemporaryFile, TemporaryFile
 from urllib.parse import quote
 
 from grader.errors import UsageError
@@ -40,7 +40,7 @@ class Outputs:
     def __init__(self, out: Path, lab_id: str, students: Iterable[str]) -> None:
         self.out = out
         self._lab_id = lab_id
-        self._names = folder_names(students)
+        self._names = folder_names(students, _capitals_differ(out))
 
     def folder(self, student: str) -> Path:
         """Of a student's result and reports."""
@@ -81,6 +81,12 @@ class Outputs:
         """Remove what a renderer that was killed left half written."""
         for name in (HTML_NAME, PDF_NAME):
             discard_partial(self.folder(student) / name)
+
+
+def _capitals_differ(folder: Path) -> bool:
+    """Whether names that differ in capitals are different files there."""
+    with NamedTemporaryFile(dir=folder, prefix=".capitals-") as file:
+        return not Path(file.name.replace(".capitals-", ".CAPITALS-")).exists()
 
 
 def command(path: Path, lab_id: str, backend: str, labs_folders: Iterable[str]) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from grader.ptx.code import Code
 from grader.ptx.isa.fma import fma_f64
 from grader.ptx.isa.registry import lookup
+from grader.ptx.native.kernel import Generated
 from grader.ptx.nodes import Immediate, Instruction, Negated, Operand, Register, Special, Vector
 from grader.ptx.values import BOOL, SIGNED, UNSIGNED, Array, constant
 
@@ -22,13 +23,18 @@ def fma64(a: int, b: int, c: int) -> int:
         return int(fma_f64(x, y, z).view(np.int64)[0])
 
 
-def numpy_call(code: Code, specials: dict[str, int], instruction: Instruction) -> Callable[[Array, Array], None]:
+def numpy_call(code: Code, generated: Generated, instruction: Instruction) -> Callable[[Array, Array], None]:
     """An instruction computed by `isa/` on the frames of some lanes."""
     first, *sources = instruction.operands
     targets = first.elements if isinstance(first, Vector) else (first,)
     semantics = lookup(instruction.opcode, instruction.modifiers, len(targets))
-    inputs = [_column(operand, dtype, specials) for operand, dtype in zip(sources, semantics.inputs, strict=True)]
-    outputs = [(t.index, code.register_bytes[t.index]) if isinstance(t, Register) else None for t in targets]
+    inputs = [_column(operand, dtype, generated) for operand, dtype in zip(sources, semantics.inputs, strict=True)]
+    # A result that nobody reads has no place.
+    slots = generated.slots
+    outputs = [
+        (slots[t.index], code.register_bytes[t.index]) if isinstance(t, Register) and t.index in slots else None
+        for t in targets
+    ]
 
     def call(frames: Array, ids: Array) -> None:
         with np.errstate(all="ignore"):
@@ -41,7 +47,7 @@ def numpy_call(code: Code, specials: dict[str, int], instruction: Instruction) -
     return call
 
 
-def _column(operand: Operand, dtype: Any, specials: dict[str, int]) -> Callable[[Array, Array], Array]:
+def _column(operand: Operand, dtype: Any, generated: Generated) -> Callable[[Array, Array], Array]:
     if isinstance(operand, Immediate):
         size = 0 if dtype == BOOL else dtype.itemsize
         value = bool(operand.value) if size == 0 else operand.value & ((1 << 8 * size) - 1)
@@ -49,11 +55,11 @@ def _column(operand: Operand, dtype: Any, specials: dict[str, int]) -> Callable[
         return lambda frames, ids: number
     negated = isinstance(operand, Negated)
     if isinstance(operand, Special):
-        index = specials[operand.name]
+        index = generated.specials[operand.name]
     else:
         register = operand.register if isinstance(operand, Negated) else operand
         assert isinstance(register, Register)
-        index = register.index
+        index = generated.slots[register.index]
     if dtype == BOOL:
         return lambda frames, ids: (frames[ids, index] != 0) ^ negated
     unsigned = UNSIGNED[dtype.itemsize]

@@ -28,10 +28,13 @@ PATIENCE_PER_INSTRUCTION = 12
 """Instructions that the interpreter issues, in all launches of a kernel, before generated code is worth its
 compilation: that takes 25 ms for the runtime and 0.1 ms for an instruction of the kernel, against 8 µs for one that is
 issued."""
-FEW_LANES = 2048
+FEW_LANES = 1024
 """Lanes side by side; where there are more, arrays of them are as fast."""
 MAX_COPY_BYTES = 256 << 20
 """Arrays of a device beyond which it is not copied."""
+
+REFUSED = frozenset({"atom", "red", "membar", "fence", "shfl", "vote", "match", "redux", "activemask", "call", "brx"})
+"""What a kernel must not have at all: what threads tell each other by, other than barriers, and calls."""
 
 Chunks = Callable[["Outcome"], Iterator[tuple["Chunk", dict[str, int]]]]
 
@@ -68,7 +71,10 @@ class Engine:
         if lanes > FEW_LANES or sum(len(array.data) for array in arrays) > MAX_COPY_BYTES:
             return None
         histories: dict[tuple[str, bool], History] = code.program.module.derived.setdefault("engines", {})
-        history = histories.setdefault((code.name, observed), History())
+        key = (code.name, observed)
+        if key not in histories:
+            histories[key] = History(refused=any(i.opcode in REFUSED for b in code.blocks for i in b.instructions))
+        history = histories[key]
         return None if history.refused else cls(code, device, observed, history)
 
     def run(

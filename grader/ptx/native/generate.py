@@ -17,6 +17,7 @@ from grader.ptx.liveness import destinations, sources
 from grader.ptx.memory import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BITS
 from grader.ptx.native import layout
 from grader.ptx.native.arithmetic import express
+from grader.ptx.native.engine import REFUSED
 from grader.ptx.native.kernel import WARPS, Generated, Kernel
 from grader.ptx.native.layout import CONTEXT
 from grader.ptx.native.loops import header
@@ -25,8 +26,6 @@ from grader.ptx.native.transfers import SEEN, Unfit, transfer_of
 from grader.ptx.native.types import local_type
 from grader.ptx.nodes import Immediate, Instruction, Negated, Register, Special, Symbol, Vector
 
-_REFUSED = frozenset({"atom", "red", "membar", "fence", "shfl", "vote", "match", "redux", "activemask", "call", "brx"})
-"""What a kernel must not have at all."""
 _NOTHING = frozenset({"prefetch", "prefetchu", "pragma", "discard", "applypriority", "nanosleep"})
 _CLOCKS = ("clock", "globaltimer")
 
@@ -51,26 +50,20 @@ class Generator:
         out.visits = static.take(16 * len(code.blocks))
         out.stops = static.take(len(code.blocks))
         self._check()
-        slots = max(self.registers, default=0) + 1
         names = {o.name for b in code.blocks for i in b.instructions for o in i.operands if isinstance(o, Special)}
         for name in sorted(names):
             if not special.is_known(name) or name.startswith(_CLOCKS):
                 raise Unfit(f"%{name}")
-            out.specials[name] = slots
-            slots += 1
-        # An odd number of cache lines: frames of neighbouring lanes must not fall on the same sets.
-        out.frame_bytes = (slots * 8 + 63) // 64 * 64
-        if out.frame_bytes // 64 % 2 == 0:
-            out.frame_bytes += 64
+            out.specials[name] = len(out.specials)
         bodies = [self._block(block) for block in code.blocks]
-        out.text = self._module(bodies)
+        out.text = self.kernel.finish(self._module(bodies))
         out.end = static.end
         return out
 
     def _check(self) -> None:
         for block in self.code.blocks:
             for instruction in block.instructions:
-                if instruction.opcode in _REFUSED:
+                if instruction.opcode in REFUSED:
                     raise Unfit(instruction.text)
                 if instruction.opcode in ("bar", "barrier") and not self._is_plain_barrier(instruction):
                     raise Unfit(instruction.text)
@@ -102,12 +95,14 @@ class Generator:
         for body in bodies:
             inner += [")", body]
         context = CONTEXT
+        ways = "\n".join(way.text(self.observed, 1 if self.out.narrow else 4) for way in sorted(self.out.ways, key=str))
         return f"""(module
 (import "host" "memory" (memory 1))
 (import "host" "numpy" (func $numpy (param i32)))
 (import "host" "fma64" (func $fma64_at_length (param i64 i64 i64) (result i64)))
 (global $observe i32 (i32.const {int(self.observed)}))
 {runtime}
+{ways}
 (func $run (export "run")
  (local $b i32) (local $back i32) (local $n i32) (local $status i32) (local $first i32) (local $fuel i64)
  (local $issued i64) (local $k i32) (local $end i32) (local $w i32) (local $lane i32) (local $f i32) (local $l i32)
@@ -176,6 +171,9 @@ class Generator:
         for number, (kind, instructions) in enumerate(pieces):
             if kind == "numpy":
                 self.out.numpy.append(instructions[0])
+                results = {r.index for r in destinations(instructions[0])} & needed[number + 1]
+                for index in sorted(results | {r.index for r in sources(instructions[0])}):
+                    self.kernel.slot(index)
                 text.append(f"(call $numpy (i32.const {len(self.out.numpy) - 1}))")
             elif kind == "refused":
                 text.append("unreachable")

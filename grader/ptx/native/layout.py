@@ -44,7 +44,8 @@ WARP_BYTES = 16
 """Of a participating warp: first position in the list, position past its last lane, mask of its lanes."""
 
 LANE_BYTES = 16
-"""Of a lane: block within the chunk, number of the thread (`THREAD_BITS`), address of its block's epoch."""
+"""Of a lane: block within the chunk, number of the thread (`THREAD_BITS`), where its block's epoch stands, where its
+block's row of shared memory begins."""
 
 THREAD_BITS = 10
 """A thread's number is (block of the grid + 1) << THREAD_BITS | thread of the block; 0 is nobody."""

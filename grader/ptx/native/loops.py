@@ -25,7 +25,7 @@ def header(kernel: Kernel, block: int, loop: LoopInfo) -> str:
 
     compare, copy = [], []
     for number, index in enumerate(loop.deciding):
-        here, there = f"(i64.load offset={8 * index} (local.get $f))", f"offset={8 * number} (local.get $p)"
+        here, there = f"(i64.load offset={kernel.slot(index)} (local.get $f))", f"offset={8 * number} (local.get $p)"
         compare.append(f"(br_if $differs (i64.ne {here} (i64.load {there})))")
         copy.append(f"(i64.store {there} {here})")
 

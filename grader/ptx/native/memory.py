@@ -76,6 +76,7 @@ class LinearMemory:
         self.global_table = self._table(rows)
         self._local: list[tuple[int, int]] = []
         self._shared: tuple[int, int, int, int] | None = None
+        self._shared_row = 0
         self.shared_table, shared_rows = self._shared_rows(chunk)
         self.local_table, local_rows = self._local_rows(chunk)
         pages = -(-self._end // PAGE)
@@ -142,6 +143,7 @@ class LinearMemory:
                 size = len(array.data)
                 history = self._take(layout.HISTORY_BYTES * -(-size // self.unit)) if self.observed else 0
                 self._shared = (self._take(size), self._take(size), history, size)
+            self._shared_row = array.row_bytes
             data, valid, history, _ = self._shared
             past = history + layout.HISTORY_BYTES * (array.storage // self.unit) if history else 0
             rows.append(
@@ -202,6 +204,7 @@ class LinearMemory:
         table[:, 0] = number // padded
         table[:, 1] = (number // padded + np.uint32(chunk.first_block + 1)) << layout.THREAD_BITS | number % padded
         table[:, 2] = self.epochs + 4 * (number // padded)
+        table[:, 3] = (number // padded) * self._shared_row
         self._view(self.epochs, np.uint32, blocks)[:] = 0
         for array in chunk.local.arrays:
             if array is not None and array.name in generated.parameters and array.space == "param":

@@ -62,8 +62,11 @@ def compiled(code: Code, observed: bool) -> Compiled | None:
 
 
 def _compile(code: Code, observed: bool) -> Compiled | None:
-    import wasmtime
-
+    try:
+        import wasmtime
+    except ImportError:
+        # There is no wheel for some platforms: everything is slower there, and nothing else.
+        return None
     try:
         generated = Generator(code, observed).generate()
     except (Unfit, UnsupportedInstruction):

@@ -7,6 +7,7 @@ from grader.ptx.native import layout
 from grader.ptx.native.arithmetic import express
 from grader.ptx.native.kernel import LANE, Kernel, Site
 from grader.ptx.native.layout import CONTEXT
+from grader.ptx.native.places import KEPT_BYTES, Way
 from grader.ptx.native.transfers import SEEN, Transfer, Unfit, element_load, element_store, transfer_of
 from grader.ptx.native.types import TYPES, converted, local_type, register_bits
 from grader.ptx.nodes import Immediate, Instruction, Negated, Operand, Register, Special, Symbol, Vector
@@ -58,7 +59,7 @@ class Piece:
             self._lines.append(f"(local.set $count (i32.add (local.get $count) {self._read_index(counted)}))")
         for index in sorted(self._written & needed):
             kind = local_type(self.registers[index])
-            self._lines.append(f"({kind}.store offset={8 * index} (local.get $f) (local.get $r{index}))")
+            self._lines.append(f"({kind}.store offset={self.kernel.slot(index)} (local.get $f) (local.get $r{index}))")
         if not self._lines:
             return ""
         start = [
@@ -141,7 +142,7 @@ class Piece:
     def _read_index(self, index: int) -> str:
         if index not in self._available:
             kind = local_type(self.registers[index])
-            self._lines.append(f"(local.set $r{index} ({kind}.load offset={8 * index} (local.get $f)))")
+            self._lines.append(f"(local.set $r{index} ({kind}.load offset={self.kernel.slot(index)} (local.get $f)))")
             self._available.add(index)
         return f"(local.get $r{index})"
 
@@ -289,7 +290,8 @@ class Piece:
 
     def _place(self, transfer: Transfer) -> None:
         """Set `$p` to where the access of this lane goes, and note its address for the request."""
-        lines, space, width = self._lines, transfer.space, transfer.spec.width
+        lines, space, spec = self._lines, transfer.space, transfer.spec
+        width = spec.width
         if space in ("local", "param"):
             write = int(not transfer.is_load)
             arguments = f"(local.get $a) (i32.const {width}) (local.get $lane) (i32.const {write})"
@@ -301,14 +303,17 @@ class Piece:
                 raise Unfit(transfer.instruction.text)
             lines.append(f"(local.set $p (call $const_load (local.get $a) (i32.const {width}) (local.get $l)))")
             return
-        arguments = f"(local.get $a) (i32.const {width}) (local.get $l)"
-        if transfer.is_load:
-            code = self.code
-            copied = code.uses.is_copy(transfer.instruction) and transfer.spec.dtype.kind == "u"
-            arguments += f" (i32.const {int(copied)})"
+        copied = transfer.is_load and self.code.uses.is_copy(transfer.instruction) and spec.dtype.kind == "u"
         if space == "generic":
-            arguments += " (local.get $lane)"
-        lines.append(f"(local.set $p (call ${space}_{transfer.spec.op} {arguments}))")
+            arguments = f"(local.get $a) (i32.const {width}) (local.get $l)"
+            if transfer.is_load:
+                arguments += f" (i32.const {int(copied)})"
+            lines.append(f"(local.set $p (call $generic_{spec.op} {arguments} (local.get $lane)))")
+        else:
+            way = Way(space, spec.op, width, copied)
+            self.out.ways.add(way)
+            kept = self.static.take(KEPT_BYTES)
+            lines.append(f"(local.set $p (call {way.name} (local.get $a) (i32.const {kept}) (local.get $l)))")
         if not self.observed:
             return
         site = self._site(transfer)

@@ -57,7 +57,7 @@ class Runner:
         self.tally = tally
         generated = compiled.generated
         self.generated = generated
-        self._calls = [numpy_call(code, generated.specials, instruction) for instruction in generated.numpy]
+        self._calls = [numpy_call(code, generated, instruction) for instruction in generated.numpy]
         self._tokens: dict[bytes, int] = {}
         self._next_token = 1
         self._loaded: Lanes | None = None
@@ -87,8 +87,8 @@ class Runner:
         memory.begin(chunk, known, specials)
         self._loaded = None
         root = chunk.layout.root
-        for index, value in enumerate(code.fresh_registers[:-1]):
-            memory.frames[root.ids, index] = int(value)
+        for index, slot in self.generated.slots.items():
+            memory.frames[root.ids, slot] = int(code.fresh_registers[index])
         self.pending: dict[int, list[_Party]] = {}
         self.parked: list[tuple[_Party, CodeBlock]] = []
         self.queue(_Party(root, 0))
@@ -172,7 +172,7 @@ class Runner:
         else:
             guard = block.last.guard
             assert guard is not None
-            mask = memory.frames[lanes.ids, guard.register.index] != 0
+            mask = memory.frames[lanes.ids, self.generated.slots[guard.register.index]] != 0
             if guard.negated:
                 mask = ~mask
             for chosen, target in zip((mask, ~mask), code.graph.blocks[index].successors, strict=True):

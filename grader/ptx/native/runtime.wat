@@ -198,7 +198,10 @@
     (if (i32.load offset=8 (local.get $entry))
       (then (call $check_written (i32.add (i32.load offset=8 (local.get $entry)) (local.get $o)) (local.get $w) (local.get $copy))))
     (if (i32.and (global.get $observe) (global.get $races))
-      (then (call $note_load (local.get $entry) (local.get $o) (local.get $w) (local.get $l))))
+      (then (if (i32.load offset=12 (local.get $entry))
+        (then (call $note_load
+          (call $history (local.get $entry) (local.get $o))
+          (call $history (local.get $entry) (i32.add (local.get $o) (local.get $w))) (local.get $l))))))
     (i32.add (i32.load (local.get $entry)) (local.get $o)))
 
   (func $global_store (param $a i64) (param $w i32) (param $l i32) (result i32)
@@ -221,7 +224,10 @@
     (if (i32.load offset=8 (local.get $entry))
       (then (call $mark_written (i32.add (i32.load offset=8 (local.get $entry)) (local.get $o)) (local.get $w))))
     (if (i32.and (global.get $observe) (global.get $races))
-      (then (call $note_store (local.get $entry) (local.get $o) (local.get $w) (local.get $l))))
+      (then (if (i32.load offset=12 (local.get $entry))
+        (then (call $note_store
+          (call $history (local.get $entry) (local.get $o))
+          (call $history (local.get $entry) (i32.add (local.get $o) (local.get $w))) (local.get $l))))))
     (i32.add (i32.load (local.get $entry)) (local.get $o)))
 
   ;; Of a block's few arrays the one that the address lies in.
@@ -312,14 +318,32 @@
     (i64.store (local.get $flags) (i64.const 0x0101010101010101))
     (if (i32.eq (local.get $w) (i32.const 16)) (then (i64.store offset=8 (local.get $flags) (i64.const 0x0101010101010101)))))
 
+  (func $history (param $entry i32) (param $o i32) (result i32)
+    (i32.add (i32.load offset=12 (local.get $entry)) (i32.shl (i32.shr_u (local.get $o) (i32.const {UNIT_LOG})) (i32.const 4))))
+
+  ;; What places.py keeps with an instruction about the array that it goes to.
+  (func $keep_global (param $a i64) (param $kept i32) (param $w i32)
+    (call $keep (call $global_entry (local.get $a)) (local.get $kept) (local.get $w)))
+  (func $keep_shared (param $a i64) (param $kept i32) (param $w i32)
+    (call $keep (call $shared_entry (local.get $a)) (local.get $kept) (local.get $w)))
+  (func $keep (param $entry i32) (param $kept i32) (param $w i32)
+    ;; Of constant and read-only memory, and of arrays too small for any such access, nothing is kept.
+    (i64.store offset=8 (local.get $kept) (i64.const 0))
+    (if (i32.or (i32.load offset=24 (local.get $entry)) (i32.lt_u (i32.load offset=4 (local.get $entry)) (local.get $w)))
+      (then (return)))
+    (i64.store (local.get $kept) (i64.load offset=32 (local.get $entry)))
+    (i64.store offset=8 (local.get $kept)
+      (i64.extend_i32_u (i32.add (i32.sub (i32.load offset=4 (local.get $entry)) (local.get $w)) (i32.const 1))))
+    (i32.store offset=16 (local.get $kept) (i32.load (local.get $entry)))
+    (i32.store offset=20 (local.get $kept) (i32.load offset=8 (local.get $entry)))
+    (i32.store offset=24 (local.get $kept)
+      (if (result i32) (global.get $races) (then (i32.load offset=12 (local.get $entry))) (else (i32.const 0))))
+    (i32.store offset=28 (local.get $kept) (i32.load offset=28 (local.get $entry))))
+
   ;; ---- races: at least what observers/races.py reports, found with one writer and one reader a unit ----
 
-  (func $note_load (param $entry i32) (param $o i32) (param $w i32) (param $l i32)
-    (local $h i32) (local $end i32) (local $me i32) (local $now i32) (local $who i32) (local $when i32)
-    (local.set $h (i32.load offset=12 (local.get $entry)))
-    (if (i32.eqz (local.get $h)) (then (return)))
-    (local.set $end (i32.add (local.get $h) (i32.shl (i32.shr_u (i32.add (local.get $o) (local.get $w)) (i32.const {UNIT_LOG})) (i32.const 4))))
-    (local.set $h (i32.add (local.get $h) (i32.shl (i32.shr_u (local.get $o) (i32.const {UNIT_LOG})) (i32.const 4))))
+  (func $note_load (param $h i32) (param $end i32) (param $l i32)
+    (local $me i32) (local $now i32) (local $who i32) (local $when i32)
     (local.set $me (i32.load offset=4 (local.get $l)))
     (local.set $now (i32.load (i32.load offset=8 (local.get $l))))
     (loop $next
@@ -344,12 +368,8 @@
       (local.set $h (i32.add (local.get $h) (i32.const 16)))
       (br_if $next (i32.lt_u (local.get $h) (local.get $end)))))
 
-  (func $note_store (param $entry i32) (param $o i32) (param $w i32) (param $l i32)
-    (local $h i32) (local $end i32) (local $me i32) (local $now i32) (local $who i32) (local $when i32)
-    (local.set $h (i32.load offset=12 (local.get $entry)))
-    (if (i32.eqz (local.get $h)) (then (return)))
-    (local.set $end (i32.add (local.get $h) (i32.shl (i32.shr_u (i32.add (local.get $o) (local.get $w)) (i32.const {UNIT_LOG})) (i32.const 4))))
-    (local.set $h (i32.add (local.get $h) (i32.shl (i32.shr_u (local.get $o) (i32.const {UNIT_LOG})) (i32.const 4))))
+  (func $note_store (param $h i32) (param $end i32) (param $l i32)
+    (local $me i32) (local $now i32) (local $who i32) (local $when i32)
     (local.set $me (i32.load offset=4 (local.get $l)))
     (local.set $now (i32.load (i32.load offset=8 (local.get $l))))
     (loop $next

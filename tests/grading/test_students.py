@@ -1,0 +1,172 @@
+"""Which submissions a path stands for."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from grader.errors import UsageError
+from grader.grading.students import Found, find_works
+
+KERNEL = "__global__ void k(int *a) { a[0] = 1; }\n"
+
+
+def make(root: Path, *files: str) -> Path:
+    for file in files:
+        path = root / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(KERNEL)
+    return root
+
+
+def find(path: Path, *files: str, out: str = "reports") -> Found:
+    make(path, *files)
+    return find_works([path], "flip", ["flip", "other"], path / out)
+
+
+def students(found: Found) -> list[str]:
+    return [work.student for work in found.works]
+
+
+@pytest.mark.parametrize(
+    ("files", "path", "student"),
+    [
+        (["s/flip.cu"], "s", "s"),
+        (["s/any.cu"], "s", "s"),
+        (["s/flip/a.cu"], "s", "s"),
+        (["s/submission.yaml"], "s", "s"),
+        (["s/other/main.cu"], "s", "s"),
+        (["s/flip.cu"], "s/flip.cu", "s"),
+        (["s/mine.cu"], "s/mine.cu", "mine"),
+        (["s/mine.cu", "s/submission.yaml"], "s/mine.cu", "s"),
+        (["s/flip/a.cu"], "s/flip", "s"),
+        (["s/flip/a.cu"], "s/flip/a.cu", "s"),
+        (["s/flip.cu", "s/old/flip.cu"], "s", "s"),
+        (["s/flip/a.cu", "s/flip/include/b.cu", "s/pictures/x.png"], "s", "s"),
+        (["s/submission.yaml", "s/a/flip.cu", "s/b/flip.cu"], "s", "s"),
+    ],
+)
+def test_one_students_work(tmp_path: Path, files: list[str], path: str, student: str) -> None:
+    make(tmp_path, *files)
+    found = find_works([tmp_path / path], "flip", ["other"], tmp_path / "reports")
+    assert (found.is_single, students(found)) == (True, [student])
+    assert [work.path for work in found.works] == [tmp_path / path]
+
+
+@pytest.mark.parametrize(
+    ("files", "expected", "passed_over"),
+    [
+        (["a/flip.cu", "b/x.cu"], ["a", "b"], []),
+        (["a/flip.cu", "b/x.cu", "c/notes.txt"], ["a", "b", "c"], []),
+        (["a/flip.cu", "b/flip.cu", "starter.cu"], ["a", "b"], ["starter.cu"]),
+        (["a/x.cu", "b/y.cu", "flip.cu"], ["a", "b"], ["flip.cu"]),
+        (["a/flip/x.cu", "b/submission.yaml", "one.cu", "two.cu"], ["a", "b"], ["one.cu", "two.cu"]),
+        (["a/flip.cu", "starter.cu"], ["a"], ["starter.cu"]),
+        (["a/flip.cu", "b/flip.cu", "flip/flip.cu"], ["a", "b", "flip"], []),
+        (["a/flip.cu", "b/flip.cu", "other/main.cu"], ["a", "b", "other"], []),
+        (["a/flip.cu", "b/flip.cu", "flip/task.md"], ["a", "b"], []),
+        (["a/flip.cu", ".git/x.cu", "__pycache__/x.cu"], ["a"], []),
+        (
+            ["a.csv/flip.cu", "flip.html/flip.cu", "grade-error.log/flip.cu"],
+            ["a.csv", "flip.html", "grade-error.log"],
+            [],
+        ),
+    ],
+)
+def test_a_group(tmp_path: Path, files: list[str], expected: list[str], passed_over: list[str]) -> None:
+    found = find(tmp_path, *files)
+    assert (found.is_single, students(found)) == (False, expected)
+    assert all(work.refusal == "" for work in found.works)
+    assert [notice.partition(": ")[0] for notice in found.notices] == [str(tmp_path / name) for name in passed_over]
+
+
+def test_a_works_own_copies_are_named_too(tmp_path: Path) -> None:
+    found = find(tmp_path, "flip.cu", "old/flip.cu")
+    assert found.is_single and found.notices == (
+        f"{tmp_path}/old: not graded; to grade it, name it: grade {tmp_path}/old --lab flip",
+    )
+
+
+@pytest.mark.parametrize("name", ["flip", "other"])
+def test_a_groups_folder_called_like_a_lab(tmp_path: Path, name: str) -> None:
+    assert students(find(tmp_path / name, "a/flip.cu", "b/flip.cu")) == ["a", "b"]
+
+
+@pytest.mark.parametrize("out", ["reports", "elsewhere"])
+def test_outputs_are_no_student(tmp_path: Path, out: str) -> None:
+    make(tmp_path, "a/flip.cu", "b/flip.cu")
+    (tmp_path / "reports" / "a" / "flip").mkdir(parents=True)
+    (tmp_path / "reports" / "a" / "flip" / "result.json").write_text("{}")
+    assert students(find(tmp_path, out=out)) == ["a", "b"]
+
+
+def test_a_students_folder_with_results_in_it_is_one(tmp_path: Path) -> None:
+    assert students(find(tmp_path, "a/flip.cu", "b/flip.cu", "a/flip/result.json")) == ["a", "b"]
+
+
+def test_a_link_to_another_student_takes_nobodys_place(tmp_path: Path) -> None:
+    make(tmp_path, "ivanov/flip.cu", "petrova/flip.cu")
+    (tmp_path / "aaa").symlink_to("ivanov")
+    (tmp_path / "zzz").symlink_to(tmp_path / "petrova")
+    found = find(tmp_path)
+    assert students(found) == ["aaa", "ivanov", "petrova", "zzz"]
+    assert [bool(work.refusal) for work in found.works] == [True, False, False, True]
+
+
+def test_a_link_to_elsewhere_goes_by_its_own_name(tmp_path: Path) -> None:
+    make(tmp_path, "homes/lab/flip.cu", "homes/lab2/flip.cu")
+    (tmp_path / "group").mkdir()
+    for name, target in (("ivanov", "lab"), ("petrova", "lab"), ("sidorov", "lab2")):
+        (tmp_path / "group" / name).symlink_to(tmp_path / "homes" / target)
+    assert students(find_works([tmp_path / "group"], "flip", (), tmp_path / "out")) == ["ivanov", "petrova", "sidorov"]
+
+
+def test_links_that_lead_nowhere_are_no_students(tmp_path: Path) -> None:
+    make(tmp_path, "ivanov/flip.cu")
+    (tmp_path / "self").symlink_to("self")
+    (tmp_path / "dead").symlink_to("nobody")
+    os.mkfifo(tmp_path / "pipe")
+    assert students(find(tmp_path)) == ["ivanov"]
+
+
+def test_names_that_only_read_alike_are_told_apart(tmp_path: Path) -> None:
+    for name in ("Иванов".encode(), "Иванов".encode("cp866"), "Иванов".encode("cp1251")):
+        make(tmp_path, os.fsdecode(name) + "/flip.cu")
+    found = find(tmp_path)
+    assert sorted(students(found)) == ["Иванов", "Иванов (2)", "Иванов (3)"]
+    assert not any(work.refusal for work in found.works)
+
+
+def test_the_same_name_twice_is_refused_whatever_comes_first(tmp_path: Path) -> None:
+    make(tmp_path, "a/ivanov/flip.cu", "b/ivanov/flip.cu")
+    paths = [tmp_path / "a" / "ivanov", tmp_path / "b" / "ivanov"]
+    found = find_works(paths, "flip", (), tmp_path / "out")
+    assert [work.refusal for work in found.works] == ["", f"{paths[0]} has the same name"]
+    assert len(find_works([paths[0], paths[0]], "flip", (), tmp_path / "out").works) == 1
+
+
+@pytest.mark.parametrize("name", ["nobody", "file/below", "x" * 300, "loop"])
+def test_what_is_not_there_says_so(tmp_path: Path, name: str) -> None:
+    make(tmp_path, "file")
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(UsageError, match=r"no such file or folder|File name too long|symbolic links") as raised:
+        find(tmp_path / name)
+    assert name.partition("/")[0] in str(raised.value)
+
+
+@pytest.mark.skipif(os.geteuid() == 0 and not Path("/proc/sys/kernel/overflowuid").exists(), reason="who asks")
+def test_a_folder_that_must_not_be_read_says_so(tmp_path: Path) -> None:
+    make(tmp_path / "closed", "a/flip.cu")
+    tmp_path.chmod(0o755)
+    (tmp_path / "closed").chmod(0)
+    me = os.geteuid()
+    try:
+        if me == 0:
+            os.seteuid(65534)
+        with pytest.raises(UsageError, match="closed: Permission denied"):
+            find_works([tmp_path / "closed"], "flip", (), tmp_path / "out")
+    finally:
+        os.seteuid(me)
+        (tmp_path / "closed").chmod(0o700)
