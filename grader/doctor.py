@@ -112,7 +112,7 @@ def _gpu_state(device: object) -> list[Message]:
 
 
 def _weasyprint() -> Finding:
-    from grader.report import pdf
+    from grader.report.page import pdf
 
     purpose = msg("doctor.for_pdf")
     packages = "apt install " + " ".join(pdf.DEBIAN_PACKAGES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import graphlib
 import re
 import subprocess
 import sys
@@ -116,6 +117,16 @@ def test_arrows_run_one_way(path: Path) -> None:
 def test_only_words_and_what_is_shown_know_a_language() -> None:
     users = {part_of(path) for path in MODULES for module, _at_import in imports(path) if part(module) == "i18n"}
     assert users <= SPEAKERS
+
+
+def test_no_import_goes_in_a_circle() -> None:
+    modules = {".".join(("grader", *path.relative_to(PACKAGE).with_suffix("").parts)): path for path in MODULES}
+    modules = {name.removesuffix(".__init__"): path for name, path in modules.items()}
+    # Imports for types alone count as well: what is read together is understood together.
+    graph = {name: {m for m, _when in imports(path) if m in modules and m != name} for name, path in modules.items()}
+    for name in [name for name in graph if name.startswith("grader.ptx.")]:
+        graph[name] = {m for m in graph[name] if not m.startswith("grader.ptx.")}
+    graphlib.TopologicalSorter(graph).prepare()
 
 
 @pytest.mark.parametrize("path", sorted((PACKAGE / "ptx").rglob("*.py")), ids=lambda p: p.name)

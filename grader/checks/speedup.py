@@ -6,7 +6,7 @@ from grader.checks.base import CheckKind, Settings, Verdict, failed, not_measure
 from grader.message import Message, joined, msg, sizes_msg
 from grader.running.evidence import Evidence
 from grader.timing.summary import marked
-from grader.timing.verdict import decide, share
+from grader.timing.verdict import credit, decide
 
 
 class SpeedupSettings(Settings, frozen=True):
@@ -53,7 +53,7 @@ def judge(evidence: Evidence, settings: SpeedupSettings) -> Verdict:
         "minimum": settings.minimum,
         "rounds": row.rounds,
     }
-    earned = share(row.speedup, settings.minimum, settings.full)
+    earned = credit(row.speedup, settings.minimum, settings.full)
     match decide(low, high, settings.full):
         case "reached":
             return passed(message, data=data)

@@ -108,12 +108,17 @@ def is_bundled(name: str) -> bool:
     return name in BUNDLED or (name.startswith(BUNDLED_FOLDERS) and ".." not in name)
 
 
+def included_bundled(text: str) -> frozenset[str]:
+    """Headers that NVRTC carries and `text` includes, by the names it includes them by."""
+    if "include" not in text:
+        return frozenset()
+    operands = (_OPERAND.match(operand) for operand in _operands(_SPLICE.sub("", text)))
+    return frozenset(operand["name"] for operand in operands if operand is not None and is_bundled(operand["name"]))
+
+
 def needs_bundled(text: str) -> bool:
     """Whether `text` includes a header that NVRTC carries."""
-    if "include" not in text:
-        return False
-    operands = (_OPERAND.match(operand) for operand in _operands(_SPLICE.sub("", text)))
-    return any(operand is not None and is_bundled(operand["name"]) for operand in operands)
+    return bool(included_bundled(text))
 
 
 def forbidden_include(text: str, in_memory: frozenset[str]) -> str | None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from grader.compiler import protocol
+from grader.compiler import nvcc, protocol
 from grader.compiler.diagnostics import Diagnostic, diagnostics_of
 from grader.compiler.headers import (
     PRELUDE,
@@ -299,7 +299,8 @@ class CompilerProcess:
             options.append(VERBOSE)
         if self._headers:
             options += [f"-I{self._headers}", f"-I{self._headers}/cccl"]
-        headers = {PRELUDE_NAME: PRELUDE, **in_memory}
+        as_found = nvcc.headers_for([source, *in_memory.values()], bool(self._headers))
+        headers = {**as_found, PRELUDE_NAME: PRELUDE + nvcc.MACROS, **in_memory}
         parts = [str(int(wall_limit_s) + 1), str(len(options)), str(len(headers)), *options]
         parts += [part for pair in headers.items() for part in pair]
         parts += [file, source, *names]

@@ -14,7 +14,7 @@ from grader.words import said
 
 def page(entries: Sequence[Entry], lab: Lab, language: str) -> bytes:
     """The page, one self-contained file."""
-    from grader.report.html import group_page
+    from grader.report.page.html import group_page
 
     names = [variant.name for variant in lab.variants]
     rows = [

@@ -22,8 +22,8 @@ from grader.message import Message, msg
 from grader.processes.pool import Lost, Pool, wait
 from grader.report.group import failed_row, group_row, student_line
 from grader.report.job import ReportJob, make_job
+from grader.report.rendering.worker import Reply
 from grader.report.visible import visible_line
-from grader.report.worker import Reply
 from grader.result import Result, exit_code
 from grader.words import said, text
 

@@ -12,7 +12,7 @@ from grader.errors import UsageError
 from grader.files import discard_partial, write_atomically
 from grader.grading.naming import folder_names, quoted
 from grader.message import msg
-from grader.report.worker import HTML_NAME, PDF_NAME
+from grader.report.rendering.worker import HTML_NAME, PDF_NAME
 from grader.result import Result, encode
 
 RESULT_NAME = "result.json"

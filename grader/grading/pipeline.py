@@ -19,6 +19,7 @@ from msgspec import structs
 from grader import __version__
 from grader.errors import UsageError
 from grader.grading.recording import remark_msg, variant_record
+from grader.grading.secret import secret as course_secret
 from grader.lab.records import Lab
 from grader.message import msg
 from grader.result import Environment, Result, Source, Student, score_of, status_of
@@ -64,9 +65,8 @@ def grade(
     """
     _check_backend(backend)
     from grader.compiler.process import CompilerProcess
-    from grader.running import drawn
 
-    secret = drawn.secret()
+    secret = course_secret()
 
     # The processes warm up while this one imports the parser and reads the submission.
     with ExitStack() as stack:
@@ -77,16 +77,17 @@ def grade(
         from grader.launching.programs import ProgramStore
         from grader.launching.trial import Trials
         from grader.oracle.expected import Oracle
+        from grader.running.drawn import draw
 
         programs = ProgramStore(compiler, ARCHITECTURE)
         found = _compiled(lab, submission, programs)
         environment = _environment(lab, compiler.nvrtc_version(), command)
         oracle = Oracle(lab)
-        draw = drawn.draw(lab, {s.path.name: s.text for s in submission.sources}, secret)
-        drawn_lab = replace(lab, seed=draw.seed)
+        drawn = draw(lab, {s.path.name: s.text for s in submission.sources}, secret)
+        drawn_lab = replace(lab, seed=drawn.seed)
         trials = Trials(lab, oracle, programs, Emulator())
         found = _run(trials, replace(trials, lab=drawn_lab, oracle=Oracle(drawn_lab)), submission, found)
-        environment = structs.replace(environment, drawn_seed=draw.seed, drawn_by=draw.by)
+        environment = structs.replace(environment, drawn_seed=drawn.seed, drawn_by=drawn.by)
         gpu = _opened(gpu, backend)
         if gpu is not None:
             found = gpu.grade(lab, submission, found, compiler, remeasure, witnesses)

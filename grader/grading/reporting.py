@@ -7,9 +7,9 @@ from grader.grading.workers import no_process
 from grader.message import Message, msg, verbatim
 from grader.processes.pool import Answer, Lost
 from grader.report.job import ReportJob
-from grader.report.renderer import DEADLINE_S
+from grader.report.rendering.renderer import DEADLINE_S
+from grader.report.rendering.worker import Reply
 from grader.report.visible import visible_line
-from grader.report.worker import Reply
 from grader.words import text
 
 RenderingEvent = Answer[ReportJob, Reply] | Lost[ReportJob]
@@ -40,7 +40,7 @@ class Announcer:
         if reply.event == "pdf":
             return [text(msg("session.pdf", path=visible_line(reply.text)))]
         if reply.event == "no_pdf":
-            from grader.report.pdf import DEBIAN_PACKAGES
+            from grader.report.page.pdf import DEBIAN_PACKAGES
 
             return self._notice(msg("session.no_pdf", packages=" ".join(DEBIAN_PACKAGES)))
         if reply.event == "unwritable":

@@ -18,9 +18,9 @@ from grader.lab_files import labs
 from grader.message import msg
 from grader.processes.pool import Pool, wait
 from grader.report.job import ReportJob, make_job
-from grader.report.renderer import rendering_pool
+from grader.report.rendering.renderer import rendering_pool
+from grader.report.rendering.worker import Reply
 from grader.report.visible import visible_line
-from grader.report.worker import Reply
 from grader.result import Result, encode
 from grader.words import said, text, told
 

@@ -14,9 +14,9 @@ from grader.processes import limits
 from grader.processes.pool import Pool, wait
 from grader.report import terminal
 from grader.report.job import ReportJob, make_job
+from grader.report.rendering.worker import Reply
 from grader.report.view import summary
 from grader.report.visible import visible_line
-from grader.report.worker import Reply
 from grader.result import Result, exit_code
 from grader.words import text
 

@@ -8,31 +8,23 @@ of the same files, another one once a byte is changed, and another one where a t
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from math import gcd
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 from grader.backends.base import GAVE_UP
-from grader.errors import UsageError
 from grader.lab.records import Cases, Lab, Sizes
 from grader.launching.kernel import BoundKernel
 from grader.launching.sizes import SizeRules
 from grader.launching.trial import Trials
-from grader.message import msg
 from grader.result import CaseKind
 from grader.running.evidence import Evidence
 from grader.running.explain import explain
 
-SECRET = "CUDA_LAB_GRADER_SECRET"
-SECRET_FILE = "CUDA_LAB_GRADER_SECRET_FILE"
-SHORTEST = 16
-"""Characters of a secret: fewer could be tried out."""
 SEED_BYTES = 6
 """So that a seed is a whole number in every reader of JSON."""
 ATTEMPTS = 20
@@ -48,27 +40,6 @@ class Draw:
 
     seed: int
     by: Literal["secret", "submission"]
-
-
-def secret() -> str:
-    """The secret of the course, "" where none is set.
-
-    Raises
-    ------
-    UsageError : its file cannot be read, or it is too short.
-    """
-    found, path = os.environ.get(SECRET, ""), os.environ.get(SECRET_FILE, "")
-    if path:
-        try:
-            found = Path(path).read_text("utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or msg("session.no_utf8")
-            raise UsageError(msg("errors.at", where=f"{SECRET_FILE}: {path}", what=reason)) from error
-    found = found.strip()
-    if (found or path) and len(found) < SHORTEST:
-        name = SECRET_FILE if path else SECRET
-        raise UsageError(msg("session.secret_short", name=name, got=len(found), least=SHORTEST))
-    return found
 
 
 def draw(lab: Lab, files: Mapping[str, str], secret: str) -> Draw:

@@ -38,7 +38,7 @@ MAX_PARSE_BYTES = 384 << 20
 CHUNK = 1 << 16
 _PAGE_BYTES = resource.getpagesize()
 # What NVRTC defines itself.
-_PREDEFINED = {"__CUDACC__": "1", "__CUDACC_RTC__": "1", "__CUDA_ARCH__": "750", "__cplusplus": "201703"}
+_PREDEFINED = {"__CUDACC__": "1", "__NVCC__": "1", "__CUDA_ARCH__": "750", "__cplusplus": "201703"}
 
 
 def parse(source: SourceText, macros: Mapping[str, Macro] | None = None) -> ParsedFile:

@@ -10,6 +10,7 @@ from typing import Literal
 
 from msgspec import structs
 
+from grader.device_limits import MAX_BLOCK, MAX_THREADS_PER_BLOCK
 from grader.lab import formula
 from grader.lab.records import Lab, ReferenceKernel, Sizes, Sweep, SweepParameter, Variant
 from grader.launching.geometry import Axes, Geometry
@@ -22,7 +23,6 @@ from grader.submission.loops import unroll_factor
 from grader.submission.parse import parse
 from grader.submission.records import Candidate, LaunchPlan, SourceText, Submission, VariantBinding
 
-MAX_THREADS = 1024
 MAX_SHARED_BYTES = 227 * 1024
 """Of dynamic shared memory a block, the most that any GPU has (compute capability 9.0, after opting in)."""
 
@@ -225,8 +225,8 @@ def _size_obstacle(kernel: BoundKernel, sizes: Sizes) -> Message | None:
 
 def _launch_obstacle(at: Geometry) -> Message | None:
     """Why no device can run the launch, as far as that is known without compiling; None when nothing is against it."""
-    if at.threads > MAX_THREADS or at.block[2] > 64:
-        return msg("launches.threads", threads=at.threads, limit=MAX_THREADS)
+    if at.threads > MAX_THREADS_PER_BLOCK or at.block[2] > MAX_BLOCK[2]:
+        return msg("launches.threads", threads=at.threads, limit=MAX_THREADS_PER_BLOCK)
     if at.shared_bytes > MAX_SHARED_BYTES:
         return msg("launches.shared_bytes", bytes=at.shared_bytes, limit=MAX_SHARED_BYTES)
     if prod(at.grid) == 0:

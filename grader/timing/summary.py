@@ -32,14 +32,14 @@ class Work:
 
 
 def timings(
-    measurement: Measurement, variant: str, against: str, baseline: str, work: Mapping[tuple[int, ...], Work]
+    measurement: Measurement, variant: str, baseline: str, first: str, work: Mapping[tuple[int, ...], Work]
 ) -> list[Timing]:
     """One record for each size at which the student's kernel of `variant` has times, smallest first.
 
     Parameters
     ----------
-    against : the variant whose reference kernel `Timing.speedup` is measured by.
-    baseline : the variant of the student's own that others are compared with.
+    baseline : the variant whose reference kernel `Timing.speedup` is measured by.
+    first : the variant of the student's own that others are compared with.
     work : by the values of the size.
     """
     records = []
@@ -48,7 +48,7 @@ def timings(
         values = [time for time in own if time is not None]
         if not values or not row.valid:
             continue
-        records.append(_timing(measurement, row, variant, against, baseline, values, work.get(size_key(row.size))))
+        records.append(_timing(measurement, row, variant, baseline, first, values, work.get(size_key(row.size))))
     return records
 
 
@@ -72,17 +72,17 @@ def _timing(
     measurement: Measurement,
     row: SizeTimes,
     variant: str,
-    against: str,
     baseline: str,
+    first: str,
     values: list[float],
     work: Work | None,
 ) -> Timing:
     own = row.times_us[student(variant)]
     median = median_interval(values)
-    ratio = speedup(own, row.times_us.get(reference(against), []))
+    ratio = speedup(own, row.times_us.get(reference(baseline), []))
     cpu = next((c for c in measurement.cpu if c.size == row.size), None)
     reference_median = _median(row, reference(variant))
-    names = [student(variant), reference(against)]
+    names = [student(variant), reference(baseline)]
     return Timing(
         size=dict(row.size),
         median_us=median.median,
@@ -94,7 +94,7 @@ def _timing(
         speedup_low=ratio.low if ratio else None,
         speedup_high=ratio.high if ratio else None,
         reference_us=reference_median.median if reference_median else None,
-        over_baseline=_ratio(speedup(own, row.times_us.get(student(baseline), []))) if variant != baseline else None,
+        over_baseline=_ratio(speedup(own, row.times_us.get(student(first), []))) if variant != first else None,
         over_reference=_ratio(speedup(own, row.times_us.get(reference(variant), []))),
         launch_bound=is_launch_bound(row, names),
         rounds=len(values),

@@ -17,7 +17,7 @@ def decide(low: float, high: float, threshold: float) -> Decision:
     return "missed" if high < asked else "undecided"
 
 
-def share(speedup: float, minimum: float, full: float) -> float:
+def credit(speedup: float, minimum: float, full: float) -> float:
     """The share of points: 0 up to `minimum`, 1 from `full`, linear between; no step anywhere.
 
     Both are lowered by the tolerance, so that all points are there where `full` counts as reached.

@@ -115,7 +115,7 @@ def test_hostile_submissions_change_no_honest_result(bench: Bench) -> None:
     kernel = (SAMPLES / "ivanov" / "transpose.cu").read_text("utf-8")
     for student in HONEST:
         shutil.copytree(SAMPLES / student, bench.group / student)
-    alone = {}
+    alone: dict[str, bytes] = {}
     for student in HONEST:
         bench.run(f"group/{student}", "--out", f"alone/{student}", "--no-pdf")
         alone |= bench.results(f"alone/{student}")
@@ -193,7 +193,7 @@ def test_a_killed_group_leaves_no_process(bench: Bench) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("module", ["grader.report.worker", "grader.grading.workers"])
+@pytest.mark.parametrize("module", ["grader.report.rendering.worker", "grader.grading.workers"])
 def test_a_worker_killed_from_outside_costs_nothing(bench: Bench, module: str) -> None:
     bench.add("a", "b", "c")
     process = bench.start("group", "--jobs", "1", "--no-pdf")

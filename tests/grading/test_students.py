@@ -9,6 +9,7 @@ import pytest
 
 from grader.errors import UsageError
 from grader.grading.students import Found, find_works
+from grader.words import said
 
 KERNEL = "__global__ void k(int *a) { a[0] = 1; }\n"
 
@@ -78,15 +79,18 @@ def test_one_students_work(tmp_path: Path, files: list[str], path: str, student:
 def test_a_group(tmp_path: Path, files: list[str], expected: list[str], passed_over: list[str]) -> None:
     found = find(tmp_path, *files)
     assert (found.is_single, students(found)) == (False, expected)
-    assert all(work.refusal == "" for work in found.works)
-    assert [notice.partition(": ")[0] for notice in found.notices] == [str(tmp_path / name) for name in passed_over]
+    assert all(work.refusal is None for work in found.works)
+    assert [said(notice).partition(": ")[0] for notice in found.notices] == [
+        str(tmp_path / name) for name in passed_over
+    ]
 
 
 def test_a_works_own_copies_are_named_too(tmp_path: Path) -> None:
     found = find(tmp_path, "flip.cu", "old/flip.cu")
-    assert found.is_single and found.notices == (
-        f"{tmp_path}/old: not graded; to grade it, name it: grade {tmp_path}/old --lab flip",
-    )
+    assert found.is_single
+    assert [said(notice) for notice in found.notices] == [
+        f"{tmp_path}/old: not graded; to grade it, name it: grade {tmp_path}/old --lab flip"
+    ]
 
 
 @pytest.mark.parametrize("name", ["flip", "other"])
@@ -143,7 +147,7 @@ def test_the_same_name_twice_is_refused_whatever_comes_first(tmp_path: Path) -> 
     make(tmp_path, "a/ivanov/flip.cu", "b/ivanov/flip.cu")
     paths = [tmp_path / "a" / "ivanov", tmp_path / "b" / "ivanov"]
     found = find_works(paths, "flip", (), tmp_path / "out")
-    assert [work.refusal for work in found.works] == ["", f"{paths[0]} has the same name"]
+    assert [said(work.refusal or "") for work in found.works] == ["", f"{paths[0]} has the same name"]
     assert len(find_works([paths[0], paths[0]], "flip", (), tmp_path / "out").works) == 1
 
 

@@ -9,9 +9,10 @@ import pytest
 
 from grader.errors import UsageError
 from grader.grading import pipeline
+from grader.grading.secret import SECRET, SECRET_FILE, secret
 from grader.lab_files import labs
 from grader.result import Result, encode
-from grader.running.drawn import SECRET, SECRET_FILE, draw, secret
+from grader.running.drawn import draw
 
 LAB = replace(labs.find("transpose"), sweeps=())
 FILES = {"a.cu": "text"}

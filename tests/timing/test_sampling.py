@@ -6,7 +6,7 @@ import pytest
 
 from grader.timing.plan import Plan, order, plan_for
 from grader.timing.sampling import Question, sample, speedup
-from grader.timing.verdict import decide, share
+from grader.timing.verdict import credit, decide
 from tests.timing.simulated import SimulatedDevice
 
 NAMES = ["student", "reference"]
@@ -104,7 +104,7 @@ def test_marks_repeat_within_a_point_on_a_noisy_device() -> None:
         found = sample(device.measure, NAMES, ask(2.0), Plan())
         ratio = found.speedup("student", "reference")
         assert ratio is not None
-        marks.append(20 * share(ratio.median, 1.2, 2.0))
+        marks.append(20 * credit(ratio.median, 1.2, 2.0))
         verdicts.add(decide(ratio.low, ratio.high, 2.0))
     assert verdicts == {"missed"}
     assert max(marks) - min(marks) < 1.0

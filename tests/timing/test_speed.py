@@ -112,7 +112,7 @@ def order(comparable: bool = True, full: float = 2.0) -> SpeedOrder:
             v: lambda sizes, v=v: (f"reference:{v}", launch(sizes))
             for v in ("naive", "padded")  # type: ignore[misc]
         },
-        against={"naive": ("naive", None), "padded": ("naive", full)},
+        baselines={"naive": ("naive", None), "padded": ("naive", full)},
         pools={},
         nvrtc="13.0",
         host_memory={"padded": candidates[-1]},

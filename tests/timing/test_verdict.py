@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.timing.verdict import decide, share
+from grader.timing.verdict import credit, decide
 
 
 @pytest.mark.parametrize(
@@ -27,13 +27,13 @@ def test_decisions_at_a_threshold_of_two(low: float, high: float, decision: str)
     ("speedup", "points"), [(1.0, 0.0), (0.97 * 1.2, 0.0), (0.97 * 1.6, 0.5), (0.97 * 2.0, 1.0), (5.0, 1.0)]
 )
 def test_the_ramp(speedup: float, points: float) -> None:
-    assert share(speedup, 1.2, 2.0) == pytest.approx(points)
+    assert credit(speedup, 1.2, 2.0) == pytest.approx(points)
 
 
 @given(st.floats(0.1, 10), st.floats(0.5, 4), st.floats(0.01, 4))
 def test_the_ramp_has_no_step_and_never_falls(speedup: float, minimum: float, width: float) -> None:
     full = minimum + width
-    here, there = share(speedup, minimum, full), share(speedup * 1.0001, minimum, full)
+    here, there = credit(speedup, minimum, full), credit(speedup * 1.0001, minimum, full)
     assert 0 <= here <= there <= 1
     assert there - here <= 0.0002 * speedup / width
 
@@ -42,10 +42,10 @@ def test_the_ramp_has_no_step_and_never_falls(speedup: float, minimum: float, wi
 def test_all_points_exactly_where_the_threshold_counts_as_reached(speedup: float, minimum: float, width: float) -> None:
     full = minimum + width
     if decide(speedup, speedup, full) == "reached":
-        assert share(speedup, minimum, full) == pytest.approx(1)
+        assert credit(speedup, minimum, full) == pytest.approx(1)
     else:
-        assert share(speedup, minimum, full) < 1
+        assert credit(speedup, minimum, full) < 1
 
 
 def test_minimum_and_full_alike_are_a_step() -> None:
-    assert (share(1.93, 2.0, 2.0), share(1.95, 2.0, 2.0)) == (0.0, 1.0)
+    assert (credit(1.93, 2.0, 2.0), credit(1.95, 2.0, 2.0)) == (0.0, 1.0)

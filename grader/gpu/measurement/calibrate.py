@@ -11,7 +11,7 @@ from grader.gpu.host.process import has_driver
 from grader.gpu.host.session import GpuSession, TimedKernel
 from grader.gpu.measurement.bench import sample_rounds
 from grader.gpu.measurement.runs import pools
-from grader.gpu.measurement.work import against
+from grader.gpu.measurement.work import baseline_of
 from grader.lab.records import Lab
 from grader.launching.programs import ProgramStore
 from grader.launching.references import compile_references, reference_request
@@ -36,7 +36,7 @@ class Calibration:
     """One check: what the lab file asks for, what was measured, what would be sound."""
 
     variant: str
-    against: str
+    baseline: str
     minimum: float
     full: float
     proposal: Proposal
@@ -70,10 +70,10 @@ def calibrate(lab: Lab) -> list[Calibration]:
             raise UsageError(msg("calibrate.refused", reason=reason))
         session = gpu.session()
         with lock.exclusive(session.device.uuid, LOCK_WAIT_S):
-            names = {name for variant, _spec in specs for name in (variant, against(lab, variant)[0])}
+            names = {name for variant, _spec in specs for name in (variant, baseline_of(lab, variant)[0])}
             samples = _measure(gpu, session, lab, sorted(names))
     for variant, spec in specs:
-        measure = against(lab, variant)[0]
+        measure = baseline_of(lab, variant)[0]
         speedups = [s.median for one in samples if (s := one.speedup(reference(variant), reference(measure)))]
         if not speedups:
             raise UsageError(msg("calibrate.launch_bound", lab=lab.id, variant=variant))
@@ -84,7 +84,7 @@ def calibrate(lab: Lab) -> list[Calibration]:
 
 
 def rows(found: Sequence[Calibration]) -> list[tuple[str, ...]]:
-    """A table's cells: variant, against, measured with its spread, proposed minimum and full, the file's, verdict."""
+    """A table's cells: variant, baseline, measured with its spread, proposed minimum and full, the file's, verdict."""
     words = {
         "sound": msg("calibrate.sound"),
         "in_noise": msg("calibrate.in_noise"),
@@ -94,7 +94,7 @@ def rows(found: Sequence[Calibration]) -> list[tuple[str, ...]]:
     return [
         (
             row.variant,
-            row.against,
+            row.baseline,
             f"{row.proposal.measured:.3f} ± {100 * row.proposal.deviation:.2f} %",
             "–" if row.proposal.minimum is None else f"{row.proposal.minimum:g}",
             "–" if row.proposal.full is None else f"{row.proposal.full:g}",

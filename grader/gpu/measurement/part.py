@@ -21,7 +21,7 @@ from grader.gpu.host.session import GpuFault, GpuSession
 from grader.gpu.measurement.bench import with_data
 from grader.gpu.measurement.runs import GpuRunner, pools
 from grader.gpu.measurement.speed import Candidate, SpeedOrder, measure_speed
-from grader.gpu.measurement.work import against, cpu_times_of, lab_files, work_at
+from grader.gpu.measurement.work import baseline_of, cpu_times_of, lab_files, work_at
 from grader.gpu.messages import HELPERS_MODULE, NoDevice
 from grader.lab.records import Lab, Sizes
 from grader.launching.kernel import BoundKernel
@@ -179,7 +179,7 @@ class Gpu:
     ) -> Measurement:
         session = self.session()
         sizes = [c.sizes for c in candidates]
-        wanted = {v for name in graded for v in (name, against(lab, name)[0])}
+        wanted = {v for name in graded for v in (name, baseline_of(lab, name)[0])}
         programs = ProgramStore(self.compiler, session.device.architecture)
         compiled = compile_references(programs, [v for v in lab.variants if v.name in wanted], sizes)
         for name, made in compiled.items():
@@ -191,7 +191,7 @@ class Gpu:
             lab=lab,
             candidates=candidates,
             references={name: _launcher(lab, made) for name, made in compiled.items()},
-            against={name: against(lab, name) for name in graded},
+            baselines={name: baseline_of(lab, name) for name in graded},
             pools=values,
             nvrtc=self.compiler.nvrtc_version(),
             host_memory=_host_candidates(lab, candidates, values),
@@ -266,7 +266,7 @@ def _timed(lab: Lab, evidence: Evidence, measurement: Measurement) -> Evidence:
     """Times of one variant; what a timed launch did wrong becomes a run, so that the checks see it."""
     name = evidence.variant.name
     work = {size_key(row.size): work_at(lab, row.size) for row in measurement.sizes}
-    records = timings(measurement, name, against(lab, name)[0], lab.variants[0].name, work)
+    records = timings(measurement, name, baseline_of(lab, name)[0], lab.variants[0].name, work)
     runs = [*evidence.runs]
     for row in measurement.sizes:
         for wrong in row.wrong:

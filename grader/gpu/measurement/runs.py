@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from grader.backends.base import NEVER_ENDS, LaunchOutcome, LaunchRequest, reason_msg
+from grader.device_limits import MAX_THREADS_PER_BLOCK
 from grader.gpu.host.backend import GpuBackend
 from grader.gpu.measurement.bench import pool_of
 from grader.gpu.measurement.speed import Candidate as TimedCandidate
@@ -20,9 +21,6 @@ from grader.message import Message, msg, sizes_msg
 from grader.oracle.expected import Oracle
 from grader.result import Resources
 from grader.running.evidence import Evidence
-
-MAX_THREADS = 1024
-"""Of a block, on every GPU."""
 
 
 class GpuRunner:
@@ -88,8 +86,8 @@ class GpuRunner:
             threads = kernel.geometry(sizes).threads
             if kind != "correct" or sizes in known:
                 continue
-            if threads > MAX_THREADS:
-                said = msg("launches.threads", threads=threads, limit=MAX_THREADS)
+            if threads > MAX_THREADS_PER_BLOCK:
+                said = msg("launches.threads", threads=threads, limit=MAX_THREADS_PER_BLOCK)
                 outcome = LaunchOutcome("impossible", reason="threads", said=said)
                 yield Run("large", sizes, outcome, None, backend="gpu")
                 continue

@@ -37,7 +37,7 @@ class SpeedOrder:
     candidates: students' kernels, each at each of its sizes.
     references: launches of the reference kernels by variant, made for a size (None where one cannot be run there),
       with the module they are in.
-    against: the variant whose reference each variant's speed-up is measured by, and the speed-up asked for, None when
+    baselines: the variant whose reference each variant's speed-up is measured by, and the speed-up asked for, None when
       nothing is marked.
     pools: values to fill inputs with, by "name:dtype".
     """
@@ -45,7 +45,7 @@ class SpeedOrder:
     lab: Lab
     candidates: Sequence[Candidate]
     references: Mapping[str, Callable[[Sizes], tuple[str, LaunchRequest] | None]]
-    against: Mapping[str, tuple[str, float | None]]
+    baselines: Mapping[str, tuple[str, float | None]]
     pools: Mapping[str, Array]
     nvrtc: str
     host_memory: Mapping[str, Candidate] = field(default_factory=dict)
@@ -118,7 +118,7 @@ def _kernels(order: SpeedOrder, here: list[Candidate]) -> list[TimedKernel]:
     """Students' kernels and the references that they are compared with or checked by."""
     kernels: dict[str, TimedKernel] = {}
     for candidate in here:
-        wanted = [candidate.variant, *(name for name, _full in [order.against.get(candidate.variant, ("", None))])]
+        wanted = [candidate.variant, *(name for name, _full in [order.baselines.get(candidate.variant, ("", None))])]
         for variant in dict.fromkeys(wanted):
             launch = order.references[variant](candidate.sizes) if variant in order.references else None
             if launch is not None:
@@ -138,9 +138,9 @@ def _sample(
     wrong = {problem.name: problem for problem in prepared.problems}
     names = [k.name for k in kernels if k.name not in wrong]
     questions = [
-        Question(student(variant), reference(against), full)
-        for variant, (against, full) in order.against.items()
-        if variant in largest and full is not None and {student(variant), reference(against)} <= set(names)
+        Question(student(variant), reference(baseline), full)
+        for variant, (baseline, full) in order.baselines.items()
+        if variant in largest and full is not None and {student(variant), reference(baseline)} <= set(names)
     ]
     round_us = sum(prepared.estimate_us[name] * prepared.batch[name] for name in names)
     found, sm_mhz = sample_rounds(bench, names, questions, plan.plan_for(2 * round_us))

@@ -23,7 +23,7 @@ CPU_GROWTH = 1.5
 """From one size to the next, how much slower an element may become: larger arrays leave the caches."""
 
 
-def against(lab: Lab, variant: str) -> tuple[str, float | None]:
+def baseline_of(lab: Lab, variant: str) -> tuple[str, float | None]:
     """The variant whose reference `variant` is measured by, and the speed-up that earns all points (None: unmarked)."""
     checks = next(v.checks for v in lab.variants if v.name == variant)
     for spec in checks:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from grader.report import device, html
 from grader.report.job import ReportJob
+from grader.report.page import device, html
 from grader.result import Resources, Witness
 from tests import sample_results
 from tests.report.jobs import job

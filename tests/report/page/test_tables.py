@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from grader.lab_files import labs
-from grader.report import tables
 from grader.report.job import make_job
 from grader.report.numbers import Numbers
+from grader.report.page import tables
 from grader.report.view import size_text, summary
 from grader.result import Case
 from tests import sample_results

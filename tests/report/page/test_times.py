@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from grader import i18n
-from grader.report import html, times
 from grader.report.job import ReportJob
+from grader.report.page import html, times
 from grader.report.view import View
 from grader.result import HostMemory, Ratio, Timing
 from tests import sample_results

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING
 
 from grader.i18n import _, ngettext
 from grader.places import data_root
-from grader.report.charts import BankMap, BarChart, bank_maps, sector_chart, wavefront_chart
-from grader.report.conclusions import conclusions
-from grader.report.device import resource_table, witness_tables
-from grader.report.figures import Format, draw
+from grader.report.figures.charts import BankMap, BarChart, bank_maps, sector_chart, wavefront_chart
+from grader.report.figures.draw import Format, draw
+from grader.report.figures.sweep_charts import LineChart, sweep_charts
+from grader.report.figures.wrong_map import WrongMap, wrong_maps
 from grader.report.group import GroupRow
 from grader.report.job import ReportJob
-from grader.report.listing import listings
-from grader.report.sweep_charts import LineChart, sweep_charts
-from grader.report.sweep_text import sweep_conclusions, sweep_notes, sweeps_intro
-from grader.report.tables import counter_table, kernel_rows, reproduce
-from grader.report.times import host_memory_table, time_table
+from grader.report.page.conclusions import conclusions
+from grader.report.page.device import resource_table, witness_tables
+from grader.report.page.listing import listings
+from grader.report.page.sweep_text import sweep_conclusions, sweep_notes, sweeps_intro
+from grader.report.page.tables import counter_table, kernel_rows, reproduce
+from grader.report.page.times import host_memory_table, time_table
 from grader.report.view import View, summary
 from grader.report.visible import visible
-from grader.report.wrong_map import WrongMap, wrong_maps
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -11,10 +11,10 @@ import msgspec
 import pytest
 
 from grader.processes.pool import Answer, Lost, Pool, wait
-from grader.report import renderer
 from grader.report.job import ReportJob
-from grader.report.renderer import rendering_pool
-from grader.report.worker import Reply
+from grader.report.rendering import renderer
+from grader.report.rendering.renderer import rendering_pool
+from grader.report.rendering.worker import Reply
 from grader.result import Result, Source, Student
 from tests import sample_results
 from tests.report.jobs import job

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from grader.i18n import _
-from grader.report.job import ReportJob
-from grader.report.numbers import Numbers
-from grader.report.sweep_charts import (
+from grader.report.figures.sweep_charts import (
     MEASURED,
     RATES,
     amount,
@@ -17,6 +15,8 @@ from grader.report.sweep_charts import (
     quantity,
     text_of,
 )
+from grader.report.job import ReportJob
+from grader.report.numbers import Numbers
 from grader.report.view import View, variant_columns
 from grader.result import SweepPoint, SweepRecord
 

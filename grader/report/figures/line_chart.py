@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from grader.i18n import decimal
-from grader.report.sweep_charts import Gap, Line, LineChart, Panel
+from grader.report.figures.sweep_charts import Gap, Line, LineChart, Panel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,7 +6,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.report import highlight, listing
+from grader.report.page import highlight, listing
 from grader.result import Source
 from tests import sample_results
 from tests.report.jobs import job

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader import i18n
-from grader.report import html
 from grader.report.job import ReportJob
+from grader.report.page import html
 from grader.result import Source
 from tests import sample_results
 from tests.report.jobs import job, named

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grader.report.charts import BANKS, BankMap
+from grader.report.figures.charts import BANKS, BankMap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

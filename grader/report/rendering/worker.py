@@ -1,4 +1,4 @@
-"""Renders reports in a process of its own, which `grader.report.renderer` starts.
+"""Renders reports in a process of its own, which `grader.report.rendering.renderer` starts.
 
 Started at the very beginning of a run, it imports matplotlib, Jinja and WeasyPrint (over a second together) on
 another core while the parent grades.  It takes one `ReportJob` after another and answers each with `Reply` records.
@@ -22,7 +22,7 @@ from grader.report.job import ReportJob
 from grader.result import Record
 
 if TYPE_CHECKING:
-    from grader.report.figures import Format
+    from grader.report.figures.draw import Format
     from grader.report.view import View
 
 HTML_NAME = "report.html"
@@ -72,14 +72,15 @@ def main(connection: socket.socket, *options: str) -> None:
 
 
 def _load_for_html() -> None:
-    from grader.report import figures, html
+    from grader.report.figures import draw
+    from grader.report.page import html
 
-    figures.load()
+    draw.load()
     html.load()
 
 
 def _load_for_pdf() -> None:
-    from grader.report import pdf
+    from grader.report.page import pdf
 
     # Said when a PDF is asked for.
     try:
@@ -91,7 +92,7 @@ def _load_for_pdf() -> None:
 def _render(job: ReportJob) -> Iterator[tuple[Event, str]]:
     """An event with its text for each file as it is written."""
     from grader import i18n
-    from grader.report import html, pdf
+    from grader.report.page import html, pdf
 
     i18n.use(job.language)
     folder = Path(job.directory)
@@ -112,7 +113,7 @@ def _render(job: ReportJob) -> Iterator[tuple[Event, str]]:
 
 def _drawn(job: ReportJob, page: View, image_format: Format) -> str:
     """The page with its figures."""
-    from grader.report import html
+    from grader.report.page import html
 
     return html.render(
         page,

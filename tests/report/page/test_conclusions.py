@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from grader.report.conclusions import conclusions
+from grader.report.page.conclusions import conclusions
 from grader.result import Case, Ratio, Timing
 from tests import sample_results
 from tests.report.jobs import job

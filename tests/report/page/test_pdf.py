@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.report import html, pdf
+from grader.report.page import html, pdf
 from tests import sample_results
 from tests.report.jobs import job
 

@@ -24,7 +24,7 @@ REASONS = {
 def test_one_short_reason(tmp_path: Path, shown: str) -> None:
     (tmp_path / "weasyprint.py").write_text(f"print('advice')\nraise {REASONS[shown]}\n")
     program = (
-        "import sys\nsys.path.insert(0, sys.argv[1])\nfrom grader.report import pdf\n"
+        "import sys\nsys.path.insert(0, sys.argv[1])\nfrom grader.report.page import pdf\n"
         "try:\n    pdf.load()\nexcept pdf.PdfUnavailable as error:\n    print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, check=True)

@@ -10,11 +10,11 @@ import io
 import warnings
 from typing import TYPE_CHECKING, Literal
 
-from grader.report.bank_map import draw_bank_map
-from grader.report.charts import BankMap, BarChart
-from grader.report.line_chart import draw_line_chart
-from grader.report.sweep_charts import LineChart
-from grader.report.wrong_map import WrongMap, draw_wrong_map
+from grader.report.figures.bank_map import draw_bank_map
+from grader.report.figures.charts import BankMap, BarChart
+from grader.report.figures.line_chart import draw_line_chart
+from grader.report.figures.sweep_charts import LineChart
+from grader.report.figures.wrong_map import WrongMap, draw_wrong_map
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

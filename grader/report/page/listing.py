@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from grader.i18n import _
-from grader.report.highlight import highlight_lines, lines_of
 from grader.report.job import ReportJob
 from grader.report.labels import check_status
 from grader.report.numbers import Numbers
+from grader.report.page.highlight import highlight_lines, lines_of
 from grader.report.view import FAULT_STATUSES, View, shortened, variant_columns
 from grader.result import LineCounters, Result, Source, Variant
 from grader.words import check_title

@@ -1,0 +1,61 @@
+"""Has a program see what it sees under nvcc: NVRTC's macro hidden from it, and the headers that nvcc would find.
+
+A program could do its work under `#ifdef __CUDACC_RTC__` only, and be wrong wherever it is built for use.  Macros that
+tell NVRTC from nvcc (NVRTC user guide, "Predefined macros"; nvcc's own `__NVCC__`) are therefore set as nvcc sets them.
+NVRTC's headers ask for the macro too, and have to find it: each that a program may include goes by way of a header of
+ours, which defines it meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from grader.compiler.headers import BUNDLED, included_bundled
+
+MACROS = """\
+#undef __CUDACC_RTC__
+#define __NVCC__ 1
+"""
+"""For the end of what is read before a program."""
+
+# Named the way nvcc's search path has them, so that `__has_include(<stdio.h>)` says what it says there.
+_C_HEADERS = (
+    "assert",
+    "ctype",
+    "errno",
+    "float",
+    "limits",
+    "math",
+    "stddef",
+    "stdint",
+    "stdio",
+    "stdlib",
+    "string",
+    "time",
+)
+_HOST_HEADERS = (
+    *(f"{name}.h" for name in _C_HEADERS),
+    *(f"c{name}" for name in _C_HEADERS),
+    *("algorithm", "array", "chrono", "fstream", "functional", "iomanip", "iostream", "limits", "memory", "numeric"),
+    *("random", "sstream", "string", "type_traits", "utility", "vector"),
+    *("cuda.h", "cuda_runtime.h", "cuda_runtime_api.h", "device_launch_parameters.h"),
+)
+
+_DETOUR = """\
+#ifdef __CUDACC_RTC__
+#include <./{name}>
+#else
+#define __CUDACC_RTC__ 1
+#include <./{name}>
+#undef __CUDACC_RTC__
+#endif
+"""
+
+
+def headers_for(texts: Iterable[str], unpacked: bool) -> Mapping[str, str]:
+    """Headers by the names that a program of these `texts` may include them by.
+
+    unpacked: whether NVRTC's headers lie in its search path; without them it knows some itself.
+    """
+    names = BUNDLED.union(*(included_bundled(text) for text in texts)) if unpacked else frozenset()
+    return {**dict.fromkeys(_HOST_HEADERS, ""), **{name: _DETOUR.format(name=name) for name in names}}

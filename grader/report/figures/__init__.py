@@ -1,0 +1,1 @@
+"""Figures: plain data of what is drawn, and the drawing."""

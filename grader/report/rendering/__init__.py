@@ -1,0 +1,1 @@
+"""Reports rendered in processes of their own, beside other work."""
