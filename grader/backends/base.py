@@ -38,6 +38,8 @@ class LaunchRequest:
     """One launch: `entry` is the symbol in the module, `shared_bytes` the dynamic shared memory.
 
     trace: keep the history of its memory, where the backend can (small launches only).
+    before: launches of the same program that are made on the same device first; what comes of them is not looked at.
+    reset: variables of the program that are given their initial values before each launch, as its host code does.
     """
 
     entry: str
@@ -47,6 +49,8 @@ class LaunchRequest:
     arguments: Sequence[BufferArgument | ScalarArgument]
     observe: bool = False
     trace: bool = False
+    before: tuple[LaunchRequest, ...] = ()
+    reset: tuple[str, ...] = ()
 
 
 class Trace(Protocol):
@@ -77,6 +81,7 @@ class LaunchOutcome:
     reason: a code, "" when it ended well: "deadlock", "trap", "shared_memory", "CUDA_ERROR_…".  said: the reason in
     words, where the code alone does not tell it.
     trace: the history of its memory, where that was asked for.
+    state: variables of the program that the kernel uses and that live on from launch to launch.
     """
 
     status: str
@@ -91,6 +96,7 @@ class LaunchOutcome:
     thread_instructions: int | None = None
     printf: str = ""
     trace: Trace | None = None
+    state: tuple[str, ...] = ()
 
 
 def reason_msg(outcome: LaunchOutcome) -> Message:
