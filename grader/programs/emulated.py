@@ -64,6 +64,7 @@ class Allocation:
     file: str
     host: int = 0
     array: Any = None
+    resident_bytes: int = 0
     origins: set[str] = field(default_factory=set)
     accesses: list[Any] = field(default_factory=list)
 

@@ -11,9 +11,12 @@ from grader.programs.kernels import DeviceCompiler
 from grader.programs.records import Finding, Observation
 from grader.programs.runtime.devices import DEFAULT, MODELS
 from grader.programs.sandbox.process import ProgramProcess
+from grader.programs.smaller import MAX_TRIES, Change, applied, changes
 from grader.programs.sources import Program, read_program
 from grader.programs.toolchain.compile import HostProgram, compile_program
 from grader.programs.toolchain.library import Library, build
+
+_TOO_LARGE = frozenset({"programs.no_host_memory", "programs.too_long", "programs.too_much_copied"})
 
 
 def observe(
@@ -24,6 +27,7 @@ def observe(
     emit: Callable[[int, bytes], None] = lambda _descriptor, _data: None,
     progress: Callable[[int, int], None] | None = None,
     host_cache: Path | None = None,
+    smaller: bool = True,
 ) -> Observation:
     """Run the program that `paths` are and say what it did.
 
@@ -33,6 +37,7 @@ def observe(
     model : a key of `runtime.devices.MODELS`.
     emit : told what the program prints, as it prints it: descriptor (1 or 2) and bytes.
     progress : told how far the first build of the C++ library is, which takes a minute.
+    smaller : run it again with one of its own sizes made smaller, where it is too large.
     host_cache : a folder to keep compiled host code in, for tests that run one program often.
 
     Raises
@@ -41,6 +46,50 @@ def observe(
     InternalError : the toolchain is not installed, or a process of ours failed.
     """
     program = read_program(paths, arguments)
+    first = _observe(program, arguments, model, stdin, emit, progress, host_cache)
+    if not smaller or not _is_too_large(first):
+        return first
+    for change in changes(program.original, arguments)[:MAX_TRIES]:
+        replaced, others = applied(change, program.original, arguments)
+        again = read_program(paths, others, replaced)
+        second = _observe(again, others, model, stdin, lambda _descriptor, _data: None, progress, host_cache)
+        if second.exit is not None and not _is_too_large(second):
+            return _joined(first, second, change)
+    return first
+
+
+def _is_too_large(observation: Observation) -> bool:
+    if observation.cause is not None:
+        return observation.cause.id in _TOO_LARGE
+    return any(launch.status == "traced" for launch in observation.launches)
+
+
+def _joined(first: Observation, second: Observation, change: Change) -> Observation:
+    """A program's run with what a smaller one showed: its launches where the first came to none, and its faults."""
+    told = msg("programs.smaller", name=change.name, before=change.before, after=change.after)
+    findings = [*first.findings, Finding("smaller", "remark", told, change.line if change.file else 0, change.file)]
+    known = {(f.kind, f.file, f.line) for f in first.findings}
+    for finding in second.findings:
+        if finding.severity != "remark" and (finding.kind, finding.file, finding.line) not in known:
+            message = msg("programs.at_smaller_size", fault=finding.message)
+            findings.append(Finding(finding.kind, finding.severity, message, finding.line, finding.file))
+    first.findings = findings
+    if first.cause is not None and len(second.launches) > len(first.launches):
+        first.launches = second.launches
+    first.smaller = {"name": change.name, "file": change.file, "line": change.line}
+    first.smaller |= {"before": change.before, "after": change.after}
+    return first
+
+
+def _observe(
+    program: Program,
+    arguments: Sequence[str],
+    model: str,
+    stdin: bytes,
+    emit: Callable[[int, bytes], None],
+    progress: Callable[[int, int], None] | None,
+    host_cache: Path | None,
+) -> Observation:
     if program.obstacle is not None:
         return _not_run(program.obstacle, *program.obstacle_at)
     library = build(progress)

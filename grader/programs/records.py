@@ -94,6 +94,8 @@ class Observation(msgspec.Struct):
     exit: the program's exit code; None where it did not come to its own end.
     cause: why it did not run or not to its end.
     stdout: its first bytes, as they were printed.
+    smaller: which number was made smaller, where the program was too large ("name", "file", "line", "before", "after");
+      launches are those of the smaller run then, if the program itself came to none or fewer.
     """
 
     exit: int | None
@@ -103,3 +105,4 @@ class Observation(msgspec.Struct):
     stdout: bytes = b""
     stderr: bytes = b""
     seconds_modelled: float = 0.0
+    smaller: dict[str, str | int] = {}

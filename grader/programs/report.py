@@ -44,6 +44,7 @@ def as_json(observation: Observation) -> str:
         "cause": text(observation.cause) or None,
         "stdout": observation.stdout.decode("utf-8", errors="replace"),
         "stderr": observation.stderr.decode("utf-8", errors="replace"),
+        "smaller": observation.smaller or None,
         "launches": launches,
         "findings": findings,
     }

@@ -5,6 +5,7 @@ The only part of the package that knows how submissions are read.
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -61,19 +62,29 @@ class Program:
     data: Mapping[str, bytes] = field(default_factory=dict)
 
 
-def read_program(paths: Sequence[Path], arguments: Sequence[str] = ()) -> Program:
+def read_program(
+    paths: Sequence[Path], arguments: Sequence[str] = (), replaced: Mapping[str, str] | None = None
+) -> Program:
     """Read a program's files and what they include of its own folder.
+
+    replaced: text to be taken in place of a file's, by name.
 
     Raises
     ------
     UsageError : a file cannot be read, is no text, or two have one name.
     """
     folder = paths[0].resolve().parent
+
+    def read(path: Path) -> ParsedFile:
+        source = decode(path)
+        text = (replaced or {}).get(str(path.resolve().relative_to(folder)))
+        return parse(source if text is None else dataclasses.replace(source, text=text))
+
     units: dict[str, ParsedFile] = {}
     for path in paths:
         if path.name in units:
             raise UsageError(msg("programs.same_name", name=path.name))
-        units[path.name] = parse(decode(path))
+        units[path.name] = read(path)
     headers: dict[str, ParsedFile] = {}
     obstacle, at = None, ("", 0)
     queue = list(units.items())
@@ -86,7 +97,7 @@ def read_program(paths: Sequence[Path], arguments: Sequence[str] = ()) -> Progra
             if found is not None:
                 place = str(found.resolve().relative_to(folder))
                 if place not in headers and place not in units and len(headers) < MAX_HEADERS:
-                    headers[place] = parse(decode(found))
+                    headers[place] = read(found)
                     queue.append((place, headers[place]))
             elif obstacle is None and _is_active(parsed, line):
                 cause = _cause_of(wanted)
@@ -95,7 +106,7 @@ def read_program(paths: Sequence[Path], arguments: Sequence[str] = ()) -> Progra
     both = {**headers, **units}
     device = {}
     for name, parsed in units.items():
-        code = device_code(parsed, folder, lambda path: parse(decode(path)))
+        code = device_code(parsed, folder, read)
         device[name] = code.sources
     parameters = {k.name: tuple(p.name for p in k.parameters) for parsed in both.values() for k in parsed.kernels}
     return Program(

@@ -22,6 +22,14 @@ TEXTS: Texts = {
         "{kernel} is too large to be emulated: the launch is recorded, the kernel was not executed, and what the "
         "program prints of its results means nothing."
     ),
+    "too_much_memory": N_(
+        "{array} is too large to be emulated: it is not filled, and what the program prints of it means nothing."
+    ),
+    "smaller": N_(
+        "The program is too large to be run here. It was run again with {after} in place of {before} ({name}), to see "
+        "what it launches."
+    ),
+    "at_smaller_size": N_("At a smaller size: {fault}"),
     "kernel_unsupported": N_(
         "{kernel} cannot be emulated ({reason}): the launch is recorded, the kernel was not executed, and what the "
         "program prints of its results means nothing."
@@ -52,6 +60,9 @@ TEXTS: Texts = {
     "free_host_device": N_("cudaFreeHost of device memory: it is freed with cudaFree."),
     "free_host_plain": N_("cudaFreeHost of memory that cudaMallocHost did not allocate."),
     "leak": N_("{array} ({bytes} bytes) is never freed."),
+    "library_pointer": N_("The library is given an address that is no memory of the device."),
+    "library_past": N_("The library would reach past the end of {array}."),
+    "library_unwritten": N_("The library reads {array}, which nobody has written."),
     # -- order and time
     "stream_race": N_(
         "{array} is used by two streams with nothing to put them in order; the other use is in line {line}."

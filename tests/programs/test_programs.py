@@ -10,6 +10,7 @@ A folder a program: its `.cu` files (the one with `main` first by name order, or
     launches:                      all of them, in order; grid and block with as many numbers as they have
       - {kernel: k, grid: [4], block: [256], shared_bytes: 0, status: ran, arguments: {n: 1000}}
     findings: [[kind, line], …]    all errors and warnings, in any order; remarks are not listed
+    slow: true                     kept out of the quick tests
     binds: {lab: …}                what grading makes of it, for the tests of grading
 """
 

@@ -131,6 +131,9 @@ def _transfer(
     from_end = max(row[1] + row[2] for row in rows)
     into = _bytes(state, target, to_end, place, "to")
     out_of = _bytes(state, origin, from_end, place, "from")
+    for side, end in ((target, to_end), (origin, from_end)):
+        if side.allocation is not None and not state.has_room(side.allocation, side.offset + end, place):
+            return 0
     ticket = state.begin(stream)
     for side, is_write, end in ((target, True, to_end), (origin, False, from_end)):
         if side.allocation is not None:
@@ -213,6 +216,8 @@ def _fill(state: State, pointer: int, value: int, rows: list[tuple[int, int]], s
     state.touch(total)
     end = max(offset + size for offset, size in rows)
     into = _bytes(state, side, end, place, "to")
+    if not state.has_room(side.allocation, side.offset + end, place):
+        return 0
     ticket = state.begin(stream)
     state.access(side.allocation, stream, ticket, side.offset, side.offset + end, True, place)
     valid = side.allocation.valid

@@ -269,7 +269,12 @@ def _launch(state: State, kernel: Kernel, asked: Configured, raw: list[bytes]) -
     stream = state.stream(asked.stream)
     ticket = state.begin(stream)
     _order(state, record, raw, stream, ticket, place)
-    outcome = _run(state, kernel, entry, asked, raw, record)
+    # A kernel may touch every page of what is allocated.
+    live = [allocation for allocation in state.gpu.live.values() if not allocation.host]
+    if all(state.has_room(allocation, allocation.size, place) for allocation in live):
+        outcome = _run(state, kernel, entry, asked, raw, record)
+    else:
+        outcome = Outcome("too_large")
     seconds = outcome.thread_instructions / (state.model.multiprocessors * state.model.cores_per_multiprocessor)
     stream.ready_ns += 5_000 + int(seconds / state.model.clock_khz * 1e6)
     state.pending.append(Pending(kernel.display, stream.number, ticket, place, state.launch_count))

@@ -152,6 +152,7 @@ def _wrong_free(state: State, pointer: int, found: Allocation | None, place: Pla
 
 def _release(state: State, allocation: Allocation, place: Place) -> None:
     state.allocated_bytes -= allocation.size
+    state.resident_bytes -= allocation.resident_bytes
     if allocation.host:
         state.host_memory.pop(allocation.host, None)
         if allocation.kind != "registered":

@@ -15,7 +15,8 @@ from grader.programs.sandbox.guest import Guest
 
 MAX_FINDINGS = 200
 MAX_LAUNCHES = 2000
-MAX_TOUCHED_BYTES = 3 << 30
+MAX_TOUCHED_BYTES = 200 << 30
+MAX_RESIDENT_BYTES = 2 << 30
 TOTAL_INSTRUCTIONS = 3_000_000_000
 CALL_NS = 2_000
 NOT_READY = 600
@@ -158,6 +159,7 @@ class State:
         self.pending: list[Pending] = []
         self.launches_at_clock = -1
         self.touched_bytes = 0
+        self.resident_bytes = 0
         self.allocated_bytes = 0
         self.instructions_left = TOTAL_INSTRUCTIONS
         self.hollow = False
@@ -271,10 +273,25 @@ class State:
             self.wait(stream.clock, stream.ready_ns)
 
     def touch(self, count: int) -> None:
-        """Memory of the grader's that the program makes use of; there is an end to it."""
+        """Bytes that the program has copied or filled; there is an end to it."""
         self.touched_bytes += count
-        if self.touched_bytes > 64 * MAX_TOUCHED_BYTES:
+        if self.touched_bytes > MAX_TOUCHED_BYTES:
             raise ProgramEnded(msg("programs.too_much_copied"))
+
+    def has_room(self, allocation: Allocation, end: int, place: Place) -> bool:
+        """Whether the emulated device can hold an array as far as `end`; tells where it cannot.
+
+        Memory that nobody touches takes no room here, so that a program may allocate as much as its device has.
+        """
+        grown = max(0, end - allocation.resident_bytes)
+        if allocation.host or self.resident_bytes + grown <= MAX_RESIDENT_BYTES:
+            if not allocation.host:
+                allocation.resident_bytes += grown
+                self.resident_bytes += grown
+            return True
+        self.hollow = True
+        self.tell("too_large", "warning", msg("programs.too_much_memory", array=allocation.name), place)
+        return False
 
     def handle(self) -> int:
         """A new handle: no address of the program's nor of the device's."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from grader.programs.runtime import copies, launches, memory, queries, streams
+from grader.programs.runtime import copies, launches, libraries, memory, queries, streams
 from grader.programs.runtime.state import NOT_READY, CudaError, Place, ProgramEnded, State
 from grader.programs.sandbox.guest import BadPointer
 
@@ -15,6 +15,7 @@ CALLS: dict[str, tuple[str, Callable[..., int]]] = {
     **launches.HANDLERS,
     **streams.HANDLERS,
     **queries.HANDLERS,
+    **libraries.HANDLERS,
 }
 MAX_CALLS = 5_000_000
 

@@ -55,7 +55,11 @@ class Guest:
 
     def pack(self, layout: str, address: int, *values: Any) -> None:
         """`struct.pack` into memory."""
-        self.write(address, struct.pack("<" + layout, *values))
+        try:
+            data = struct.pack("<" + layout, *values)
+        except struct.error as error:
+            raise BadPointer(str(error)) from error
+        self.write(address, data)
 
     def text(self, address: int) -> str:
         """A C string, cut at `MAX_TEXT_BYTES`."""

@@ -219,9 +219,10 @@ class Run:
             raise ProgramEnded(msg("programs.unknown_function", name=item.name))
         served = self._handler(item.module, item.name)
         kinds = "".join("f" if str(kind).startswith("f") else "i" for kind in item.type.params)
-        if served is None or served[0] != kinds or len(item.type.results) > 1:
+        results = [str(kind) for kind in item.type.results]
+        if served is None or served[0] != kinds or results not in ([], ["i32"], ["i64"]):
             raise ProgramEnded(msg("programs.unknown_function", name=item.name))
-        return wasmtime.Func(store, item.type, served[1] if item.type.results else _nothing_of(served[1]))
+        return wasmtime.Func(store, item.type, _returning(served[1], results))
 
     def _handler(self, module: str, name: str) -> tuple[str, Callable[..., int]] | None:
         from grader.message import msg
@@ -261,8 +262,12 @@ class Run:
         return call
 
 
-def _nothing_of(function: Callable[..., int]) -> Callable[..., None]:
-    def call(*values: Any) -> None:
-        function(*values)
+def _returning(function: Callable[..., int], results: Sequence[str]) -> Callable[..., int | None]:
+    """`function` with its number as wide as the program has declared it."""
+    bits = {"i32": 32, "i64": 64}[results[0]] if results else 0
+
+    def call(*values: Any) -> int | None:
+        number = function(*values)
+        return (number + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1) if bits else None
 
     return call

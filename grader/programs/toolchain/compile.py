@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
+import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -10,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.compiler.sandbox import EXECUTE, READ, WRITE
+from grader.errors import InternalError
+from grader.message import msg
 from grader.programs.toolchain import confined, zig
 from grader.programs.toolchain.library import Library
 
@@ -47,9 +51,8 @@ _FLAGS = (
     "-Wunused-result",
     "-fno-caret-diagnostics",
     "-ferror-limit=10",
-    "-include",
-    "cuda_runtime.h",
 )
+_USES_IOSTREAM = re.compile(r"^[ \t]*#[ \t]*include[ \t]*<iostream>", re.M)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +96,9 @@ def compile_program(units: Sequence[str], files: Mapping[str, str], library: Lib
         (folder / "out").mkdir()
         with ThreadPoolExecutor(max(1, len(units))) as pool:
             numbers = range(len(units))
-            parts = list(pool.map(lambda number: _compile_unit(number, units[number], folder, library), numbers))
+            text = "".join(files.values())
+            first = precompiled("iostream" if _USES_IOSTREAM.search(text) else "runtime", library)
+            parts = list(pool.map(lambda number: _compile_unit(number, units[number], folder, library, first), numbers))
         unused = frozenset(place for part in parts for place in part.unused_results)
         bad = [part for part in parts if part.reason]
         if bad:
@@ -114,14 +119,42 @@ def _rights(folder: Path, library: Library) -> dict[str, int]:
     }
 
 
-def _compile_unit(number: int, name: str, folder: Path, library: Library) -> HostProgram:
+def precompiled(kind: str, library: Library) -> Path:
+    """What comes before every program, already read by the compiler: made once, kept in the user's cache.
+
+    kind: "runtime", what nvcc reads before a program; "iostream", the same with `<iostream>`, which takes a second.
+    """
+    lines = ["#include <cuda_runtime.h>", *(["#include <iostream>"] if kind == "iostream" else [])]
+    flags = [*_FLAGS, "-isystem", str(INCLUDE), *zig.cpp_flags(library.overlay)]
+    digest = hashlib.sha256(repr((lines, flags)).encode())
+    for path in sorted(INCLUDE.rglob("*.h")):
+        digest.update(path.read_bytes())
+    target = zig.cache_folder() / f"{kind}-{digest.hexdigest()[:16]}.pch"
+    if target.is_file():
+        return target
+    # The compiler looks at the header again when it reads the result, so it stays where it was.
+    source = target.with_suffix(".h")
+    source.write_text("\n".join(lines) + "\n")
+    with tempfile.TemporaryDirectory(dir=zig.cache_folder(), prefix=".building-") as name:
+        made = Path(name) / "first.pch"
+        command = [str(zig.executable()), "clang", *flags, "-Xclang", "-emit-pch", "-Xclang", "-fno-pch-timestamp"]
+        done = subprocess.run([*command, "-c", str(source), "-o", str(made)], capture_output=True, text=True, cwd="/")
+        if done.returncode:
+            raise InternalError(msg("programs.cannot_build", reason=done.stderr.strip()[:300]))
+        made.replace(target)
+    return target
+
+
+def _compile_unit(number: int, name: str, folder: Path, library: Library, first: Path) -> HostProgram:
     # The bytes that a real compiler would put the device code in: they tell the files of a program apart.
     (folder / "out" / f"{number}.unit").write_bytes(number.to_bytes(4, "little"))
     out = folder / "out" / f"{number}.o"
-    command = [str(zig.executable()), "clang", "-c", name, "-o", str(out), *_FLAGS]
+    command = [str(zig.executable()), "clang", "-c", name, "-o", str(out), *_FLAGS, "-include-pch", str(first)]
     command += ["-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(folder / "out" / f"{number}.unit")]
     command += ["-I", str(folder / "src"), "-isystem", str(INCLUDE), *zig.cpp_flags(library.overlay)]
-    done = confined.run(command, _rights(folder, library), folder / "src")
+    done = confined.run(
+        command, _rights(folder, library) | {str(first): READ, str(first.with_suffix(".h")): READ}, folder / "src"
+    )
     complaints = []
     unused = set()
     for match in _MESSAGE.finditer(done.errors):

@@ -1,0 +1,85 @@
+"""A program that is too large to be run here, made smaller: one of its own constants or arguments at a time.
+
+Only the text's numbers change, never a line, so that what is found out still carries the student's lines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+MAX_TRIES = 4
+LARGE = 1024
+WANTED = 512
+
+_NUMBER = r"(?P<number>\d{3,9})(?P<suffix>[uUlL]{0,3})(?![\w.])"
+_DEFINE = re.compile(rf"^[ \t]*#[ \t]*define[ \t]+(?P<name>\w+)[ \t]+\(?[ \t]*{_NUMBER}", re.M)
+_VARIABLE = re.compile(
+    rf"\b(?:int|long|unsigned|size_t|auto|short|u?int(?:32|64)_t)\s+(?P<name>\w+)\s*(?:=|\{{|\()\s*{_NUMBER}"
+)
+_MORE = re.compile(rf",\s*(?P<name>\w+)\s*=\s*{_NUMBER}")
+_SHIFT = re.compile(r"(?P<name>\w+)?\s*=?\s*\b1[uUlL]{0,3}\s*<<\s*\(?(?P<number>\d{2})(?![\w.])")
+_NO_SIZE = re.compile(r"block|thread|tile|warp|seed|iter|repeat|runs?$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One number of the program's, changed: `file` is "" for an argument of the command line, `line` its position.
+
+    name: of the constant, as the text has it.
+    """
+
+    file: str
+    line: int
+    name: str
+    before: str
+    after: str
+    position: int
+
+
+def halved(number: int) -> int:
+    """A large number, halved until it is small or odd."""
+    while number > WANTED and number % 2 == 0:
+        number //= 2
+    return number
+
+
+def changes(texts: Mapping[str, str], arguments: Sequence[str]) -> list[Change]:
+    """Numbers that may be the program's size, the most promising first."""
+    found: list[tuple[int, Change]] = []
+    for index, argument in enumerate(arguments):
+        if argument.isdigit() and int(argument) >= LARGE and halved(int(argument)) < int(argument):
+            found.append((1 << 40, Change("", index, argument, argument, str(halved(int(argument))), index)))
+    for file, text in texts.items():
+        found += _in_text(file, text)
+    unique = {(change.file, change.position): (weight, change) for weight, change in found}
+    ordered = sorted(unique.values(), key=lambda item: (-item[0], item[1].file, item[1].position))
+    return [change for _weight, change in ordered]
+
+
+def _in_text(file: str, text: str) -> Iterator[tuple[int, Change]]:
+    for pattern in (_DEFINE, _VARIABLE, _MORE):
+        for match in pattern.finditer(text):
+            before = int(match["number"])
+            after = halved(before)
+            if before >= LARGE and after < before and not _NO_SIZE.search(match["name"]):
+                yield before, _change(file, text, match, str(after))
+    for match in _SHIFT.finditer(text):
+        before = int(match["number"])
+        if 10 <= before <= 40 and not _NO_SIZE.search(match["name"] or ""):
+            yield 1 << before, _change(file, text, match, str(before // 2))
+
+
+def _change(file: str, text: str, match: re.Match[str], after: str) -> Change:
+    start = match.start("number")
+    return Change(file, text.count("\n", 0, start) + 1, match["name"] or "", match["number"], after, start)
+
+
+def applied(change: Change, texts: Mapping[str, str], arguments: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    """Texts that differ, and the arguments, with one change made."""
+    if not change.file:
+        return {}, [change.after if i == change.position else argument for i, argument in enumerate(arguments)]
+    text = texts[change.file]
+    end = change.position + len(change.before)
+    return {change.file: text[: change.position] + change.after + text[end:]}, list(arguments)

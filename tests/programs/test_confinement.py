@@ -1,0 +1,91 @@
+"""What a hostile program gets: no file but its own, no environment, no memory or disk without end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from grader.programs.observe import observe
+from grader.programs.records import Observation
+
+
+def run(folder: Path, text: str, cache: Path, arguments: list[str] | None = None) -> Observation:
+    (folder / "main.cu").write_text(text)
+    return observe([folder / "main.cu"], arguments or [], host_cache=cache, smaller=False)
+
+
+@pytest.fixture(scope="session")
+def host_cache(pytestconfig: pytest.Config) -> Path:
+    assert pytestconfig.cache is not None
+    return pytestconfig.cache.mkdir("programs")
+
+
+FILES = r"""
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+__global__ void k() {}
+int main(int argc, char** argv) {
+    const char* names[] = {"/etc/passwd", "../secret.txt", "main.cu", "other.cu", "/proc/self/environ", "given.txt"};
+    for (const char* name : names) printf("%d", fopen(name, "r") != nullptr);
+    printf(" %d %d", getenv("PATH") != nullptr, argc);
+    FILE* f = fopen("big", "w");
+    char* block = (char*)calloc(1, 1 << 20);
+    int written = 0;
+    while (written < 1000 && fwrite(block, 1 << 20, 1, f) == 1) written++;
+    printf(" %d\n", written);
+    for (int i = 0; i < 30; i++) fwrite(block, 1 << 20, 1, stdout);
+}
+"""
+
+
+def test_a_program_sees_the_files_that_it_names_only_and_fills_no_disk(tmp_path: Path, host_cache: Path) -> None:
+    folder = tmp_path / "student"
+    folder.mkdir()
+    for path in (tmp_path / "secret.txt", folder / "other.cu", folder / "given.txt", folder / "unnamed.txt"):
+        path.write_text("secret")
+    got = run(folder, FILES, host_cache, ["given.txt"])
+    first = got.stdout.split(b"\n")[0]
+    assert first.startswith(b"000001 0 2 ")
+    assert int(first.split()[-1]) <= 64
+    assert got.cause is not None and got.cause.id == "programs.too_much_output"
+    assert sorted(p.name for p in folder.iterdir()) == ["given.txt", "main.cu", "other.cu", "unnamed.txt"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '#include "/etc/passwd"',
+        'asm(".incbin \\"/etc/passwd\\"");',
+        "const char secret[] = {\n#embed </etc/passwd>\n};",
+    ],
+)
+def test_the_compiler_reads_no_file_of_the_machine(tmp_path: Path, host_cache: Path, line: str) -> None:
+    assert Path("/etc/passwd").is_file()
+    got = run(tmp_path, f"{line}\n__global__ void k() {{}}\nint main() {{ return 0; }}\n", host_cache)
+    assert got.exit is None
+    assert "root" not in str(got.findings)
+
+
+CRASHES = {
+    "int* p; cudaMalloc(&p, 64); p[1] = 1;": "programs.segmentation_fault",
+    "volatile int zero = 0; return 100 / zero;": "programs.division_by_zero",
+    "abort();": "programs.aborted",
+    "cudaMemcpy((void*)7, (void*)(1ull << 33), 1 << 20, cudaMemcpyHostToHost);": "programs.bad_address",
+    "for (char* volatile p;;) { p = (char*)malloc(100 << 20); p[0] = 1; }": "programs.no_host_memory",
+}
+
+
+@pytest.mark.parametrize("body", CRASHES)
+def test_a_crash_is_told(tmp_path: Path, host_cache: Path, body: str) -> None:
+    got = run(tmp_path, f"__global__ void k() {{}}\nint main() {{ {body} return 0; }}\n", host_cache)
+    assert got.cause is not None and got.cause.id == CRASHES[body]
+    assert got.exit is None
+
+
+@pytest.mark.slow
+def test_an_endless_program_is_ended_by_count(tmp_path: Path, host_cache: Path) -> None:
+    text = "#include <stdio.h>\n__global__ void k() {}\nint main() { volatile int i = 0; for (;;) i++; }\n"
+    got = run(tmp_path, text, host_cache)
+    assert got.cause is not None and got.cause.id == "programs.too_long"
