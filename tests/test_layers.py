@@ -34,7 +34,7 @@ LAYERS: dict[str, set[str] | None] = {
     "result": {"errors", "message"},
     "oracle": {"message", "errors", "lab"},
     "timing": {"message", "errors", "files", "i18n", "lab", "result"},
-    "compiler": {"message", "errors", "preprocessor"},
+    "compiler": {"message", "errors", "preprocessor", "processes"},
     "submission": {"message", "errors", "device_limits", "files", "preprocessor", "lab", "yaml_file"},
     "backends": {"message", "errors", "i18n", "oracle", "ptx", "result"},
     "report": {"message", "words", "errors", "files", "i18n", "lab", "places", "processes", "result"},

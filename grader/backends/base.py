@@ -37,6 +37,8 @@ class LaunchRequest:
     """One launch: `entry` is the symbol in the module, `shared_bytes` the dynamic shared memory.
 
     trace: keep the history of its memory, where the backend can (small launches only).
+    before: launches of the same program that are made on the same device first; what comes of them is not looked at.
+    reset: variables of the program that are given their initial values before each launch, as its host code does.
     """
 
     entry: str
@@ -46,6 +48,8 @@ class LaunchRequest:
     arguments: Sequence[BufferArgument | ScalarArgument]
     observe: bool = False
     trace: bool = False
+    before: tuple[LaunchRequest, ...] = ()
+    reset: tuple[str, ...] = ()
 
 
 class Trace(Protocol):
@@ -74,6 +78,7 @@ class LaunchOutcome:
     (the emulator lacks an instruction: ours); "impossible" (the launch configuration is not allowed).
     outputs: every buffer that is an output or was changed, by name.
     trace: the history of its memory, where that was asked for.
+    state: variables of the program that the kernel uses and that live on from launch to launch.
     """
 
     status: str
@@ -87,6 +92,7 @@ class LaunchOutcome:
     thread_instructions: int | None = None
     printf: str = ""
     trace: Trace | None = None
+    state: tuple[str, ...] = ()
 
 
 NEVER_ENDS = ("time", "instructions", "endless", "deadlock")

@@ -12,7 +12,8 @@ from grader.i18n import _
 from grader.oracle.compare import sentinel, sentinel_byte
 from grader.ptx import Buffer, Device, DeviceTrap, Limits, launch, parse
 from grader.ptx.errors import LaunchError, LimitExceeded, PtxError, PtxSyntaxError, UnsupportedInstruction
-from grader.ptx.launch import MAX_STATIC_SHARED
+from grader.ptx.launch import MAX_STATIC_SHARED, linked
+from grader.ptx.link import program_of
 from grader.ptx.nodes import Module
 from grader.ptx.observers.provenance import Provenance
 from grader.result import BackendName
@@ -33,6 +34,9 @@ ISSUED_PER_LAUNCH = 6_000_000
 
 SECONDS_PER_LAUNCH = 60.0
 """Not reached before the others but on a very slow machine, for which nobody is blamed."""
+
+INSTRUCTIONS_BEFORE = 20_000_000
+"""Of launches made first, together: no more of them follow."""
 
 INSTRUCTIONS_PER_TRACE = 20_000_000
 """Traced launches are small, and there are several."""
@@ -82,9 +86,21 @@ class _Program:
         """Of addresses and clocks: the same in every grading of a program, and others in each of its launches."""
 
     def run(self, request: LaunchRequest) -> LaunchOutcome:
-        """Run one launch."""
+        """Run one launch on a device of its own, after those that are to come before it there."""
         self._seed += 1
         device = Device(self._poison(request), self._seed)
+        left = INSTRUCTIONS_BEFORE
+        for earlier in request.before:
+            outcome = self._launch(earlier, device)
+            if outcome.status != "ok":
+                return outcome
+            left -= outcome.thread_instructions or 0
+            if left < 0:
+                break
+            linked(self._module, device).reset(request.reset)
+        return self._launch(request, device)
+
+    def _launch(self, request: LaunchRequest, device: Device) -> LaunchOutcome:
         buffers = {}
         before: dict[str, npt.NDArray[np.generic]] = {}
         arguments: list[Buffer | np.generic | bytes] = []
@@ -145,6 +161,7 @@ class _Program:
             thread_instructions=report.thread_instructions,
             printf=report.printf,
             trace=history,
+            state=program_of(self._module).state(request.entry),
         )
 
     @staticmethod

@@ -20,8 +20,9 @@ REASONS = {
     "repeat_unwritten": msg("launches.repeat_unwritten"),
     "repeat_input_changed": msg("launches.repeat_input_changed"),
     "repeat_guard": msg("launches.repeat_guard"),
+    "too_large": msg("launches.too_large"),
 }
-"""Why a launch on a GPU stopped or was wrong: the hardware tells less than the emulator."""
+"""Why a launch stopped, was wrong, or was not made; of those on a GPU the hardware tells less than the emulator."""
 
 HINTS = {
     "deadlock": msg("launches.hint_deadlock"),
@@ -35,6 +36,7 @@ HINTS = {
     "repeat_unwritten": msg("launches.hint_repeat"),
     "repeat_input_changed": msg("launches.hint_repeat"),
     "repeat_guard": msg("launches.hint_address"),
+    "too_large": msg("launches.hint_too_large"),
 }
 """What usually causes it."""
 

@@ -208,6 +208,7 @@ def _run(
     """The evidence after every kernel that compiles was run on the emulator; `drawn_trials` at the drawn case."""
     from grader.launching.kernel import bound_kernels
     from grader.running.drawn import with_drawn_cases
+    from grader.running.relaunched import with_later_launch
     from grader.running.runs import run_variant
     from grader.running.staging import with_staging
 
@@ -217,7 +218,8 @@ def _run(
         if not found[name].compilation.failure:
             evidence, kernel = run_variant(trials, found[name], kernel)
             evidence = with_staging(trials, evidence, kernel)
-            graded[name] = with_drawn_cases(drawn_trials, evidence, kernel)
+            evidence = with_drawn_cases(drawn_trials, evidence, kernel)
+            graded[name] = with_later_launch(trials, evidence, kernel, drawn_trials.oracle)
     return graded
 
 

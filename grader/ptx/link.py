@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,7 @@ from grader.ptx.errors import DeviceTrap, UnsupportedInstruction
 from grader.ptx.memory import FUNCTION_WINDOW, SHARED_WINDOW, Buffer, Device, SharedLayout
 from grader.ptx.nodes import Instruction, Module, Symbol, Variable
 from grader.ptx.translate import translate
+from grader.ptx.values import Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,10 +133,31 @@ class Program:
             found = self._needs[entry] = self._look_through(entry)
         return found
 
+    def state(self, entry: str) -> tuple[str, ...]:
+        """Source names of the variables in global memory that a kernel uses: they live on from launch to launch."""
+        used = self._used(self.reachable(entry))
+        known = self.module.variables.values()
+        # Constant arrays of the program lie in global memory too; texts of `printf` are the compiler's own.
+        found = (v.name for v in known if v.space == "global" and v.name in used and not v.name.startswith("$"))
+        return tuple(_plain_name(name) for name in found)
+
+    def _used(self, names: Iterable[str]) -> set[str]:
+        """Symbols that the instructions of these functions name."""
+        used: set[str] = set()
+        for name in names:
+            for item in self.module.functions[name].body:
+                if not isinstance(item, Instruction):
+                    continue
+                for operand in item.operands:
+                    base = getattr(operand, "base", operand)
+                    if isinstance(base, Symbol):
+                        used.add(base.name)
+        return used
+
     def _look_through(self, entry: str) -> Needs:
         names = self.reachable(entry)
         own: set[str] = set()
-        used: set[str] = set()
+        used = self._used(names)
         local_bytes = 0
         waits = contends = False
         for name in names:
@@ -142,13 +165,6 @@ class Program:
             for variable in function.variables:
                 own.add(variable.name)
                 local_bytes += variable.size_bytes if variable.space in ("local", "param") else 0
-            for item in function.body:
-                if not isinstance(item, Instruction):
-                    continue
-                for operand in item.operands:
-                    base = getattr(operand, "base", operand)
-                    if isinstance(base, Symbol):
-                        used.add(base.name)
             if function.body:
                 decisions = self.code(name).graph.exit_decisions
                 waits |= any(decision.polls for decision in decisions)
@@ -185,16 +201,21 @@ class Linker:
             self._relocate(variable)
 
     def _allocate(self, variable: Variable) -> None:
-        # Device variables without an initialiser are zero, as in C++.
-        initial = np.zeros(variable.size_bytes, np.uint8)
-        if variable.initial is not None:
-            raw = np.frombuffer(variable.initial, np.uint8)
-            initial[: len(raw)] = raw
+        read_only = variable.space == "const"
+        size = variable.size_bytes
         array = self.device.allocate(
-            variable.name, variable.space, variable.size_bytes, initial, True, read_only=variable.space == "const"
+            variable.name, variable.space, size, _initial(variable), initialised=True, read_only=read_only
         )
         self.addresses[variable.name] = array.base
         self.variables[variable.name] = Buffer(array, self.device)
+
+    def reset(self, names: Iterable[str]) -> None:
+        """Give variables of these source names the values that they are loaded with."""
+        wanted = set(names)
+        for variable in self.program.module.variables.values():
+            if variable.name in self.variables and _plain_name(variable.name) in wanted:
+                self.variables[variable.name].write(_initial(variable))
+                self._relocate(variable)
 
     def _relocate(self, variable: Variable) -> None:
         for offset, symbol in variable.relocations:
@@ -205,6 +226,15 @@ class Linker:
                 address += SHARED_WINDOW
             data = self.variables[variable.name].memory.data
             data[offset : offset + 8] = np.array([address + symbol.offset], np.uint64).view(np.uint8)
+
+
+def _initial(variable: Variable) -> Array:
+    """(size,) the bytes that a variable is loaded with; zeros where it has no initialiser, as in C++."""
+    initial = np.zeros(variable.size_bytes, np.uint8)
+    if variable.initial is not None:
+        raw = np.frombuffer(variable.initial, np.uint8)
+        initial[: len(raw)] = raw
+    return initial
 
 
 def program_of(module: Module) -> Program:

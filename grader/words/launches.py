@@ -21,6 +21,13 @@ TEXTS: Texts = {
     ),
     "repeat_input_changed": N_("launched alone the kernel is right, but launched again it writes into an input."),
     "repeat_guard": N_("launched again on other data, the kernel writes beside its arrays."),
+    "too_large": N_(
+        "its blocks cover so many elements that the smallest size which is a multiple of them is too large to be run."
+    ),
+    "hint_too_large": N_(
+        "Look at the tile: its side is a number like 16 or 32. Where a block covers less than the grader has read, say "
+        "so in submission.yaml (tile)."
+    ),
     "hint_repeat": N_(
         "A kernel must compute every element from its inputs in every launch. Look for variables declared "
         "__device__ that remember something, and for a missing __syncthreads()."
