@@ -79,24 +79,29 @@ def grade(
         from grader.oracle.expected import Oracle
         from grader.running.drawn import draw
 
+        # Compile: what does not is evidence already.
         programs = ProgramStore(compiler, ARCHITECTURE)
         found = _compiled(lab, submission, programs)
         environment = _environment(lab, compiler.nvrtc_version(), command)
+        # Run on the emulator, at the lab's sizes and at a case that is drawn.
         oracle = Oracle(lab)
         drawn = draw(lab, {s.path.name: s.text for s in submission.sources}, secret)
         drawn_lab = replace(lab, seed=drawn.seed)
         trials = Trials(lab, oracle, programs, Emulator())
         found = _run(trials, replace(trials, lab=drawn_lab, oracle=Oracle(drawn_lab)), submission, found)
         environment = structs.replace(environment, drawn_seed=drawn.seed, drawn_by=drawn.by)
+        # Run and time on the GPU, where there is one.
         gpu = _opened(gpu, backend)
         if gpu is not None:
             found = gpu.grade(lab, submission, found, compiler, remeasure, witnesses)
             environment = gpu.environment(environment)
+        # Judge, and record.
         result = _result(lab, submission, found, environment)
         if judged is not None:
             judged(result)
         if not lab.sweeps:
             return result
+        # Another way through the stages, for every program that a sweep changes.
         from grader.sweeps.run import changeable, sweep
 
         program = changeable(lab, found_files, submission)
