@@ -16,6 +16,11 @@ _HEAD = re.compile(
     r"^(?P<file>[^\n]*?)\((?P<line>\d{1,9})\): (?P<severity>catastrophic error|error|warning|remark)"
     r"(?: #[\w-]+)?: (?P<message>.*)$"
 )
+_ASSEMBLER_ERROR = re.compile(
+    r"^ptxas (?:application ptx input, line (?P<line>\d{1,9}); )?error\s*: (?P<message>[^\n]+)", re.MULTILINE
+)
+_LOCATION = re.compile(r"\s*\.loc\s+1\s+(?P<line>\d{1,9})\s")
+_QUOTED_KERNEL = re.compile(r"'(?P<name>[\w$]+)'")
 _NOT_IN_STD = re.compile(r'namespace "std" has no member "(?P<name>\w+)"')
 _DEVICE_FUNCTIONS = frozenset(
     ["abs", "ceil", "cos", "exp", "fabs", "floor", "fmax", "fmin", "log", "max", "min", "pow", "round", "sin", "sqrt"]
@@ -56,6 +61,39 @@ def hint_for(message: str) -> Message | None:
     if "device-side kernel launch" in message:
         return msg("compiler.nested_launch")
     return None
+
+
+def assembler_errors(log: str, ptx: str, file: str, source: str) -> tuple[Diagnostic, ...]:
+    """What the assembler refuses, at the lines of the `source` that it was made of.
+
+    ptx: what was given to the assembler, with a line table; "" where it is not known.  An error without a line of its
+    own (too much shared memory) stands where its kernel does, or in line 1.
+    """
+    places: list[int] = []
+    line = 1
+    for row in ptx.split("\n"):
+        place = _LOCATION.match(row)
+        if place is not None:
+            line = min(int(place["line"]), source.count("\n") + 1)
+        places.append(line)
+    found: dict[Diagnostic, None] = {}
+    for match in _ASSEMBLER_ERROR.finditer(log):
+        at = int(match["line"] or 0)
+        if 0 < at <= len(places):
+            line = places[at - 1]
+        else:
+            named = _QUOTED_KERNEL.search(match["message"])
+            line = _line_of_entry(named["name"], ptx, places) if named else 1
+        found[Diagnostic(file, line, "error", f"ptxas: {match['message'].strip()[:MAX_MESSAGE_CHARACTERS]}")] = None
+    return tuple(found)[:MAX_DIAGNOSTICS]
+
+
+def _line_of_entry(symbol: str, ptx: str, places: list[int]) -> int:
+    """The first line of the source that a kernel of the PTX is made of; 1 where that is not to be seen."""
+    start = ptx.find(f".entry {symbol}(")
+    after = ptx.count("\n", 0, start) if start >= 0 else len(places)
+    before = places[after] if after < len(places) else 1
+    return next((place for place in places[after:] if place != before), before)
 
 
 def diagnostics_of(log: str, sources: Mapping[str, str]) -> tuple[tuple[Diagnostic, ...], str]:

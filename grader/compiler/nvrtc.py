@@ -28,6 +28,10 @@ class Output:
     symbols: Mapping[str, bytes] = field(default_factory=dict)
 
 
+class GaveUp(RuntimeError):
+    """NVRTC ran out of memory, or fell over its own feet: what it was given is too much for it."""
+
+
 def version() -> tuple[int, int]:
     """NVRTC's version; loads the library.
 
@@ -135,5 +139,7 @@ def _fetch(size_of: Any, copy: Any, program: Any) -> bytes:
 
 
 def _check(result: Any) -> None:
+    if result.name in {"NVRTC_ERROR_OUT_OF_MEMORY", "NVRTC_ERROR_INTERNAL_ERROR"}:
+        raise GaveUp(f"NVRTC: {result.name}")
     if int(result) != 0:
         raise RuntimeError(f"NVRTC: {result.name} ({int(result)})")

@@ -7,7 +7,6 @@ import json
 import os
 import re
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -16,8 +15,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from grader.compiler import nvcc, protocol
-from grader.compiler.diagnostics import Diagnostic, diagnostics_of
+from grader.compiler import nvcc
+from grader.compiler.diagnostics import Diagnostic, assembler_errors, diagnostics_of
 from grader.compiler.headers import (
     PRELUDE,
     PRELUDE_NAME,
@@ -25,18 +24,32 @@ from grader.compiler.headers import (
     header_folder,
     needs_bundled,
 )
+from grader.compiler.messages import FROM_COMPILER, Compile, Compiled, Ready, Unusable
 from grader.compiler.resources import VERBOSE, Resources, resources_of
 from grader.compiler.toolkit import header_folders
 from grader.errors import InternalError
-from grader.message import msg
+from grader.message import Message, msg
+from grader.processes import limits
+from grader.processes.channel import DeadlinePassed, PeerGone
+from grader.processes.child import Child, Ending, Program
 
 WALL_LIMIT_S = 20.0
+CPU_LIMIT_S = 12.0
 START_LIMIT_S = 60.0
+# How long a dying process may take to be dead.
+END_WAIT_S = 2.0
+MAX_PTX_BYTES = 16 << 20
 
-_START = (
-    "import sys, json; sys.path[:] = json.loads(sys.argv.pop(1)); "
-    "from grader.compiler.worker import main; main(sys.argv[1:])"
-)
+# What a process does to itself; any other signal comes from somebody else, of whom the program knows nothing.
+_OWN_SIGNALS = {
+    signal.SIGSEGV,
+    signal.SIGABRT,
+    signal.SIGBUS,
+    signal.SIGFPE,
+    signal.SIGILL,
+    signal.SIGSYS,
+    signal.SIGXFSZ,
+}
 _ENTRY = re.compile(r"\.entry\s+([\w$.]+)")
 _SAFE_NAME = re.compile(r"[\w:][\w:<>,&*()\s+-]{0,199}")
 # Other names would be escaped in the PTX, or could hold what an option or a message is made of.
@@ -59,7 +72,8 @@ class CompileResult:
     ok: the source compiled, and every kernel that was asked for is in the PTX.
     entries: symbol in the PTX by name expression, for those found; `missing` are the others.
     reason: "" when ok, else "errors", "missing_entry" (PTX and the entries found are there all the same), "timeout"
-      (wall clock or processor time), "crashed" (the compiler ran out of memory or fell over), "forbidden_include".
+      (wall clock or processor time), "crashed" (the compiler ran out of its own bound on memory or fell over, twice),
+      "forbidden_include".
     log: the compiler's own words about the student's file, at most 32 KiB; untrusted text.
     isolation: "landlock", or "include_filter" where the kernel lacks Landlock.
     resources: what each kernel takes, by symbol; compiled to machine code only.
@@ -82,7 +96,8 @@ class CompilerProcess:
     """A compiler process, started at once so that it warms up while the caller reads the submission.
 
     One process is for one student's files: what a source did to NVRTC's memory must not meet another's.  A process
-    that died or was killed is replaced at the next compile.
+    that died or was killed is replaced at the next compile.  One that a signal ended is replaced at once, as the signal
+    may have been somebody else's; where that ends too, the fault is the student's if it fell over by itself, else ours.
 
         with CompilerProcess() as compiler:
             result = compiler.compile({"lab.cu": text}, ["kernel", "tiled<16>"], "compute_75")
@@ -103,12 +118,11 @@ class CompilerProcess:
         self._use_landlock = use_landlock
         self._header_folder = str(headers if headers is not None else header_folder())
         self._toolkits = toolkits if toolkits is not None else header_folders(os.environ, sys.path)
-        self._process: subprocess.Popen[bytes] | None = None
-        self._ready = False
-        self._version = ""
-        self._landlock = False
-        self._headers = ""
-        self._start()
+        self._child: Child[Ready | Unusable | Compiled] | None = None
+        self._ready: Ready | None = None
+        # Where it cannot be started, that is told when something is asked of it.
+        with contextlib.suppress(OSError):
+            self._start()
 
     def __enter__(self) -> Self:
         return self
@@ -120,17 +134,11 @@ class CompilerProcess:
 
     def close(self) -> None:
         """End the process."""
-        process, self._process, self._ready = self._process, None, False
-        if process is None:
-            return
-        # The whole group: NVRTC starts no process, but nothing must outlive this call if one ever did.
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        for stream in (process.stdin, process.stdout):
-            if stream is not None:
-                with contextlib.suppress(OSError):
-                    stream.close()
+        self._end()
+
+    def _end(self, wait_s: float = 0.0) -> Ending | None:
+        child, self._child, self._ready = self._child, None, None
+        return child.end(wait_s) if child is not None else None
 
     def nvrtc_version(self) -> str:
         """NVRTC's version, "13.5".
@@ -139,8 +147,7 @@ class CompilerProcess:
         ------
         InternalError : NVRTC cannot be loaded.
         """
-        self._await_ready()
-        return self._version
+        return self._await_ready().version
 
     def compile(
         self,
@@ -167,154 +174,237 @@ class CompilerProcess:
         file = given if _SAFE_FILE.fullmatch(given) else "source.cu"
         in_memory = {name: text for name, text in list(sources.items())[1:] if _SAFE_FILE.fullmatch(Path(name).name)}
         install = any(needs_bundled(text) for text in sources.values())
-        self._await_ready(install=install)
-        if not self._landlock:
+        ready = self._await_ready(install=install)
+        if not ready.has_landlock:
             for text in (source, *in_memory.values()):
                 refused = forbidden_include(text, frozenset(in_memory))
                 if refused is not None:
-                    return self._forbidden(given, text, refused)
+                    return self._forbidden(ready, given, text, refused)
         safe = [name for name in dict.fromkeys(names) if _SAFE_NAME.fullmatch(name) and "\n" not in name]
-        answer = self._ask(file, source, in_memory, safe, architecture, wall_limit_s or self._wall_limit_s)
+        answer, ready = self._ask(
+            ready, install, file, source, in_memory, safe, architecture, wall_limit_s or self._wall_limit_s
+        )
         if isinstance(answer, str):
-            return self._failed(answer)
-        status, log_bytes, *outputs = answer
-        if status == b"refused":
-            raise InternalError(msg("compiler.refused", reason=log_bytes.decode(errors="replace")))
-        diagnostics, log = diagnostics_of(log_bytes.decode("utf-8", errors="replace"), {file: source, **in_memory})
+            return _failed(ready, answer)
+        if answer.status == "refused":
+            raise InternalError(msg("compiler.refused", reason=answer.log.decode(errors="replace")))
+        if answer.status == "no_memory":
+            return _failed(ready, "crashed")
+        # NVRTC puts a NUL between the compiler's log and the assembler's.
+        log_text = answer.log.decode("utf-8", errors="replace").replace("\0", "")
+        diagnostics, log = diagnostics_of(log_text, {file: source, **in_memory})
+        has_error = any(d.severity == "error" for d in diagnostics)
+        if answer.status != "ok" and not has_error and "out of memory" in log_text:
+            return _failed(ready, "crashed")
+        if answer.status != "ok" and not has_error:
+            ptx = ""
+            if architecture.startswith("sm_"):
+                # What the assembler refuses stands in the PTX, which knows the lines.
+                again, ready = self._ask(
+                    ready,
+                    install,
+                    file,
+                    source,
+                    in_memory,
+                    safe,
+                    architecture.replace("sm_", "compute_", 1),
+                    wall_limit_s or self._wall_limit_s,
+                )
+                ptx = again.ptx.decode("utf-8", errors="replace") if isinstance(again, Compiled) else ""
+            errors = assembler_errors(log_text, ptx, file, source)
+            diagnostics += errors or (Diagnostic(given, 1, "error", msg("compiler.error_elsewhere")),)
         if file != given:
             diagnostics = tuple(
-                Diagnostic(given if d.file == file else d.file, d.line, d.severity, d.message) for d in diagnostics
+                Diagnostic(given if d.file == file else d.file, d.line, d.severity, d.message, d.hint)
+                for d in diagnostics
             )
-        if status != b"ok":
-            if not any(d.severity == "error" for d in diagnostics):
-                message = msg("compiler.error_elsewhere")
-                diagnostics += (Diagnostic(given, 1, "error", message),)
-            return self._failed("errors", diagnostics, log)
-        ptx = outputs[0].decode("utf-8", errors="replace")
-        pairs = zip(outputs[2::2], outputs[3::2], strict=True)
-        symbols = {name.decode(): symbol.decode() for name, symbol in pairs}
+        if answer.status != "ok":
+            return _failed(ready, "errors", diagnostics, log)
+        if len(answer.ptx) > MAX_PTX_BYTES:
+            large = msg("compiler.too_large", megabytes=len(answer.ptx) >> 20, limit=MAX_PTX_BYTES >> 20)
+            return _failed(ready, "errors", (*diagnostics, Diagnostic(given, 1, "error", large)), log)
+        ptx = answer.ptx.decode("utf-8", errors="replace")
         # Success is not believed: a NUL or a stray byte can end a source early, with success and an empty log.
         present = set(_ENTRY.findall(ptx))
+        symbols = {name: symbol.decode() for name, symbol in answer.symbols.items()}
         entries = {name: symbol for name, symbol in symbols.items() if symbol in present}
         missing = tuple(name for name in dict.fromkeys(names) if name not in entries)
         return CompileResult(
             ok=not missing,
             ptx=ptx,
-            cubin=outputs[1],
+            cubin=answer.cubin,
             entries=entries,
             diagnostics=diagnostics,
             log=log,
-            nvrtc_version=self._version,
+            nvrtc_version=ready.version,
             reason="missing_entry" if missing else "",
             missing=missing,
-            isolation=self._isolation,
-            resources=resources_of(log_bytes.decode("utf-8", errors="replace")),
+            isolation=_isolation(ready),
+            resources=resources_of(log_text),
         )
 
-    @property
-    def _isolation(self) -> str:
-        return "landlock" if self._landlock else "include_filter"
-
-    def _failed(self, reason: str, diagnostics: tuple[Diagnostic, ...] = (), log: str = "") -> CompileResult:
-        return CompileResult(
-            ok=False,
-            diagnostics=diagnostics,
-            log=log,
-            nvrtc_version=self._version,
-            reason=reason,
-            isolation=self._isolation,
-        )
-
-    def _forbidden(self, file: str, text: str, refused: str) -> CompileResult:
+    def _forbidden(self, ready: Ready, file: str, text: str, refused: str) -> CompileResult:
         position = text.find(refused)
         line = text.count("\n", 0, max(position, 0)) + 1
         message = msg("compiler.forbidden_include", include=refused)
-        return self._failed("forbidden_include", (Diagnostic(file, line, "error", message),))
+        return _failed(ready, "forbidden_include", (Diagnostic(file, line, "error", message),))
 
     def _start(self, install: bool = False) -> None:
-        arguments = [self._header_folder, json.dumps([str(folder) for folder in self._toolkits])]
-        arguments += ["install"] if install else []
-        arguments += [] if self._use_landlock else ["without-landlock"]
-        # The grader may run from a checkout or a zip of paths that isolated mode would not find.
-        paths = json.dumps([str(Path(path).absolute()) for path in sys.path])
-        self._process = subprocess.Popen(
-            [sys.executable, "-I", "-c", _START, paths, *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            # Line tables hold the working folder; a fixed one keeps outputs alike and says nothing of this machine.
-            cwd="/",
-            env={},
-            start_new_session=True,
-        )
-        self._ready = False
+        options = (["install"] if install else []) + ([] if self._use_landlock else ["without-landlock"])
+        toolkits = json.dumps([str(folder) for folder in self._toolkits])
+        program = Program("grader.compiler.worker", (self._header_folder, toolkits, *options), environment={})
+        self._child, self._ready = Child(program, FROM_COMPILER), None
 
-    def _await_ready(self, install: bool = False) -> None:
-        if self._process is None or self._process.poll() is not None:
-            self.close()
-            self._start(install)
-        self._handshake()
-        if install and not self._headers:
-            self.close()
-            self._start(install=True)
-            self._handshake()
+    def _await_ready(self, install: bool = False) -> Ready:
+        """The process, ready to be asked; with the device's headers where `install`.  InternalError: see `compile`."""
+        if self._child is None or self._is_dead():
+            self._restart(install)
+        ready = self._handshake()
+        if install and not ready.headers:
+            self._restart(install)
+            ready = self._handshake()
+        return ready
 
-    def _handshake(self) -> None:
-        if self._ready:
-            return
-        assert self._process is not None and self._process.stdout is not None
+    def _is_dead(self) -> bool:
+        """Whether it has gone since it was last heard of, or says what nobody asked for."""
+        return self._ready is not None and self._child is not None and self._child.channel.has_news()
+
+    def _restart(self, install: bool) -> None:
+        self._end()
         try:
-            answer = protocol.receive(self._process.stdout.fileno(), time.monotonic() + START_LIMIT_S)
-        except (protocol.PeerGone, protocol.DeadlinePassed) as error:
-            self.close()
-            raise InternalError(msg("compiler.not_started")) from error
-        if answer[0] != b"ready":
-            self.close()
-            reason = answer[1].decode(errors="replace").partition("\n")[0][:300]
-            if answer[0] == b"no-toolkit":
-                message = msg("compiler.no_toolkit", version=reason)
-                raise InternalError(message)
-            if answer[0] == b"no-headers":
-                message = msg("compiler.no_headers", reason=reason)
-                raise InternalError(message)
-            message = msg("compiler.unusable", reason=reason)
-            raise InternalError(message)
-        self._version, confinement, self._headers = (part.decode() for part in answer[1:])
-        self._landlock = confinement == "landlock"
-        self._ready = True
+            self._start(install)
+        except OSError as error:
+            raise InternalError(_within_limits(error.strerror or str(error))) from error
+
+    def _handshake(self) -> Ready:
+        """What the process says when it is ready; where a signal ends it before, what a fresh one says."""
+        if self._ready is not None:
+            return self._ready
+        for last in (False, True):
+            assert self._child is not None
+            try:
+                answer = self._child.channel.receive(time.monotonic() + START_LIMIT_S)
+            except DeadlinePassed as error:
+                self._end()
+                raise InternalError(msg("compiler.not_started")) from error
+            except PeerGone as error:
+                ending = self._end(END_WAIT_S)
+                if ending is not None and ending.by_signal and not last:
+                    self._restart(install=False)
+                    continue
+                raise InternalError(_within_limits(_last_line(ending))) from error
+            if isinstance(answer, Ready):
+                self._ready = answer
+                return answer
+            self._end()
+            raise InternalError(_unusable(answer))
+        raise AssertionError("the second ending raises")
 
     def _ask(
         self,
+        ready: Ready,
+        install: bool,
         file: str,
         source: str,
         in_memory: Mapping[str, str],
         names: Sequence[str],
         architecture: str,
         wall_limit_s: float,
-    ) -> list[bytes] | str:
-        """The process's answer, or the reason why there is none; the process is gone then."""
-        assert self._process is not None and self._process.stdin is not None and self._process.stdout is not None
-        options = [f"--gpu-architecture={architecture}", *OPTIONS]
-        if architecture.startswith("sm_"):
-            options.append(VERBOSE)
-        if self._headers:
-            options += [f"-I{self._headers}", f"-I{self._headers}/cccl"]
-        as_found = nvcc.headers_for([source, *in_memory.values()], bool(self._headers))
-        headers = {**as_found, PRELUDE_NAME: PRELUDE + nvcc.MACROS, **in_memory}
-        parts = [str(int(wall_limit_s) + 1), str(len(options)), str(len(headers)), *options]
-        parts += [part for pair in headers.items() for part in pair]
-        parts += [file, source, *names]
-        deadline = time.monotonic() + wall_limit_s
-        try:
-            protocol.send(self._process.stdin.fileno(), [part.encode("utf-8", errors="replace") for part in parts])
-            return protocol.receive(self._process.stdout.fileno(), deadline)
-        except protocol.DeadlinePassed:
-            self.close()
-            return "timeout"
-        except protocol.PeerGone:
-            # Dead by its own hand or the kernel's: the limit on processor time is a time limit too.
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(timeout=1.0)
-            code = self._process.returncode
-            self.close()
-            return "timeout" if code == -signal.SIGXCPU else "crashed"
+    ) -> tuple[Compiled | str, Ready]:
+        """The process's answer, or the reason why there is none; and the process that is there now."""
+        for last in (False, True):
+            options = [f"--gpu-architecture={architecture}", *OPTIONS]
+            if architecture.startswith("sm_"):
+                options.append(VERBOSE)
+            if ready.headers:
+                options += [f"-I{ready.headers}", f"-I{ready.headers}/cccl"]
+            as_found = nvcc.headers_for([source, *in_memory.values()], bool(ready.headers))
+            headers = {**as_found, PRELUDE_NAME: PRELUDE + nvcc.MACROS, **in_memory}
+            request = Compile(
+                file=file,
+                source=source.encode("utf-8", errors="replace"),
+                headers={name: text.encode("utf-8", errors="replace") for name, text in headers.items()},
+                names=names,
+                options=options,
+                cpu_seconds=min(CPU_LIMIT_S, wall_limit_s),
+            )
+            assert self._child is not None
+            deadline = time.monotonic() + wall_limit_s
+            try:
+                self._child.channel.send(request)
+                answer = self._child.channel.receive(deadline)
+            except DeadlinePassed:
+                self._end()
+                return "timeout", ready
+            except PeerGone:
+                ending = self._end(END_WAIT_S)
+                reason = _reason_of(ending)
+                if reason == "timeout":
+                    return reason, ready
+                if not last:
+                    ready = self._await_ready(install)
+                    continue
+                if reason:
+                    return reason, ready
+                raise InternalError(_within_limits(_last_line(ending))) from None
+            if isinstance(answer, Compiled):
+                return answer, ready
+            self._end()
+            raise InternalError(msg("compiler.ended", ending=type(answer).__name__))
+        raise AssertionError("the second ending returns or raises")
+
+
+def _reason_of(ending: Ending | None) -> str:
+    """Why a process is gone, where the program that it compiled is why: "timeout", "crashed"; "" where it is not."""
+    if ending is None:
+        return ""
+    # The bound on processor time is a time limit too, unless it is the shell's.
+    if ending.status == -signal.SIGXCPU and not _is_short_of_time():
+        return "timeout"
+    if ending.by_signal:
+        return "crashed" if -ending.status in _OWN_SIGNALS else ""
+    return "crashed" if "MemoryError" in ending.output else ""
+
+
+def _is_short_of_time() -> bool:
+    """Whether the shell that the grader was started from bounds processor time."""
+    return "ulimit -t" in limits.shortage()
+
+
+def _last_line(ending: Ending | None) -> str:
+    if ending is None:
+        return "?"
+    last = ending.output.rpartition("\n")[2][:200]
+    return f"{ending}: {last}" if last else str(ending)
+
+
+def _within_limits(reason: str) -> Message:
+    short = limits.shortage()
+    return msg("compiler.short", limits=short, reason=reason) if short else msg("compiler.ended", ending=reason)
+
+
+def _unusable(answer: Unusable | Compiled) -> Message:
+    if isinstance(answer, Compiled):
+        return msg("compiler.not_started")
+    reason = answer.detail.partition("\n")[0][:300]
+    if answer.why == "no_toolkit":
+        return msg("compiler.no_toolkit", version=reason)
+    if answer.why == "no_headers":
+        return msg("compiler.no_headers", reason=reason)
+    short = limits.shortage()
+    return msg("compiler.short", limits=short, reason=reason) if short else msg("compiler.unusable", reason=reason)
+
+
+def _isolation(ready: Ready) -> str:
+    return "landlock" if ready.has_landlock else "include_filter"
+
+
+def _failed(ready: Ready, reason: str, diagnostics: tuple[Diagnostic, ...] = (), log: str = "") -> CompileResult:
+    return CompileResult(
+        ok=False,
+        diagnostics=diagnostics,
+        log=log,
+        nvrtc_version=ready.version,
+        reason=reason,
+        isolation=_isolation(ready),
+    )

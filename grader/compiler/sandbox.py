@@ -19,7 +19,11 @@ import stat
 import struct
 from collections.abc import Mapping, Sequence
 
-MEMORY_BYTES = 2 << 30
+from grader.processes import limits
+
+ADDRESS_BYTES = 2 << 30
+DATA_BYTES = 640 << 20
+"""Memory of its own; a program of a course takes a tenth."""
 
 # Same numbers on every architecture: the system calls are younger than the unified table.
 _LANDLOCK_CREATE_RULESET = 444
@@ -33,9 +37,7 @@ EXECUTE = 1 << 0
 WRITE = 1 << 1 | 1 << 5 | 1 << 8 | 1 << 14
 """Writing, making, truncating and removing plain files."""
 _FILE_ONLY = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14
-_PR_SET_PDEATHSIG = 1
 _PR_SET_NO_NEW_PRIVS = 38
-_SIGKILL = 9
 
 # Rights on files that each version of the interface knows (linux/landlock.h): 13 in version 1, then refer, truncate,
 # and ioctl on devices.
@@ -45,24 +47,35 @@ _SCOPES_FROM, _SCOPES = 6, 0b11
 
 
 def die_with_parent() -> None:
-    """Have the kernel kill this process when the grader dies."""
-    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
+    """Have the kernel kill this process when the one that started it dies."""
+    limits.die_with_parent(os.getppid())
 
 
 def limit_resources() -> None:
     """Bound memory; forbid files, core dumps and many descriptors.  Processor time: `allow_cpu_seconds`."""
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+    _bound(resource.RLIMIT_AS, ADDRESS_BYTES)
+    _bound(resource.RLIMIT_DATA, DATA_BYTES)
+    _bound(resource.RLIMIT_FSIZE, 0)
+    _bound(resource.RLIMIT_CORE, 0)
+    _bound(resource.RLIMIT_NOFILE, 64)
+
+
+def _bound(kind: int, value: int) -> None:
+    """Bound a resource for good, by `value` or by what the shell allows if that is less."""
+    hard = resource.getrlimit(kind)[1]
+    most = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    resource.setrlimit(kind, (most, most))
 
 
 def allow_cpu_seconds(seconds: float) -> None:
-    """Have the kernel kill this process after `seconds` more of processor time, rounded up."""
+    """Have the kernel kill this process after `seconds` more of processor time, rounded up.
+
+    Earlier where the shell that all was started from allows less.
+    """
     used = resource.getrusage(resource.RUSAGE_SELF)
     limit = int(used.ru_utime + used.ru_stime + seconds) + 1
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
-    resource.setrlimit(resource.RLIMIT_CPU, (limit, hard))
+    resource.setrlimit(resource.RLIMIT_CPU, (limit if hard == resource.RLIM_INFINITY else min(limit, hard), hard))
 
 
 def landlock_version() -> int:

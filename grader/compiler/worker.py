@@ -1,6 +1,6 @@
 """The compiler process: starts, loads NVRTC, confines itself, then compiles what it is sent until the pipe closes.
 
-Started by `grader.compiler.process` as `python -I -c …`.  It imports little, as its start is part of every run.
+Started by `grader.compiler.process`.  It imports little, as its start is part of every run.
 """
 
 from __future__ import annotations
@@ -8,8 +8,15 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import sys
+import socket
 from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from grader.compiler.messages import Compile, Compiled, Ready, Unusable
+
+MAX_LOG_BYTES = 1 << 20
 
 
 class CannotUnpack(Exception):
@@ -20,53 +27,46 @@ class NoHeaders(Exception):
     """NVRTC brings no headers of the device and no toolkit has them; its text is NVRTC's version."""
 
 
-def main(arguments: list[str]) -> None:
-    """Serve compile requests on standard input and output.
+def main(connection: socket.socket, header_folder: str, toolkits: str, *options: str) -> None:
+    """Serve compile requests on `connection` until it is closed.
 
-    arguments: the folder of NVRTC's headers; a JSON list of folders that may hold a toolkit's; then "install" to unpack
-      NVRTC's where they are missing, and "without-landlock" to do as on a kernel that lacks it.
+    header_folder: where NVRTC's headers are; toolkits: a JSON list of folders that may hold a toolkit's.
+    options: "install" to unpack NVRTC's headers where they are missing; "without-landlock" to do as on a kernel that
+      lacks it.
     """
-    results = os.dup(1)
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    # What the compiler prints must not get between the frames.
-    os.dup2(nowhere, 1)
-    os.dup2(nowhere, 2)
-    os.close(nowhere)
+    from grader.processes.channel import Channel, PeerGone
 
-    from grader.compiler import protocol
-
-    try:
-        toolkits = [Path(folder) for folder in json.loads(arguments[1])]
-        ready = _prepare(arguments[0], toolkits, "install" in arguments[2:], "without-landlock" not in arguments[2:])
-    except NoHeaders as error:
-        protocol.send(results, [b"no-toolkit", str(error).encode()])
-        return
-    except CannotUnpack as error:
-        protocol.send(results, [b"no-headers", str(error).encode()])
-        return
-    except Exception as error:
-        protocol.send(results, [b"failed", f"{type(error).__name__}: {error}".encode()])
-        return
-    try:
-        protocol.send(results, [b"ready", *ready])
+    channel: Channel[Compile] = Channel(connection, msgspec.msgpack.Decoder(Compile))
+    # Line tables hold the working folder: a fixed one keeps outputs alike and says nothing of this machine.
+    os.chdir("/")
+    with contextlib.suppress(PeerGone):
+        try:
+            folders = [Path(folder) for folder in json.loads(toolkits)]
+            ready = _prepare(header_folder, folders, "install" in options, "without-landlock" not in options)
+        except NoHeaders as error:
+            channel.send(Unusable("no_toolkit", str(error)))
+            return
+        except CannotUnpack as error:
+            channel.send(Unusable("no_headers", str(error)))
+            return
+        except Exception as error:
+            channel.send(Unusable("unusable", f"{type(error).__name__}: {error}"))
+            return
+        channel.send(ready)
         while True:
-            request = protocol.receive(0)
-            protocol.send(results, _answer(request))
-    except protocol.PeerGone:
-        return
+            channel.send(_answer(channel.receive()))
 
 
-def _prepare(header_folder: str, toolkits: list[Path], install: bool, use_landlock: bool) -> list[bytes]:
-    """Load NVRTC and give up every other right; version, kind of confinement and header folder as sent back."""
+def _prepare(header_folder: str, toolkits: list[Path], install: bool, use_landlock: bool) -> Ready:
+    """Load NVRTC and give up every other right."""
     from grader.compiler import nvrtc, sandbox
 
-    sandbox.die_with_parent()
     version = ".".join(map(str, nvrtc.version()))
     headers = _headers(Path(header_folder) / version, toolkits, install)
     readable = [nvrtc.library_folder(), *([str(headers)] if headers else [])]
     confined = use_landlock and sandbox.confine_files(readable)
     sandbox.limit_resources()
-    return [version.encode(), b"landlock" if confined else b"none", str(headers or "").encode()]
+    return Ready(version, confined, str(headers or ""))
 
 
 def _headers(unpacked: Path, toolkits: list[Path], install: bool) -> Path | None:
@@ -112,24 +112,15 @@ def _install(folder: Path) -> None:
         shutil.rmtree(fresh, ignore_errors=True)
 
 
-def _answer(request: list[bytes]) -> list[bytes]:
-    """Compile what `request` holds: see `grader.compiler.process` for its parts."""
+def _answer(request: Compile) -> Compiled:
     from grader.compiler import nvrtc, sandbox
 
-    cpu_seconds, option_count, header_count = (int(part) for part in request[:3])
-    rest = request[3:]
-    options, rest = [part.decode() for part in rest[:option_count]], rest[option_count:]
-    pairs, rest = rest[: 2 * header_count], rest[2 * header_count :]
-    headers = {name.decode(): text for name, text in zip(pairs[::2], pairs[1::2], strict=True)}
-    file, source, names = rest[0].decode(), rest[1], [part.decode() for part in rest[2:]]
-    sandbox.allow_cpu_seconds(cpu_seconds)
+    sandbox.allow_cpu_seconds(request.cpu_seconds)
     try:
-        output = nvrtc.compile_source(file, source, headers, names, options)
-    except (RuntimeError, MemoryError) as error:
-        return [b"refused", str(error).encode()]
-    symbols = [part for name, symbol in output.symbols.items() for part in (name.encode(), symbol)]
-    return [b"ok" if output.succeeded else b"errors", output.log[: 1 << 20], output.ptx, output.cubin, *symbols]
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
+        output = nvrtc.compile_source(request.file, request.source, request.headers, request.names, request.options)
+    except (MemoryError, nvrtc.GaveUp) as error:
+        return Compiled("no_memory", str(error).encode())
+    except RuntimeError as error:
+        return Compiled("refused", str(error).encode())
+    status: Literal["ok", "errors"] = "ok" if output.succeeded else "errors"
+    return Compiled(status, output.log[:MAX_LOG_BYTES], output.ptx, output.cubin, output.symbols)

@@ -158,7 +158,9 @@ def _declared_shared(parsed: ParsedFile, node: Node, values: Lookup) -> list[Sha
             current: Node | None = declarator
             while current is not None and current.type == "array_declarator":
                 size = current.child_by_field_name("size")
-                dims.append(parsed.constants.integer(parsed.text(size), values) if size is not None else None)
+                extent = parsed.constants.integer(parsed.text(size), values) if size is not None else None
+                # No array has such an extent: the compiler says so, unless it never sees it.
+                dims.append(extent if extent is not None and extent > 0 else None)
                 current = current.child_by_field_name("declarator")
             found.append(
                 SharedArray(

@@ -14,6 +14,9 @@ TEXTS: Texts = {
         "the compiler found an error outside this file, in a header or a line that it names otherwise"
     ),
     "forbidden_include": N_("{include} cannot be included: only the CUDA device headers can"),
+    "too_large": N_("the program becomes {megabytes} MB of PTX; at most {limit} MB are allowed"),
+    "short": N_("the compiler cannot work within the limits of this shell ({limits}): {reason}"),
+    "ended": N_("the compiler process ended unexpectedly ({ending})"),
     "not_started": N_("the compiler process did not start"),
     "no_toolkit": N_(
         "NVRTC {version} brings no headers of the device (cuda_fp16.h, cooperative_groups.h, …), and no CUDA "

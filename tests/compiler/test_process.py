@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -252,11 +256,143 @@ def test_a_crash_is_a_result_and_leaves_nothing_behind(headers: Path) -> None:
     before = children()
     with CompilerProcess(headers=headers) as compiler:
         compiler.nvrtc_version()
-        (own,) = children() - before
-        threading.Timer(0.2, os.kill, (own, signal.SIGABRT)).start()
-        assert compiled(compiler, macro_bomb(60), "k").reason == "crashed"
+        with killed_again_and_again(before, signal.SIGABRT):
+            assert compiled(compiler, macro_bomb(60), "k").reason == "crashed"
         assert compiled(compiler, KERNEL, "k").ok
     assert children() <= before
+
+
+@contextlib.contextmanager
+def killed_again_and_again(others: set[int], number: int, most: int = 100) -> Iterator[None]:
+    """Send a signal to each of this process's children that is none of the `others` while it uses the processor."""
+    done = threading.Event()
+
+    def run() -> None:
+        known = set(others)
+        while not done.wait(0.02) and len(known) < len(others) + most:
+            for pid in children() - known:
+                if processor_seconds(pid) > BUSY_S:
+                    os.kill(pid, number)
+                    known.add(pid)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+# Of processor time: more than a start takes, less than a macro bomb.
+BUSY_S = 1.0
+
+
+def processor_seconds(pid: int) -> float:
+    with contextlib.suppress(OSError):
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return 0.0
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGSEGV, marks=pytest.mark.slow)])
+def test_a_signal_of_somebody_elses_costs_nothing(headers: Path, number: int) -> None:
+    before = children()
+    # Large enough to be still at it when the signal comes; small enough to come to an end.
+    source = KERNEL + "".join(f"__global__ void k{i}(float *a) {{ a[{i}] = sinf(a[0]) / a[1]; }}\n" for i in range(250))
+    with CompilerProcess(headers=headers) as compiler:
+        compiler.nvrtc_version()
+        with killed_again_and_again(before, number, most=1):
+            assert compiled(compiler, source, "k").ok
+    assert children() <= before
+
+
+def test_killed_twice_it_is_the_graders_failure(headers: Path) -> None:
+    before = children()
+    with CompilerProcess(headers=headers) as compiler:
+        compiler.nvrtc_version()
+        words = r"ended unexpectedly \(signal SIGKILL"
+        with killed_again_and_again(before, signal.SIGKILL), pytest.raises(InternalError, match=words):
+            compiled(compiler, macro_bomb(60), "k")
+        assert compiled(compiler, KERNEL, "k").ok
+
+
+def test_killed_between_two_programs(headers: Path) -> None:
+    before = children()
+    with CompilerProcess(headers=headers) as compiler:
+        assert compiled(compiler, KERNEL, "k").ok
+        (own,) = children() - before
+        os.kill(own, signal.SIGKILL)
+        assert compiled(compiler, KERNEL, "k").ok
+
+
+@pytest.mark.parametrize(
+    ("limit", "said"),
+    [
+        ("-v 150000", "within the limits of this shell .ulimit -v 150000"),
+        ("-n 8", "within the limits of this shell .ulimit -n 8"),
+        ("-d 20000", "within the limits of this shell .ulimit -d 20000"),
+        # More than enough.
+        ("-v 8000000", "ok"),
+        ("-n 200", "ok"),
+        ("-t 60", "ok"),
+        ("-f 1000", "ok"),
+        ("-t 1", "ok|ulimit -t 1"),
+    ],
+)
+def test_the_shells_own_limits(headers: Path, limit: str, said: str) -> None:
+    program = (
+        "from grader.compiler.process import CompilerProcess\n"
+        "from grader.errors import InternalError\n"
+        "from pathlib import Path\n"
+        "import resource\n"
+        f"option, value = {limit.split()!r}\n"
+        "kind, unit = {'-v': (resource.RLIMIT_AS, 1024), '-n': (resource.RLIMIT_NOFILE, 1),"
+        " '-t': (resource.RLIMIT_CPU, 1), '-d': (resource.RLIMIT_DATA, 1024),"
+        " '-f': (resource.RLIMIT_FSIZE, 1024)}[option]\n"
+        "resource.setrlimit(kind, (int(value) * unit, int(value) * unit))\n"
+        "try:\n"
+        f"    with CompilerProcess(headers=Path({str(headers)!r})) as compiler:\n"
+        f"        result = compiler.compile({{'main.cu': {KERNEL!r}}}, ['k'], 'compute_75')\n"
+        "        print('ok' if result.ok else result.reason)\n"
+        "except InternalError as error:\n"
+        "    print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert re.search(said, done.stdout), (done.stdout, done.stderr)
+    assert "pip install" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("body", "lines"),
+    [
+        ('asm volatile("foo.bar %r1;");', {4}),
+        ('a[1] = 3;\nasm volatile("add.s32 %0, %1, 99999999999999999999;" : "=r"(a[0]) : "r"(3));', {5}),
+        ("__shared__ int t[20000]; t[threadIdx.x] = a[0]; __syncthreads(); a[1] = t[a[2]];", {2}),
+    ],
+)
+def test_what_the_assembler_refuses_is_told_at_its_line(compiler: CompilerProcess, body: str, lines: set[int]) -> None:
+    source = f"// one\n__global__ void k(int *a)\n{{\n{body}\n}}\n"
+    result = compiler.compile({"main.cu": source}, ["k"], "sm_90")
+    assert (result.ok, result.reason) == (False, "errors")
+    assert {d.line for d in result.diagnostics if str(d.message).startswith("ptxas: ")} == lines
+    # The emulator's PTX is none of the assembler's business.
+    assert compiled(compiler, source, "k").ok
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "source",
+    [
+        "__device__ char x[1 << 26] = {1};",
+        "template <int N> struct A { A<N - 1> a; A<N - 2> b; char c[N]; }; __device__ A<1 << 20> big;",
+    ],
+)
+def test_memory_is_bounded(headers: Path, source: str) -> None:
+    with CompilerProcess(headers=headers) as compiler:
+        result = compiled(compiler, f"{source}\n{KERNEL}", "k")
+        assert not result.ok and result.reason in {"crashed", "timeout", "errors"}
+        assert compiled(compiler, KERNEL, "k").ok
 
 
 def test_processor_time_is_a_limit_too(headers: Path) -> None:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from grader.compiler import process
 from grader.compiler.process import CompilerProcess
 from grader.compiler.sandbox import landlock_version
 from grader.compiler.toolkit import header_folders, matching_folder
 from grader.errors import InternalError
+from grader.processes import child
 
 HALVES = "#include <cuda_fp16.h>\n__global__ void k(__half *a) { a[0] = __hadd(a[1], a[2]); }\n"
 GROUPS = (
@@ -91,7 +91,7 @@ def older_nvrtc(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def with_older_nvrtc(older_nvrtc: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Compiler processes load the older NVRTC first; the bindings take the one that is loaded."""
     load = f"import ctypes; ctypes.CDLL({str(older_nvrtc)!r}); "
-    monkeypatch.setattr(process, "_START", load + process._START)
+    monkeypatch.setattr(child, "_START", load + child._START)
 
 
 @pytest.mark.usefixtures("with_older_nvrtc")

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from grader.ptx.errors import LimitExceeded
 from grader.ptx.limits import TakesLong
 from grader.ptx.observers.traffic import Traffic
 from grader.ptx.values import Array
@@ -134,6 +135,11 @@ class Engine:
                     observer.take(runner.counters())
         except (Unusual, TooLarge):
             return None
+        except LimitExceeded:
+            # What was written up to there is there, as with the interpreter.
+            if memory is not None:
+                memory.commit()
+            raise
         finally:
             if memory is not None:
                 memory.close()

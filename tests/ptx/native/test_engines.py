@@ -229,3 +229,76 @@ def test_arithmetic_on_any_bits(data: st.DataObject) -> None:
     b = data.draw(st.lists(longs, min_size=12, max_size=96))
     first, second = np.resize(np.array(a, np.uint32), 96), np.resize(np.array(b, np.uint64), 96)
     generated(ARITHMETIC, 1, 32, first, second, np.zeros(64 * 32, np.uint32), np.zeros(64 * 32, np.uint64))
+
+
+def random_accesses(seed: int) -> tuple[str, tuple[Any, ...]]:
+    """A kernel for two blocks of 64; every other one keeps to its own places."""
+    rng = np.random.default_rng(seed)
+    clean = seed % 2 == 0
+    # With 16-bit accesses the history is kept byte by byte.
+    arrays = ["s", "g", "s", "h" if seed % 3 == 0 else "g"]
+    lines = []
+    for number in range(int(rng.integers(4, 14))):
+        kind = rng.integers(0, 4)
+        shift = 0 if clean else int(rng.choice([0, 0, 0, 1, 32, 64]))
+        array = arrays[int(rng.integers(0, 4))]
+        own = f"(t + {shift}) & 63" if array == "s" else f"((b * 64 + t) + {shift}) & 127"
+        if array == "h":
+            own = f"2 * ({own}) + (t & 1)"
+        if kind == 0:
+            lines.append("__syncthreads();")
+        elif kind == 1:
+            lines.append(f"x += {array}[{own}];")
+        elif kind == 2:
+            lines.append(f"{array}[{own}] = x + {number};")
+        else:
+            guard = int(rng.integers(1, 64))
+            lines.append(f"if (t < {guard}) {array}[{own}] += {'x' if clean else 't'};")
+    source = K + "(int* g, short* h, int* o) { __shared__ int s[64]; int t = threadIdx.x, b = blockIdx.x, x = t;"
+    source += " s[t] = t; " + " ".join(lines) + " o[b * 64 + t] = x; }"
+    return source, (np.arange(128, dtype=np.int32), np.arange(256, dtype=np.int16), Bytes(512))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_accesses_with_and_without_races(seed: int) -> None:
+    """Whoever runs, the same races are told; and where there are none generated code is not turned away."""
+    source, arrays = random_accesses(seed)
+    report, launches = both(source, 2, 64, *arrays)
+    assert isinstance(report, LaunchReport)
+    assert launches == (not report.hazards), source
+    # Where nobody looks for races the threads see of each other what they see in step.
+    generated(source, 2, 64, *arrays, observe=False)
+
+
+@pytest.mark.parametrize("array", ["s", "g"])
+@pytest.mark.parametrize("barrier", [True, False])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "A[t] = t; | A[t ^ 33] = t + 1;",
+        "A[t] = t; | x = A[t ^ 33];",
+        "x = A[t ^ 33]; | A[t] = x;",
+        "x = A[t]; x += A[t ^ 33]; | A[t] = x;",
+        "x = A[t ^ 33]; x += A[t]; | A[t ^ 1] = x;",
+        "A[t] = 1; x = A[t]; | A[t ^ 1] = x;",
+        "x = A[7]; | if (t == 7) A[7] = x + 1;",
+        "if (t == 7) A[7] = x + 1; | x = A[7];",
+    ],
+)
+def test_a_barrier_makes_the_difference(body: str, barrier: bool, array: str) -> None:
+    body = body.replace("|", "__syncthreads();" if barrier else "").replace("A[", "s[" if array == "s" else "g[b + ")
+    source = K + "(int* g, int* o) { __shared__ int s[64]; int t = threadIdx.x, b = blockIdx.x * 64, x = t; s[t] = t;"
+    source += f" __syncthreads(); {body} __syncthreads(); o[b + t] = x + s[t]; }}"
+    report, launches = both(source, 2, 64, np.arange(192, dtype=np.int32), Bytes(512))
+    assert isinstance(report, LaunchReport)
+    assert (launches, report.hazards == []) == (int(barrier), barrier)
+
+
+@pytest.mark.parametrize("body", ["g[t] = b;", "if (b) g[t] = t; else x = g[t];", "if (!b) g[t] = t; else x = g[t];"])
+def test_a_barrier_is_nothing_between_blocks(body: str) -> None:
+    source = K + "(int* g, int* o) { int t = threadIdx.x, b = blockIdx.x, x = 0; __syncthreads(); " + body
+    source += " __syncthreads(); o[b * 64 + t] = x; }"
+    report, launches = both(source, 2, 64, np.zeros(64, np.int32), Bytes(512))
+    assert isinstance(report, LaunchReport)
+    assert launches == 0
+    assert {hazard.kind for hazard in report.hazards} == {"race"}
