@@ -4,18 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
+
+import numpy as np
 
 from grader.backends.base import Backend, LaunchOutcome
-from grader.i18n import _
 from grader.lab.records import Lab, Sizes
+from grader.launching.arrays import shape_at
 from grader.launching.geometry import tile_of_output
 from grader.launching.kernel import BoundKernel
 from grader.launching.programs import Built, ProgramStore
 from grader.launching.run import Run
+from grader.message import msg
 from grader.oracle.compare import Difference, compare
 from grader.oracle.expected import Array, Oracle
 from grader.oracle.projected import Projected
 from grader.result import CaseKind
+
+MAX_ARRAY_BYTES = 64 << 20
+"""Of all arrays of a launch on the emulator, unless the lab's own sizes need more; an oracle takes several times that.
+
+Sizes are raised to multiples of what a kernel's blocks cover, and that may be anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +45,10 @@ class Trials:
         ------
         LabError : the oracle cannot say what has to come out.
         """
+        if not self.programs.makes_machine_code and self._bytes_at(sizes) > self._most_bytes():
+            line = kernel.reading.launch.line or kernel.binding.kernel.line
+            outcome = LaunchOutcome("fault", reason="too_large", line=line)
+            return Run(kind, sizes, outcome, None, backend=self.backend.name)
         projected = self.oracle.projected(sizes, kernel.dtypes)
         inputs, expected = (projected.inputs, projected.blanks) if projected else self.oracle.case(sizes, kernel.dtypes)
         loaded = kernel.load(self.programs, sizes)
@@ -53,6 +66,18 @@ class Trials:
             changed_inputs=tuple(name for name in inputs if name in outcome.outputs),
             backend=self.backend.name,
         )
+
+    def _bytes_at(self, sizes: Sizes) -> int:
+        """Of all arrays at some sizes, of the lab's own types."""
+        arrays = (p for p in self.lab.parameters if p.kind != "size")
+        return sum(prod(shape_at(self.lab, p.name, sizes)) * np.dtype(p.dtype).itemsize for p in arrays)
+
+    def _most_bytes(self) -> int:
+        """Of all arrays of a launch on the emulator."""
+        cases = self.lab.cases["emulator"]
+        own = [*cases.correct, *cases.ragged, cases.observe, cases.probe]
+        own += [sizes for variant in self.lab.variants for sizes in variant.more_sizes]
+        return max(MAX_ARRAY_BYTES, *(2 * self._bytes_at(sizes) for sizes in own))
 
     def _difference(
         self,
@@ -81,10 +106,10 @@ class Trials:
         Machine code lacks what the device lacks, and that is the kernel's doing; PTX what we changed in the program.
         """
         if self.programs.makes_machine_code:
-            text = _("the program does not compile for this GPU: {error}")
-            return LaunchOutcome("impossible", reason=text.format(error=built.error))
+            return LaunchOutcome(
+                "impossible", reason="not_compiled", said=msg("launches.not_compiled_gpu", error=built.error)
+            )
         values = ", ".join(f"{name} = {value}" for name, value in kernel.program(sizes).constants)
-        reason = _("the program does not compile as {expression} with {constants}").format(
-            expression=kernel.expression(sizes), constants=values or _("its own constants")
-        )
-        return LaunchOutcome("unsupported", reason=reason)
+        constants = values or msg("launches.own_constants")
+        said = msg("launches.not_compiled_as", expression=kernel.expression(sizes), constants=constants)
+        return LaunchOutcome("unsupported", reason="not_compiled", said=said)

@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, cast
 from grader.i18n import _
 from grader.report.group import GroupRow
 from grader.report.stream import LastingStream
-from grader.report.view import View
+from grader.report.views import CellView, Summary
 from grader.report.visible import visible, visible_all
 
 if TYPE_CHECKING:
@@ -63,11 +63,11 @@ class _Visible:
             yield segment if segment.control else Segment(visible(segment.text), segment.style)
 
 
-def show_result(out: Console, view: View) -> None:
+def show_result(out: Console, view: Summary) -> None:
     """One submission: its table of checks, its mark, and what to mend."""
     from rich.text import Text
 
-    view = visible_all(view)
+    view = cast(Summary, visible_all(view))
     student, lab = view["student"], view["lab"]
     heading = Text.assemble((student["name"], "bold"))
     for part in (student["group"], lab["title"]):
@@ -79,15 +79,15 @@ def show_result(out: Console, view: View) -> None:
         table = _matrix(view, short=True)
     out.print(table)
     out.print(_score_line(view))
-    for row in view["waiting"]:
-        out.print(Text(_("… {points} points pending: {reason}").format(**row), style="dim"))
+    for held in view["waiting"]:
+        out.print(Text(_("… {points} points pending: {reason}").format(**held), style="dim"))
     for row in view["inapplicable"]:
         out.print(Text(_("· {check}: does not apply. {reason}").format(**row), style="dim"))
     _show_faults(out, view)
     _show_remarks(out, view)
 
 
-def _matrix(view: View, short: bool = False) -> Table:
+def _matrix(view: Summary, short: bool = False) -> Table:
     """Checks against variants; short: a tick alone for what has passed, where the terminal is narrow."""
     from rich.text import Text
 
@@ -106,7 +106,7 @@ def _matrix(view: View, short: bool = False) -> Table:
     return table
 
 
-def _cell(cell: View | None, short: bool) -> Text:
+def _cell(cell: CellView | None, short: bool) -> Text:
     from rich.text import Text
 
     if cell is None:
@@ -119,7 +119,7 @@ def _cell(cell: View | None, short: bool) -> Text:
     return text
 
 
-def _score_line(view: View) -> Text:
+def _score_line(view: Summary) -> Text:
     from rich.text import Text
 
     score, status = view["score"], view["status"]
@@ -133,7 +133,7 @@ def _score_line(view: View) -> Text:
     return text
 
 
-def _show_faults(out: Console, view: View) -> None:
+def _show_faults(out: Console, view: Summary) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
@@ -160,7 +160,7 @@ def _show_faults(out: Console, view: View) -> None:
             out.print(Padding(Text("→ " + fault["hint"]), (0, 0, 0, 3), expand=False))
 
 
-def _show_remarks(out: Console, view: View) -> None:
+def _show_remarks(out: Console, view: Summary) -> None:
     from rich.padding import Padding
     from rich.text import Text
 

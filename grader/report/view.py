@@ -1,31 +1,37 @@
 """A result as plain text in tables: what the terminal and the pages show, all numbers already formatted.
 
-The views hold strings, lists and dicts only, so that a template or a terminal table need decide nothing.
+The views (`views.py`) hold strings, lists and dicts only, so that a template or a terminal table need decide nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from grader.i18n import _
 from grader.report.job import ReportJob
-from grader.report.labels import check_status, result_status, variant_colour
+from grader.report.labels import Status, check_status, result_status, variant_colour
 from grader.report.numbers import Numbers
+from grader.report.views import (
+    CellView,
+    FaultView,
+    InapplicableRow,
+    MatrixRow,
+    RemarkRow,
+    ScoreView,
+    StatusView,
+    Summary,
+    VariantView,
+    WaitingRow,
+)
 from grader.report.visible import visible
 from grader.result import Check, Result, Variant
 from grader.words import check_title
 
-View = dict[str, Any]
-
 FAULT_STATUSES = ("fail", "borderline", "error")
 
 
-def summary(job: ReportJob) -> View:
-    """Mark, table of checks against variants, and what to mend: all that a terminal shows.
-
-    Keys: student, lab, status, score, variants, matrix, totals, faults, waiting, inapplicable, remarks.
-    """
+def summary(job: ReportJob) -> Summary:
+    """Mark, table of checks against variants, and what to mend: all that a terminal shows."""
     result = job.result
     numbers = Numbers(job.language)
     columns = variant_columns(job)
@@ -37,7 +43,7 @@ def summary(job: ReportJob) -> View:
             "group": visible(result.student.group),
         },
         "lab": {"id": result.lab, "title": job.lab_title},
-        "status": result_status(result.status)._asdict(),
+        "status": status_view(result_status(result.status)),
         "score": score(result.score.earned, result.score.possible, result.score.pending, numbers),
         "variants": columns,
         "matrix": matrix(result.checks, names, numbers),
@@ -49,7 +55,12 @@ def summary(job: ReportJob) -> View:
     }
 
 
-def variant_columns(job: ReportJob) -> list[View]:
+def status_view(status: Status) -> StatusView:
+    """A status as views hold it."""
+    return {"key": status.key, "symbol": status.symbol, "word": status.word}
+
+
+def variant_columns(job: ReportJob) -> list[VariantView]:
     """The lab's variants in its order, then any that only the result knows, each with its colour."""
     titles = {v.name: v.title for v in job.variants}
     names = list(dict.fromkeys([*titles, *job.result.variants, *(c.variant for c in job.result.checks)]))
@@ -59,7 +70,7 @@ def variant_columns(job: ReportJob) -> list[View]:
     ]
 
 
-def score(earned: float, possible: float, pending: float, numbers: Numbers) -> View:
+def score(earned: float, possible: float, pending: float, numbers: Numbers) -> ScoreView:
     """Points as text, and as shares of the possible ones in per cent (for a bar)."""
     whole = possible or 1.0
     return {
@@ -72,17 +83,17 @@ def score(earned: float, possible: float, pending: float, numbers: Numbers) -> V
     }
 
 
-def totals(checks: list[Check], numbers: Numbers) -> View:
+def totals(checks: list[Check], numbers: Numbers) -> ScoreView:
     """The points of some checks together."""
     return score(
         sum(c.earned for c in checks), sum(c.possible for c in checks), sum(c.pending for c in checks), numbers
     )
 
 
-def matrix(checks: list[Check], variants: list[str], numbers: Numbers) -> list[View]:
+def matrix(checks: list[Check], variants: list[str], numbers: Numbers) -> list[MatrixRow]:
     """A row per check in order of appearance: its title, and a cell per variant (None where it has no such check)."""
     by_place = {(c.check, c.variant): c for c in checks}
-    rows = []
+    rows: list[MatrixRow] = []
     for check in dict.fromkeys(c.check for c in checks):
         found = [by_place.get((check, variant)) for variant in variants]
         cells = [cell(c, numbers) if c else None for c in found]
@@ -90,7 +101,7 @@ def matrix(checks: list[Check], variants: list[str], numbers: Numbers) -> list[V
     return rows
 
 
-def cell(check: Check, numbers: Numbers) -> View:
+def cell(check: Check, numbers: Numbers) -> CellView:
     """A check's status, its points ("15", "5 / 15", or what is pending), and its message."""
     status = check_status(check.status, check.skip_reason, check.pending)
     if not check.possible:
@@ -103,10 +114,10 @@ def cell(check: Check, numbers: Numbers) -> View:
         points = _("{earned} of {possible}").format(
             earned=numbers.points(check.earned), possible=numbers.points(check.possible)
         )
-    return {**status._asdict(), "points": points, "message": check.message, "id": check.id}
+    return {**status_view(status), "points": points, "message": check.message, "id": check.id}
 
 
-def faults(job: ReportJob, numbers: Numbers) -> list[View]:
+def faults(job: ReportJob, numbers: Numbers) -> list[FaultView]:
     """What to mend, dearest first; one and the same fault of several variants is one entry naming all of them.
 
     Dearest: by the points it costs and those that wait for it, the points of checks that could not be made because of
@@ -115,7 +126,7 @@ def faults(job: ReportJob, numbers: Numbers) -> list[View]:
     result = job.result
     columns = {c["name"]: c for c in variant_columns(job)}
     lines = {s.file: s.text.split("\n") for s in result.sources}
-    entries: list[View] = []
+    entries: list[FaultView] = []
     for check in result.checks:
         if check.status not in FAULT_STATUSES:
             continue
@@ -129,11 +140,16 @@ def faults(job: ReportJob, numbers: Numbers) -> list[View]:
                 "variants": [],
                 "id": check.id,
                 "check": check_title(check.check),
-                "status": check_status(check.status)._asdict(),
+                "status": status_view(check_status(check.status)),
                 "message": check.message,
                 "hint": check.hint,
                 "weight": 0.0,
                 "waiting": 0.0,
+                "lost": "",
+                "held": "",
+                "where": "",
+                "line": None,
+                "code": "",
             }
             entries.append(entry)
         if place not in entry["places"]:
@@ -155,7 +171,7 @@ def faults(job: ReportJob, numbers: Numbers) -> list[View]:
     return entries
 
 
-def _same_fault(entry: View, check: Check, place: tuple[str | None, int | None]) -> bool:
+def _same_fault(entry: FaultView, check: Check, place: tuple[str | None, int | None]) -> bool:
     """Whether a check repeats `entry`: in the same words, of the same place or with the same advice."""
     same_words = entry["key"] == (check.check, check.status, check.message)
     return same_words and (place in entry["places"] or entry["hint"] == check.hint)
@@ -193,7 +209,7 @@ def code_at(lines: dict[str, list[str]], file: str | None, line: int | None) -> 
     return text if len(text) <= 160 else text[:159] + "…"
 
 
-def waiting(checks: list[Check], numbers: Numbers) -> list[View]:
+def waiting(checks: list[Check], numbers: Numbers) -> list[WaitingRow]:
     """Why points were not measured: each reason once, with the points that wait for it.
 
     What waits for a fault to be mended is told with that fault.
@@ -205,7 +221,7 @@ def waiting(checks: list[Check], numbers: Numbers) -> list[View]:
     return [{"reason": reason, "points": numbers.points(points)} for reason, points in reasons.items()]
 
 
-def inapplicable(checks: list[Check]) -> list[View]:
+def inapplicable(checks: list[Check]) -> list[InapplicableRow]:
     """Why checks are no part of the mark, each reason once: else nobody knows why the points are no hundred."""
     reasons: dict[tuple[str, str], None] = {}
     for check in checks:
@@ -214,9 +230,9 @@ def inapplicable(checks: list[Check]) -> list[View]:
     return [{"check": check_title(check), "reason": reason} for check, reason in reasons]
 
 
-def remarks(result: Result, columns: list[View]) -> list[View]:
+def remarks(result: Result, columns: list[VariantView]) -> list[RemarkRow]:
     """Remarks that cost nothing: on the whole submission, then on its variants; a remark made twice is one entry."""
-    rows: dict[str, list[View]] = {text: [] for text in result.remarks}
+    rows: dict[str, list[VariantView]] = {text: [] for text in result.remarks}
     for column in columns:
         variant = result.variants.get(column["name"])
         for text in variant.remarks if variant else []:

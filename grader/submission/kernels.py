@@ -159,7 +159,7 @@ def _declared_shared(parsed: ParsedFile, node: Node, values: Lookup) -> list[Sha
             while current is not None and current.type == "array_declarator":
                 size = current.child_by_field_name("size")
                 extent = parsed.constants.integer(parsed.text(size), values) if size is not None else None
-                # `TILE - 64` in a branch that is left out: no array, and none that anything could be told of.
+                # No array has such an extent: the compiler says so, unless it never sees it.
                 dims.append(extent if extent is not None and extent > 0 else None)
                 current = current.child_by_field_name("declarator")
             found.append(

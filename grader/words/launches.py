@@ -21,6 +21,13 @@ TEXTS: Texts = {
     ),
     "repeat_input_changed": N_("launched alone the kernel is right, but launched again it writes into an input."),
     "repeat_guard": N_("launched again on other data, the kernel writes beside its arrays."),
+    "too_large": N_(
+        "its blocks cover so many elements that the smallest size which is a multiple of them is too large to be run."
+    ),
+    "hint_too_large": N_(
+        "Look at the tile: its side is a number like 16 or 32. Where a block covers less than the grader has read, say "
+        "so in submission.yaml (tile)."
+    ),
     "hint_repeat": N_(
         "A kernel must compute every element from its inputs in every launch. Look for variables declared "
         "__device__ that remember something, and for a missing __syncthreads()."
@@ -41,6 +48,20 @@ TEXTS: Texts = {
     "endless": N_("the kernel never ends: the loop at line {line} changes nothing that could end it."),
     "limit": N_("the kernel does not end in reasonable time; it was stopped at line {line}."),
     "trap": N_("the kernel stopped itself (trap or failed assertion) at line {line}."),
+    "memory": N_("variables take more memory than the emulator has for a kernel; see line {line}."),
+    "hint_memory": N_("Make arrays that every thread has for itself, and arrays in device memory, smaller."),
+    "invalid": N_("the inline assembly at line {line} is not PTX: the assembler would refuse it."),
+    "hint_invalid": N_("Compile with nvcc: ptxas says what is wrong with the instruction."),
     "impossible": N_("the launch is impossible: {reason}"),
     "failed": N_("the kernel failed: {reason}"),
+    "not_compiled_gpu": N_("the program does not compile for this GPU: {error}"),
+    "not_compiled_as": N_("the program does not compile as {expression} with {constants}"),
+    "process_ended": N_("the GPU process ended without an answer"),
+    "no_answer": N_("the GPU does not answer any more"),
+    "unreadable_ptx": N_("the emulator cannot read what the compiler made: {reason}"),
+    "emulator_slow": N_("the emulator did not finish within {seconds:g} s"),
+    "emulator_failed": N_("the emulator failed ({kind}: {text})"),
+    "own_constants": N_("its own constants"),
+    "threads": N_("{threads} threads a block, at most {limit} are possible"),
+    "shared_bytes": N_("{bytes} bytes of shared memory a block, at most {limit} are possible"),
 }

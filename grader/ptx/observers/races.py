@@ -22,6 +22,8 @@ from grader.ptx.values import UNSIGNED, Array, Lanes, Value, as_array
 
 INTERVAL_LANES = 4_000_000
 """Lane accesses kept before an interval is examined early."""
+EVENT_LANES = 64
+"""Of 8 bytes each: what an access of few lanes takes that is kept, in a loop of one thread most of all."""
 MEMO_BYTES = 64 * 1024 * 1024
 """Address vectors kept alive so that their identity can stand for their contents."""
 STRONG = frozenset({"atomic", "peek", "signal"})
@@ -140,7 +142,7 @@ class Races:
             return
         self._keys.add(key)
         self._interval.append((key, event, self._clock))
-        self._interval_lanes += place.lanes.n
+        self._interval_lanes += max(place.lanes.n, EVENT_LANES)
         if self._interval_lanes > INTERVAL_LANES:
             self._examine(whole=False)
             self._clean_start = False
@@ -195,14 +197,22 @@ class Races:
                 return
         if shadow is None:
             shadow = self._start(array)
-        self._check(shadow, event, self._clock)
+        # The same again, and nobody else in between: a loop that tries for a lock.
+        place = event.place
+        key = (event.instruction, place.vec, place.shift, place.lanes, self._clock)
+        if event.op == "atomic" and shadow.last == key:
+            return
+        found = self._check(shadow, event, self._clock)
+        shadow.last = None if found else key
 
     def _note_read(self, array: MemoryArray, event: Access) -> None:
         """Most arrays that are read are never written: keep the reads until somebody writes."""
         reads = self._reads.setdefault(id(array), [])
         vec = event.place.vec
-        if vec is not None and not (reads and reads[-1][0].place.vec is vec):
-            self._read_bytes[id(array)] = self._read_bytes.get(id(array), 0) + 8 * event.place.lanes.n
+        lanes = event.place.lanes.n if vec is not None and not (reads and reads[-1][0].place.vec is vec) else 0
+        if event.place.lanes.n < EVENT_LANES:
+            lanes = EVENT_LANES
+        self._read_bytes[id(array)] = self._read_bytes.get(id(array), 0) + 8 * lanes
         if not (reads and reads[-1][1] is self._clock):
             self._read_bytes[id(array)] = self._read_bytes.get(id(array), 0) + self._clock.size_bytes
         reads.append((event, self._clock))

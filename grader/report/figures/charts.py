@@ -9,7 +9,8 @@ from typing import Literal
 from grader.i18n import _
 from grader.report.job import ReportJob
 from grader.report.numbers import Numbers
-from grader.report.view import View, variant_columns
+from grader.report.view import variant_columns
+from grader.report.views import VariantView
 from grader.result import Counters, LineCounters, Variant
 
 BANKS = 32
@@ -120,7 +121,7 @@ def bank_maps(job: ReportJob) -> list[BankMap]:
     Shown is each variant's worst request.  A variant without conflicts shows the request that compares with the
     worst one of all: the same operation, spread over most rows of banks.
     """
-    recorded: list[tuple[View, str, list[LineCounters]]] = []
+    recorded: list[tuple[VariantView, str, list[LineCounters]]] = []
     for column in variant_columns(job):
         variant = job.result.variants.get(column["name"], Variant())
         counters = variant.counters.by_line if variant.counters is not None else []
@@ -128,7 +129,7 @@ def bank_maps(job: ReportJob) -> list[BankMap]:
         if lines:
             recorded.append((column, variant.file or "", lines))
     worst = max((c for _column, _file, lines in recorded for c in lines), key=lambda c: c.ways, default=None)
-    alike: dict[object, list[tuple[View, str, LineCounters]]] = {}
+    alike: dict[object, list[tuple[VariantView, str, LineCounters]]] = {}
     for column, file, lines in recorded:
         shown = max(lines, key=lambda c: (c.ways, worst is None or c.op == worst.op, _rows_spanned(c)))
         key = column["name"] if shown.ways > 1 else (shown.op, shown.width_bytes, _banks(shown))
@@ -144,7 +145,7 @@ def _rows_spanned(counter: LineCounters) -> int:
     return len({word // BANKS for word in counter.lane_words if word is not None})
 
 
-def _map(members: Sequence[tuple[View, str, LineCounters]]) -> BankMap:
+def _map(members: Sequence[tuple[VariantView, str, LineCounters]]) -> BankMap:
     column, file, counter = members[0]
     words_each = max(1, counter.width_bytes // 4)
     operations = {"load": _("load"), "store": _("store"), "atomic": _("atomic")}

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from grader.i18n import _
 from grader.report.job import ReportJob
 from grader.report.numbers import NO_BREAK_SPACE, Numbers, digits_needed
-from grader.report.view import View, variant_columns
+from grader.report.view import variant_columns
+from grader.report.views import ResourceTable, WitnessCounter, WitnessFinding, WitnessTables
 from grader.result import Resources, Variant, Witness
 
 
-def resource_table(job: ReportJob) -> View | None:
+def resource_table(job: ReportJob) -> ResourceTable | None:
     """A row per resource, a column per variant compiled for a GPU; None when none was.
 
     Keys: variants, rows (title, cells), architecture.
@@ -45,13 +46,11 @@ def resource_table(job: ReportJob) -> View | None:
     }
 
 
-def witness_tables(job: ReportJob) -> View | None:
-    """What other tools say; None when none was asked.
-
-    Keys: counters (rows of variant, name, value, emulator), findings (rows of variant, tool, text, line).
-    """
+def witness_tables(job: ReportJob) -> WitnessTables | None:
+    """What other tools say; None when none was asked."""
     numbers = Numbers(job.language)
-    counters, findings = [], []
+    counters: list[WitnessCounter] = []
+    findings: list[WitnessFinding] = []
     for column in variant_columns(job):
         for witness in job.result.variants.get(column["name"], Variant()).witnesses:
             if witness.value is None:

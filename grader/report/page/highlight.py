@@ -13,10 +13,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 
+from grader.report.views import Token
 from grader.report.visible import visible
-
-Token = tuple[str, str]
-"""CSS class ("" for plain text) and text."""
 
 MAX_LINE_CHARACTERS = 400
 TIME_LIMIT_S = 3.0

@@ -22,13 +22,14 @@ from grader.report.page.listing import listings
 from grader.report.page.sweep_text import sweep_conclusions, sweep_notes, sweeps_intro
 from grader.report.page.tables import counter_table, kernel_rows, reproduce
 from grader.report.page.times import host_memory_table, time_table
-from grader.report.view import View, summary
+from grader.report.view import summary
+from grader.report.views import FigureView, Page, Picture, SweepSection, WrongPicture
 from grader.report.visible import visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-NO_PICTURES: Mapping[str, View] = MappingProxyType({})
+NO_PICTURES: Mapping[str, WrongPicture] = MappingProxyType({})
 MEDIA_TYPES: dict[Format, str] = {"svg": "image/svg+xml", "png": "image/png"}
 
 
@@ -40,7 +41,7 @@ def load() -> None:
     _environment().get_template("report.html.j2")
 
 
-def document(job: ReportJob) -> View:
+def document(job: ReportJob) -> Page:
     """All that the page shows but its figures; texts are in the language in use (`grader.i18n.use`)."""
     return {
         **summary(job),
@@ -60,9 +61,9 @@ def document(job: ReportJob) -> View:
     }
 
 
-def figures(job: ReportJob, image_format: Format) -> list[View]:
+def figures(job: ReportJob, image_format: Format) -> list[FigureView]:
     """The figures that the result has data for: each has a kind, a caption and images as data URIs."""
-    drawn = [
+    drawn: list[FigureView] = [
         {"kind": "bars", "images": [_image(chart, image_format)], "caption": chart.title}
         for chart in (wavefront_chart(job), sector_chart(job))
         if chart is not None
@@ -77,7 +78,7 @@ def figures(job: ReportJob, image_format: Format) -> list[View]:
     return drawn
 
 
-def sweep_figures(job: ReportJob, image_format: Format) -> list[View]:
+def sweep_figures(job: ReportJob, image_format: Format) -> list[SweepSection]:
     """A section for each sweep of the result: its title, its figures, and what has to be said below them."""
     return [
         {
@@ -95,7 +96,7 @@ def sweep_figures(job: ReportJob, image_format: Format) -> list[View]:
     ]
 
 
-def wrong_pictures(job: ReportJob, image_format: Format) -> dict[str, View]:
+def wrong_pictures(job: ReportJob, image_format: Format) -> dict[str, WrongPicture]:
     """An image of the wrong output for each check that explains one, by the check's id, with a caption.
 
     wide: needs a whole line.
@@ -106,13 +107,16 @@ def wrong_pictures(job: ReportJob, image_format: Format) -> dict[str, View]:
     }
 
 
-def _image(chart: BarChart | BankMap | WrongMap | LineChart, image_format: Format) -> View:
+def _image(chart: BarChart | BankMap | WrongMap | LineChart, image_format: Format) -> Picture:
     data = base64.b64encode(draw(chart, image_format)).decode("ascii")
     return {"src": f"data:{MEDIA_TYPES[image_format]};base64,{data}", "alt": chart.description}
 
 
 def render(
-    page: View, drawn: list[View], pictures: Mapping[str, View] = NO_PICTURES, sweeps: Sequence[View] = ()
+    page: Page,
+    drawn: list[FigureView],
+    pictures: Mapping[str, WrongPicture] = NO_PICTURES,
+    sweeps: Sequence[SweepSection] = (),
 ) -> str:
     """The page as HTML text; from `document`, `figures`, `wrong_pictures` and `sweep_figures`."""
     template = _environment().get_template("report.html.j2")

@@ -9,7 +9,8 @@ from grader.report.job import ReportJob
 from grader.report.labels import check_status
 from grader.report.numbers import Numbers
 from grader.report.page.highlight import highlight_lines, lines_of
-from grader.report.view import FAULT_STATUSES, View, shortened, variant_columns
+from grader.report.view import FAULT_STATUSES, shortened, variant_columns
+from grader.report.views import GapRow, LineRow, Listing, NoteGroup, VariantView
 from grader.result import LineCounters, Result, Source, Variant
 from grader.words import check_title
 
@@ -31,9 +32,9 @@ MOST_LINES = 4000
 """Lines of all files together that are shown, those of the first files first."""
 
 
-def listings(job: ReportJob) -> list[View]:
+def listings(job: ReportJob) -> list[Listing]:
     """A listing per source file: its name and rows; a row is a line, or a gap of lines that are not shown."""
-    found: list[View] = []
+    found: list[Listing] = []
     room = MOST_LINES
     for source in job.result.sources:
         rows = _rows(source, job, room)
@@ -42,13 +43,13 @@ def listings(job: ReportJob) -> list[View]:
     return found
 
 
-def _rows(source: Source, job: ReportJob, room: int) -> list[View]:
+def _rows(source: Source, job: ReportJob, room: int) -> list[LineRow | GapRow]:
     notes = notes_by_line(job, source.file)
     lines = lines_of(source.text)
     shown = _shown(len(lines), notes, room)
     # Backslashes lined up far to the right would each break into a line of their own.
     tokens = highlight_lines([_joined(line) for line in lines], shown)
-    rows: list[View] = []
+    rows: list[LineRow | GapRow] = []
     last = 0
     for number in shown:
         if number > last + 1:
@@ -62,7 +63,7 @@ def _rows(source: Source, job: ReportJob, room: int) -> list[View]:
     return rows
 
 
-def _gap(first: int, last: int) -> View:
+def _gap(first: int, last: int) -> GapRow:
     return {"gap": _("lines {first}–{last} are not shown").format(first=first, last=last)}
 
 
@@ -74,7 +75,7 @@ def _joined(line: str) -> str:
     return f"{kept} \\" if len(line) - len(kept) > 2 else line
 
 
-def _shown(total: int, notes: dict[int, list[View]], room: int) -> list[int]:
+def _shown(total: int, notes: dict[int, list[NoteGroup]], room: int) -> list[int]:
     """The numbers of the lines that are shown, in order."""
     near = {line + d for line in notes for d in range(-CONTEXT_LINES, CONTEXT_LINES + 1)}
     if total <= MAX_LINES:
@@ -86,14 +87,14 @@ def _shown(total: int, notes: dict[int, list[View]], room: int) -> list[int]:
     return list(wanted)[:room]
 
 
-def notes_by_line(job: ReportJob, file: str) -> dict[int, list[View]]:
+def notes_by_line(job: ReportJob, file: str) -> dict[int, list[NoteGroup]]:
     """Notes for the lines of `file`: which kernel starts here, faults, hazards, memory requests.
 
     Per line a list of groups {"variants": …, "notes": …}: a note that holds for several variants (they may share a
     kernel) is told once.  Worst first.
     """
     numbers = Numbers(job.language)
-    merged: dict[tuple[int, Note], list[View]] = {}
+    merged: dict[tuple[int, Note], list[VariantView]] = {}
     for column in variant_columns(job):
         variant = job.result.variants.get(column["name"])
         if variant is None or variant.file != file:
@@ -102,14 +103,14 @@ def notes_by_line(job: ReportJob, file: str) -> dict[int, list[View]]:
             told = merged.setdefault((line, note), [])
             if column not in told:
                 told.append(column)
-    by_line: dict[int, list[View]] = {}
+    by_line: dict[int, list[NoteGroup]] = {}
     for (line, note), variants in sorted(merged.items(), key=lambda item: KINDS.index(item[0][1].kind)):
         groups = by_line.setdefault(line, [])
         group = next((g for g in groups if g["variants"] == variants), None)
         if group is None:
             group = {"variants": variants, "notes": []}
             groups.append(group)
-        group["notes"].append(note._asdict())
+        group["notes"].append({"kind": note.kind, "level": note.level, "text": note.text})
     return by_line
 
 

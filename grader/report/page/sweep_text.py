@@ -17,7 +17,8 @@ from grader.report.figures.sweep_charts import (
 )
 from grader.report.job import ReportJob
 from grader.report.numbers import Numbers
-from grader.report.view import View, variant_columns
+from grader.report.view import variant_columns
+from grader.report.views import SweepNotes
 from grader.result import SweepPoint, SweepRecord
 
 WHO = "\ue000"
@@ -39,7 +40,7 @@ def sweep_conclusions(job: ReportJob) -> list[str]:
     return found
 
 
-def sweep_notes(job: ReportJob, sweep: SweepRecord) -> View:
+def sweep_notes(job: ReportJob, sweep: SweepRecord) -> SweepNotes:
     """What stands beside the graphs of a sweep: its title, and why points and lines are missing."""
     notes = [
         _("× {places}: {reason}.").format(places="; ".join(places), reason=reason)

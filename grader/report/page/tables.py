@@ -9,13 +9,14 @@ from grader.i18n import _
 from grader.report.job import ReportJob
 from grader.report.labels import check_status
 from grader.report.numbers import NO_BREAK_SPACE, Numbers, digits_needed
-from grader.report.view import View, shortened, size_text, variant_columns, where
+from grader.report.view import shortened, size_text, status_view, variant_columns, where
+from grader.report.views import CaseView, CounterTable, KernelRow, Reproduce
 from grader.result import Case, Counters, Environment, Launch, Result, Variant
 
 
-def kernel_rows(job: ReportJob) -> list[View]:
+def kernel_rows(job: ReportJob) -> list[KernelRow]:
     """A row per variant: kernel, where it stands, how it was launched, and its cases by size."""
-    rows = []
+    rows: list[KernelRow] = []
     for column in variant_columns(job):
         variant = job.result.variants.get(column["name"], Variant())
         rows.append(
@@ -48,23 +49,23 @@ def largest_error(cases: Sequence[Case], numbers: Numbers) -> str:
     return _("largest error {error}").format(error=numbers.error(largest)) if largest else ""
 
 
-def case_views(cases: Sequence[Case], numbers: Numbers, extents: Sequence[str] = ()) -> list[View]:
+def case_views(cases: Sequence[Case], numbers: Numbers, extents: Sequence[str] = ()) -> list[CaseView]:
     """The runs, those of one size with one outcome once: emulator and GPU are given some sizes both."""
     views = [case_view(case, numbers, extents) for case in cases]
     return list({(view["key"], view["size"], view["detail"]): view for view in views}.values())
 
 
-def case_view(case: Case, numbers: Numbers, extents: Sequence[str] = ()) -> View:
+def case_view(case: Case, numbers: Numbers, extents: Sequence[str] = ()) -> CaseView:
     """One run: its size, whether it was right, and in a few words how wrong; the whole story stands with the fault."""
     status = check_status(case.status)
     if case.mismatches:
         detail = _("wrong elements: {count}").format(count=numbers.count(case.mismatches))
     else:
         detail = shortened(case.message)
-    return {**status._asdict(), "size": size_text(case.size, extents), "kind": case.kind, "detail": detail}
+    return {**status_view(status), "size": size_text(case.size, extents), "kind": case.kind, "detail": detail}
 
 
-def counter_table(job: ReportJob) -> View | None:
+def counter_table(job: ReportJob) -> CounterTable | None:
     """Memory counters, a row per counter and a column per variant that was counted; None when none was."""
     numbers = Numbers(job.language)
     columns = [c for c in variant_columns(job) if counted(job.result, c["name"]) is not None]
@@ -143,7 +144,7 @@ def _drawn(environment: Environment) -> str:
     return ""
 
 
-def reproduce(job: ReportJob) -> View:
+def reproduce(job: ReportJob) -> Reproduce:
     """Everything that the result depends on, and the command that makes it again."""
     environment = job.result.environment
     backends = {"emulator": _("CPU emulator of PTX"), "gpu": _("GPU")}

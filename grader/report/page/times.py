@@ -7,14 +7,15 @@ from collections.abc import Callable, Sequence
 from grader.i18n import _, ngettext
 from grader.report.job import ReportJob
 from grader.report.numbers import NO_BREAK_SPACE, Numbers, ratio_digits, time_digits
-from grader.report.view import View, size_text, variant_columns
+from grader.report.view import size_text, variant_columns
+from grader.report.views import HeadView, TimeRow, TimeTable, VariantView
 from grader.result import Ratio, Timing, Variant
 
 NOTHING = "–"
 WORD_JOINER = "\u2060"
 
 
-def time_table(job: ReportJob) -> View | None:
+def time_table(job: ReportJob) -> TimeTable | None:
     """A row per variant and size that was timed; None when nothing was.
 
     Keys: caption (what of the sizes is the same in all rows, ""), head (titles of the columns after variant and size,
@@ -32,14 +33,14 @@ def time_table(job: ReportJob) -> View | None:
     baseline = columns[0]["name"]
     shown = _columns([timing for _column, timing in timed], baseline, Numbers(job.language))
     common = _common([timing.size for _column, timing in timed], job.extents)
-    rows = []
+    rows: list[TimeRow] = []
     previous = ""
     for (column, timing), cells in zip(timed, zip(*(cells for *_titles, cells in shown), strict=True), strict=True):
         own = {name: value for name, value in timing.size.items() if name not in common}
         size = size_text(own, job.extents) + ("*" if timing.launch_bound else "")
         rows.append({**column, "first": column["name"] != previous, "size": size, "cells": list(cells)})
         previous = column["name"]
-    head: list[View] = []
+    head: list[HeadView] = []
     for group, broken, _cells in shown:
         title = _unbroken(broken)
         if not group:
@@ -136,7 +137,7 @@ class _Cells:
         return self._numbers.aligned([NOTHING if v is None else self._numbers.fixed(v, digits(v)) for v in values])
 
 
-def _notes(timed: list[tuple[View, Timing]], baseline: str) -> list[str]:
+def _notes(timed: list[tuple[VariantView, Timing]], baseline: str) -> list[str]:
     """What has to be said of the table."""
     notes = [
         _(
@@ -161,7 +162,7 @@ def _notes(timed: list[tuple[View, Timing]], baseline: str) -> list[str]:
     return notes
 
 
-def host_memory_table(job: ReportJob) -> View | None:
+def host_memory_table(job: ReportJob) -> TimeTable | None:
     """Times of copies and kernel by kind of host memory; None when they were not measured.  Keys as `time_table`."""
     numbers = Numbers(job.language)
     modes = {
@@ -185,7 +186,7 @@ def host_memory_table(job: ReportJob) -> View | None:
         [row.cpu_read_us for *_place, row in found],
     ]
     texts = [numbers.aligned([numbers.fixed(value, time_digits(value)) for value in values]) for values in measured]
-    rows = [
+    rows: list[TimeRow] = [
         {**column, "first": index == 0, "size": modes[row.mode], "cells": list(cells)}
         for (column, index, row), cells in zip(found, zip(*texts, strict=True), strict=True)
     ]
@@ -194,5 +195,5 @@ def host_memory_table(job: ReportJob) -> View | None:
         "At the size {size}. In mapped memory the kernel itself reads and writes over the bus: there are no copies."
     )
     size = size_text(found[-1][2].size, job.extents)
-    head: list[View] = [{"title": _("time, µs"), "columns": titles}]
+    head: list[HeadView] = [{"title": _("time, µs"), "columns": titles}]
     return {"caption": "", "head": head, "rows": rows, "notes": [note.format(size=size)]}

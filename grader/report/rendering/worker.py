@@ -23,7 +23,7 @@ from grader.result import Record
 
 if TYPE_CHECKING:
     from grader.report.figures.draw import Format
-    from grader.report.view import View
+    from grader.report.views import Page
 
 HTML_NAME = "report.html"
 PDF_NAME = "report.pdf"
@@ -111,7 +111,7 @@ def _render(job: ReportJob) -> Iterator[tuple[Event, str]]:
         yield "pdf", str(folder / PDF_NAME)
 
 
-def _drawn(job: ReportJob, page: View, image_format: Format) -> str:
+def _drawn(job: ReportJob, page: Page, image_format: Format) -> str:
     """The page with its figures."""
     from grader.report.page import html
 

@@ -67,11 +67,12 @@ def _one(
         else:
             passed.append(np.int32(argument) if isinstance(argument, int) else argument)
     report: LaunchReport | str
+    found: dict[str, Any] | str
     try:
         report = launch(module, entry, grid, block, passed, device=device, **{"observe": True, **more})
+        found = asdict(report)
+        del found["elapsed_s"]
     except LimitExceeded as error:
-        return str(error), (f"{error.kind} {error.line} {error}", [], [])
+        report, found = str(error), f"{error.kind} {error.line} {error}"
     buffers = [buffer for buffer, a in zip(passed, arguments, strict=True) if isinstance(a, np.ndarray | Bytes)]
-    found = asdict(report)
-    del found["elapsed_s"]
     return report, (found, [b.read(np.uint8).tobytes() for b in buffers], [b.written().tolist() for b in buffers])

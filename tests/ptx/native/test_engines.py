@@ -145,6 +145,33 @@ def test_calls_of_what_only_numpy_computes_and_local_arrays() -> None:
     generated(source, 1, 32, FLOATS, FLOATS.copy(), parameters.tobytes(), DOUBLES, Bytes(8 * 64))
 
 
+WARPS = (
+    K
+    + """(const float* a, int* o, int n) {
+    int t = threadIdx.x, x = 0;
+    float sum = 0;
+    for (int i = t; i < n; i += blockDim.x) sum += a[i] * a[i];
+    for (int k = 16; k; k /= 2) sum += __shfl_down_sync(0xffffffff, sum, k);
+    sum = __shfl_sync(0xffffffff, sum, t & 24, 8) + __shfl_xor_sync(0xffffffff, t, 5) + __shfl_up_sync(-1, t, 3, 16);
+    __syncwarp();
+    x = __ballot_sync(0xffffffff, a[t] > 0) + __any_sync(0xffffffff, t == 9) + 2 * __all_sync(0xffffffff, t < 50);
+    x += __popc(__activemask());
+    if (t % 32 < n - 4095) x += __shfl_sync(0xffffffff, x, 1);
+    o[t] = x + __float_as_int(sum);
+}"""
+)
+
+
+def test_lanes_of_whole_warps_see_each_other() -> None:
+    generated(WARPS, 1, 96, FLOATS, Bytes(4 * 96), 2000)
+
+
+@pytest.mark.parametrize(("threads", "n"), [(80, 2000), (96, 4096)])
+def test_parts_of_warps_are_for_the_interpreter(threads: int, n: int) -> None:
+    _, launches = both(WARPS, 1, threads, FLOATS, Bytes(4 * 96), n)
+    assert launches == 0
+
+
 def test_what_is_unusual_is_told_by_the_interpreter() -> None:
     for body in (
         "if (t == 40) a[1 << 20] = 1;",
@@ -229,3 +256,76 @@ def test_arithmetic_on_any_bits(data: st.DataObject) -> None:
     b = data.draw(st.lists(longs, min_size=12, max_size=96))
     first, second = np.resize(np.array(a, np.uint32), 96), np.resize(np.array(b, np.uint64), 96)
     generated(ARITHMETIC, 1, 32, first, second, np.zeros(64 * 32, np.uint32), np.zeros(64 * 32, np.uint64))
+
+
+def random_accesses(seed: int) -> tuple[str, tuple[Any, ...]]:
+    """A kernel for two blocks of 64; every other one keeps to its own places."""
+    rng = np.random.default_rng(seed)
+    clean = seed % 2 == 0
+    # With 16-bit accesses the history is kept byte by byte.
+    arrays = ["s", "g", "s", "h" if seed % 3 == 0 else "g"]
+    lines = []
+    for number in range(int(rng.integers(4, 14))):
+        kind = rng.integers(0, 4)
+        shift = 0 if clean else int(rng.choice([0, 0, 0, 1, 32, 64]))
+        array = arrays[int(rng.integers(0, 4))]
+        own = f"(t + {shift}) & 63" if array == "s" else f"((b * 64 + t) + {shift}) & 127"
+        if array == "h":
+            own = f"2 * ({own}) + (t & 1)"
+        if kind == 0:
+            lines.append("__syncthreads();")
+        elif kind == 1:
+            lines.append(f"x += {array}[{own}];")
+        elif kind == 2:
+            lines.append(f"{array}[{own}] = x + {number};")
+        else:
+            guard = int(rng.integers(1, 64))
+            lines.append(f"if (t < {guard}) {array}[{own}] += {'x' if clean else 't'};")
+    source = K + "(int* g, short* h, int* o) { __shared__ int s[64]; int t = threadIdx.x, b = blockIdx.x, x = t;"
+    source += " s[t] = t; " + " ".join(lines) + " o[b * 64 + t] = x; }"
+    return source, (np.arange(128, dtype=np.int32), np.arange(256, dtype=np.int16), Bytes(512))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_accesses_with_and_without_races(seed: int) -> None:
+    """Whoever runs, the same races are told; and where there are none generated code is not turned away."""
+    source, arrays = random_accesses(seed)
+    report, launches = both(source, 2, 64, *arrays)
+    assert isinstance(report, LaunchReport)
+    assert launches == (not report.hazards), source
+    # Where nobody looks for races the threads see of each other what they see in step.
+    generated(source, 2, 64, *arrays, observe=False)
+
+
+@pytest.mark.parametrize("array", ["s", "g"])
+@pytest.mark.parametrize("barrier", [True, False])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "A[t] = t; | A[t ^ 33] = t + 1;",
+        "A[t] = t; | x = A[t ^ 33];",
+        "x = A[t ^ 33]; | A[t] = x;",
+        "x = A[t]; x += A[t ^ 33]; | A[t] = x;",
+        "x = A[t ^ 33]; x += A[t]; | A[t ^ 1] = x;",
+        "A[t] = 1; x = A[t]; | A[t ^ 1] = x;",
+        "x = A[7]; | if (t == 7) A[7] = x + 1;",
+        "if (t == 7) A[7] = x + 1; | x = A[7];",
+    ],
+)
+def test_a_barrier_makes_the_difference(body: str, barrier: bool, array: str) -> None:
+    body = body.replace("|", "__syncthreads();" if barrier else "").replace("A[", "s[" if array == "s" else "g[b + ")
+    source = K + "(int* g, int* o) { __shared__ int s[64]; int t = threadIdx.x, b = blockIdx.x * 64, x = t; s[t] = t;"
+    source += f" __syncthreads(); {body} __syncthreads(); o[b + t] = x + s[t]; }}"
+    report, launches = both(source, 2, 64, np.arange(192, dtype=np.int32), Bytes(512))
+    assert isinstance(report, LaunchReport)
+    assert (launches, report.hazards == []) == (int(barrier), barrier)
+
+
+@pytest.mark.parametrize("body", ["g[t] = b;", "if (b) g[t] = t; else x = g[t];", "if (!b) g[t] = t; else x = g[t];"])
+def test_a_barrier_is_nothing_between_blocks(body: str) -> None:
+    source = K + "(int* g, int* o) { int t = threadIdx.x, b = blockIdx.x, x = 0; __syncthreads(); " + body
+    source += " __syncthreads(); o[b * 64 + t] = x; }"
+    report, launches = both(source, 2, 64, np.zeros(64, np.int32), Bytes(512))
+    assert isinstance(report, LaunchReport)
+    assert launches == 0
+    assert {hazard.kind for hazard in report.hazards} == {"race"}

@@ -7,7 +7,7 @@ import msgspec
 from grader import i18n
 from grader.report.job import ReportJob
 from grader.report.page import html, times
-from grader.report.view import View
+from grader.report.views import TimeTable
 from grader.result import HostMemory, Ratio, Timing
 from tests import sample_results
 from tests.report.jobs import job
@@ -42,7 +42,7 @@ def timed(**changes: object) -> ReportJob:
     return job(msgspec.structs.replace(result, variants=variants), **changes)
 
 
-def titles(table: View) -> list[str]:
+def titles(table: TimeTable) -> list[str]:
     """The columns' titles, each behind the one that it stands under."""
     return [f"{group['title']} {title}".strip() for group in table["head"] for title in group["columns"] or [""]]
 
@@ -89,7 +89,7 @@ def test_notes_tell_of_threads_and_of_times_that_are_mostly_a_launch() -> None:
     assert any(note.startswith("*") for note in table["notes"])
 
 
-def rows_of(*timing: Timing) -> View:
+def rows_of(*timing: Timing) -> TimeTable:
     """The table of a job whose first variant alone was timed."""
     result = sample_results.passed()
     naive = msgspec.structs.replace(result.variants["naive"], timing=list(timing))

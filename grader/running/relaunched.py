@@ -1,0 +1,97 @@
+"""Whether a kernel that keeps something from launch to launch is right in later launches too.
+
+Every graded launch has a fresh device, on which a variable declared `__device__` holds what the program is loaded with.
+Real programs launch their kernels many times: a kernel that counts its launches, or keeps a result, is launched here
+several times on other data first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from math import prod
+
+from grader.backends.base import GAVE_UP, Backend, BufferArgument, Code, LaunchOutcome, LaunchRequest
+from grader.launching.arrays import Array
+from grader.launching.kernel import BoundKernel
+from grader.launching.run import Run
+from grader.launching.trial import Trials
+from grader.oracle.expected import Oracle
+from grader.result import BackendName
+from grader.running.evidence import Evidence
+
+LAUNCHES_BEFORE = 8
+
+_COPIED = re.compile(r"\bcuda(?:MemcpyToSymbol(?:Async)?|GetSymbolAddress)\s*+\(([^;]{0,300})")
+_COMMENT = re.compile(r"//[^\n]*+|/\*.*?\*/", re.DOTALL)
+_WORD = re.compile(r"[A-Za-z_]\w*+")
+
+
+def set_by_host(texts: Iterable[str]) -> frozenset[str]:
+    """Names in calls that give a variable on the device a value, or that find its address, in programs' texts."""
+    found: set[str] = set()
+    for text in texts:
+        if "Symbol" in text:
+            for call in _COPIED.findall(_COMMENT.sub(" ", text)):
+                found |= set(_WORD.findall(call))
+    return frozenset(found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Later:
+    """A backend on which every launch comes after launches of the same kernel with other inputs; reset: see there."""
+
+    backend: Backend
+    inputs: Mapping[str, Array]
+    reset: tuple[str, ...]
+
+    @property
+    def name(self) -> BackendName:
+        return self.backend.name
+
+    def run(self, code: Code, request: LaunchRequest) -> LaunchOutcome:
+        arguments = [
+            replace(argument, initial=self.inputs[argument.name])
+            if isinstance(argument, BufferArgument) and argument.name in self.inputs
+            else argument
+            for argument in request.arguments
+        ]
+        earlier = replace(request, arguments=arguments)
+        return self.backend.run(code, replace(request, before=(earlier,) * LAUNCHES_BEFORE, reset=self.reset))
+
+
+def with_later_launch(trials: Trials, evidence: Evidence, kernel: BoundKernel, other: Oracle) -> Evidence:
+    """`evidence` with a run that says so, where a kernel with state is wrong when it was launched before.
+
+    Of a kernel that is right at the lab's exact sizes; where it is right again nothing is added.  What the host code
+    sets before its launches is reset between these.
+
+    Parameters
+    ----------
+    kernel : read as it was graded.
+    other : gives other data.
+    """
+    exact = [run for run in evidence.runs_of("correct", "observe") if run.difference is not None]
+    state = next((run.outcome.state for run in exact if run.outcome.state), ())
+    if not state or not all(run.output_is_right for run in exact):
+        return evidence
+    sizes = min((run.sizes for run in exact), key=lambda sizes: prod(sizes.values()))
+    reset = set_by_host(source.text for source in kernel.submission.sources) & set(state)
+    inputs, _expected = other.case(sizes, kernel.dtypes)
+    later = replace(trials, backend=_Later(trials.backend, inputs, tuple(sorted(reset))))
+    run = later.run(kernel, "correct", sizes)
+    if run.is_right or run.outcome.status == "unsupported" or run.outcome.reason in GAVE_UP:
+        return evidence
+    wrong = LaunchOutcome("fault", reason="repeat_wrong", line=_declared(evidence, state))
+    return replace(evidence, runs=(*evidence.runs, Run("correct", sizes, wrong, None)))
+
+
+def _declared(evidence: Evidence, state: Iterable[str]) -> int:
+    """The line on which the first of these variables is declared; the kernel's where that is not found."""
+    text = evidence.source.get(evidence.bound.kernel.file, "")
+    for name in state:
+        found = re.search(rf"\b(?:__device__|__managed__|static)\b[^;{{}}()]*\b{re.escape(name)}\b", text)
+        if found is not None:
+            return text.count("\n", 0, found.end()) + 1
+    return evidence.bound.kernel.line

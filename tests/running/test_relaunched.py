@@ -1,0 +1,112 @@
+"""Kernels that keep something from launch to launch: right once, wrong later."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from grader.grading import pipeline
+from grader.lab_files import labs
+from grader.result import Check
+from grader.running.relaunched import set_by_host
+
+LAB = replace(labs.find("transpose"), sweeps=())
+PROGRAM = """{declared}
+__global__ void transpose_naive(const float *in, float *out, int rows, int cols)
+{{
+    int c = blockIdx.x * blockDim.x + threadIdx.x, r = blockIdx.y * blockDim.y + threadIdx.y;
+    {first}
+    if (r < rows && c < cols)
+        out[c * rows + r] = {value};
+}}
+{host}
+"""
+COUNTED = "if (c == 0 && r == 0) atomicAdd(&launches, 1);"
+
+
+def correct(folder: Path, declared: str, first: str, value: str, host: str = "") -> Check:
+    (folder / "student").mkdir()
+    text = PROGRAM.format(declared=declared, first=first, value=value, host=host)
+    (folder / "student" / "transpose.cu").write_text(text)
+    checks = pipeline.grade(folder / "student", LAB, backend="emulator").checks
+    return next(check for check in checks if check.check == "correct" and check.variant == "naive")
+
+
+WRONG_LATER = {
+    "right in the first launch only": (
+        "__device__ int done;",
+        "",
+        "done ? 0 : in[r * cols + c]; if (c == cols - 1 && r == rows - 1) done = 1",
+    ),
+    "wrong from the sixth on": (
+        "\n__device__ unsigned\n launches;",
+        COUNTED,
+        "launches > 5 ? 0 : in[r * cols + c]",
+    ),
+    "keeps its first result": (
+        "__device__ float kept[1 << 20];",
+        "",
+        "kept[c * rows + r] != 0 ? kept[c * rows + r] : (kept[c * rows + r] = in[r * cols + c])",
+    ),
+    "in a namespace": (
+        "namespace own { __device__ int launches; }",
+        "if (c == 0 && r == 0) atomicAdd(&own::launches, 1);",
+        "own::launches > 1 ? 0 : in[r * cols + c]",
+    ),
+    "comes back to itself on paper": (
+        "__device__ int launches; // cudaMemcpyToSymbol(launches, &zero, 4);",
+        COUNTED,
+        "launches > 1 ? 0 : in[r * cols + c]",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_LATER)
+def test_wrong_in_later_launches(name: str, tmp_path: Path) -> None:
+    declared, first, value = WRONG_LATER[name]
+    check = correct(tmp_path, declared, first, value)
+    assert check.status == "fail", check.message
+    assert "launched again" in check.message and "__device__" in (check.hint or "")
+
+
+def test_the_line_is_that_of_the_variable(tmp_path: Path) -> None:
+    declared, first, value = WRONG_LATER["wrong from the sixth on"]
+    assert correct(tmp_path, declared, first, value).line == 3
+
+
+HONEST = {
+    "resets itself": (
+        "__device__ unsigned int finished;",
+        "if (threadIdx.x == 0 && threadIdx.y == 0) atomicInc(&finished, gridDim.x * gridDim.y - 1);",
+        "finished <= gridDim.x * gridDim.y ? in[r * cols + c] : 0",
+        "",
+    ),
+    "its host resets it": (
+        "__device__ int launches;",
+        COUNTED,
+        "launches > 1 ? 0 : in[r * cols + c]",
+        "void again() { int zero = 0; cudaMemcpyToSymbol(launches, &zero, sizeof zero); }",
+    ),
+    "a table": ("__device__ float ones[4] = {1, 1, 1, 1};", "", "in[r * cols + c] * ones[c & 3]", ""),
+    "counts for its own sake": ("__device__ int launches;", COUNTED, "in[r * cols + c]", ""),
+}
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_state_that_is_put_to_use_costs_nothing(name: str, tmp_path: Path) -> None:
+    check = correct(tmp_path, *HONEST[name])
+    assert check.status == "pass", check.message
+
+
+def test_what_the_host_sets() -> None:
+    text = """
+    cudaMemcpyToSymbol(count, &zero, sizeof(int));
+    cudaMemcpyToSymbolAsync ( own :: n, &zero, 4, 0, cudaMemcpyHostToDevice, stream );
+    cudaGetSymbolAddress((void **)&p, flag);
+    // cudaMemcpyToSymbol(not_this, 0, 0);
+    other(count2);
+    """
+    found = set_by_host([text])
+    assert {"count", "n", "flag"} <= found and not found & {"not_this", "count2"}
