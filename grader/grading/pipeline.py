@@ -25,6 +25,7 @@ from grader.message import msg
 from grader.result import Environment, Result, Source, Student, score_of, status_of
 from grader.running.evidence import Compilation, Diagnostic, Evidence
 from grader.submission.records import Missing, SourceText, Submission, VariantBinding
+from grader.words import told
 
 if TYPE_CHECKING:
     from grader.compiler.process import CompileResult
@@ -105,12 +106,11 @@ def grade(
 
         program = changeable(lab, found_files, submission)
         sweeps = sweep(lab, program, found, oracle, compiler, ARCHITECTURE, gpu, remeasure)
-        return structs.replace(result, sweeps=sweeps)
+        return structs.replace(result, sweeps=[told(record) for record in sweeps])
 
 
 def _result(lab: Lab, submission: Submission, found: Mapping[str, Evidence], environment: Environment) -> Result:
     from grader.checks import judge
-    from grader.words import told
 
     checks = [check for evidence in found.values() for check in judge(evidence)]
     result = Result(
