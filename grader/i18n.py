@@ -47,28 +47,6 @@ def decimal(value: float) -> float:
     return _Decimal(value)
 
 
-class Said(str):
-    """A text with numbers and names put in, which can be said again in another language.
-
-    message: the English text with its placeholders.  data: what is put in; numbers with a fraction take the language's
-    decimal mark.
-    """
-
-    message: str
-    data: dict[str, int | float | str]
-
-    def __new__(cls, message: str, data: dict[str, int | float | str]) -> Said:
-        shown = {name: decimal(value) if isinstance(value, float) else value for name, value in data.items()}
-        said = super().__new__(cls, _(message).format(**shown))
-        said.message, said.data = message, data
-        return said
-
-
-def say(message: str, **data: int | float | str) -> Said:
-    """`message` with `data` put in, in the language in use; it remembers both."""
-    return Said(message, data)
-
-
 def _(message: str) -> str:
     """`message` in the language in use."""
     return _translations.gettext(message)

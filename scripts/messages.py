@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LOCALE = ROOT / "grader" / "locale"
 METHODS = [("**.py", "python"), ("**.j2", "jinja2")]
 OPTIONS = {"**.j2": {"trim_blocks": "true", "lstrip_blocks": "true", "newstyle_gettext": "false"}}
-KEYWORDS = {"_": None, "N_": None, "Plural": (1, 2), "say": None, "ngettext": (1, 2)}
+KEYWORDS = {"_": None, "N_": None, "Plural": (1, 2), "ngettext": (1, 2)}
 # A fixed date: the catalogues change when the texts do, and only then.
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 

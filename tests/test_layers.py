@@ -33,15 +33,15 @@ LAYERS: dict[str, set[str] | None] = {
     "lab": {"message"},
     "result": {"errors", "message"},
     "oracle": {"message", "errors", "lab"},
-    "timing": {"message", "errors", "files", "i18n", "lab", "result"},
+    "timing": {"message", "errors", "files", "lab", "result"},
     "compiler": {"message", "errors", "preprocessor", "processes"},
     "submission": {"message", "errors", "device_limits", "files", "preprocessor", "lab", "yaml_file"},
-    "backends": {"message", "errors", "i18n", "oracle", "ptx", "result"},
+    "backends": {"message", "errors", "oracle", "ptx", "result"},
     "report": {"message", "words", "errors", "files", "i18n", "lab", "places", "processes", "result"},
     "exports": {"message", "words", "i18n", "lab", "report", "result"},
     "diagnosis": None,
     "launching": None,
-    "programs": {"message", "i18n", "words", "errors", "compiler", "submission", "diagnosis", "ptx"},
+    "programs": {"message", "words", "errors", "compiler", "submission", "diagnosis", "ptx"},
     "running": None,
     "checks": None,
     "lab_files": None,
@@ -52,6 +52,8 @@ LAYERS: dict[str, set[str] | None] = {
     "cli": None,
     "__main__": {"cli"},
 }
+# Who may know a language: the words of messages, and what is shown to people. All others make messages.
+SPEAKERS = {"i18n", "words", "report", "exports", "cli"}
 # Of the emulator only its plain records may be known outside `backends`.
 EMULATOR_USERS = {"ptx", "backends", "programs"}
 
@@ -110,6 +112,11 @@ def test_arrows_run_one_way(path: Path) -> None:
         assert named is None or there in named, f"{path}: {here} may not import {module}"
         if there == "ptx" and here not in EMULATOR_USERS:
             assert module == "grader.ptx.records", f"{path}: imports {module}"
+
+
+def test_only_words_and_what_is_shown_know_a_language() -> None:
+    users = {part_of(path) for path in MODULES for module, _at_import in imports(path) if part(module) == "i18n"}
+    assert users <= SPEAKERS
 
 
 def test_no_import_goes_in_a_circle() -> None:

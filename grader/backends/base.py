@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from grader.message import Message, verbatim
 from grader.ptx.records import Counters, Hazard, Read, Write
 from grader.result import BackendName
 
@@ -77,6 +78,8 @@ class LaunchOutcome:
     status: "ok"; "fault" (the student's: trap, deadlock, time limit; see `reason` and `line`); "unsupported"
     (the emulator lacks an instruction: ours); "impossible" (the launch configuration is not allowed).
     outputs: every buffer that is an output or was changed, by name.
+    reason: a code, "" when it ended well: "deadlock", "trap", "shared_memory", "CUDA_ERROR_…".  said: the reason in
+    words, where the code alone does not tell it.
     trace: the history of its memory, where that was asked for.
     state: variables of the program that the kernel uses and that live on from launch to launch.
     """
@@ -87,12 +90,18 @@ class LaunchOutcome:
     hazards: tuple[Hazard, ...] = ()
     remarks: tuple[tuple[str, int, int], ...] = ()
     reason: str = ""
+    said: Message | None = None
     line: int = 0
     elapsed_us: float | None = None
     thread_instructions: int | None = None
     printf: str = ""
     trace: Trace | None = None
     state: tuple[str, ...] = ()
+
+
+def reason_msg(outcome: LaunchOutcome) -> Message:
+    """Why a launch did not end well, as far as the backend can tell."""
+    return outcome.said or verbatim(outcome.reason)
 
 
 NEVER_ENDS = ("time", "instructions", "endless", "deadlock")

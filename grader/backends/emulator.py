@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.backends.base import BufferArgument, Code, LaunchOutcome, LaunchRequest
-from grader.i18n import _
+from grader.message import Message, msg, verbatim
 from grader.oracle.compare import sentinel, sentinel_byte
 from grader.ptx import Buffer, Device, DeviceTrap, Limits, launch, parse
 from grader.ptx.errors import LaunchError, LimitExceeded, PtxError, PtxSyntaxError, UnsupportedInstruction
@@ -66,10 +66,19 @@ def _opened(ptx: str) -> _Program | LaunchOutcome:
     try:
         return _Program(ptx)
     except UnsupportedInstruction as error:
-        return LaunchOutcome("unsupported", reason=str(error))
+        return LaunchOutcome("unsupported", reason="no_instruction", said=verbatim(str(error)))
     except PtxSyntaxError as error:
-        reason = _("the emulator cannot read what the compiler made: {reason}").format(reason=error)
-        return LaunchOutcome("unsupported", reason=reason)
+        said = msg("launches.unreadable_ptx", reason=str(error))
+        return LaunchOutcome("unsupported", reason="unreadable", said=said)
+
+
+def _refusal(error: LaunchError) -> Message:
+    """Why a launch is impossible."""
+    if error.kind == "shared_memory":
+        return msg("launches.shared_bytes", bytes=error.got, limit=error.limit)
+    if error.kind == "threads":
+        return msg("launches.threads", threads=error.got, limit=error.limit)
+    return verbatim(str(error))
 
 
 class _Program:
@@ -130,22 +139,22 @@ class _Program:
                 limits=Limits(instructions=instructions, issued=ISSUED_PER_LAUNCH, seconds=SECONDS_PER_LAUNCH),
             )
         except UnsupportedInstruction as error:
-            return LaunchOutcome("unsupported", reason=str(error), line=error.line)
+            return LaunchOutcome("unsupported", reason="no_instruction", said=verbatim(str(error)), line=error.line)
         except LaunchError as error:
-            return LaunchOutcome("impossible", reason=str(error))
+            return LaunchOutcome("impossible", reason=error.kind, said=_refusal(error))
         except LimitExceeded as error:
             if error.kind == "time":
-                reason = _("the emulator did not finish within {seconds:g} s").format(seconds=SECONDS_PER_LAUNCH)
-                return LaunchOutcome("unsupported", reason=reason, line=error.line)
+                said = msg("launches.emulator_slow", seconds=SECONDS_PER_LAUNCH)
+                return LaunchOutcome("unsupported", reason="slow", said=said, line=error.line)
             return LaunchOutcome("fault", reason=error.kind, line=error.line)
         except DeviceTrap as error:
             return LaunchOutcome("fault", reason="trap", line=error.line)
         except PtxError as error:
-            return LaunchOutcome("unsupported", reason=str(error))
+            return LaunchOutcome("unsupported", reason="emulator", said=verbatim(str(error)))
         except Exception as error:
             # A slip of the emulator must cost this kernel's student nothing, and the other kernels not their verdict.
-            reason = _("the emulator failed ({kind}: {text})").format(kind=type(error).__name__, text=error)
-            return LaunchOutcome("unsupported", reason=reason)
+            said = msg("launches.emulator_failed", kind=type(error).__name__, text=str(error))
+            return LaunchOutcome("unsupported", reason="emulator", said=said)
         outputs = {}
         for argument in request.arguments:
             if isinstance(argument, BufferArgument):

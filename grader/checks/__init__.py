@@ -12,7 +12,7 @@ import msgspec
 
 from grader.checks.base import CheckKind, Verdict
 from grader.lab.records import CheckSpec
-from grader.message import Message, msg, verbatim
+from grader.message import msg
 from grader.result import Check
 from grader.running.evidence import Evidence
 
@@ -73,8 +73,8 @@ def _check(variant: str, spec: CheckSpec, verdict: Verdict) -> Check:
         earned=round(spec.points * verdict.share, 2),
         possible=0.0 if verdict.skip_reason == "not_applicable" else spec.points,
         pending=spec.points if waits else 0.0,
-        message_said=verdict.message if isinstance(verdict.message, Message) else verbatim(verdict.message),
-        hint_said=verbatim(verdict.hint) if isinstance(verdict.hint, str) and verdict.hint else verdict.hint or None,
+        message_said=verdict.message,
+        hint_said=verdict.hint,
         line=verdict.line,
         skip_reason=verdict.skip_reason,
         data=dict(verdict.data),

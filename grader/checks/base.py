@@ -32,9 +32,9 @@ class Verdict:
     """
 
     status: CheckStatus
-    message: Message | str
+    message: Message
     share: float = 0.0
-    hint: Message | str | None = None
+    hint: Message | None = None
     line: int | None = None
     skip_reason: SkipReason = ""
     data: Mapping[str, object] = field(default_factory=dict)
@@ -60,14 +60,14 @@ class CheckKind:
     implied: bool = False
 
 
-def passed(message: Message | str, line: int | None = None, data: Mapping[str, object] = NO_DATA) -> Verdict:
+def passed(message: Message, line: int | None = None, data: Mapping[str, object] = NO_DATA) -> Verdict:
     """All points."""
     return Verdict("pass", message, share=1.0, line=line, data=data)
 
 
 def failed(
-    message: Message | str,
-    hint: Message | str | None,
+    message: Message,
+    hint: Message | None,
     line: int | None = None,
     share: float = 0.0,
     data: Mapping[str, object] = NO_DATA,
@@ -76,16 +76,16 @@ def failed(
     return Verdict("fail", message, share=share, hint=hint, line=line or None, data=data)
 
 
-def errored(message: Message | str, line: int | None = None, data: Mapping[str, object] = NO_DATA) -> Verdict:
+def errored(message: Message, line: int | None = None, data: Mapping[str, object] = NO_DATA) -> Verdict:
     """The grader's or the lab's fault: points stay pending."""
     return Verdict("error", message, line=line or None, data=data)
 
 
-def not_measured(message: Message | str, data: Mapping[str, object] = NO_DATA) -> Verdict:
+def not_measured(message: Message, data: Mapping[str, object] = NO_DATA) -> Verdict:
     """This machine cannot tell: points stay pending."""
     return Verdict("skip", message, skip_reason="not_measured", data=data)
 
 
-def not_applicable(message: Message | str, data: Mapping[str, object] = NO_DATA) -> Verdict:
+def not_applicable(message: Message, data: Mapping[str, object] = NO_DATA) -> Verdict:
     """The check makes no sense for this kernel: its points are no part of what is possible."""
     return Verdict("skip", message, skip_reason="not_applicable", data=data)

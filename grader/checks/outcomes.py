@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from grader.backends.base import LaunchOutcome
+from grader.backends.base import LaunchOutcome, reason_msg
 from grader.checks.base import Verdict, errored, failed, not_measured
 from grader.checks.remedies import remedy
 from grader.diagnosis.outputs import difference_msg
@@ -50,7 +50,7 @@ def verdict_of_runs(runs: list[Run]) -> Verdict | None:
         return not_measured(msg("launches.no_size"))
     for run in runs:
         if run.outcome.status == "unsupported":
-            return errored(msg("launches.unsupported", reason=run.outcome.reason), run.outcome.line)
+            return errored(msg("launches.unsupported", reason=reason_msg(run.outcome)), run.outcome.line)
     for run in runs:
         if run.outcome.status in ("fault", "impossible"):
             return fault(run)
@@ -107,8 +107,8 @@ def fault_msg(outcome: LaunchOutcome) -> Message:
     if outcome.reason in REASONS:
         return REASONS[outcome.reason]
     if outcome.status == "impossible":
-        return msg("launches.impossible", reason=outcome.reason)
-    return msg("launches.failed", reason=outcome.reason)
+        return msg("launches.impossible", reason=reason_msg(outcome))
+    return msg("launches.failed", reason=reason_msg(outcome))
 
 
 def _numbers(run: Run) -> dict[str, object]:

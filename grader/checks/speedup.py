@@ -63,7 +63,7 @@ def judge(evidence: Evidence, settings: SpeedupSettings) -> Verdict:
     return failed(message, _hint(evidence), share=earned, data=data)
 
 
-def _unmeasured(evidence: Evidence) -> Message | str:
+def _unmeasured(evidence: Evidence) -> Message:
     if any(t.launch_bound for t in evidence.timing):
         return msg("checks.speedup.launch_bound")
     return evidence.unmeasured.get("time", msg("checks.speedup.not_timed"))

@@ -55,7 +55,7 @@ def split(words: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _run(words: tuple[str, ...], device: str, as_json: bool, lang: str) -> int:
-    from grader.programs import report
+    from grader.cli import run_report
     from grader.programs.observe import observe
 
     own = click.get_current_context().obj or []
@@ -81,10 +81,10 @@ def _run(words: tuple[str, ...], device: str, as_json: bool, lang: str) -> int:
     except Exception as error:
         raise internal(error, Path()) from error
     if as_json:
-        print(report.as_json(observation))
+        print(run_report.as_json(observation))
     else:
         sys.stdout.flush()
-        print(report.as_text(observation), end="")
+        print(run_report.as_text(observation), end="")
     return 1 if observation.exit is None else observation.exit
 
 

@@ -25,6 +25,7 @@ from grader.message import msg
 from grader.result import Environment, Result, Source, Student, score_of, status_of
 from grader.running.evidence import Compilation, Diagnostic, Evidence
 from grader.submission.records import Missing, SourceText, Submission, VariantBinding
+from grader.words import told
 
 if TYPE_CHECKING:
     from grader.compiler.process import CompileResult
@@ -78,34 +79,38 @@ def grade(
         from grader.oracle.expected import Oracle
         from grader.running.drawn import draw
 
+        # Compile: what does not is evidence already.
         programs = ProgramStore(compiler, ARCHITECTURE)
         found = _compiled(lab, submission, programs)
         environment = _environment(lab, compiler.nvrtc_version(), command)
+        # Run on the emulator, at the lab's sizes and at a case that is drawn.
         oracle = Oracle(lab)
         drawn = draw(lab, {s.path.name: s.text for s in submission.sources}, secret)
         drawn_lab = replace(lab, seed=drawn.seed)
         trials = Trials(lab, oracle, programs, Emulator())
         found = _run(trials, replace(trials, lab=drawn_lab, oracle=Oracle(drawn_lab)), submission, found)
         environment = structs.replace(environment, drawn_seed=drawn.seed, drawn_by=drawn.by)
+        # Run and time on the GPU, where there is one.
         gpu = _opened(gpu, backend)
         if gpu is not None:
             found = gpu.grade(lab, submission, found, compiler, remeasure, witnesses)
             environment = gpu.environment(environment)
+        # Judge, and record.
         result = _result(lab, submission, found, environment)
         if judged is not None:
             judged(result)
         if not lab.sweeps:
             return result
+        # Another way through the stages, for every program that a sweep changes.
         from grader.sweeps.run import changeable, sweep
 
         program = changeable(lab, found_files, submission)
         sweeps = sweep(lab, program, found, oracle, compiler, ARCHITECTURE, gpu, remeasure)
-        return structs.replace(result, sweeps=sweeps)
+        return structs.replace(result, sweeps=[told(record) for record in sweeps])
 
 
 def _result(lab: Lab, submission: Submission, found: Mapping[str, Evidence], environment: Environment) -> Result:
     from grader.checks import judge
-    from grader.words import told
 
     checks = [check for evidence in found.values() for check in judge(evidence)]
     result = Result(

@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from grader.backends.base import reason_msg
 from grader.checks.outcomes import fault_msg, verdict_of_runs
 from grader.diagnosis.faults import hazard_msg
 from grader.diagnosis.outputs import difference_msg, projections_msg
@@ -83,7 +84,7 @@ def _plain_case(run: Run) -> Case:
             size=dict(run.sizes),
             status="error",
             kind=run.kind,
-            message_said=verbatim(run.outcome.reason),
+            message_said=reason_msg(run.outcome),
         )
     if difference is None:
         return Case(
@@ -142,7 +143,7 @@ def _remarks(evidence: Evidence) -> list[Message]:
     if candidate is not None and candidate.own and not candidate.constants:
         remarks.append(msg("remarks.own_sizes", sizes=sizes_msg(dict(candidate.own))))
     if evidence.untimed:
-        remarks.append(verbatim(evidence.untimed) if isinstance(evidence.untimed, str) else evidence.untimed)
+        remarks.append(evidence.untimed)
     remarks += [
         msg("remarks.large", what=verdict.message)
         for run in evidence.larger

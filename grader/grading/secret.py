@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from grader.errors import UsageError
-from grader.i18n import _
+from grader.message import msg
 
 SECRET = "CUDA_LAB_GRADER_SECRET"
 SECRET_FILE = "CUDA_LAB_GRADER_SECRET_FILE"
@@ -26,14 +26,10 @@ def secret() -> str:
         try:
             found = Path(path).read_text("utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or _("no UTF-8 text")
-            raise UsageError(f"{SECRET_FILE}: {path}: {reason}") from error
+            reason = getattr(error, "strerror", None) or msg("session.no_utf8")
+            raise UsageError(msg("errors.at", where=f"{SECRET_FILE}: {path}", what=reason)) from error
     found = found.strip()
     if (found or path) and len(found) < SHORTEST:
         name = SECRET_FILE if path else SECRET
-        raise UsageError(
-            _("{name}: the secret has {got} characters, at least {least} are needed").format(
-                name=name, got=len(found), least=SHORTEST
-            )
-        )
+        raise UsageError(msg("session.secret_short", name=name, got=len(found), least=SHORTEST))
     return found

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from grader.backends.base import Code
+from grader.message import Message
 from grader.submission.records import Submission, VariantBinding
-from grader.words import said
 
 if TYPE_CHECKING:
     from grader.compiler.process import CompileResult
@@ -59,9 +59,9 @@ class Built:
         return Code(self.key, self.result.ptx, self.result.cubin)
 
     @property
-    def error(self) -> str:
+    def error(self) -> str | Message:
         """The compiler's first error, else why it did not come to an end; "" for neither."""
-        return said(next((d.message for d in self.result.diagnostics if d.severity == "error"), self.result.reason))
+        return next((d.message for d in self.result.diagnostics if d.severity == "error"), self.result.reason)
 
 
 @dataclass(slots=True)

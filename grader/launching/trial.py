@@ -9,13 +9,13 @@ from math import prod
 import numpy as np
 
 from grader.backends.base import Backend, LaunchOutcome
-from grader.i18n import _
 from grader.lab.records import Lab, Sizes
 from grader.launching.arrays import shape_at
 from grader.launching.geometry import tile_of_output
 from grader.launching.kernel import BoundKernel
 from grader.launching.programs import Built, ProgramStore
 from grader.launching.run import Run
+from grader.message import msg
 from grader.oracle.compare import Difference, compare
 from grader.oracle.expected import Array, Oracle
 from grader.oracle.projected import Projected
@@ -106,10 +106,10 @@ class Trials:
         Machine code lacks what the device lacks, and that is the kernel's doing; PTX what we changed in the program.
         """
         if self.programs.makes_machine_code:
-            text = _("the program does not compile for this GPU: {error}")
-            return LaunchOutcome("impossible", reason=text.format(error=built.error))
+            return LaunchOutcome(
+                "impossible", reason="not_compiled", said=msg("launches.not_compiled_gpu", error=built.error)
+            )
         values = ", ".join(f"{name} = {value}" for name, value in kernel.program(sizes).constants)
-        reason = _("the program does not compile as {expression} with {constants}").format(
-            expression=kernel.expression(sizes), constants=values or _("its own constants")
-        )
-        return LaunchOutcome("unsupported", reason=reason)
+        constants = values or msg("launches.own_constants")
+        said = msg("launches.not_compiled_as", expression=kernel.expression(sizes), constants=constants)
+        return LaunchOutcome("unsupported", reason="not_compiled", said=said)

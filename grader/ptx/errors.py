@@ -43,7 +43,16 @@ class UnsupportedInstruction(PtxError):
 
 
 class LaunchError(PtxError):
-    """The launch itself is impossible (block too large, wrong argument count, unknown kernel)."""
+    """The launch itself is impossible (block too large, wrong argument count, unknown kernel).
+
+    `kind` is "threads" or "shared_memory" for more of these a block, `got`, than `limit`; else "other".
+    """
+
+    def __init__(self, message: str, kind: str = "other", got: int = 0, limit: int = 0) -> None:
+        self.kind = kind
+        self.got = got
+        self.limit = limit
+        super().__init__(message)
 
 
 class LimitExceeded(PtxError):

@@ -97,12 +97,15 @@ def launch(
     grid3, block3 = _three(grid, "grid", MAX_GRID), _three(block, "block", MAX_BLOCK)
     threads = block3[0] * block3[1] * block3[2]
     if threads > MAX_THREADS:
-        raise LaunchError(f"block {block3} has {threads} threads, at most {MAX_THREADS} are allowed")
+        text = f"block {block3} has {threads} threads, at most {MAX_THREADS} are allowed"
+        raise LaunchError(text, "threads", threads, MAX_THREADS)
     _check_launch_bounds(function, block3)
     needs = program.needs(entry)
     slots, static = program.shared_slots(entry, shared_bytes), needs.static_bytes
-    if static + shared_bytes > max_shared_bytes:
-        raise LaunchError(f"{static + shared_bytes} bytes of shared memory a block, at most {max_shared_bytes}")
+    needed = static + shared_bytes
+    if needed > max_shared_bytes:
+        text = f"{needed} bytes of shared memory a block, at most {max_shared_bytes}"
+        raise LaunchError(text, "shared_memory", needed, max_shared_bytes)
     parameters = _parameters(function, arguments)
     addresses = linked(module, device).addresses
     code = program.code(entry)

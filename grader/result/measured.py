@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from grader.message import Message
 from grader.result.record import Record
 
 
@@ -98,4 +99,5 @@ class Witness(Record, frozen=True):
     value: float | None = None
     emulator: float | None = None
     text: str = ""
+    text_said: Message | None = None
     line: int | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from grader.message import Message
 from grader.result.record import Record
 from grader.result.variant import BackendName
 
@@ -35,6 +36,7 @@ class SweepPoint(Record, frozen=True):
     block: tuple[int, int, int] | None = None
     status: Literal["ok", "impossible", "fixed", "wrong", "failed"] = "ok"
     reason: str = ""
+    reason_said: Message | None = None
     values: dict[str, Estimate] = {}
 
 
@@ -56,3 +58,4 @@ class SweepRecord(Record, frozen=True):
     metrics: list[str]
     points: list[SweepPoint]
     left_out: dict[str, str] = {}
+    left_out_said: dict[str, Message] = {}

@@ -63,11 +63,11 @@ class Evidence:
     array_bytes: size of each array by role name, at the observed size.
     timing: one record a size; empty when the backend has no clock.
     diagnoses: why the output is wrong, by what it is wrong at: "correct" or "ragged".
-    unmeasured: why the backend cannot measure something, by what ("time": text for people).
+    unmeasured: why the backend cannot measure something, by what ("time", "counters", "hazards").
     source: what was compiled, by file name.
     resources, host_memory, witnesses: as in the result; empty without a GPU.
     larger: runs at the lab's `large` sizes, on which no mark depends; of kernels that are right at all others.
-    untimed: why the kernel's own doings keep it from being timed, in words; "" when nothing does.
+    untimed: why the kernel's own doings keep it from being timed, None when nothing does.
     staging: what shared memory is used for; None where that was not looked at.
     wired_sizes: the only sizes that the kernel works at, when they are constants of its file; else None.
     """
@@ -82,7 +82,7 @@ class Evidence:
     array_bytes: Mapping[str, int] = field(default_factory=dict)
     timing: tuple[Timing, ...] = ()
     diagnoses: Mapping[str, Diagnosis] = field(default_factory=dict)
-    unmeasured: Mapping[str, str | Message] = field(default_factory=dict)
+    unmeasured: Mapping[str, Message] = field(default_factory=dict)
     source: Mapping[str, str] = field(default_factory=dict)
     wired_sizes: Sizes | None = None
     resources: Resources | None = None
@@ -90,7 +90,7 @@ class Evidence:
     witnesses: tuple[Witness, ...] = ()
     larger: tuple[Run, ...] = ()
     staging: Staging | None = None
-    untimed: str | Message = ""
+    untimed: Message | None = None
 
     @property
     def bound(self) -> VariantBinding:

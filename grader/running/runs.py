@@ -9,12 +9,12 @@ from math import prod
 import numpy as np
 
 from grader.backends.base import GAVE_UP
-from grader.i18n import _
 from grader.lab.records import Sizes
 from grader.launching.arrays import shape_at
 from grader.launching.kernel import BoundKernel
 from grader.launching.run import Run
 from grader.launching.trial import Trials
+from grader.message import msg
 from grader.running.choosing import choose
 from grader.running.counting import counters_of
 from grader.running.evidence import Evidence
@@ -46,7 +46,7 @@ def run_variant(trials: Trials, evidence: Evidence, kernel: BoundKernel) -> tupl
         evidence,
         candidate=kernel.reading,
         runs=tuple(runs),
-        unmeasured={"time": _("Not measured: speed can only be timed on an NVIDIA GPU.")},
+        unmeasured={"time": msg("runs.not_timed")},
         diagnoses=explain(trials, kernel, runs),
         wired_sizes=choice.wired,
     )

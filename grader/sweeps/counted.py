@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, MutableMapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,15 +11,15 @@ from math import prod
 import numpy as np
 from msgspec import structs
 
-from grader.backends.base import NEVER_ENDS, LaunchOutcome
+from grader.backends.base import NEVER_ENDS, LaunchOutcome, reason_msg
 from grader.backends.emulator import ARCHITECTURE, Emulator
-from grader.i18n import _, say
 from grader.lab.records import Lab, Sizes, Sweep
 from grader.launching.arrays import shape_at
 from grader.launching.kernel import BoundKernel
 from grader.launching.programs import Compiler, ProgramStore
 from grader.launching.run import Run
 from grader.launching.trial import Trials
+from grader.message import Message, msg
 from grader.oracle.expected import Oracle
 from grader.result import Estimate, SweepPoint, SweepRecord
 from grader.running.evidence import Evidence
@@ -38,7 +37,6 @@ MOST_HOPELESS = 2
 MOST_CHARACTERS = 100_000
 """Of source text: every change of it is read anew."""
 
-_SHARED = re.compile(r"(\d+) bytes of shared memory a block, at most (\d+)")
 """The emulator's words for what only the compiled kernel shows."""
 
 KnownPoints = MutableMapping[tuple[str, str], list[SweepPoint]]
@@ -64,7 +62,7 @@ class EmulatorSweeps:
         self._runs: dict[tuple[object, ...], Run] = {}
         self._endless: Counter[tuple[str, str]] = Counter()
 
-    def run(self, targets: Sequence[Target], left_out: Mapping[str, str]) -> list[SweepRecord]:
+    def run(self, targets: Sequence[Target], left_out: Mapping[str, Message]) -> list[SweepRecord]:
         """All of the lab's sweeps for some kernels; `left_out`: variants that are not swept, and why."""
         pool = ThreadPoolExecutor(1)
         try:
@@ -116,11 +114,11 @@ class EmulatorSweeps:
         """The points of one kernel."""
         points: list[SweepPoint] = []
         owner = (target.variant, target.of)
-        hopeless = _("the kernel takes too long") if self._endless[owner] >= MOST_HOPELESS else ""
+        hopeless = msg("sweeps.too_long") if self._endless[owner] >= MOST_HOPELESS else None
         for point in prepared:
             if isinstance(point, SweepPoint):
                 points += for_each_mode(sweep, point)
-            elif hopeless:
+            elif hopeless is not None:
                 points += for_each_mode(sweep, infeasible(target, point.place, "failed", hopeless))
             else:
                 points += self._counted(sweep, point, trials)
@@ -136,7 +134,7 @@ class EmulatorSweeps:
         sizes = point.place.sizes
         loaded = point.kernel.load(trials.programs, sizes)
         if loaded.entry is None:
-            reason = _("it does not compile: {error}").format(error=loaded.built.error)
+            reason = msg("sweeps.not_compiled", error=loaded.built.error)
             return for_each_mode(sweep, point.infeasible("impossible", reason))
         return self._points(sweep, point, self._run(point, trials))
 
@@ -195,7 +193,7 @@ def _key(point: PreparedPoint) -> tuple[object, ...]:
     return (id(kernel.submission), target.variant, target.of, kernel.reading, *sorted(point.place.sizes.items()))
 
 
-def record_of(sweep: Sweep, backend: str, points: Sequence[SweepPoint], left_out: Mapping[str, str]) -> SweepRecord:
+def record_of(sweep: Sweep, backend: str, points: Sequence[SweepPoint], left_out: Mapping[str, Message]) -> SweepRecord:
     """The record of a sweep that was run."""
     return SweepRecord(
         id=sweep.id,
@@ -204,59 +202,54 @@ def record_of(sweep: Sweep, backend: str, points: Sequence[SweepPoint], left_out
         lines="host_memory" if sweep.host_memory else sweep.lines.name if sweep.lines else "",
         metrics=list(sweep.metrics[backend]),
         points=list(points),
-        left_out={name: reason for name, reason in left_out.items() if name in sweep.variants},
+        left_out_said={name: reason for name, reason in left_out.items() if name in sweep.variants},
     )
 
 
 def judged(point: PreparedPoint, run: Run) -> SweepPoint:
     """A point after its run, without values yet: "ok" only where the result was right."""
     if run.outcome.status == "impossible":
-        return point.infeasible("impossible", _impossible(run.outcome.reason))
+        return point.infeasible("impossible", reason_msg(run.outcome))
     if run.outcome.status != "ok":
         return point.infeasible("failed", ended(run.outcome))
     if run.leaves_its_arrays:
-        return point.infeasible("wrong", _("the kernel works outside its arrays there"))
+        return point.infeasible("wrong", msg("sweeps.outside"))
     if not run.output_is_right:
-        return point.infeasible("wrong", _("the result is wrong there: the kernel is made for other values"))
+        return point.infeasible("wrong", msg("sweeps.wrong"))
     return point.point()
 
 
-def _impossible(reason: str) -> str:
-    """Why a launch is impossible, in the language of the run."""
-    match = _SHARED.fullmatch(reason)
-    if match is None:
-        return reason
-    text = _("{bytes} bytes of shared memory a block, at most {limit} are possible")
-    return text.format(bytes=match.group(1), limit=match.group(2))
+ENDS = {
+    "time": msg("sweeps.too_long"),
+    "instructions": msg("sweeps.too_long"),
+    "endless": msg("sweeps.endless"),
+    "deadlock": msg("sweeps.deadlock"),
+    "trap": msg("sweeps.trap"),
+}
 
 
-def ended(outcome: LaunchOutcome) -> str:
+def ended(outcome: LaunchOutcome) -> Message:
     """How a launch ended that did not end well."""
-    texts = {
-        "time": say("the kernel takes too long"),
-        "instructions": say("the kernel takes too long"),
-        "endless": say("the kernel never ends"),
-        "deadlock": say("threads wait at a barrier for ever"),
-        "trap": say("the kernel stops with an error"),
-    }
-    return texts.get(outcome.reason, outcome.reason)
+    return ENDS.get(outcome.reason) or reason_msg(outcome)
 
 
-def targets_of(lab: Lab, program: Program | None, found: Mapping[str, Evidence]) -> tuple[list[Target], dict[str, str]]:
+def targets_of(
+    lab: Lab, program: Program | None, found: Mapping[str, Evidence]
+) -> tuple[list[Target], dict[str, Message]]:
     """The kernels that are swept: the student's that are right, then the lab's own; and why others are not.
 
     program: the student's; None when there is nothing to be changed in it.
     """
     wanted = {name for sweep in lab.sweeps for name in sweep.variants}
     targets: list[Target] = []
-    left_out: dict[str, str] = {}
+    left_out: dict[str, Message] = {}
     is_long = program is not None and sum(len(s.text) for s in program.submission.sources) > MOST_CHARACTERS
     for name, evidence in found.items():
         if name not in wanted:
             continue
-        reason = _unswept(evidence) or (_("its file is too long") if is_long else "")
-        if reason or program is None or evidence.candidate is None:
-            left_out[name] = reason
+        reason = _unswept(evidence) or (msg("sweeps.file_too_long") if is_long else None)
+        if reason is not None or program is None or evidence.candidate is None:
+            left_out[name] = reason or msg("sweeps.not_run")
         else:
             kernel = BoundKernel(lab, program.submission, evidence.bound, evidence.candidate)
             targets.append(Target(name, "submission", program, kernel))
@@ -264,20 +257,20 @@ def targets_of(lab: Lab, program: Program | None, found: Mapping[str, Evidence])
     return targets, left_out
 
 
-def _unswept(evidence: Evidence) -> str:
-    """Why a kernel is not swept, "" when it is."""
+def _unswept(evidence: Evidence) -> Message | None:
+    """Why a kernel is not swept, None when it is."""
     if not isinstance(evidence.binding, VariantBinding):
-        return _("there is no kernel")
+        return msg("sweeps.no_kernel")
     runs = evidence.runs_of("correct", "observe")
     if not runs or evidence.candidate is None:
-        return _("it was not run")
+        return msg("sweeps.not_run")
     if not all(run.output_is_right for run in runs):
-        return _("its results are wrong")
+        return msg("sweeps.results_wrong")
     if evidence.hazards("out_of_bounds"):
-        return _("it works outside its arrays")
+        return msg("sweeps.works_outside")
     if evidence.wired_sizes is not None:
-        return _("its sizes are written into it")
-    return ""
+        return msg("sweeps.sizes_written")
+    return None
 
 
 def _metric(metric: str, point: SweepPoint, work: Mapping[str, float]) -> float:

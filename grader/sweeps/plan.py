@@ -11,11 +11,11 @@ from typing import Literal
 from msgspec import structs
 
 from grader.device_limits import MAX_BLOCK, MAX_THREADS_PER_BLOCK
-from grader.i18n import say
 from grader.lab import formula
 from grader.lab.records import Lab, ReferenceKernel, Sizes, Sweep, SweepParameter, Variant
 from grader.launching.geometry import Axes, Geometry
 from grader.launching.kernel import BoundKernel
+from grader.message import Message, msg
 from grader.result import SweepPoint
 from grader.running.choosing import readings
 from grader.submission.changes import Change, Changed, Program, relaunched, same_reading
@@ -59,7 +59,7 @@ class PreparedPoint:
     kernel: BoundKernel
     block: Axes
 
-    def infeasible(self, status: Infeasible, reason: str) -> SweepPoint:
+    def infeasible(self, status: Infeasible, reason: Message) -> SweepPoint:
         """The point without values, and why."""
         return structs.replace(infeasible(self.target, self.place, status, reason), block=self.block)
 
@@ -114,7 +114,7 @@ def prepare(lab: Lab, sweep: Sweep, target: Target, place: Place) -> PreparedPoi
         return infeasible(target, place, "fixed", _obstacle(changed))
     read = _reading(lab, target, changed)
     if read is None:
-        return infeasible(target, place, "fixed", say("with this value the kernel cannot be recognised any more"))
+        return infeasible(target, place, "fixed", msg("sweeps.unrecognised"))
     formulas = next((parameter.block for parameter, _value in reversed(turned) if parameter.block), ())
     numbers = [value for parameter, value in turned if parameter.constants]
     # A kernel without such a constant goes by its block, whose width is as good as one.
@@ -126,15 +126,15 @@ def prepare(lab: Lab, sweep: Sweep, target: Target, place: Place) -> PreparedPoi
     kernel = BoundKernel(lab, changed.submission, changed.binding, replace(read, launch=plan))
     at = kernel.geometry(place.sizes)
     reason = _launch_obstacle(at)
-    if reason:
+    if reason is not None:
         return structs.replace(infeasible(target, place, "impossible", reason), block=at.block)
     reason = _size_obstacle(kernel, place.sizes)
-    if reason:
+    if reason is not None:
         return infeasible(target, place, "fixed", reason)
     return PreparedPoint(target, place, kernel, at.block)
 
 
-def infeasible(target: Target, place: Place, status: Infeasible, reason: str) -> SweepPoint:
+def infeasible(target: Target, place: Place, status: Infeasible, reason: Message) -> SweepPoint:
     """A point without values."""
     return SweepPoint(
         variant=target.variant,
@@ -143,7 +143,7 @@ def infeasible(target: Target, place: Place, status: Infeasible, reason: str) ->
         line=place.line,
         size=dict(place.sizes),
         status=status,
-        reason=reason,
+        reason_said=reason,
     )
 
 
@@ -203,38 +203,32 @@ def _block(formulas: Sequence[str], values: Mapping[str, int]) -> Axes:
     return x, y, z
 
 
-def _obstacle(changed: Changed) -> str:
+def _obstacle(changed: Changed) -> Message:
     if changed.obstacle == "by_hand":
-        return say("unrolled by hand, {count} steps at a time", count=changed.unrolled)
+        return msg("sweeps.unrolled_by_hand", count=changed.unrolled)
     if changed.obstacle == "no_loop":
-        return say("the kernel has no loop to unroll")
-    return say("the kernel's text cannot be changed")
+        return msg("sweeps.no_loop")
+    return msg("sweeps.unchangeable")
 
 
-def _size_obstacle(kernel: BoundKernel, sizes: Sizes) -> str:
-    """Why the kernel cannot be asked for these sizes, "" when it can."""
+def _size_obstacle(kernel: BoundKernel, sizes: Sizes) -> Message | None:
+    """Why the kernel cannot be asked for these sizes, None when it can."""
     for name, value in kernel.reading.fixed:
         if sizes[name] != value:
-            return say("{size} = {value} is written into the program", size=name, value=value)
+            return msg("sweeps.size_written", size=name, value=value)
     if not kernel.sizes.fits(sizes):
-        return say("the kernel takes square arrays only")
+        return msg("sweeps.square_only")
     if kernel.reading.launch.exact and kernel.sizes.rounded(sizes) != sizes:
-        return say("the kernel needs multiples of its block")
-    return ""
+        return msg("sweeps.multiples_only")
+    return None
 
 
-def _launch_obstacle(at: Geometry) -> str:
-    """Why no device can run the launch, as far as that is known without compiling; "" when nothing is against it."""
+def _launch_obstacle(at: Geometry) -> Message | None:
+    """Why no device can run the launch, as far as that is known without compiling; None when nothing is against it."""
     if at.threads > MAX_THREADS_PER_BLOCK or at.block[2] > MAX_BLOCK[2]:
-        return say(
-            "{threads} threads a block, at most {limit} are possible", threads=at.threads, limit=MAX_THREADS_PER_BLOCK
-        )
+        return msg("launches.threads", threads=at.threads, limit=MAX_THREADS_PER_BLOCK)
     if at.shared_bytes > MAX_SHARED_BYTES:
-        return say(
-            "{bytes} bytes of shared memory a block, at most {limit} are possible",
-            bytes=at.shared_bytes,
-            limit=MAX_SHARED_BYTES,
-        )
+        return msg("launches.shared_bytes", bytes=at.shared_bytes, limit=MAX_SHARED_BYTES)
     if prod(at.grid) == 0:
-        return say("the grid would be empty")
-    return ""
+        return msg("sweeps.empty_grid")
+    return None

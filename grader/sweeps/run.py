@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.gpu.measurement.work import lab_files
-from grader.i18n import language
 from grader.lab.records import Lab
 from grader.launching.programs import ProgramStore
 from grader.oracle.expected import Oracle
@@ -76,10 +75,9 @@ def count_work(
     """All of the lab's sweeps on the emulator; `evidence` by variant tells which kernels are right."""
 
     targets, left_out = targets_of(lab, program, evidence)
-    # The reasons of points that cannot be run are in words.
-    key = key_of({}, language(), lab_files(lab), compiler.nvrtc_version(), architecture, "")
+    key = key_of({}, "", lab_files(lab), compiler.nvrtc_version(), architecture, "")
     known = _known.setdefault(key, {})
-    return kept.spoken(EmulatorSweeps(lab, oracle, compiler, known).run(targets, left_out))
+    return EmulatorSweeps(lab, oracle, compiler, known).run(targets, left_out)
 
 
 def measure_time(
@@ -129,4 +127,4 @@ def measure_time(
         sweeps = GpuSweeps(lab, session, session.add, programs, pools(lab, oracle, [*types, own_types]))
         records = sweeps.run(targets, left_out)
     kept.keep(file, records)
-    return kept.spoken(records)
+    return records

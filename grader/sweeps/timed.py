@@ -14,9 +14,9 @@ from grader.gpu.host.shared_buffer import nbytes_of
 from grader.gpu.measurement.bench import Bench, Conditions, sample_rounds, side_by_side, tolerance_between, with_data
 from grader.gpu.measurement.work import work_at
 from grader.gpu.messages import Prepared
-from grader.i18n import say
 from grader.lab.records import Lab, Sizes, Sweep
 from grader.launching.programs import ProgramStore
+from grader.message import Message, msg
 from grader.oracle.expected import Array
 from grader.result import Estimate, SweepPoint, SweepRecord
 from grader.sweeps.counted import ended, for_each_mode, record_of
@@ -76,7 +76,7 @@ class GpuSweeps:
         self._added: set[str] = set()
         self._references: dict[str, Target] = {}
 
-    def run(self, targets: Sequence[Target], left_out: Mapping[str, str]) -> list[SweepRecord]:
+    def run(self, targets: Sequence[Target], left_out: Mapping[str, Message]) -> list[SweepRecord]:
         """All of the lab's sweeps for some kernels; `left_out`: variants that are not swept, and why.
 
         Raises
@@ -87,7 +87,7 @@ class GpuSweeps:
         self._bench.warm_up(plan.WARM_UP_MS)
         return [self._sweep(sweep, targets, left_out) for sweep in self._lab.sweeps]
 
-    def _sweep(self, sweep: Sweep, targets: Sequence[Target], left_out: Mapping[str, str]) -> SweepRecord:
+    def _sweep(self, sweep: Sweep, targets: Sequence[Target], left_out: Mapping[str, Message]) -> SweepRecord:
         points: list[SweepPoint] = []
         for target in targets:
             if target.variant not in sweep.variants:
@@ -123,8 +123,8 @@ class GpuSweeps:
         needed, most = arrays * COPIES_OF_ARRAYS, int(self._bench.device.memory_bytes * MEMORY_SHARE)
         if needed <= most:
             return None
-        reason = say(
-            "{needed:.1f} GiB of the GPU's memory are needed, {most:.1f} GiB can be had",
+        reason = msg(
+            "sweeps.gpu_memory",
             needed=needed / GIB,
             most=most / GIB,
         )
@@ -135,7 +135,7 @@ class GpuSweeps:
         sizes = point.place.sizes
         loaded = point.kernel.load(self._programs[point.target.of], sizes)
         if loaded.entry is None:
-            return point.infeasible("impossible", say("it does not compile: {error}", error=loaded.built.error))
+            return point.infeasible("impossible", msg("sweeps.not_compiled", error=loaded.built.error))
         module = f"sweep:{loaded.built.key}"
         if module not in self._added:
             self._add(module, loaded.built.code.cubin)
@@ -170,7 +170,7 @@ class GpuSweeps:
         except GpuFault as fault:
             if fault.reason != OUT_OF_MEMORY or fault.is_submissions:
                 raise
-            reason = say("so much of the GPU's memory is not free")
+            reason = msg("sweeps.memory_not_free")
             points = [o.point.infeasible("impossible", reason) for name, o in loaded.items() if name not in failures]
         return [*(_failed(loaded[name].point, reason) for name, reason in failures.items()), *points]
 
@@ -188,11 +188,11 @@ class GpuSweeps:
     def _point(self, sweep: Sweep, one: LoadedPoint, found: Samples, is_wrong: bool) -> SweepPoint:
         point = one.point
         if is_wrong:
-            reason = say("the result is wrong there: the kernel is made for other values")
+            reason = msg("sweeps.wrong")
             return point.infeasible("wrong", reason)
         interval = found.median(one.name)
         if interval is None or not found.valid:
-            reason = say("the GPU ran below its usual clock")
+            reason = msg("sweeps.throttled")
             return point.infeasible("failed", reason)
         time = Estimate(value=interval.median, low=interval.low, high=interval.high)
         values = {metric: _value(self._lab, metric, point.place.sizes, time) for metric in sweep.metrics["gpu"]}
@@ -212,7 +212,7 @@ class GpuSweeps:
                 raise
             return for_each_mode(sweep, _failed(one.point, fault.reason))
         totals = {row.mode: row.total_us for row in done.rows}
-        lacking = infeasible(one.point.target, one.point.place, "impossible", say("the device has no such memory"))
+        lacking = infeasible(one.point.target, one.point.place, "impossible", msg("sweeps.no_such_memory"))
         return [
             structs.replace(one.point.point(), line=mode, values={"total_time": Estimate(value=totals[mode])})
             if mode in totals
@@ -235,4 +235,4 @@ def _failed(point: PreparedPoint, reason: str) -> SweepPoint:
     """A point whose kernel failed, or whose launch the device refused."""
     if reason in FAULTS.values():
         return point.infeasible("failed", ended(LaunchOutcome("fault", reason=reason)))
-    return point.infeasible("impossible", say("the device refuses the launch ({reason})", reason=reason))
+    return point.infeasible("impossible", msg("sweeps.refused", reason=reason))

@@ -50,4 +50,6 @@ TEXTS: Texts = {
     "no_roster": N_("{path}: no list of a group: {reason}"),
     "old_result": N_("{student}: graded by an earlier version; its messages stay in the language of that run"),
     "results": N_("Results and reports: {folder}"),
+    "no_utf8": N_("no UTF-8 text"),
+    "secret_short": N_("{name}: the secret has {got} characters, at least {least} are needed"),
 }

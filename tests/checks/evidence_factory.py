@@ -9,6 +9,7 @@ from grader.checks import judge
 from grader.lab.records import Lab
 from grader.lab_files import labs
 from grader.launching.run import Run
+from grader.message import verbatim
 from grader.oracle.compare import Difference
 from grader.ptx.records import Hazard
 from grader.result import CaseKind, Check
@@ -71,7 +72,7 @@ def evidence(variant: str = "padded", block: tuple[int, int, int] = (32, 32, 1),
         "runs": (run("correct"), run("observe"), run("ragged")),
         "counters": counters(load_ways=1),
         "array_bytes": {"in": 4 * 65536, "out": 4 * 65536},
-        "unmeasured": {"time": "no GPU here"},
+        "unmeasured": {"time": verbatim("no GPU here")},
     }
     return Evidence(**(fields | changes))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from grader.message import verbatim
 from grader.result import LineCounters, Timing
 from tests.checks.evidence_factory import check, evidence, kernel
 from tests.sample_results import SIZE, counters
@@ -134,7 +135,7 @@ def test_bank_conflicts_partial_points(ways: int, earned: float) -> None:
 
 
 def test_counters_that_were_not_measured_wait() -> None:
-    given = evidence(counters=None, unmeasured={"counters": "no counters on this GPU"})
+    given = evidence(counters=None, unmeasured={"counters": verbatim("no counters on this GPU")})
     for name in ("technique", "coalescing"):
         row = check(given, name)
         assert (row.skip_reason, row.pending, row.message) == ("not_measured", row.possible, "no counters on this GPU")

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from grader.message import verbatim
 from grader.oracle.compare import Difference
 from grader.ptx.records import Hazard
 from tests.checks.evidence_factory import check, evidence, hazard, run
@@ -242,5 +243,5 @@ def test_two_writes_of_one_value_cost_nothing() -> None:
 
 @pytest.mark.parametrize("name", ["memory_safety", "races"])
 def test_without_hazards_measured_points_wait(name: str) -> None:
-    row = check(evidence(unmeasured={"hazards": "the GPU tells no hazards"}), name)
+    row = check(evidence(unmeasured={"hazards": verbatim("the GPU tells no hazards")}), name)
     assert (row.skip_reason, row.pending, row.message) == ("not_measured", row.possible, "the GPU tells no hazards")

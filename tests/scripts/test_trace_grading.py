@@ -28,7 +28,7 @@ def script() -> ModuleType:
         ("submissions/petrova", "transpose"),
         # Wrong, so that it is explained; compiled anew for every size.
         ("tests/kernels/box-blur/bad/missing_guard.cu", "box-blur"),
-        ("tests/kernels/matmul/good/constants_and_globals.cu", "matmul"),
+        ("tests/kernels/transpose/good/constants_and_globals.cu", "transpose"),
     ],
 )
 def test_no_stage_calls_back(script: ModuleType, path: str, lab: str) -> None:

@@ -24,6 +24,7 @@ from grader.submission.source import decode as decode_source
 from grader.sweeps.counted import EmulatorSweeps
 from grader.sweeps.plan import PreparedPoint, Target, places, prepare, reference_target
 from grader.sweeps.run import changeable
+from grader.words import text, told
 
 TEXT = {"en": "…", "ru": "…"}
 SQUARE = {"rows": 64, "cols": 64}
@@ -89,7 +90,7 @@ def students(lab: Lab, file: Path) -> list[Target]:
 
 
 def run(lab: Lab, targets: Sequence[Target], compiling: Compiling) -> list[SweepRecord]:
-    return EmulatorSweeps(lab, Oracle(lab), compiling).run(targets, {})
+    return [told(record) for record in EmulatorSweeps(lab, Oracle(lab), compiling).run(targets, {})]
 
 
 def values(points: Sequence[SweepPoint], variant: str, metric: str) -> dict[int, float]:
@@ -324,7 +325,7 @@ def test_sizes_that_a_kernel_cannot_be_asked_for(file: str, x: SweepParameter, r
     subject = students(lab, KERNELS / file)[0]
     (place,) = places(lab.sweeps[0], "emulator")
     point = prepare(lab, lab.sweeps[0], subject, place)
-    assert isinstance(point, SweepPoint) and point.status == "fixed" and reason in point.reason
+    assert isinstance(point, SweepPoint) and point.status == "fixed" and reason in text(point.reason_said)
 
 
 def test_the_last_word_is_the_axis_s() -> None:

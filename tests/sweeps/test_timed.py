@@ -26,9 +26,11 @@ from grader.gpu.messages import (
 from grader.lab.records import Lab, Sweep, SweepParameter
 from grader.lab_files import labs
 from grader.launching.programs import ProgramStore
+from grader.message import verbatim
 from grader.result import SweepPoint
 from grader.sweeps.plan import Owner, Target, reference_target
 from grader.sweeps.timed import GpuSweeps
+from grader.words import told
 
 DEVICE = Ready("Paper", "uuid", "sm_90", "580", 132, 1 << 30, 1 << 20, 2000.0, 1 << 16)
 FACTS = KernelFacts(32, 4224, 0, 2, 100.0)
@@ -118,7 +120,7 @@ def run(bench: PaperBench, sweep: Sweep | None = None, compiler: Compiler | None
     asked = compiler or Compiler()
     programs = {owner: ProgramStore(asked, architecture) for owner, architecture in owners.items()}
     sweeps = GpuSweeps(lab, bench, known.__setitem__, programs, pools)
-    (record,) = sweeps.run(targets, {"padded": "nobody asked"})
+    record = told(sweeps.run(targets, {"padded": verbatim("nobody asked")})[0])
     assert record.backend == "gpu" and record.left_out == {}
     return record.points
 

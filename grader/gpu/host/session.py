@@ -37,7 +37,7 @@ from grader.gpu.messages import (
     Warm,
     WarmUp,
 )
-from grader.i18n import _
+from grader.message import msg, verbatim
 from grader.ptx.records import Hazard
 
 RUN_LIMIT_S = 10.0
@@ -136,7 +136,7 @@ class GpuSession:
         except ProcessLost as lost:
             if lost.reason == "time":
                 return LaunchOutcome("fault", reason="time"), None
-            return LaunchOutcome("unsupported", reason=_("the GPU process ended without an answer")), None
+            return LaunchOutcome("unsupported", reason="process_ended", said=msg("launches.process_ended")), None
         if isinstance(reply, Ran):
             return self._outcome(request, reply), reply.facts
         if isinstance(reply, Failed):
@@ -224,14 +224,14 @@ class GpuSession:
             self._process = GpuProcess()
             self._loaded = set()
             if isinstance(self._process.ready(), NoDevice):
-                return LaunchOutcome("unsupported", reason=_("the GPU does not answer any more"))
+                return LaunchOutcome("unsupported", reason="no_answer", said=msg("launches.no_answer"))
         for module in (HELPERS_MODULE, *modules):
             if module in self._loaded:
                 continue
             try:
                 reply = self._process.ask(Load(module, self._code[module]), RUN_LIMIT_S)
             except ProcessLost:
-                return LaunchOutcome("unsupported", reason=_("the GPU process ended without an answer"))
+                return LaunchOutcome("unsupported", reason="process_ended", said=msg("launches.process_ended"))
             if isinstance(reply, Failed):
                 return _failed(reply)
             self._loaded.add(module)
@@ -284,5 +284,5 @@ def _failed(reply: Failed) -> LaunchOutcome:
     if reply.during == "kernel" and reply.sticky:
         return LaunchOutcome("fault", reason=FAULTS.get(reply.code, reply.name))
     if reply.during in ("launch", "load"):
-        return LaunchOutcome("impossible", reason=f"{reply.name} ({reply.code})")
-    return LaunchOutcome("unsupported", reason=f"{reply.name} ({reply.code})")
+        return LaunchOutcome("impossible", reason=reply.name, said=verbatim(f"{reply.name} ({reply.code})"))
+    return LaunchOutcome("unsupported", reason=reply.name, said=verbatim(f"{reply.name} ({reply.code})"))

@@ -12,15 +12,16 @@ from grader.gpu.host.session import GpuSession, TimedKernel
 from grader.gpu.measurement.bench import sample_rounds
 from grader.gpu.measurement.runs import pools
 from grader.gpu.measurement.work import baseline_of
-from grader.i18n import _
 from grader.lab.records import Lab
 from grader.launching.programs import ProgramStore
 from grader.launching.references import compile_references, reference_request
+from grader.message import msg
 from grader.oracle.expected import Oracle
 from grader.timing import lock, plan
 from grader.timing.sampling import Samples
 from grader.timing.summary import reference
 from grader.timing.thresholds import Judgement, Proposal, judge, propose
+from grader.words import text
 
 if TYPE_CHECKING:
     from grader.gpu.measurement.part import Gpu
@@ -56,17 +57,17 @@ def calibrate(lab: Lab) -> list[Calibration]:
     LabError : a reference kernel does not compile.
     """
     if not has_driver():
-        raise UsageError(_("grade calibrate needs an NVIDIA GPU; see grade doctor"))
+        raise UsageError(msg("calibrate.no_gpu"))
     specs = [(v.name, spec) for v in lab.variants for spec in v.checks if spec.check == "speedup"]
     if lab.timing is None or not specs:
-        raise UsageError(_("{lab}: no speed check, or no sizes to be timed at").format(lab=lab.id))
+        raise UsageError(msg("calibrate.no_speed_check", lab=lab.id))
     from grader.gpu.measurement.part import Gpu
 
     found = []
     with Gpu() as gpu:
         reason = gpu.refusal()
         if reason:
-            raise UsageError(_("grade calibrate: {reason}; see grade doctor").format(reason=reason))
+            raise UsageError(msg("calibrate.refused", reason=reason))
         session = gpu.session()
         with lock.exclusive(session.device.uuid, LOCK_WAIT_S):
             names = {name for variant, _spec in specs for name in (variant, baseline_of(lab, variant)[0])}
@@ -75,11 +76,7 @@ def calibrate(lab: Lab) -> list[Calibration]:
         measure = baseline_of(lab, variant)[0]
         speedups = [s.median for one in samples if (s := one.speedup(reference(variant), reference(measure)))]
         if not speedups:
-            raise UsageError(
-                _("{lab}: the kernels of {variant} take hardly longer than a launch").format(
-                    lab=lab.id, variant=variant
-                )
-            )
+            raise UsageError(msg("calibrate.launch_bound", lab=lab.id, variant=variant))
         proposal = propose(speedups)
         minimum, full = _number(spec.settings.get("minimum", 1.0)), _number(spec.settings["full"])
         found.append(Calibration(variant, measure, minimum, full, proposal, judge(minimum, full, proposal)))
@@ -89,10 +86,10 @@ def calibrate(lab: Lab) -> list[Calibration]:
 def rows(found: Sequence[Calibration]) -> list[tuple[str, ...]]:
     """A table's cells: variant, baseline, measured with its spread, proposed minimum and full, the file's, verdict."""
     words = {
-        "sound": _("sound"),
-        "in_noise": _("lies within the noise"),
-        "out_of_reach": _("the reference kernel itself does not reach it"),
-        "too_close": _("minimum and full are closer than the noise"),
+        "sound": msg("calibrate.sound"),
+        "in_noise": msg("calibrate.in_noise"),
+        "out_of_reach": msg("calibrate.out_of_reach"),
+        "too_close": msg("calibrate.too_close"),
     }
     return [
         (
@@ -102,7 +99,7 @@ def rows(found: Sequence[Calibration]) -> list[tuple[str, ...]]:
             "–" if row.proposal.minimum is None else f"{row.proposal.minimum:g}",
             "–" if row.proposal.full is None else f"{row.proposal.full:g}",
             f"{row.minimum:g} … {row.full:g}",
-            words[row.judgement],
+            text(words[row.judgement]),
         )
         for row in found
     ]

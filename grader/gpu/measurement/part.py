@@ -23,13 +23,13 @@ from grader.gpu.measurement.runs import GpuRunner, pools
 from grader.gpu.measurement.speed import Candidate, SpeedOrder, measure_speed
 from grader.gpu.measurement.work import baseline_of, cpu_times_of, lab_files, work_at
 from grader.gpu.messages import HELPERS_MODULE, NoDevice
-from grader.i18n import _
 from grader.lab.records import Lab, Sizes
 from grader.launching.kernel import BoundKernel
 from grader.launching.programs import ProgramStore
 from grader.launching.references import CompiledReference, compile_references, reference_request
 from grader.launching.run import Run
 from grader.launching.trial import Trials
+from grader.message import Message, msg
 from grader.oracle.expected import Array, Oracle
 from grader.result import Environment, HostMemory, Witness
 from grader.running.evidence import Evidence
@@ -144,7 +144,7 @@ class Gpu:
         except lock.Busy:
             return _untimed(graded, _in_use())
         except GpuFault as fault:
-            return _untimed(graded, _("Not measured: the GPU failed ({reason}).").format(reason=fault.reason))
+            return _untimed(graded, msg("runs.gpu_failed", reason=fault.reason))
 
     def _with_times(
         self,
@@ -157,7 +157,7 @@ class Gpu:
     ) -> dict[str, Evidence]:
         candidates = [c for evidence in graded.values() for c in runner.timed(evidence)]
         if not candidates:
-            reason = _("The lab has no sizes to be timed at.") if lab.timing is None else ""
+            reason = msg("runs.no_timed_sizes") if lab.timing is None else None
             return _untimed(graded, reason)
         store = Store(folder())
         key = self._key(lab, submission, graded)
@@ -216,8 +216,8 @@ class Gpu:
         )
 
 
-def _in_use() -> str:
-    return _("Not measured: the GPU was in use all the time.")
+def _in_use() -> Message:
+    return msg("runs.gpu_in_use")
 
 
 def _kernels(lab: Lab, submission: Submission, found: Mapping[str, Evidence]) -> dict[str, BoundKernel]:
@@ -278,9 +278,7 @@ def _timed(lab: Lab, evidence: Evidence, measurement: Measurement) -> Evidence:
     unmeasured = dict(evidence.unmeasured)
     throttled = [row for row in measurement.sizes if not row.valid]
     if throttled:
-        unmeasured["time"] = _(
-            "Not measured: the GPU ran below its usual clock in {dropped} of {rounds} rounds; try again later."
-        ).format(dropped=throttled[-1].dropped, rounds=throttled[-1].rounds)
+        unmeasured["time"] = msg("runs.throttled", dropped=throttled[-1].dropped, rounds=throttled[-1].rounds)
     host = [
         HostMemory(size=dict(measurement.host_memory_size), **msgspec.structs.asdict(row))
         for row in measurement.host_memory.get(name, [])
@@ -323,11 +321,11 @@ def _witnessed(session: GpuSession, runner: GpuRunner, evidence: Evidence, tools
 
 
 def _clean(tool: str) -> Witness:
-    return Witness(tool=tool, name="clean", text=_("nothing was found"))
+    return Witness(tool=tool, name="clean", text_said=msg("runs.found_nothing"))
 
 
-def _untimed(graded: Mapping[str, Evidence], reason: str) -> dict[str, Evidence]:
-    if not reason:
+def _untimed(graded: Mapping[str, Evidence], reason: Message | None) -> dict[str, Evidence]:
+    if reason is None:
         return dict(graded)
     return {
         name: replace(evidence, unmeasured={**evidence.unmeasured, "time": reason}) for name, evidence in graded.items()

@@ -7,13 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from grader.backends.base import NEVER_ENDS, LaunchOutcome, LaunchRequest
+from grader.backends.base import NEVER_ENDS, LaunchOutcome, LaunchRequest, reason_msg
 from grader.device_limits import MAX_THREADS_PER_BLOCK
 from grader.gpu.host.backend import GpuBackend
 from grader.gpu.measurement.bench import pool_of
 from grader.gpu.measurement.speed import Candidate as TimedCandidate
 from grader.gpu.messages import Ready
-from grader.i18n import _
 from grader.lab.records import Lab
 from grader.launching.kernel import BoundKernel
 from grader.launching.run import Run
@@ -55,18 +54,18 @@ class GpuRunner:
             if run.outcome.status != "ok":
                 break
         failed = next((run for run in runs if not run.is_right), None)
-        untimed: Message | str = ""
+        untimed: Message | None = None
         if failed is not None and evidence.hazards("race", "barrier_divergence", "out_of_bounds", "uninitialized"):
             # The emulator goes on after such a fault, and its result may be right; here it shows.  It is paid for once.
             untimed = msg("runs.fails_on_gpu", sizes=sizes_msg(failed.sizes))
             runs = [run for run in runs if run.is_right]
         emulated = evidence.runs
         unmeasured = {name: text for name, text in evidence.unmeasured.items() if name != "time"}
-        unsupported = next((run.outcome.reason for run in emulated if run.outcome.status == "unsupported"), None)
+        unsupported = next((reason_msg(run.outcome) for run in emulated if run.outcome.status == "unsupported"), None)
         if unsupported is not None and runs:
             # The GPU can do what the emulator cannot; only counters and hazards are missing then.
             emulated = tuple(run for run in emulated if run.outcome.status != "unsupported")
-            text = _("the emulator cannot run this kernel: {reason}").format(reason=unsupported)
+            text = msg("runs.emulator_cannot", reason=unsupported)
             unmeasured |= {"counters": text, "hazards": text}
         is_right = failed is None and all(run.is_right for run in emulated)
         return replace(
@@ -88,10 +87,8 @@ class GpuRunner:
             if kind != "correct" or sizes in known:
                 continue
             if threads > MAX_THREADS_PER_BLOCK:
-                reason = _("{threads} threads a block, at most {limit} are possible")
-                outcome = LaunchOutcome(
-                    "impossible", reason=reason.format(threads=threads, limit=MAX_THREADS_PER_BLOCK) + "."
-                )
+                said = msg("launches.threads", threads=threads, limit=MAX_THREADS_PER_BLOCK)
+                outcome = LaunchOutcome("impossible", reason="threads", said=said)
                 yield Run("large", sizes, outcome, None, backend="gpu")
                 continue
             run = self._trials.run(kernel, "large", sizes)
