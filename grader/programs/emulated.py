@@ -11,7 +11,7 @@ import numpy.typing as npt
 from grader.ptx import Device, DeviceTrap, Limits, Module, launch, linked, parse
 from grader.ptx.errors import LaunchError, LimitExceeded, PtxError
 from grader.ptx.machine import Chunk
-from grader.ptx.memory import GLOBAL_SPACING, MAX_SLOTS, Buffer, MemoryArray
+from grader.ptx.memory import GLOBAL_SPACING, MAX_SLOTS, MemoryArray
 from grader.ptx.observers.races import Races
 from grader.ptx.observers.traffic import Traffic
 from grader.ptx.records import Counters, Hazard, LaunchReport
@@ -237,8 +237,7 @@ class Gpu:
             found = variables[similar[0]] if len(similar) == 1 else None
         return None if found is None else self._variable(name, found)
 
-    def _variable(self, name: str, buffer: Buffer) -> Allocation:
-        array = buffer.memory
+    def _variable(self, name: str, array: MemoryArray) -> Allocation:
         known = self.live.get(array.base)
         return known or self._keep(Allocation(name, array.base, array.size, "symbol", 0, "", array=array))
 
