@@ -11,9 +11,17 @@ from grader.backends.base import BufferArgument, Code, LaunchOutcome, LaunchRequ
 from grader.message import Message, msg, verbatim
 from grader.oracle.compare import sentinel, sentinel_byte
 from grader.ptx import Buffer, Device, DeviceTrap, Limits, launch, parse
-from grader.ptx.errors import LaunchError, LimitExceeded, PtxError, PtxSyntaxError, UnsupportedInstruction
+from grader.ptx.errors import (
+    InvalidInstruction,
+    LaunchError,
+    LimitExceeded,
+    PtxError,
+    PtxSyntaxError,
+    UnsupportedInstruction,
+)
 from grader.ptx.launch import MAX_STATIC_SHARED, linked
 from grader.ptx.link import program_of
+from grader.ptx.locations import inline_assembly_line
 from grader.ptx.nodes import Module
 from grader.ptx.observers.provenance import Provenance
 from grader.result import BackendName
@@ -66,8 +74,12 @@ def _opened(ptx: str) -> _Program | LaunchOutcome:
     try:
         return _Program(ptx)
     except UnsupportedInstruction as error:
-        return LaunchOutcome("unsupported", reason="no_instruction", said=verbatim(str(error)))
+        return LaunchOutcome("unsupported", reason="no_instruction", said=verbatim(str(error)), line=error.line)
     except PtxSyntaxError as error:
+        line = inline_assembly_line(ptx, error.ptx_line)
+        if line is not None:
+            # The compiler does not look at what it copies: the assembler would refuse it.
+            return LaunchOutcome("fault", reason="invalid", line=line)
         said = msg("launches.unreadable_ptx", reason=str(error))
         return LaunchOutcome("unsupported", reason="unreadable", said=said)
 
@@ -140,6 +152,8 @@ class _Program:
             )
         except UnsupportedInstruction as error:
             return LaunchOutcome("unsupported", reason="no_instruction", said=verbatim(str(error)), line=error.line)
+        except InvalidInstruction as error:
+            return LaunchOutcome("fault", reason="invalid", line=error.line)
         except LaunchError as error:
             return LaunchOutcome("impossible", reason=error.kind, said=_refusal(error))
         except LimitExceeded as error:

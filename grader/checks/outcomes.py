@@ -29,6 +29,8 @@ HINTS = {
     "time": msg("launches.hint_endless"),
     "endless": msg("launches.hint_endless"),
     "instructions": msg("launches.hint_endless"),
+    "memory": msg("launches.hint_memory"),
+    "invalid": msg("launches.hint_invalid"),
     "illegal_address": msg("launches.hint_address"),
     "misaligned_address": msg("launches.hint_misaligned"),
     "launch_failure": msg("launches.hint_shared_index"),
@@ -102,8 +104,8 @@ def fault_msg(outcome: LaunchOutcome) -> Message:
             return msg("launches.endless", line=line)
         case "time" | "instructions":
             return msg("launches.limit", line=line)
-        case "trap":
-            return msg("launches.trap", line=line)
+        case "trap" | "memory" | "invalid":
+            return msg(f"launches.{outcome.reason}", line=line)
     if outcome.reason in REASONS:
         return REASONS[outcome.reason]
     if outcome.status == "impossible":

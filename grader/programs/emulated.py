@@ -11,7 +11,7 @@ import numpy.typing as npt
 from grader.ptx import Device, DeviceTrap, Limits, Module, launch, linked, parse
 from grader.ptx.errors import LaunchError, LimitExceeded, PtxError
 from grader.ptx.machine import Chunk
-from grader.ptx.memory import GLOBAL_SPACING, MAX_SLOTS, Buffer, MemoryArray
+from grader.ptx.memory import GLOBAL_SPACING, MAX_SLOTS, MemoryArray
 from grader.ptx.observers.races import Races
 from grader.ptx.observers.traffic import Traffic
 from grader.ptx.records import Counters, Hazard, LaunchReport
@@ -123,15 +123,21 @@ class _Projection:
     def __init__(self, limit: int, blocks: int) -> None:
         self._limit = limit
         self._blocks = blocks
+        self._tally: Any = None
 
     def attach(self, chunk: Chunk) -> None:
         """Before each batch of blocks."""
+        self._tally = chunk.tally
         used = chunk.tally.thread_instructions
         if chunk.first_block and used * self._blocks > 2 * self._limit * chunk.first_block:
             raise LimitExceeded("instructions", 0, "projected")
 
     def finish(self, report: LaunchReport) -> None:
         """Nothing to add."""
+
+    def printed(self) -> str:
+        """What device code had printed until the launch was ended."""
+        return "" if self._tally is None else "".join(self._tally.printf)
 
 
 class Gpu:
@@ -237,8 +243,7 @@ class Gpu:
             found = variables[similar[0]] if len(similar) == 1 else None
         return None if found is None else self._variable(name, found)
 
-    def _variable(self, name: str, buffer: Buffer) -> Allocation:
-        array = buffer.memory
+    def _variable(self, name: str, array: MemoryArray) -> Allocation:
         known = self.live.get(array.base)
         return known or self._keep(Allocation(name, array.base, array.size, "symbol", 0, "", array=array))
 
@@ -262,7 +267,8 @@ class Gpu:
             return Outcome("too_large")
         is_large = threads * 200 > limit
         before = self.snapshot() if is_large else None
-        observers: list[Traffic | Races | _Projection] = [_Projection(limit, grid[0] * grid[1] * grid[2])]
+        projection = _Projection(limit, grid[0] * grid[1] * grid[2])
+        observers: list[Traffic | Races | _Projection] = [projection]
         if observe and not is_large:
             observers += [Traffic(), Races()]
         try:
@@ -282,11 +288,11 @@ class Gpu:
             return Outcome("impossible", str(error))
         except LimitExceeded as error:
             if error.kind in ("endless", "deadlock"):
-                return Outcome("endless", error.kind, error.line)
+                return Outcome("endless", error.kind, error.line, printf=projection.printed())
             self.restore(before)
             return Outcome("too_large", thread_instructions=limit)
         except DeviceTrap as error:
-            return Outcome("trap", str(error), error.line)
+            return Outcome("trap", str(error), error.line, printf=projection.printed())
         except PtxError as error:
             return Outcome("unsupported", str(error))
         return Outcome(

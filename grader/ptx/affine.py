@@ -36,6 +36,9 @@ def add(a: Value, b: Value, bits: int) -> Value | None:
     (vec, shift), (other, other_shift) = split_shift(a), split_shift(b)
     if vec.bits != bits or other.bits != bits:
         return None
+    if id(vec) > id(other):
+        # Kept with one of the two, or they would hold on to each other.
+        vec, other = other, vec
     found = vec.memo.get(("sum", id(other)))
     if found is None:
         dtype = UNSIGNED[bits // 8]

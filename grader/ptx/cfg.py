@@ -17,6 +17,7 @@ from grader.ptx.graphs import (
     loop_order,
     natural_loops,
 )
+from grader.ptx.isa.opcodes import facts
 from grader.ptx.liveness import destinations, live_at_entry, sources
 from grader.ptx.nodes import Function, Guard, Instruction, Label, LabelMark, Module, Vector
 from grader.ptx.spin import ExitDecision, exit_decisions
@@ -25,8 +26,6 @@ __all__ = ["Block", "ControlFlowGraph", "Loop", "build_cfg", "destinations", "so
 
 Loop = NaturalLoop
 
-_NO_SUCCESSOR = frozenset({"ret", "exit"})
-_SUSPENDS = frozenset({"call", "bar", "barrier"})
 GUARD_BRANCH = "guard"
 """The modifier of a synthetic branch that jumps round guarded instructions."""
 
@@ -174,14 +173,20 @@ def _split(function: Function) -> list[_Draft]:
 def _append(drafts: list[_Draft], instruction: Instruction) -> None:
     """Add an instruction to the last block, and open the next one if the block ends with it."""
     current = drafts[-1]
+    if facts(instruction.opcode).collective and any(
+        facts(before.opcode).memory in ("store", "atomic") for before in current.instructions
+    ):
+        # Lanes wait in front of the block for others; these may wait for what is stored here (a lock set free).
+        current = _Draft()
+        drafts.append(current)
     current.instructions.append(instruction)
-    opcode = instruction.opcode
-    if opcode in ("bra", "brx"):
+    ends = facts(instruction.opcode).ends
+    if ends == "branch":
         targets = tuple(_targets(instruction))
         current.targets = targets if instruction.guard is None else (*targets, None)
-    elif opcode in _NO_SUCCESSOR:
+    elif ends == "leave":
         current.targets = ()
-    elif opcode not in _SUSPENDS:
+    elif not ends:
         return
     drafts.append(_Draft())
 

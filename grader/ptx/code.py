@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from grader.ptx import special
 from grader.ptx.cfg import ControlFlowGraph
-from grader.ptx.convergence import COLLECTIVE
 from grader.ptx.errors import UnsupportedInstruction
+from grader.ptx.isa.opcodes import facts
 from grader.ptx.liveness import destinations
 from grader.ptx.nodes import Immediate, Instruction, Negated, Operand, Register, Special, Symbol
 from grader.ptx.uses import Uses
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 Step = Callable[["Group"], None]
 Getter = Callable[["Group"], Any]
-
-_IDLE = {"ret", "exit", "bra"}
 
 
 def type_bytes(name: str) -> int:
@@ -68,9 +66,9 @@ class CodeBlock:
         if instructions:
             self.first = instructions[0]
             self.last = instructions[-1]
-        self.does_something = any(i.opcode not in _IDLE for i in instructions)
+        self.does_something = any(not facts(i.opcode).idle for i in instructions)
         self.leaves = bool(instructions) and all(i.opcode in ("ret", "exit") for i in instructions)
-        self.collective = any(i.opcode in COLLECTIVE for i in instructions)
+        self.collective = any(facts(i.opcode).collective for i in instructions)
         self.member_mask: Getter | None = None
         """The mask of the first warp-wide instruction, where it is known before the block is executed."""
 

@@ -14,6 +14,8 @@ _DECIMAL_FLOAT = re.compile(r"-?\d+(?:\.\d*(?:[eE][+-]?\d+)?|[eE][+-]?\d+)", re.
 _TERM = re.compile(r"\s*(<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^~!<>()?:]|0[xX][0-9a-fA-F]+U?|\d\w*|WARP_SZ)", re.ASCII)
 
 WARP_SIZE = 32
+MAX_DIGITS = 80
+"""More than any constant has: 64 binary digits, signs and prefixes.  What is longer is none."""
 
 _PRECEDENCE: tuple[dict[str, Callable[[int, int], int]], ...] = (
     {"||": lambda a, b: int(bool(a) or bool(b))},
@@ -37,7 +39,7 @@ _PRECEDENCE: tuple[dict[str, Callable[[int, int], int]], ...] = (
 def parse_integer(text: str) -> int | None:
     """An integer literal (decimal, hexadecimal, octal, binary; optional minus and U), or None if it is none."""
     match = _INTEGER.fullmatch(text)
-    if match is None:
+    if match is None or len(text) > MAX_DIGITS:
         return None
     minus, hexadecimal, binary, octal, decimal = match.groups()
     if decimal:
@@ -131,7 +133,10 @@ class _Expression:
         value = self.binary(level + 1)
         while (compute := _PRECEDENCE[level].get(self.peek())) is not None:
             self.at += 1
+            # Constant expressions are of type .s64 or .u64.
             value = compute(value, self.binary(level + 1))
+            if not -(1 << 63) <= value < 1 << 64:
+                value = ((value + (1 << 63)) & ((1 << 64) - 1)) - (1 << 63)
         return value
 
     def unary(self) -> int:

@@ -10,11 +10,11 @@ import numpy as np
 from grader.ptx.barriers import Parked
 from grader.ptx.code import Code, CodeBlock, getter, refuse
 from grader.ptx.convergence import report_outsiders
-from grader.ptx.errors import DeviceTrap, UnsupportedInstruction
+from grader.ptx.errors import DeviceTrap, InvalidInstruction, UnsupportedInstruction
 from grader.ptx.groups import Frame
 from grader.ptx.nodes import Immediate, Instruction, Register, Symbol, Vector
 from grader.ptx.printf import BUILTINS
-from grader.ptx.values import BOOL, UNSIGNED, Vec, as_array, from_array, select
+from grader.ptx.values import BOOL, UNSIGNED, Shifted, Vec, as_array, from_array, select
 
 if TYPE_CHECKING:
     from grader.ptx.groups import Group
@@ -32,8 +32,8 @@ def finisher(code: Code, block: CodeBlock, successors: tuple[int, ...]) -> Finis
         return None
     try:
         return maker(code, block, instruction, successors)
-    except (UnsupportedInstruction, AssertionError, IndexError, KeyError, ValueError) as error:
-        step = refuse(instruction, getattr(error, "reason", "unknown form"))
+    except UnsupportedInstruction as error:
+        step = refuse(instruction, error.reason)
 
         def fail(group: Group) -> bool:
             step(group)
@@ -125,6 +125,8 @@ def _barrier(code: Code, block: CodeBlock, instruction: Instruction, successors:
     modifiers = [m for m in instruction.modifiers if m not in ("cta", "aligned")]
     operands = list(instruction.operands)
     if modifiers[:1] == ["warp"]:
+        if not operands:
+            raise InvalidInstruction(instruction.text, instruction.location.line, "no lanes are named")
         mask = getter(code, operands[0], 4)
 
         def in_warp(group: Group) -> bool:
@@ -137,12 +139,15 @@ def _barrier(code: Code, block: CodeBlock, instruction: Instruction, successors:
 
         return in_warp
     kind = modifiers[0] if modifiers else ""
+    if kind in ("sync", "arrive", "red") and not operands:
+        raise InvalidInstruction(instruction.text, instruction.location.line, "no barrier is named")
     if kind not in ("sync", "arrive", "red"):
         raise UnsupportedInstruction(instruction.text)
     target: int | None = None
     if kind == "red":
         register = operands.pop(0)
-        assert isinstance(register, Register)
+        if not isinstance(register, Register) or len(operands) < 2 or modifiers[1:2] not in (["popc"], ["and"], ["or"]):
+            raise InvalidInstruction(instruction.text, instruction.location.line, "operands")
         target = register.index
         predicate = getter(code, operands.pop(), 0)
     number = getter(code, operands[0], 4)
@@ -196,17 +201,11 @@ def _deliver(code: Code, group: Group, barrier: int, operation: str, target: int
     group.registers[target] = from_array(result[group.lanes.blocks], group.lanes, code.register_bytes[target])
 
 
-def _trap(code: Code, block: CodeBlock, instruction: Instruction, successors: tuple[int, ...]) -> Finish:
-    def finish(group: Group) -> bool:
-        raise DeviceTrap(instruction.location.line, "the kernel executed a trap")
-
-    return finish
-
-
 def _call(code: Code, block: CodeBlock, instruction: Instruction, successors: tuple[int, ...]) -> Finish:
     # A call through a pointer also names the function's prototype.
     returns, target, arguments, *_ = instruction.operands
-    assert isinstance(returns, Vector) and isinstance(arguments, Vector)
+    if not isinstance(returns, Vector) or not isinstance(arguments, Vector):
+        raise InvalidInstruction(instruction.text, instruction.location.line, "operands")
     given = [(o.name if isinstance(o, Symbol) else "") for o in arguments.elements]
     wanted = [(o.name if isinstance(o, Symbol) else "") for o in returns.elements]
     resume = successors[0]
@@ -236,7 +235,7 @@ def _call(code: Code, block: CodeBlock, instruction: Instruction, successors: tu
 
     def call_pointer(group: Group) -> bool:
         value = read(group)
-        if isinstance(value, Vec):
+        if isinstance(value, (Vec, Shifted)):
             pointers = as_array(value, UNSIGNED[8])
             for pointer in np.unique(pointers).tolist():
                 lanes = group.lanes.select(np.flatnonzero(pointers == pointer))
@@ -258,6 +257,8 @@ def enter(group: Group, callee: Code, given: list[str], wanted: list[str], resum
         raise DeviceTrap(callee.function.location.line, f"more than {deepest} nested calls: the stack overflows")
     caller = group.frames[-1].symbols
     function = callee.function
+    if len(function.parameters) != len(given) or len(function.returns) != len(wanted):
+        raise DeviceTrap(callee.function.location.line, f"{callee.name} is called as what it is not")
     symbols = {p.name: caller[name] for p, name in zip(function.parameters, given, strict=True)}
     symbols.update({p.name: caller[name] for p, name in zip(function.returns, wanted, strict=True)})
     symbols.update(group.chunk.local_variables(len(group.frames), function))
@@ -275,5 +276,4 @@ _FINISHERS: dict[str, Callable[[Code, CodeBlock, Instruction, tuple[int, ...]], 
     "bar": _barrier,
     "barrier": _barrier,
     "call": _call,
-    "trap": _trap,
 }

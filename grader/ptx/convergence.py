@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from grader.ptx.groups import Group, merge_groups
+from grader.ptx.isa.opcodes import facts
 from grader.ptx.values import UNSIGNED, Array, Lanes, Value, Vec, as_array
 
 if TYPE_CHECKING:
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
 U32 = UNSIGNED[4]
 FULL = 0xFFFFFFFF
-COLLECTIVE = frozenset({"shfl", "vote", "match", "redux"})
-"""Instructions that every lane named in their member mask executes together; `bar.warp.sync` is one of its own."""
 
 
 class Convergence:
@@ -68,7 +67,7 @@ class Convergence:
         for groups in self._early.values():
             for early in groups:
                 there = early.frames[-1].code.blocks[early.block]
-                instruction = next(i for i in there.instructions if i.opcode in COLLECTIVE)
+                instruction = next(i for i in there.instructions if facts(i.opcode).collective)
                 if there.member_mask is not None:
                     held.append((early, instruction, there.member_mask(early)))
         for waiter, instruction, mask in held:

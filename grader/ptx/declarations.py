@@ -148,7 +148,8 @@ def _read_initialiser(
     if plain is not None and type_[0] in "bsu" and len(dims) <= 1:
         mask = (1 << 8 * element) - 1
         try:
-            values = [int(part) & mask for part in plain[1].split(",")] if plain[1].strip() else []
+            parts = plain[1].split(",") if plain[1].strip() else []
+            values = [int(part if len(part) < 80 else "") & mask for part in parts]
         except ValueError:
             raise cursor.error("expected a list of integers") from None
         cursor.pos = plain.end()
@@ -167,6 +168,8 @@ def _read_value(
     if not cursor.accept("{"):
         _read_element(cursor, type_, data, relocations)
         return
+    if not dims:
+        raise cursor.error("more braces than the array has dimensions")
     inner = dims[1:]
     row = TYPE_BYTES[type_]
     for size in inner:

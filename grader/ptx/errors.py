@@ -42,6 +42,24 @@ class UnsupportedInstruction(PtxError):
         super().__init__(f"{where}the emulator does not implement `{text}`" + (f" ({reason})" if reason else ""))
 
 
+class InvalidInstruction(PtxError):
+    """An instruction that is no PTX: the assembler would refuse it (inline assembly; NVRTC does not look at it).
+
+    Parameters
+    ----------
+    text : the instruction as written in the PTX.
+    line : 1-based line of the CUDA source, 0 when unknown.
+    reason : what about it cannot be.
+    """
+
+    def __init__(self, text: str, line: int, reason: str) -> None:
+        self.text = text
+        self.line = line
+        self.reason = reason
+        where = f"line {line}: " if line else ""
+        super().__init__(f"{where}`{text}` is no valid instruction ({reason})")
+
+
 class LaunchError(PtxError):
     """The launch itself is impossible (block too large, wrong argument count, unknown kernel).
 
@@ -58,8 +76,8 @@ class LaunchError(PtxError):
 class LimitExceeded(PtxError):
     """The kernel used up its instruction budget or its time; says the line it was at.
 
-    `kind` is "instructions", "time", "deadlock" (threads wait for others that never come) or "endless" (a loop that
-    nothing can end any more).
+    `kind` is "instructions", "time", "deadlock" (threads wait for others that never come), "endless" (a loop that
+    nothing can end any more) or "memory" (more than the emulator has for it).
     """
 
     def __init__(self, kind: str, line: int, message: str) -> None:

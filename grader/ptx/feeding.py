@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+from grader.ptx.isa.opcodes import facts
 from grader.ptx.liveness import destinations, sources
 from grader.ptx.nodes import Address, Function, Instruction, Register, Symbol, Vector
 
-_EXCHANGES = frozenset({"shfl", "vote", "match", "redux", "activemask"})
 _OWN = frozenset({"param", "const"})
 
 
@@ -59,7 +59,7 @@ def feeders(function: Function, store: Instruction, element: int = 0) -> Feeders
 
 def _follow(function: Function, writer: Instruction, register_index: int, found: Feeders, pending: list[int]) -> None:
     opcode = writer.opcode
-    if opcode in ("ld", "ldu", "atom"):
+    if facts(opcode).memory in ("load", "atomic"):
         spaces = {modifier.split("::")[0] for modifier in writer.modifiers}
         if "local" in spaces:
             found.complete = False
@@ -71,7 +71,7 @@ def _follow(function: Function, writer: Instruction, register_index: int, found:
         found.by_load[writer].add(_element(writer, register_index))
     elif opcode == "call":
         found.complete = False
-    elif opcode in _EXCHANGES:
+    elif facts(opcode).exchanges:
         found.exchanged = True
     pending.extend(register.index for register in sources(writer))
 

@@ -124,7 +124,7 @@ class BodyParser:
                 operands = scope.call_operands(stripped) if opcode == "call" else scope.operands(stripped)
             except OperandError as error:
                 begin = match.end("operands") - len(operand_text.lstrip())
-                raise cursor.error(str(error), cursor.text.index(error.text, begin)) from None
+                raise cursor.error(str(error), max(begin, cursor.text.find(error.text, begin))) from None
         if unresolved:
             for name in unresolved:
                 self.symbols.setdefault(name, match.start("opcode"))

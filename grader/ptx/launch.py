@@ -35,6 +35,9 @@ CONTENDING_LANES = 1024
 LOCAL_BYTES = 128 * 1024 * 1024
 """Local memory of all lanes that run side by side, as far as it is known before the launch (recursion is not)."""
 
+SHARED_BYTES = 8 * 1024 * 1024
+"""Shared memory of all blocks that run side by side; what watches it takes twenty times as much."""
+
 MAX_THREADS = 1024
 MAX_BLOCK: Index3 = (1024, 1024, 64)
 MAX_GRID: Index3 = (2**31 - 1, 65535, 65535)
@@ -107,7 +110,7 @@ def launch(
         text = f"{needed} bytes of shared memory a block, at most {max_shared_bytes}"
         raise LaunchError(text, "shared_memory", needed, max_shared_bytes)
     parameters = _parameters(function, arguments)
-    addresses = linked(module, device).addresses
+    addresses = linked(module, device, limits).addresses
     code = program.code(entry)
     total = grid3[0] * grid3[1] * grid3[2]
     padded = -(-threads // 32) * 32
@@ -119,7 +122,8 @@ def launch(
         # Of those who want one place in one step all but one have to try again: n threads take n² / 2 attempts.
         together = max(1, CONTENDING_LANES // padded)
     # Local memory has a copy for every lane.
-    together = max(1, min(together, LOCAL_BYTES // (padded * max(1, needs.local_bytes))))
+    together = min(together, LOCAL_BYTES // (padded * max(1, needs.local_bytes)))
+    together = max(1, min(together, SHARED_BYTES // max(1, static + shared_bytes)))
     starts = range(0, total, together)
     watched = _spread(len(starts), observed_chunks)
 
@@ -134,23 +138,23 @@ def launch(
 
     def chunks(outcome: Outcome) -> Iterator[tuple[Chunk, dict[str, int]]]:
         """The chunks of the grid, one after the other, each with the addresses of its parameters and variables."""
-        layout: Layout | None = None
         for number, first in enumerate(starts):
             blocks = min(together, total - first)
-            if layout is None or layout.blocks != blocks:
-                layout = Layout(block3, blocks)
-            layout.root.memo.clear()
+            layout = Layout(block3, blocks)
             shared = shared_window(slots, program.shared_layout, blocks, device.poison)
             chunk = Chunk(device, layout, first, grid3, shared, outcome.hazards, outcome.tally)
-            chunk.shared_bytes = (shared_bytes, static + shared_bytes)
-            chunk.addresses = addresses
-            if number in watched:
-                outcome.sampled_blocks += blocks
-                for observer in outcome.observers:
-                    observer.attach(chunk)
-            symbols = _parameter_arrays(chunk, parameters)
-            symbols.update(chunk.local_variables(0, function))
-            yield chunk, symbols
+            try:
+                chunk.shared_bytes = (shared_bytes, static + shared_bytes)
+                chunk.addresses = addresses
+                if number in watched:
+                    outcome.sampled_blocks += blocks
+                    for observer in outcome.observers:
+                        observer.attach(chunk)
+                symbols = _parameter_arrays(chunk, parameters)
+                symbols.update(chunk.local_variables(0, function))
+                yield chunk, symbols
+            finally:
+                chunk.close()
             device.cycles += chunk.clock + LAUNCH_CYCLES
             outcome.add_remarks(chunk)
 
@@ -191,11 +195,14 @@ def launch(
     return report
 
 
-def linked(module: Module, device: Device) -> Linker:
-    """The module as loaded on the device (loaded now, if it was not)."""
+def linked(module: Module, device: Device, limits: Limits | None = None) -> Linker:
+    """The module as loaded on the device (loaded now, if it was not).
+
+    Raises LimitExceeded when its variables take more than the limits allow.
+    """
     found = device.modules.get(id(module))
     if found is None:
-        found = device.modules[id(module)] = (module, Linker(program_of(module), device))
+        found = device.modules[id(module)] = (module, Linker(program_of(module), device, limits or Limits()))
     return found[1]
 
 

@@ -139,7 +139,9 @@ class Cursor:
         """Move past an unsigned integer literal; `what` names it in the error."""
         token = self.peek()
         try:
-            value = int(token.rstrip("U"), 0)
+            value = int(token[:80].rstrip("U"), 0) if len(token) <= 80 else -1
+            if not 0 <= value < 1 << 63:
+                raise ValueError
         except ValueError:
             raise self.error(f"expected {what}, got `{token or 'end of text'}`") from None
         self.pos += len(token)

@@ -21,7 +21,8 @@ class Limits:
 
     instructions: thread-instructions of one launch; issued: the same, counted once for all threads that execute them
     together, which is what takes the time where few do; seconds: wall-clock time; printf_bytes: kept output;
-    local_bytes: one local variable of one thread; depth: nested calls.
+    local_bytes: one local variable of one thread; depth: nested calls; memory_bytes: local memory of all threads that
+    run side by side; variable_bytes: the module's global and constant variables.
     """
 
     instructions: int = 20_000_000_000
@@ -29,6 +30,8 @@ class Limits:
     seconds: float = 10.0
     printf_bytes: int = 16_384
     local_bytes: int = 512 * 1024
+    memory_bytes: int = 256 * 1024 * 1024
+    variable_bytes: int = 64 * 1024 * 1024
     depth: int = 400
     """A GPU's stack of a few KiB a thread has overflowed long before."""
 

@@ -9,8 +9,10 @@ import numpy as np
 
 from grader.ptx.cfg import build_cfg
 from grader.ptx.code import Code
-from grader.ptx.errors import DeviceTrap, UnsupportedInstruction
-from grader.ptx.memory import FUNCTION_WINDOW, SHARED_WINDOW, Buffer, Device, SharedLayout
+from grader.ptx.errors import DeviceTrap, LimitExceeded, UnsupportedInstruction
+from grader.ptx.forms import check_forms
+from grader.ptx.limits import Limits
+from grader.ptx.memory import FUNCTION_WINDOW, SHARED_WINDOW, Device, MemoryArray, SharedLayout
 from grader.ptx.nodes import Instruction, Module, Symbol, Variable
 from grader.ptx.translate import translate
 from grader.ptx.values import Array
@@ -74,6 +76,16 @@ class Program:
         """The state space of a named variable."""
         return self._spaces.get(name, "local")
 
+    def line_of(self, name: str) -> int:
+        """The source line of the first instruction that names a variable, 0 where none does."""
+        for function in self.module.functions.values():
+            for item in function.body:
+                if isinstance(item, Instruction) and item.location.line:
+                    named = (getattr(operand, "base", operand) for operand in item.operands)
+                    if any(isinstance(symbol, Symbol) and symbol.name == name for symbol in named):
+                        return item.location.line
+        return 0
+
     def has_body(self, name: str) -> bool:
         """Whether a function is defined in this module, not only declared."""
         return bool(self.module.functions[name].body)
@@ -82,7 +94,9 @@ class Program:
         """The runnable form of a function."""
         found = self._codes.get(name)
         if found is None:
-            found = self._codes[name] = translate(build_cfg(self.module.functions[name], self.module), self)
+            function = self.module.functions[name]
+            check_forms(function)
+            found = self._codes[name] = translate(build_cfg(function, self.module), self)
         return found
 
     def forget(self) -> None:
@@ -188,33 +202,40 @@ class Program:
 class Linker:
     """A module loaded on a device: its global variables are allocated and initialised once."""
 
-    def __init__(self, program: Program, device: Device) -> None:
+    def __init__(self, program: Program, device: Device, limits: Limits) -> None:
         self.program = program
-        self.device = device
         self.addresses = dict(program.addresses)
         """Of everything that has one address for all threads."""
-        self.variables: dict[str, Buffer] = {}
-        for variable in program.module.variables.values():
-            if variable.space in ("global", "const"):
-                self._allocate(variable)
+        self.variables: dict[str, MemoryArray] = {}
+        wanted = [v for v in program.module.variables.values() if v.space in ("global", "const")]
+        if sum(variable.size_bytes for variable in wanted) > limits.variable_bytes:
+            largest = max(wanted, key=lambda variable: variable.size_bytes)
+            raise LimitExceeded(
+                "memory",
+                program.line_of(largest.name),
+                f"variables of the module take more than {limits.variable_bytes >> 20} MiB",
+            )
+        for variable in wanted:
+            self._allocate(variable, device)
         for variable in program.module.variables.values():
             self._relocate(variable)
 
-    def _allocate(self, variable: Variable) -> None:
+    def _allocate(self, variable: Variable, device: Device) -> None:
         read_only = variable.space == "const"
         size = variable.size_bytes
-        array = self.device.allocate(
+        array = device.allocate(
             variable.name, variable.space, size, _initial(variable), initialised=True, read_only=read_only
         )
         self.addresses[variable.name] = array.base
-        self.variables[variable.name] = Buffer(array, self.device)
+        self.variables[variable.name] = array
 
     def reset(self, names: Iterable[str]) -> None:
         """Give variables of these source names the values that they are loaded with."""
         wanted = set(names)
         for variable in self.program.module.variables.values():
             if variable.name in self.variables and _plain_name(variable.name) in wanted:
-                self.variables[variable.name].write(_initial(variable))
+                initial = _initial(variable)
+                self.variables[variable.name].data[: len(initial)] = initial
                 self._relocate(variable)
 
     def _relocate(self, variable: Variable) -> None:
@@ -224,7 +245,7 @@ class Linker:
                 raise UnsupportedInstruction(variable.name, reason=f"address of {symbol.name}")
             if self.program.space_of(symbol.name) == "shared":
                 address += SHARED_WINDOW
-            data = self.variables[variable.name].memory.data
+            data = self.variables[variable.name].data
             data[offset : offset + 8] = np.array([address + symbol.offset], np.uint64).view(np.uint8)
 
 

@@ -4,39 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from grader.ptx.isa.opcodes import facts
 from grader.ptx.nodes import Address, Instruction, Negated, Operand, Register, Vector
-
-_NO_DESTINATION = frozenset(
-    (
-        "st",
-        "red",
-        "bra",
-        "brx",
-        "bar",
-        "barrier",
-        "membar",
-        "fence",
-        "ret",
-        "exit",
-        "trap",
-        "brkpt",
-        "call",
-        "nanosleep",
-        "prefetch",
-        "prefetchu",
-        "cp",
-        "pmevent",
-        "discard",
-        "applypriority",
-        "griddepcontrol",
-        "stmatrix",
-        "setmaxnreg",
-        "stackrestore",
-        "sust",
-        "sured",
-    )
-)
-"""Instructions whose first operand is read, not written.  (An address as first operand is never written anyway.)"""
 
 
 def _registers(operand: Operand) -> tuple[Register, ...]:
@@ -55,7 +24,7 @@ def _writes_first(instruction: Instruction) -> bool:
     opcode = instruction.opcode
     if opcode in ("bar", "barrier"):
         return "red" in instruction.modifiers
-    return opcode not in _NO_DESTINATION and bool(instruction.operands) and type(instruction.operands[0]) is not Address
+    return facts(opcode).writes_first and bool(instruction.operands) and type(instruction.operands[0]) is not Address
 
 
 def destinations(instruction: Instruction) -> tuple[Register, ...]:

@@ -13,10 +13,10 @@ from pathlib import PurePosixPath
 from grader.ptx.lexer import STRING, unquote
 from grader.ptx.nodes import SourceLocation
 
-FILE = re.compile(rf"\.file\s+(\d+)\s+({STRING})(?:[ \t]*,[ \t]*\d+[ \t]*,[ \t]*\d+)?", re.ASCII)
+FILE = re.compile(rf"\.file\s+(\d{{1,9}})\s+({STRING})(?:[ \t]*,[ \t]*\d+[ \t]*,[ \t]*\d+)?", re.ASCII)
 LOC = re.compile(
-    r"\s*\.loc\s+(\d+)\s+(\d+)\s+(\d+)"
-    r"(?:\s*,\s*function_name\s+[\w$.]+(?:\s*\+\s*\d+)?\s*,\s*inlined_at\s+(\d+)\s+(\d+)\s+(\d+))?",
+    r"\s*\.loc\s+(\d{1,9})\s+(\d{1,9})\s+(\d{1,9})"
+    r"(?:\s*,\s*function_name\s+[\w$.]+(?:\s*\+\s*\d+)?\s*,\s*inlined_at\s+(\d{1,9})\s+(\d{1,9})\s+(\d{1,9}))?",
     re.ASCII,
 )
 
@@ -37,6 +37,22 @@ def student_file(files: dict[int, str]) -> int:
         if PurePosixPath(files[number].replace("\\", "/")).suffix.lower() not in _HEADER_SUFFIXES:
             return number
     return numbers[0] if numbers else 0
+
+
+def inline_assembly_line(text: str, ptx_line: int) -> int | None:
+    """The source line of the inline assembly that a line of PTX text belongs to; None where it is the compiler's own.
+
+    NVRTC marks what it copies; the number is 0 where there is no line information.
+    """
+    before = text.split("\n")[:ptx_line]
+    for number in range(len(before) - 1, -1, -1):
+        mark = before[number].strip()
+        if mark == "// end inline asm" and number < ptx_line - 1:
+            return None
+        if mark == "// begin inline asm":
+            found = [match for line in before[:number] if (match := LOC.match(line))]
+            return int(found[-1][2]) if found else 0
+    return None
 
 
 class LocationTracker:

@@ -17,7 +17,7 @@ import numpy as np
 from grader.ptx.barriers import Barriers, Meeting
 from grader.ptx.convergence import Convergence
 from grader.ptx.endless import EndlessLoops
-from grader.ptx.errors import DeviceTrap
+from grader.ptx.errors import DeviceTrap, LimitExceeded
 from grader.ptx.groups import Group, merge_groups
 from grader.ptx.hazards import HazardLog
 from grader.ptx.limits import CYCLES, TakesLong, Tally
@@ -79,6 +79,7 @@ class Chunk:
         self.clock = 0
         self.specials: dict[str, Value] = {}
         self.local_symbols: dict[Any, int] = {}
+        self.local_bytes = 0
         self.addresses: dict[str, int] = {}
         """Of the module's variables and functions on this device."""
         self.shared_bytes = (0, 0)
@@ -135,10 +136,34 @@ class Chunk:
                     line = function.location.line
                     raise DeviceTrap(line, f"{variable.size_bytes} bytes of local memory a thread")
                 lanes = self.layout.blocks * self.layout.padded
+                self._check_local_memory(variable.size_bytes * lanes, function)
                 address = local_array(self.local, variable.name, variable.size_bytes, lanes).base
                 self.local_symbols[key] = address
             symbols[variable.name] = address
         return symbols
+
+    def _check_local_memory(self, more: int, function: Function) -> None:
+        self.local_bytes += more
+        if self.local_bytes > self.tally.limits.memory_bytes:
+            line, megabytes = function.location.line, self.tally.limits.memory_bytes >> 20
+            raise LimitExceeded("memory", line, f"local variables of all threads take more than {megabytes} MiB")
+
+    def close(self) -> None:
+        """Let go of everything that holds on to this chunk, which is over: it is freed with its last user."""
+        for listeners in (
+            self.observers,
+            self.on_barrier,
+            self.on_arrival,
+            self.on_end,
+            self.on_warp_sync,
+            self.on_fence,
+        ):
+            listeners.clear()
+        self.pending.clear()
+        self.specials.clear()
+        self._unions.clear()
+        self.layout.forget()
+        del self.barriers, self.endless, self.convergence
 
     # -- scheduling --------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ import numpy as np
 from grader.ptx import affine, transfers
 from grader.ptx.access import AccessSpec, element_dtype
 from grader.ptx.code import Code, Getter, Step, getter, symbol_getter
-from grader.ptx.errors import UnsupportedInstruction
+from grader.ptx.errors import DeviceTrap, UnsupportedInstruction
 from grader.ptx.memory import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BYTES
 from grader.ptx.nodes import Address, Instruction, Operand, Register, Sink, Symbol, Vector
 from grader.ptx.transfers import Repeat
@@ -20,12 +20,19 @@ if TYPE_CHECKING:
     from grader.ptx.groups import Group
 
 
-def _size(type_name: str) -> int:
-    return 0 if type_name == "pred" else element_dtype(type_name).itemsize
+def _size(instruction: Instruction) -> int:
+    """Bytes of the type that an instruction ends with, 0 for predicates."""
+    type_name = instruction.modifiers[-1]
+    if type_name == "pred":
+        return 0
+    try:
+        return element_dtype(type_name).itemsize
+    except KeyError:
+        raise UnsupportedInstruction(instruction.text, reason=f"type .{type_name}") from None
 
 
 def _mov(code: Code, instruction: Instruction) -> Step:
-    size = _size(instruction.modifiers[-1])
+    size = _size(instruction)
     target, source = instruction.operands
     if isinstance(source, Vector):
         return _pack(code, target, source, size)
@@ -237,6 +244,13 @@ def _fence(code: Code, instruction: Instruction) -> Step | None:
     return step
 
 
+def _trap(code: Code, instruction: Instruction) -> Step:
+    def step(group: Group) -> None:
+        raise DeviceTrap(instruction.location.line, "the kernel executed a trap")
+
+    return step
+
+
 def _nothing(code: Code, instruction: Instruction) -> None:
     """Hints."""
     return
@@ -251,6 +265,7 @@ STEPS: dict[str, Callable[[Code, Instruction], Step | None]] = {
     "atom": _atomic,
     "red": _atomic,
     "isspacep": _isspacep,
+    "trap": _trap,
     "membar": _fence,
     "fence": _fence,
     "prefetch": _nothing,

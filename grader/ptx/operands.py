@@ -103,6 +103,7 @@ class Scope:
                 if (
                     name.startswith(prefix)
                     and digits.isdecimal()
+                    and len(digits) < 10
                     and (digits[0] != "0" or digits == "0")
                     and int(digits) < count
                 ):
@@ -201,6 +202,8 @@ class Scope:
         if text[-1] != closing:
             raise OperandError(f"expected `{closing}` at the end of the operand", text)
         inner = text[1:-1].strip()
+        if inner[:1] in ("{", "("):
+            raise OperandError("a list within a list", text)
         return Vector(tuple(self.operands(inner)) if inner else ())
 
     def _address(self, text: str) -> Address | Vector:

@@ -78,14 +78,14 @@ def _format(chunk: Chunk, template: str, buffer: int, lane: int) -> str:
 
     def fetch(dtype: str) -> Any:
         nonlocal cursor
-        if array is None:
-            return 0
         kind = np.dtype(dtype)
+        if array is None:
+            return kind.type(0).item()
         cursor += -cursor % kind.itemsize
         start = array.storage + lane * array.row_bytes + cursor
         cursor += kind.itemsize
         if cursor > array.size:
-            return 0
+            return kind.type(0).item()
         return array.data[start : start + kind.itemsize].view(kind)[0].item()
 
     def convert(match: re.Match[str]) -> str:

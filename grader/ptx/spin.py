@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from grader.ptx.graphs import Graph, NaturalLoop
+from grader.ptx.isa.opcodes import facts
 from grader.ptx.liveness import destinations, sources
 from grader.ptx.nodes import Address, Function, Instruction, Module, Register, Sink, Special, Symbol, Vector
 
@@ -149,7 +150,7 @@ def _decision(
         # What the loop may write to that memory, and when, has a say as well; so have those it meets at barriers.
         for block in loop.body:
             for instruction in code[block]:
-                if instruction.opcode in ("st", "red", "atom"):
+                if facts(instruction.opcode).memory in ("store", "atomic"):
                     pending.extend(sources(instruction))
                     follow_branches(controllers[block])
                 unknown |= instruction.opcode in ("bar", "barrier") and "warp" not in instruction.modifiers
@@ -158,7 +159,7 @@ def _decision(
 
 
 def _reads_memory(instruction: Instruction) -> bool:
-    if instruction.opcode in ("ld", "ldu"):
+    if facts(instruction.opcode).memory == "load":
         return not {"param", "const"}.intersection(instruction.modifiers)
     return instruction.opcode == "atom"
 

@@ -36,6 +36,7 @@ def resolve(chunk: Chunk, spec_space: str, address: Value, offset: int) -> tuple
     for base, space in ((LOCAL_WINDOW, chunk.local), (SHARED_WINDOW, chunk.shared)):
         if low >= base and high < base + memory.WINDOW_BYTES:
             return space, offset - base
+    # The windows lie side by side; what is in neither is a device's address, or nobody's.
     if high < SHARED_WINDOW or low >= LOCAL_WINDOW + memory.WINDOW_BYTES:
         return chunk.device, offset
     return None
@@ -56,13 +57,22 @@ def pieces(group: Group, spec: AccessSpec, address: Value, offset: int) -> list[
         return list(parts)
     # Generic pointers into several spaces at once: one space after the other.
     result: list[tuple[Array | None, Place]] = []
-    high_bits = as_array(address, UNSIGNED[8]) + np.uint64(offset & (1 << 64) - 1) >> np.uint64(memory.WINDOW_BITS)
-    for window in np.unique(high_bits).tolist():
-        positions = np.flatnonzero(high_bits == window)
-        subset = lanes.select(positions)
-        part = group.part(subset)
-        for inner, place in pieces(part, spec, select(address, subset), offset):
-            result.append((positions if inner is None else positions[inner], place))
+    full = as_array(address, UNSIGNED[8]) + np.uint64(offset & (1 << 64) - 1)  # lanes differ: one element each
+    windows = np.clip((full.view(np.int64) - SHARED_WINDOW) >> memory.WINDOW_BITS, -1, 2)
+    spaces: tuple[tuple[Space, int], ...] = (
+        (chunk.device, 0),
+        (chunk.shared, SHARED_WINDOW),
+        (chunk.local, LOCAL_WINDOW),
+    )
+    windows[windows == 2] = -1
+    for window in np.unique(windows).tolist():
+        space, base = spaces[window + 1]
+        positions = np.flatnonzero(windows == window)
+        subset = lanes if len(positions) == lanes.n else lanes.select(positions)
+        parts, faults = scatter(space, Vec(full[positions], subset), -base, spec.width, subset)
+        for fault in faults:
+            _report(chunk, spec, fault, subset)
+        result += [(positions[inner], place) for inner, place in parts]
     return result
 
 

@@ -13,9 +13,9 @@ from grader.ptx import movement, warps
 from grader.ptx.cfg import ControlFlowGraph
 from grader.ptx.code import Code, CodeBlock, Getter, Step, getter, refuse
 from grader.ptx.control import finisher
-from grader.ptx.convergence import COLLECTIVE
 from grader.ptx.errors import UnsupportedInstruction
-from grader.ptx.isa.registry import lookup
+from grader.ptx.isa.opcodes import facts
+from grader.ptx.isa.registry import is_arithmetic, lookup
 from grader.ptx.nodes import Immediate, Instruction, Operand, Register, Vector
 from grader.ptx.shortcuts import short_cut_of
 from grader.ptx.values import BOOL, UNSIGNED, as_array, from_array
@@ -54,7 +54,7 @@ def _member_mask(code: Code, block: CodeBlock) -> Getter | None:
     """The mask of a block's first warp-wide instruction: a constant, or a register that is set before the block."""
     moved: dict[Operand, Operand | None] = {}
     for instruction in block.instructions:
-        if instruction.opcode in COLLECTIVE:
+        if facts(instruction.opcode).collective:
             mask: Operand | None = instruction.operands[-1]
             if mask in moved:
                 mask = moved[mask]
@@ -88,12 +88,11 @@ def compile_step(code: Code, instruction: Instruction) -> Step | None:
         return _arithmetic(code, instruction)
     except UnsupportedInstruction as error:
         return refuse(instruction, error.reason)
-    except (AssertionError, IndexError, KeyError, ValueError):
-        # An instruction that exists, in a form that none of its implementations expects.
-        return refuse(instruction, "unknown form")
 
 
 def _arithmetic(code: Code, instruction: Instruction) -> Step:
+    if not is_arithmetic(instruction.opcode):
+        raise UnsupportedInstruction(instruction.text)
     first, *rest = instruction.operands
     destinations = first.elements if isinstance(first, Vector) else (first,)
     sources = tuple(rest)

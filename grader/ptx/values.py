@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 import numpy.typing as npt
@@ -59,7 +60,7 @@ class Layout:
     `padded` is the block's size rounded up to whole warps, so a warp never spans two blocks.
     """
 
-    __slots__ = ("block", "blocks", "padded", "root", "threads")
+    __slots__ = ("_sets", "block", "blocks", "padded", "root", "threads")
 
     def __init__(self, block: tuple[int, int, int], blocks: int) -> None:
         self.block = block
@@ -70,7 +71,18 @@ class Layout:
             ids = np.arange(blocks * self.padded, dtype=np.int64)
         else:
             ids = (np.arange(blocks)[:, None] * self.padded + np.arange(self.threads)).ravel().astype(np.int64)
+        self._sets: WeakSet[Lanes] = WeakSet()
         self.root = Lanes(self, ids)
+
+    def note(self, lanes: Lanes) -> None:
+        """A set of these threads has been made."""
+        self._sets.add(lanes)
+
+    def forget(self) -> None:
+        """No thread runs any more: let go of the sets, which hold on to this and to values that hold on to them."""
+        for lanes in list(self._sets):
+            lanes.memo.clear()
+        del self.root
 
 
 class Lanes:
@@ -80,7 +92,7 @@ class Lanes:
     another set, per-warp tables of observers.
     """
 
-    __slots__ = ("_blocks", "_warp_rows", "_whole", "ids", "layout", "memo", "n", "n_warps")
+    __slots__ = ("__weakref__", "_blocks", "_warp_rows", "_whole", "ids", "layout", "memo", "n", "n_warps")
 
     def __init__(self, layout: Layout, ids: Array) -> None:
         self.layout = layout
@@ -92,6 +104,7 @@ class Lanes:
         self._whole = self.n_warps * WARP_SIZE == self.n
         self._warp_rows: Array | None = None
         self._blocks: Array | None = None
+        layout.note(self)
 
     @property
     def whole_warps(self) -> bool:

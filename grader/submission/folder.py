@@ -58,29 +58,6 @@ class FoundSubmission:
         return file.error(message, ("labs", lab_id, "variants", variant, *keys))
 
 
-def find_students(path: Path, lab_id: str, known_labs: Collection[str] = ()) -> list[Path]:
-    """The students' folders in `path`, sorted: `[path]` itself where that is one student's work.
-
-    A folder is one student's work when it holds a `.cu` file, `submission.yaml` or a folder named after a lab.
-
-    Raises
-    ------
-    UsageError : no such path, one that cannot be read, or a folder with nothing in it that could be a student's work.
-    """
-    kind = _kind(path)
-    if not kind:
-        raise UsageError(msg("submission.no_path", path=path))
-    if kind != "folder" or path.name == lab_id or _has_settings(path) or _sources_in(path):
-        return [path]
-    folders = [p for p in _entries(path) if not p.name.startswith((".", "__")) and _kind(p) == "folder"]
-    labs = {lab_id, *known_labs}
-    if any(folder.name in labs for folder in folders):
-        return [path]
-    if not folders:
-        raise UsageError(_nothing_found(path, lab_id, [path]))
-    return folders
-
-
 def find_sources(path: Path, lab_id: str, known_labs: Collection[str] = ()) -> FoundSubmission:
     """One student's files for lab `lab_id`: `path` is the student's folder, the lab's folder in it, or one file.
 

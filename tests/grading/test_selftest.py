@@ -36,7 +36,7 @@ BAD = "bad/b.cu: {variants: [naive], fails: {naive.correct: 7}}\n"
 
 def test_the_table_is_read(tmp_path: Path) -> None:
     good, bad = specimens(lab_with(tmp_path, GOOD + BAD))
-    assert (good.name, good.variants, good.fails) == ("good/a.cu", {"naive"}, {})
+    assert (good.name, set(good.variants), dict(good.fails)) == ("good/a.cu", {"naive"}, {})
     assert (bad.name, bad.file, bad.fails) == ("bad/b.cu", tmp_path / "bad/b.cu", {"naive.correct": 7})
 
 

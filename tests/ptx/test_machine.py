@@ -341,6 +341,36 @@ def test_locks_that_lanes_of_one_warp_compete_for_end(lock: str) -> None:
     assert result.hazards == []
 
 
+@pytest.mark.parametrize("order", ["sync.ballot", "ballot.sync"])
+def test_votes_in_either_order_of_modifiers(order: str) -> None:
+    source = f"""
+extern "C" __global__ void k(unsigned* out, int n) {{
+    unsigned mask;
+    int own = threadIdx.x % 3 == n;
+    asm volatile("{{ .reg .pred p; setp.ne.s32 p, %1, 0; vote.{order}.b32 %0, p, 0xffffffff; }}"
+        : "=r"(mask) : "r"(own));
+    out[threadIdx.x] = mask;
+}}
+"""
+    result = run(source, 1, 32, np.zeros(32, np.uint32), 1)
+    assert result[0].tolist() == [sum(1 << lane for lane in range(32) if lane % 3 == 1)] * 32
+
+
+@pytest.mark.parametrize("grid", [1, 4])
+def test_a_lock_is_set_free_by_lanes_that_go_on_to_a_vote(grid: int) -> None:
+    source = """
+extern "C" __global__ void k(int* lock, int* out) {
+    while (atomicCAS(lock, 0, 1)) {}
+    __threadfence();
+    atomicExch(lock, 0);
+    out[blockIdx.x * 64 + threadIdx.x] = __any_sync(0xffffffffu, threadIdx.x == 40) + 1;
+}
+"""
+    result = run(source, grid, 64, np.zeros(1, np.int32), np.zeros(64 * grid, np.int32))
+    assert result[1].reshape(grid, 2, 32).tolist() == [[[1] * 32, [2] * 32]] * grid
+    assert result.hazards == []
+
+
 def test_one_block_waits_for_another_that_is_behind_a_barrier() -> None:
     source = """
 extern "C" __global__ void k(volatile int* flag, int* out) {

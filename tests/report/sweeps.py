@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 from grader.report.job import ReportJob, SweepText
@@ -14,16 +16,23 @@ TILE = SweepText(id="tile", title="Tile", x_label="side, T", line_label="N")
 MEMORY = SweepText(id="memory", title="Memory", x_label="threads")
 
 
-def point(variant: str, x: int, value: float | None, of: str = "submission", metric: str = "sectors", **more: object):  # type: ignore[no-untyped-def]
+def point(
+    variant: str,
+    x: int,
+    value: float | None,
+    of: Literal["submission", "reference"] = "submission",
+    metric: str = "sectors",
+    **more: object,
+) -> SweepPoint:
     """A point with a value; without one it is impossible."""
     values = {} if value is None else {metric: Estimate(value=value)}
-    status = "ok" if value is not None else "impossible"
+    status: Literal["ok", "impossible"] = "ok" if value is not None else "impossible"
     reason = "" if value is not None else "4096 threads a block, at most 1024 are possible"
     made = SweepPoint(variant=variant, of=of, x=x, size={"n": 64}, status=status, reason=reason, values=values)
     return msgspec.structs.replace(made, **more)
 
 
-def size_sweep(backend: str = "emulator", metric: str = "sectors") -> SweepRecord:
+def size_sweep(backend: Literal["emulator", "gpu"] = "emulator", metric: str = "sectors") -> SweepRecord:
     """Over sizes: `shared` is better than `naive` from 64 on; `padded` has only its reference."""
     rows = {"naive": (8.0, 8.0, 8.0), "shared": (8.0, 4.0, 2.0)}
     points = [

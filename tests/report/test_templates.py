@@ -98,7 +98,7 @@ class Reader:
                 self.kind(node, kinds)
             case nodes.If():
                 self.kind(node.test, kinds)
-                for part in (node.body, [*node.elif_], node.else_):
+                for part in (node.body, list[nodes.Node](node.elif_), node.else_):
                     self.body(part, kinds)
             case _:
                 self.body(list(node.iter_child_nodes()), kinds)

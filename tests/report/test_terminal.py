@@ -95,7 +95,7 @@ def test_a_narrow_terminal_cuts_no_title() -> None:
 
     i18n.use("ru")
     view = summary(job(language="ru"))
-    view["variants"] += [{"name": "fourth", "colour": "#000"}, {"name": "fifth", "colour": "#000"}]
+    view["variants"] += [{"name": name, "title": "", "colour": "#000"} for name in ("fourth", "fifth")]
     for row in view["matrix"]:
         row["cells"] += row["cells"][:2]
     view["totals"] += view["totals"][:2]

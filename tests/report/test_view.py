@@ -34,6 +34,7 @@ def test_the_matrix_has_a_cell_per_variant() -> None:
 def test_a_check_that_waits_says_what_for() -> None:
     shown = view.summary(job())
     cell = next(row for row in shown["matrix"] if row["check"] == "speedup")["cells"][2]
+    assert cell is not None
     assert (cell["symbol"], cell["word"], cell["points"]) == ("…", "not measured", "20 pending")
     assert shown["waiting"] == [{"reason": "not measured: this machine has no NVIDIA GPU", "points": "20"}]
 

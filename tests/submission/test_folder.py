@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from grader.errors import LabError, UsageError
-from grader.submission.folder import find_sources, find_students, variant_settings
+from grader.submission.folder import find_sources, variant_settings
 from grader.submission.settings import VariantSettings
 from grader.submission.source import decode
 
@@ -159,32 +159,11 @@ def test_an_empty_settings_file_says_nothing(tmp_path: Path) -> None:
     assert (found.name, found.group, found.settings.file) == ("", "", None)
 
 
-def test_a_group_is_a_folder_of_folders(tmp_path: Path) -> None:
-    make(tmp_path, "petrov/flip.cu", "ivanov/flip/a.cu", "broken/readme.txt", ".git/x.cu", "list.txt")
-    assert [p.name for p in find_students(tmp_path, "flip")] == ["broken", "ivanov", "petrov"]
-
-
-@pytest.mark.parametrize(
-    ("files", "path"),
-    [
-        (["flip.cu"], "."),
-        (["flip/a.cu"], "."),
-        (["submission.yaml"], "."),
-        (["other/main.cu"], "."),
-        (["flip.cu"], "flip.cu"),
-        (["flip/a.cu"], "flip"),
-    ],
-)
-def test_one_students_work_is_no_group(tmp_path: Path, files: list[str], path: str) -> None:
-    make(tmp_path, *files)
-    assert find_students(tmp_path / path, "flip", known_labs=["other"]) == [tmp_path / path]
-
-
 def test_a_folder_with_nothing_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"no \.cu file"):
-        find_students(tmp_path, "flip")
+        find_sources(tmp_path, "flip")
     with pytest.raises(UsageError, match="no such file or folder"):
-        find_students(tmp_path / "nobody", "flip")
+        find_sources(tmp_path / "nobody", "flip")
 
 
 @pytest.mark.parametrize("name", ["x" * 255 + ".cu", "a/" * 2000 + "x.cu", "\0.cu", "no/such.cu"])
@@ -196,8 +175,6 @@ def test_names_that_no_file_has(tmp_path: Path, name: str) -> None:
     assert error.value.line == 1
     with pytest.raises(UsageError, match="no such file or folder"):
         find_sources(folder / name, "flip")
-    with pytest.raises(UsageError, match="no such file or folder"):
-        find_students(folder / name, "flip")
 
 
 def test_links_that_lead_nowhere(tmp_path: Path) -> None:
@@ -229,8 +206,7 @@ def test_a_folder_that_nobody_may_read(tmp_path: Path) -> None:
     folder = make(tmp_path, "ivanov/flip.cu") / "ivanov"
     folder.chmod(0)
     try:
-        for find in (find_sources, find_students):
-            with pytest.raises(UsageError, match="cannot be read"):
-                find(folder, "flip")
+        with pytest.raises(UsageError, match="cannot be read"):
+            find_sources(folder, "flip")
     finally:
         folder.chmod(0o700)

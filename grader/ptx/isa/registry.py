@@ -39,6 +39,12 @@ def table() -> dict[tuple[str, str], Factory]:
 
 
 @cache
+def is_arithmetic(opcode: str) -> bool:
+    """Whether any family computes an opcode."""
+    return any(name.split(".")[0] == opcode for name, _ in table())
+
+
+@cache
 def lookup(opcode: str, modifiers: tuple[str, ...], results: int = 1) -> Semantics:
     """Semantics of an arithmetic instruction, e.g. ``lookup("add", ("s32",))``.
 

@@ -175,7 +175,7 @@ class HappensBefore:
             settle()
             self._start(clock)
         before = _same(chunk.last[ids])
-        if found and writes is None and self._nothing_new(before, lanes, units, earlier):
+        if found and (writes is None or not publishes) and self._nothing_new(before, access, earlier):
             return
         settle()
         if table is None:
@@ -192,22 +192,24 @@ class HappensBefore:
             if publishes:
                 self._released[block] = node.number
 
-    def _nothing_new(self, before: Array | int, lanes: Lanes, units: Array, earlier: Array | None) -> bool:
-        """Whether a read finds what the same lanes found when they looked last: a loop that polls."""
+    def _nothing_new(self, before: Array | int, access: StrongAccess, earlier: Array | None) -> bool:
+        """Whether an access that publishes nothing finds what the same lanes found when they looked last: a poll."""
         if self._full or not isinstance(before, int) or before == NONE:
             return False
-        node = self.nodes[before]
-        return (
-            node.access is not None
-            and node.access.writes is None
-            and node.lanes.n == lanes.n
-            and node.units is not None
-            and np.array_equal(node.lanes.ids, lanes.ids)
-            and np.array_equal(node.units, units)
-            and earlier is not None
-            and node.earlier is not None
-            and np.array_equal(node.earlier, earlier)
-        )
+        node, lanes = self.nodes[before], access.lanes
+        if (
+            node.access is None
+            or node.units is None
+            or node.lanes.n != lanes.n
+            or not np.array_equal(node.lanes.ids, lanes.ids)
+            or not np.array_equal(node.units, access.units)
+        ):
+            return False
+        assert earlier is not None and node.earlier is not None
+        if access.writes is None:
+            return node.access.writes is None and np.array_equal(node.earlier, earlier)
+        # Atomics only: whoever reads what they wrote learns what they had read.
+        return not access.overwrites and not node.access.overwrites and bool(np.all(earlier == node.number))
 
     def barrier(self, blocks: Array | None) -> None:
         """All threads of some blocks have met: (blocks,) bool, None for all of them."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from grader.ptx.access import Access
 from grader.ptx.feeding import Feeders, feeders
+from grader.ptx.isa.opcodes import facts
 from grader.ptx.machine import Chunk
 from grader.ptx.memory import MemoryArray
 from grader.ptx.nodes import Function, Instruction, Module, Vector
@@ -64,7 +65,7 @@ class Provenance:
             item: function
             for function in module.functions.values()
             for item in function.body
-            if isinstance(item, Instruction) and item.opcode in ("st", "red", "atom")
+            if isinstance(item, Instruction) and facts(item.opcode).memory in ("store", "atomic")
         }
         self._events: list[Access] = []
         self._kept = 0

@@ -148,7 +148,19 @@ class Shadow:
     unit: bytes per entry, 4 until something narrower comes along.
     """
 
-    __slots__ = ("_count", "_room", "atomics", "events", "moments", "peeks", "readers", "signals", "unit", "writer")
+    __slots__ = (
+        "_count",
+        "_room",
+        "atomics",
+        "events",
+        "last",
+        "moments",
+        "peeks",
+        "readers",
+        "signals",
+        "unit",
+        "writer",
+    )
 
     def __init__(self, size: int) -> None:
         self.events: list[Access] = []
@@ -157,6 +169,8 @@ class Shadow:
         """When each was made (see `HappensBefore.now`)."""
         self.signals = bytearray()
         """For each, whether it is a signal."""
+        self.last: tuple[object, ...] | None = None
+        """What the last access, which was in no conflict, is known by."""
         self._room = KEPT_LANES
         self.unit = 4
         self._count = -(-size // 4)

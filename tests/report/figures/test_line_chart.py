@@ -76,7 +76,7 @@ def test_a_cross_where_nothing_could_be_run_and_no_words_over_the_lines() -> Non
     figure = draw_line_chart(chart_of(tile_sweep()))
     for axes in figure.axes:
         crosses = [line for line in axes.lines if line.get_marker() == "x"]
-        assert [list(line.get_xdata()) for line in crosses] == [[64]]
+        assert [np.asarray(line.get_xdata()).tolist() for line in crosses] == [[64]]
         # Reasons stand in the notes below the figures.
         assert not [text for text in axes.texts if text.get_rotation() == 90]
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.report.page import highlight, listing
+from grader.report.views import LineRow, Listing
 from grader.result import Source
 from tests import sample_results
 from tests.report.jobs import job
@@ -17,6 +18,11 @@ def test_highlighting_loses_nothing_and_keeps_line_numbers(text: str) -> None:
     lines = ["".join(part for _css, part in line) for line in highlight.highlight(text)]
     expected = text.split("\n")
     assert lines == (expected[:-1] if text.endswith("\n") else expected)
+
+
+def lines_of(shown: Listing) -> list[LineRow]:
+    """The rows that are lines."""
+    return [row for row in shown["rows"] if "gap" not in row]
 
 
 def test_tokens_of_cuda_are_told_apart() -> None:
@@ -48,7 +54,7 @@ def test_a_race_that_a_check_names_is_not_told_twice() -> None:
 
 def test_lines_with_faults_are_marked() -> None:
     (shown,) = listing.listings(job(sample_results.failed()))
-    assert [row["number"] for row in shown["rows"] if row["level"] == "bad"] == [12]
+    assert [row["number"] for row in lines_of(shown) if row["level"] == "bad"] == [12]
 
 
 def test_a_long_file_is_cut_to_what_is_noted() -> None:
@@ -56,7 +62,7 @@ def test_a_long_file_is_cut_to_what_is_noted() -> None:
     result = msgspec.structs.replace(sample_results.failed(), sources=[Source(file="transpose.cu", text=text)])
     (shown,) = listing.listings(job(result))
     assert shown["rows"][-1] == {"gap": "lines 25–5013 are not shown"}
-    assert [row["number"] for row in shown["rows"][:-1]] == list(range(1, 25))
+    assert [row["number"] for row in lines_of(shown)] == list(range(1, 25))
 
 
 def test_a_very_long_line_is_cut() -> None:
@@ -79,5 +85,5 @@ def test_backslashes_that_are_lined_up_break_no_lines() -> None:
     text = "#define A(x)          \\\n    do { x; } while (0)   \\\n;\nint a;    // \\ b\n"
     result = msgspec.structs.replace(sample_results.passed(), sources=[Source(file="a.cu", sha256="", text=text)])
     (shown,) = listing.listings(job(result))
-    lines = ["".join(part for _css, part in row["tokens"]) for row in shown["rows"]]
+    lines = ["".join(part for _css, part in row["tokens"]) for row in lines_of(shown)]
     assert lines == ["#define A(x) \\", "    do { x; } while (0) \\", ";", "int a;    // \\ b"]

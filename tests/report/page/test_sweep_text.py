@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 import pytest
 
@@ -12,7 +14,9 @@ from grader.result import SweepRecord
 from tests.report.sweeps import memory_sweep, point, size_sweep, swept, tile_sweep
 
 
-def over_sizes(*values: float, metric: str = "sectors", backend: str = "emulator") -> SweepRecord:
+def over_sizes(
+    *values: float, metric: str = "sectors", backend: Literal["emulator", "gpu"] = "emulator"
+) -> SweepRecord:
     """`naive` stays at 8; `shared` has these values at 2, 4, 8 …"""
     xs = [2 << i for i in range(len(values))]
     points = [point("naive", x, 8.0, size={"n": x}, metric=metric) for x in xs]
