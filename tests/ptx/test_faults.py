@@ -208,7 +208,7 @@ def mutations() -> list[str]:
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=1500, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, max_examples=500, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_broken_ptx_is_refused_or_runs(data: Any) -> None:
     """Lines and tokens of real PTX, cut, swapped and repeated: our own errors, or a result."""
