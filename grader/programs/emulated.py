@@ -123,15 +123,21 @@ class _Projection:
     def __init__(self, limit: int, blocks: int) -> None:
         self._limit = limit
         self._blocks = blocks
+        self._tally: Any = None
 
     def attach(self, chunk: Chunk) -> None:
         """Before each batch of blocks."""
+        self._tally = chunk.tally
         used = chunk.tally.thread_instructions
         if chunk.first_block and used * self._blocks > 2 * self._limit * chunk.first_block:
             raise LimitExceeded("instructions", 0, "projected")
 
     def finish(self, report: LaunchReport) -> None:
         """Nothing to add."""
+
+    def printed(self) -> str:
+        """What device code had printed until the launch was ended."""
+        return "" if self._tally is None else "".join(self._tally.printf)
 
 
 class Gpu:
@@ -261,7 +267,8 @@ class Gpu:
             return Outcome("too_large")
         is_large = threads * 200 > limit
         before = self.snapshot() if is_large else None
-        observers: list[Traffic | Races | _Projection] = [_Projection(limit, grid[0] * grid[1] * grid[2])]
+        projection = _Projection(limit, grid[0] * grid[1] * grid[2])
+        observers: list[Traffic | Races | _Projection] = [projection]
         if observe and not is_large:
             observers += [Traffic(), Races()]
         try:
@@ -281,11 +288,11 @@ class Gpu:
             return Outcome("impossible", str(error))
         except LimitExceeded as error:
             if error.kind in ("endless", "deadlock"):
-                return Outcome("endless", error.kind, error.line)
+                return Outcome("endless", error.kind, error.line, printf=projection.printed())
             self.restore(before)
             return Outcome("too_large", thread_instructions=limit)
         except DeviceTrap as error:
-            return Outcome("trap", str(error), error.line)
+            return Outcome("trap", str(error), error.line, printf=projection.printed())
         except PtxError as error:
             return Outcome("unsupported", str(error))
         return Outcome(

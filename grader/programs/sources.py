@@ -162,6 +162,12 @@ def host_text(parsed: ParsedFile, folder: Path) -> str:
                 if data[index] not in b"\n\r":
                     data[index] = 32
     text = data.decode("utf-8", errors="replace")
+    for item in parsed.items:
+        # On the last line, where it moves no other.
+        if item.kind == "variable" and "__managed__" in item.qualifiers and item.active:
+            for name in item.names:
+                place = f"(const void *)&{item.namespace}{name}, sizeof({item.namespace}{name})"
+                text += f' static int grader_managed_{name} = grader_register_managed({place}, "{name}", 0, __FILE__);'
     text = _SPACED_OPEN.sub(lambda m: "<<<" + m[1], text)
     text = _SPACED_CLOSE.sub(lambda m: ">>>" + m[1], text)
     return _INCLUDE.sub(lambda m: _include(m, parsed.source.path, folder), text)
@@ -181,7 +187,7 @@ def _include(match: re.Match[str], beside: Path, folder: Path) -> str:
 
 def _data(folder: Path, files: Mapping[str, ParsedFile], arguments: Sequence[str]) -> dict[str, bytes]:
     """The files beside the program that its arguments or its text name."""
-    names = dict.fromkeys(arguments)
+    names = dict.fromkeys(word for argument in arguments for word in re.split("[,=]", argument))
     for parsed in files.values():
         names.update(dict.fromkeys(_QUOTED.findall(parsed.source.text)))
     found: dict[str, bytes] = {}

@@ -20,6 +20,9 @@ class HazardLog:
     def __init__(self) -> None:
         self._found: dict[tuple[Any, ...], tuple[Hazard, int]] = {}
 
+    def __len__(self) -> int:
+        return len(self._found)
+
     def add(
         self,
         chunk: Chunk,

@@ -98,6 +98,14 @@ def register_variable(state: State, _place: Place, handle: int, shadow: int, _na
     return 0
 
 
+def register_managed(state: State, place: Place, variable: int, size: int, name: int) -> int:
+    unit = state.unit_names.index(place.file) if place.file in state.unit_names else -1
+    if unit >= 0 and len(state.managed) < MAX_KERNELS:
+        state.guest.view(variable, size)
+        state.managed.append((unit, state.guest.text(name), variable, size))
+    return 0
+
+
 def _demangled(state: State, symbol: str) -> tuple[str, tuple[str, ...]]:
     """A kernel's name as C++ writes it, "tiled<16>", and the types of its parameters."""
     address = int(state.call_guest("grader_malloc", len(symbol.encode()) + 1))
@@ -286,6 +294,11 @@ def _run(
 ) -> Outcome:
     for allocation in state.host_memory.values():
         state.gpu.refresh(allocation, state.guest.view(allocation.host, allocation.size))
+    managed = [item for item in state.managed if item[0] == kernel.unit]
+    for unit, name, address, size in managed:
+        found = state.gpu.variable(unit, name)
+        if found is not None and found.size == size:
+            found.data[:] = state.guest.view(address, size)
     key = (kernel.symbol, kernel.unit, asked.grid, asked.block)
     seen = state.seen_launches[key] = state.seen_launches.get(key, 0) + 1
     outcome = state.gpu.run(
@@ -299,6 +312,10 @@ def _run(
         state.instructions_left,
         seen <= OBSERVED_REPEATS,
     )
+    for unit, name, address, size in managed:
+        found = state.gpu.variable(unit, name)
+        if found is not None and found.size == size:
+            state.guest.view(address, size)[:] = found.data
     state.instructions_left = max(0, state.instructions_left - outcome.thread_instructions)
     if outcome.printf:
         state.print_text(outcome.printf.encode())
@@ -469,6 +486,7 @@ def _arguments(state: State, kernel: Kernel, raw: list[bytes]) -> list[Argument]
 
 HANDLERS: dict[str, tuple[str, Callable[..., int]]] = {
     "cudaConfigureCall": ("iiii", configure),
+    "registerManaged": ("iii", register_managed),
     "cudaLaunchKernel": ("iiiiii", launch_kernel),
     "cudaLaunchCooperativeKernel": ("iiiiii", launch_kernel),
 }

@@ -168,6 +168,7 @@ class State:
         self.texts: dict[tuple[str, int], int] = {}
         self.libraries: dict[int, dict[str, Any]] = {}
         self.seen_launches: dict[tuple[Any, ...], int] = {}
+        self.managed: list[tuple[int, str, int, int]] = []
         self.variables: dict[tuple[int, str], Allocation | None] = {}
 
     # -- what is told ------------------------------------------------------------------------

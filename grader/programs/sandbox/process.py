@@ -45,7 +45,9 @@ class ProgramProcess:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             cwd="/",
-            env={name: os.environ[name] for name in ("OPENBLAS_CORETYPE",) if name in os.environ},
+            # Lines of the host's code in what wasmtime says of a crash.
+            env={"WASMTIME_BACKTRACE_DETAILS": "1"}
+            | {name: os.environ[name] for name in ("OPENBLAS_CORETYPE",) if name in os.environ},
             start_new_session=True,
         )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -177,6 +178,7 @@ class Run:
             cause = msg("programs.not_runnable", reason=str(error).split("\n")[0][:200])
         except wasmtime.Trap as error:
             cause = self._trap(error)
+            state.tell("crash", "error", cause, self._place_of(error))
         state.finish()
         return Observation(
             code,
@@ -187,6 +189,15 @@ class Run:
             bytes(self._printed[2]),
             (state.now_ns - 1_700_000_000_000_000_000) / 1e9,
         )
+
+    def _place_of(self, error: Any) -> Any:
+        """The innermost line of the program's own files in the backtrace of a crash."""
+        from grader.programs.runtime.state import NOWHERE, Place
+
+        for match in re.finditer(r"([^\s/]+):(\d+):\d+$", str(error), re.M):
+            if match[1] in self.state.sources:
+                return Place(int(match[2]), match[1])
+        return NOWHERE
 
     def _trap(self, error: Any) -> Any:
         """Why the host code came to a sudden end."""

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from grader.ptx import warps
 from grader.ptx.code import Code
+from grader.ptx.errors import UnsupportedInstruction
+from grader.ptx.groups import Frame, Group
 from grader.ptx.isa.fma import fma_f64
 from grader.ptx.isa.registry import lookup
 from grader.ptx.native.kernel import Generated
 from grader.ptx.nodes import Immediate, Instruction, Negated, Operand, Register, Special, Vector
-from grader.ptx.values import BOOL, SIGNED, UNSIGNED, Array, constant
+from grader.ptx.values import BOOL, SIGNED, UNSIGNED, Array, Lanes, Value, Vec, as_array, constant
+
+if TYPE_CHECKING:
+    from grader.ptx.machine import Chunk
 
 
 def fma64(a: int, b: int, c: int) -> int:
@@ -23,8 +29,60 @@ def fma64(a: int, b: int, c: int) -> int:
         return int(fma_f64(x, y, z).view(np.int64)[0])
 
 
-def numpy_call(code: Code, generated: Generated, instruction: Instruction) -> Callable[[Array, Array], None]:
-    """An instruction computed by `isa/` on the frames of some lanes."""
+class Unusual(Exception):
+    """Something came up that the other engine has to look into: the launch is to be run there, from its start."""
+
+
+Call = Callable[["Chunk", Lanes, Array], None]
+"""Carries out an instruction for some lanes of a chunk, on the frames of all."""
+
+
+def call_of(code: Code, generated: Generated, instruction: Instruction) -> Call:
+    """An instruction that is left to the host."""
+    if instruction.opcode in warps.STEPS:
+        return _warp_call(code, generated, instruction)
+    return _numpy_call(code, generated, instruction)
+
+
+class _Registers:
+    """Frames as the other engine's registers."""
+
+    def __init__(self, code: Code, generated: Generated, lanes: Lanes, frames: Array) -> None:
+        self._sizes, self._slots, self._lanes, self._frames = code.register_bytes, generated.slots, lanes, frames
+
+    def __getitem__(self, index: int) -> Vec:
+        column = self._frames[self._lanes.ids, self._slots[index]]
+        size = self._sizes[index]
+        return Vec(column.astype(UNSIGNED[size]) if size else column != 0, self._lanes)
+
+    def __setitem__(self, index: int, value: Value) -> None:
+        if index in self._slots:
+            size = self._sizes[index]
+            column = as_array(value, UNSIGNED[size] if size else BOOL)
+            self._frames[self._lanes.ids, self._slots[index]] = column.astype(np.uint64)
+
+
+def _warp_call(code: Code, generated: Generated, instruction: Instruction) -> Call:
+    """An instruction by which lanes of a warp see each other, as the other engine does it: with whole warps only."""
+    try:
+        step = warps.STEPS[instruction.opcode](code, instruction)
+    except (UnsupportedInstruction, AssertionError, IndexError, KeyError, ValueError):
+        # The other engine says so where it is reached.
+        step = None
+
+    def call(chunk: Chunk, lanes: Lanes, frames: Array) -> None:
+        if not lanes.whole_warps or step is None:
+            raise Unusual
+        registers: Any = _Registers(code, generated, lanes, frames)
+        step(Group(chunk, lanes, [Frame(code, registers, {})], 0, ()))
+        if len(chunk.hazards):
+            raise Unusual
+
+    return call
+
+
+def _numpy_call(code: Code, generated: Generated, instruction: Instruction) -> Call:
+    """An instruction computed by `isa/`."""
     first, *sources = instruction.operands
     targets = first.elements if isinstance(first, Vector) else (first,)
     semantics = lookup(instruction.opcode, instruction.modifiers, len(targets))
@@ -36,7 +94,8 @@ def numpy_call(code: Code, generated: Generated, instruction: Instruction) -> Ca
         for t in targets
     ]
 
-    def call(frames: Array, ids: Array) -> None:
+    def call(chunk: Chunk, lanes: Lanes, frames: Array) -> None:
+        ids = lanes.ids
         with np.errstate(all="ignore"):
             result = semantics.compute(*[read(frames, ids) for read in inputs])
         results = result if isinstance(result, tuple) else (result,)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from grader.ptx import special
+from grader.ptx import special, warps
 from grader.ptx.code import Code, CodeBlock
 from grader.ptx.errors import UnsupportedInstruction
 from grader.ptx.isa.registry import lookup
@@ -77,6 +77,8 @@ class Generator:
     def _is_plain_barrier(instruction: Instruction) -> bool:
         modifiers = [m for m in instruction.modifiers if m not in ("cta", "aligned")]
         operands = instruction.operands
+        if modifiers == ["warp", "sync"]:
+            return operands == (Immediate(0xFFFFFFFF),) or operands == (Immediate(-1),)
         return modifiers == ["sync"] and len(operands) == 1 and isinstance(operands[0], Immediate)
 
     def _module(self, bodies: list[str]) -> str:
@@ -199,6 +201,10 @@ class Generator:
             return f"{self._edge(here, block.next)} (br $dispatch)"
         if last.opcode in ("ret", "exit"):
             return f"(local.set $status (i32.const {layout.RETURNED})) (br $out)"
+        if "warp" in last.modifiers:
+            # Whole warps have met already.
+            met = f"(i32.eq (local.get $n) (i32.shl {WARPS} (i32.const 5)))"
+            return f"(if (i32.eqz {met}) (then unreachable)) {self._edge(here, successors[0])} (br $dispatch)"
         if last.opcode in ("bar", "barrier"):
             return f"(local.set $status (i32.const {layout.BARRIER})) (br $out)"
         if last.opcode == "trap":
@@ -239,7 +245,8 @@ class Generator:
                 current.append(instruction)
             else:
                 close()
-                pieces.append(("numpy" if self._computable(instruction) else "refused", [instruction]))
+                left = opcode in warps.STEPS or self._computable(instruction)
+                pieces.append(("numpy" if left else "refused", [instruction]))
         close()
         return pieces
 

@@ -15,7 +15,7 @@ import numpy as np
 from grader.ptx import special
 from grader.ptx.limits import CYCLES
 from grader.ptx.native import layout
-from grader.ptx.native.calls import fma64, numpy_call
+from grader.ptx.native.calls import Unusual, call_of, fma64
 from grader.ptx.native.layout import CONTEXT
 from grader.ptx.native.memory import LinearMemory
 from grader.ptx.native.module import Compiled
@@ -29,10 +29,6 @@ if TYPE_CHECKING:
 
 SLICE = 32_000_000
 """Thread-instructions between two looks at the clock."""
-
-
-class Unusual(Exception):
-    """Something came up that the other engine has to look into: the launch is to be run there, from its start."""
 
 
 class _Party:
@@ -57,11 +53,10 @@ class Runner:
         self.tally = tally
         generated = compiled.generated
         self.generated = generated
-        self._calls = [numpy_call(code, generated, instruction) for instruction in generated.numpy]
+        self._calls = [call_of(code, generated, instruction) for instruction in generated.numpy]
         self._tokens: dict[bytes, int] = {}
         self._next_token = 1
         self._loaded: Lanes | None = None
-        self._ids = np.zeros(0, np.int64)
         store = memory.store
         i32, i64 = wasmtime.ValType.i32(), wasmtime.ValType.i64()
         numpy_import = wasmtime.Func(store, wasmtime.FuncType([i32], []), self._numpy)
@@ -228,7 +223,7 @@ class Runner:
         """Say which lanes run."""
         if lanes is self._loaded:
             return
-        self._loaded, self._ids = lanes, lanes.ids
+        self._loaded = lanes
         memory, ids = self.memory, lanes.ids
         memory._view(memory.list, np.uint32, lanes.n)[:] = ids
         warps = ids >> 5
@@ -264,7 +259,8 @@ class Runner:
                     stops[header] = 1
 
     def _numpy(self, number: int) -> None:
-        self._calls[number](self.memory.frames, self._ids)
+        assert self._loaded is not None
+        self._calls[number](self.chunk, self._loaded, self.memory.frames)
 
     # -- what came of it -----------------------------------------------------------------
 

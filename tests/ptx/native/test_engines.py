@@ -145,6 +145,33 @@ def test_calls_of_what_only_numpy_computes_and_local_arrays() -> None:
     generated(source, 1, 32, FLOATS, FLOATS.copy(), parameters.tobytes(), DOUBLES, Bytes(8 * 64))
 
 
+WARPS = (
+    K
+    + """(const float* a, int* o, int n) {
+    int t = threadIdx.x, x = 0;
+    float sum = 0;
+    for (int i = t; i < n; i += blockDim.x) sum += a[i] * a[i];
+    for (int k = 16; k; k /= 2) sum += __shfl_down_sync(0xffffffff, sum, k);
+    sum = __shfl_sync(0xffffffff, sum, t & 24, 8) + __shfl_xor_sync(0xffffffff, t, 5) + __shfl_up_sync(-1, t, 3, 16);
+    __syncwarp();
+    x = __ballot_sync(0xffffffff, a[t] > 0) + __any_sync(0xffffffff, t == 9) + 2 * __all_sync(0xffffffff, t < 50);
+    x += __popc(__activemask());
+    if (t % 32 < n - 4095) x += __shfl_sync(0xffffffff, x, 1);
+    o[t] = x + __float_as_int(sum);
+}"""
+)
+
+
+def test_lanes_of_whole_warps_see_each_other() -> None:
+    generated(WARPS, 1, 96, FLOATS, Bytes(4 * 96), 2000)
+
+
+@pytest.mark.parametrize(("threads", "n"), [(80, 2000), (96, 4096)])
+def test_parts_of_warps_are_for_the_interpreter(threads: int, n: int) -> None:
+    _, launches = both(WARPS, 1, threads, FLOATS, Bytes(4 * 96), n)
+    assert launches == 0
+
+
 def test_what_is_unusual_is_told_by_the_interpreter() -> None:
     for body in (
         "if (t == 40) a[1 << 20] = 1;",

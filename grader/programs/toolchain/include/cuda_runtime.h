@@ -14,10 +14,5 @@
 #include <utility>
 #include "grader_cuda_api.h"
 #include "grader_device_names.h"
-#ifndef INFINITY_GRADER
-#define INFINITY_GRADER
-#endif
-#ifdef major
-#undef major
-#undef minor
-#endif
+// There is no shell: `system("pause")` does nothing.
+extern "C" __attribute__((weak)) int system(const char *) { return 0; }

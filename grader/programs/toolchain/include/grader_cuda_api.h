@@ -123,3 +123,5 @@ inline cudaError_t cudaEventCreate(cudaEvent_t *event, unsigned flags, GRADER_PL
 inline cudaExtent make_cudaExtent(size_t w, size_t h, size_t d) { return cudaExtent{w, h, d}; }
 inline cudaPos make_cudaPos(size_t x, size_t y, size_t z) { return cudaPos{x, y, z}; }
 inline cudaPitchedPtr make_cudaPitchedPtr(void *p, size_t pitch, size_t x, size_t y) { return cudaPitchedPtr{p, pitch, x, y}; }
+
+GRADER_IMPORT("registerManaged") int grader_register_managed(const void *variable, size_t size, const char *name, GRADER_PLACE);

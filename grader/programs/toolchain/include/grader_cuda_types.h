@@ -7,6 +7,8 @@
 #define __host__ __attribute__((host))
 #define __constant__ __attribute__((constant))
 #define __shared__ __attribute__((shared))
+// A managed variable is the host's own; whoever runs the kernels keeps the device's in step.
+#define __managed__
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
 #define __grid_constant__
