@@ -115,6 +115,7 @@ def test_a_group_is_graded_each_in_turn(here: Path, capsys: pytest.CaptureFixtur
             for name in ("result.json", "report.html")
         ),
         "transpose.csv",
+        "transpose.json",
         "transpose.html",
     }
     page = (here / "reports/transpose.html").read_text("utf-8")

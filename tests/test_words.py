@@ -13,10 +13,14 @@ from importlib import import_module
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pytest
 
 from grader import i18n, words
+from grader.diagnosis import regions
+from grader.diagnosis.text import region_msg
 from grader.message import Message, joined, msg, number, sizes_msg, verbatim
+from grader.result import WrongPattern
 from grader.words.texts import Plural, Texts, Words
 
 PACKAGE = Path(words.__file__).parent.parent
@@ -97,6 +101,42 @@ def test_every_message_brings_what_its_words_need() -> None:
 def test_no_words_are_left_over() -> None:
     used = {use.id for use in USES} | MADE_BY_HELPERS
     assert sorted(id for id in IDS if id not in used and not any(re.fullmatch(b, id) for b in BEGUN)) == []
+
+
+def test_every_rule_of_wrong_values_has_words() -> None:
+    tree = ast.parse((PACKAGE / "diagnosis" / "patterns.py").read_text(encoding="utf-8"))
+    yielded = [node.value for node in ast.walk(tree) if isinstance(node, ast.Yield)]
+    rules = {v.elts[0].value for v in yielded if isinstance(v, ast.Tuple) and isinstance(v.elts[0], ast.Constant)}
+    # These two have a sentence of their own.
+    assert rules - {"constant_columns", "constant_rows"} == {id.split(".")[1] for id in IDS if id.startswith("rules.")}
+
+
+def test_every_region_of_wrong_elements_has_words() -> None:
+    named = set()
+    for shape, tile in (((24,), (4,)), ((24, 24), (8, 8)), ((13, 11), (4, 4)), ((4, 9, 9), (1, 3, 3))):
+        whole = np.ones(shape, np.bool_)
+        pending, seen = [np.eye(*shape, dtype=np.bool_) if len(shape) == 2 else whole, *_lines(whole)], set()
+        while pending and len(seen) < 60:
+            mask = pending.pop()
+            if mask.tobytes() in seen or not mask.any():
+                continue
+            seen.add(mask.tobytes())
+            for name, data, region in regions._regions(mask, tile):
+                named.add(name)
+                pattern = WrongPattern(id=name, holds=1, of=1, data=data | {"size": 1})
+                assert words.text(region_msg(pattern, len(shape)))
+                pending.append(region)
+    assert named <= {id.split(".")[1] for id in IDS if id.startswith("regions.")}
+    assert len(named) > 25
+
+
+def _lines(whole: np.ndarray) -> Iterator[np.ndarray]:
+    """The first, a middle and the last line along each axis, and every third."""
+    for axis, n in enumerate(whole.shape):
+        for chosen in ([0], [n // 2], [n - 1], range(0, n, 3), range(n // 2)):
+            mask = np.zeros_like(whole)
+            mask[(slice(None),) * axis + (list(chosen),)] = True
+            yield mask
 
 
 NAMED_FREELY: dict[str, dict[str, object]] = {

@@ -120,7 +120,7 @@ def _numbers(run: Run) -> dict[str, object]:
     return {
         "mismatches": difference.mismatches,
         "total": difference.total,
-        "pattern": difference.pattern,
+        "pattern": difference.extent,
         "first": list(difference.first or ()),
         "expected": difference.expected,
         "got": difference.got if difference.got == difference.got else None,

@@ -49,7 +49,6 @@ OF_PATTERN = {
     "off_diagonal_blocks": _EXCHANGED_BLOCKS,
     "constant_columns": _UNUSED_INDEX,
     "constant_rows": _UNUSED_INDEX,
-    "first_block_right": _FIRST_BLOCK,
     "all_but_first_block": _FIRST_BLOCK,
     "last_tiles": msg("remedies.last_tiles"),
     "shifted": msg("remedies.shifted"),

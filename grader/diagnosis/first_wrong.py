@@ -70,7 +70,7 @@ def diagnose(case: WrongCase) -> Diagnosis:
 
     Raises ValueError when nothing is wrong.
     """
-    difference = compare(case.output, case.got, case.expected, case.tolerance, case.inputs, case.tile)
+    difference = compare(case.output, case.got, case.expected, case.tolerance, case.inputs)
     if difference.first is None:
         raise ValueError(f"{case.output}: nothing is wrong")
     wrong = wrong_elements(case.got, case.expected, case.tolerance)

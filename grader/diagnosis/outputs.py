@@ -9,17 +9,7 @@ from grader.oracle.compare import Difference
 
 _SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
-_PATTERNS = {
-    "unwritten": msg("outputs.pattern_unwritten"),
-    "copy": msg("outputs.pattern_copy"),
-    "transposed_tiles": msg("outputs.pattern_transposed_tiles"),
-    "off_diagonal_blocks": msg("outputs.pattern_off_diagonal_blocks"),
-    "constant_columns": msg("outputs.pattern_constant_columns"),
-    "constant_rows": msg("outputs.pattern_constant_rows"),
-    "first_block_right": msg("outputs.pattern_first_block_right"),
-    "last_tiles": msg("outputs.pattern_last_tiles"),
-    "all": msg("outputs.pattern_all"),
-}
+_EXTENTS = {"unwritten": msg("outputs.only_unwritten"), "all": msg("diagnosis.every_element")}
 
 
 def element(array: str, index: Sequence[int]) -> str:
@@ -28,20 +18,20 @@ def element(array: str, index: Sequence[int]) -> str:
 
 
 def difference_msg(difference: Difference) -> Message:
-    """How many elements are wrong, the first of them, and the pattern of them all."""
-    if difference.pattern == "untouched":
+    """How many elements are wrong, the first of them, and whether it is all of them."""
+    if difference.extent == "untouched":
         return msg("outputs.untouched", name=difference.name)
     wrong = msg("outputs.wrong", n=difference.mismatches, total=difference.total)
     if difference.first is None:
         return wrong
     where = element(difference.name, difference.first)
     expected = _value(difference.expected, difference.belongs_at)
-    if difference.unwritten and difference.pattern == "unwritten":
+    if difference.extent == "unwritten":
         first = msg("outputs.first_unwritten", where=where, expected=expected)
     else:
         got = _value(difference.got, difference.found_at)
         first = msg("outputs.first", where=where, expected=expected, got=got)
-    return joined(wrong, first, _PATTERNS.get(difference.pattern)) or wrong
+    return joined(wrong, first, _EXTENTS.get(difference.extent)) or wrong
 
 
 def projections_msg(difference: Difference) -> Message | None:

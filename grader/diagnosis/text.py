@@ -33,8 +33,8 @@ class Circumstances:
 def sentences(diagnosis: Diagnosis, around: Circumstances) -> list[Message]:
     """The explanation, most telling sentence first."""
     if diagnosis.values is not None and diagnosis.values.id == "untouched":
-        return [msg("diagnosis.untouched", name=diagnosis.output)]
-    count = msg("diagnosis.wrong", n=diagnosis.wrong, total=diagnosis.total)
+        return [msg("outputs.untouched", name=diagnosis.output)]
+    count = msg("outputs.wrong", n=diagnosis.wrong, total=diagnosis.total)
     everything = msg("diagnosis.every_element")
     rows = [everything if diagnosis.wrong == diagnosis.total else count, *_first(diagnosis, around)]
     if diagnosis.region is not None and diagnosis.region.id != "all":
@@ -61,9 +61,9 @@ def thread_name(thread: Sequence[int], block: Sequence[int], axes: int = 3) -> M
 def values_msg(pattern: WrongPattern, axes: int) -> Message:
     """The rule of the wrong values in one sentence, of an output with so many axes."""
     if pattern.id == "constant_columns":
-        return msg("outputs.pattern_constant_columns")
+        return msg("outputs.constant_columns")
     if pattern.id == "constant_rows":
-        return msg("outputs.pattern_constant_rows")
+        return msg("outputs.constant_rows")
     rule = msg(f"rules.{pattern.id}", axes=axes, **pattern.data)
     if pattern.holds == pattern.of:
         return msg("diagnosis.all_follow", rule=rule)

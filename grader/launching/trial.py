@@ -11,7 +11,6 @@ import numpy as np
 from grader.backends.base import Backend, LaunchOutcome
 from grader.lab.records import Lab, Sizes
 from grader.launching.arrays import shape_at
-from grader.launching.geometry import tile_of_output
 from grader.launching.kernel import BoundKernel
 from grader.launching.programs import Built, ProgramStore
 from grader.launching.run import Run
@@ -91,11 +90,11 @@ class Trials:
         """Of the first output that is wrong, else of the first output."""
 
         def difference(name: str) -> Difference:
-            got, tile = outcome.outputs[name], tile_of_output(self.lab, name, kernel.reading.launch)
+            got = outcome.outputs[name]
             if projected is not None:
-                return projected.compare(name, got, tile)
+                return projected.compare(name, got)
             tolerance = self.lab.tolerance.at(sizes, str(expected[name].dtype))
-            return compare(name, got, expected[name], tolerance, inputs, tile)
+            return compare(name, got, expected[name], tolerance, inputs)
 
         differences = [difference(name) for name in expected if name in outcome.outputs]
         return next((d for d in differences if d.mismatches), differences[0])

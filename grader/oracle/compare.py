@@ -1,9 +1,10 @@
-"""Is an output right, and if not, how is it wrong: counts, the first wrong element, and the pattern of them all."""
+"""Is an output right, and if not, how is it wrong: counts, and the first wrong element."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +33,6 @@ class Difference:
     expected, got: its values.
     found_at: where the wrong value stands in an input, as (array, index); None when nowhere, or not uniquely.
     belongs_at: where the right value stands in an input, likewise.
-    pattern: "" or what `_pattern` found.
     """
 
     total: int
@@ -44,11 +44,24 @@ class Difference:
     got: float | int | None = None
     found_at: tuple[str, Index] | None = None
     belongs_at: tuple[str, Index] | None = None
-    pattern: str = ""
     name: str = ""
     """The output's name."""
     projections: int = 0
     """Random vectors by which rows were told right from wrong; 0: every element was compared."""
+
+    @property
+    def extent(self) -> Literal["", "untouched", "unwritten", "all", "scattered"]:
+        """How far it goes, by the counts alone: nothing was written; what is wrong was not written; all; some.
+
+        What rule the wrong elements follow is `grader.diagnosis`'s to tell.
+        """
+        if not self.mismatches:
+            return ""
+        if self.unwritten == self.total:
+            return "untouched"
+        if self.unwritten == self.mismatches:
+            return "unwritten"
+        return "all" if self.mismatches == self.total else "scattered"
 
 
 def compare(
@@ -57,7 +70,6 @@ def compare(
     expected: Array,
     tolerance: Tolerance,
     inputs: Mapping[str, Array],
-    tile: tuple[int, ...] = (),
 ) -> Difference:
     """Compare one output with the oracle's.
 
@@ -66,7 +78,6 @@ def compare(
     got, expected : arrays of one shape and dtype.
     tolerance : |got − expected| ≤ absolute + relative·|expected|; both 0 compares bits.
     inputs : what the kernel was given, to tell where a wrong value comes from.
-    tile : elements that one block covers along each axis of the output; () when unknown.
     """
     if got.shape != expected.shape or got.dtype != expected.dtype:
         raise ValueError(f"{name}: shape or type differ: {got.shape} {got.dtype}, {expected.shape} {expected.dtype}")
@@ -89,7 +100,6 @@ def compare(
         got=got[first].item(),
         found_at=_locate(got[first], inputs),
         belongs_at=_locate(expected[first], inputs),
-        pattern=_pattern(got, expected, wrong, unwritten, inputs, tile),
         name=name,
     )
 
@@ -171,70 +181,3 @@ def _locate(value: np.generic, inputs: Mapping[str, Array]) -> tuple[str, Index]
         if places.size:
             found = name, tuple(int(i) for i in np.unravel_index(int(places[0]), array.shape))
     return found
-
-
-def _pattern(
-    got: Array, expected: Array, wrong: Mask, unwritten: Mask, inputs: Mapping[str, Array], tile: tuple[int, ...]
-) -> str:
-    """The first of these that holds.
-
-    untouched: nothing was written.  unwritten: every wrong element was never written.
-    copy: the output is an input, element for element.
-    transposed_tiles: every tile is its expected self, transposed.
-    off_diagonal_blocks: the wrong elements lie in blocks off the main diagonal, and in each of these.
-    constant_columns, constant_rows: along an axis of the output all elements are the same.
-    first_block_right: only elements of the first block are right.
-    last_tiles: the wrong elements lie in the last, incomplete tile of some axis.
-    all: every element is wrong.  scattered: none of these.
-    """
-    if unwritten.all():
-        return "untouched"
-    if np.array_equal(unwritten, wrong):
-        return "unwritten"
-    if any(
-        a.shape == got.shape and a.dtype == got.dtype and np.array_equal(_bits(a), _bits(got)) for a in inputs.values()
-    ):
-        return "copy"
-    if got.ndim == 2 and min(got.shape) > 1:
-        if np.array_equal(_bits(got), np.broadcast_to(_bits(got)[:1], got.shape)):
-            return "constant_columns"
-        if np.array_equal(_bits(got), np.broadcast_to(_bits(got)[:, :1], got.shape)):
-            return "constant_rows"
-    if len(tile) == got.ndim and all(t > 0 for t in tile):
-        pattern = _block_pattern(got, expected, wrong, tile)
-        if pattern:
-            return pattern
-    return "all" if wrong.all() else "scattered"
-
-
-def _block_pattern(got: Array, expected: Array, wrong: Mask, tile: tuple[int, ...]) -> str:
-    whole = all(n % t == 0 for n, t in zip(wrong.shape, tile, strict=True))
-    if got.ndim == 2 and whole and tile[0] == tile[1]:
-        rows, cols = got.shape[0] // tile[0], got.shape[1] // tile[1]
-        by_tile = _bits(got).reshape(rows, tile[0], cols, tile[1])
-        if np.array_equal(by_tile.swapaxes(1, 3), _bits(expected).reshape(by_tile.shape)):
-            return "transposed_tiles"
-    # One value a block from here on: the output may have millions of elements.
-    some_wrong, all_wrong = _by_block(np.logical_or, wrong, tile), _by_block(np.logical_and, wrong, tile)
-    index = np.indices(some_wrong.shape)
-    if got.ndim == 2 and len({n // t for n, t in zip(wrong.shape, tile, strict=True)}) == 1:
-        off_diagonal = index[0] != index[1]
-        if off_diagonal.any() and np.array_equal(some_wrong, off_diagonal):
-            return "off_diagonal_blocks"
-    first = np.logical_and.reduce(index == 0)
-    if not first.all() and not some_wrong[first].any() and all_wrong[~first].all():
-        return "first_block_right"
-    if not whole:
-        last = np.logical_or.reduce(
-            [index[axis] == n // t for axis, (n, t) in enumerate(zip(wrong.shape, tile, strict=True)) if n % t]
-        )
-        if not some_wrong[~last].any():
-            return "last_tiles"
-    return ""
-
-
-def _by_block(operation: np.ufunc, mask: Mask, tile: tuple[int, ...]) -> Mask:
-    """`operation` over the elements of each block: an element a block."""
-    for axis, (extent, step) in enumerate(zip(mask.shape, tile, strict=True)):
-        mask = operation.reduceat(mask, np.arange(0, extent, step), axis=axis)
-    return mask

@@ -48,7 +48,7 @@ class Projected:
     project: Callable[[str, Float64], Float64]
     rows: Callable[[str, npt.NDArray[np.intp]], Array]
 
-    def compare(self, name: str, got: Array, tile: tuple[int, ...] = ()) -> Difference:
+    def compare(self, name: str, got: Array) -> Difference:
         """As `compare.compare`; rows are the elements that differ in the last index alone.
 
         A row in which some element is off by more than `slack` is missed with a probability of at most 2^-VECTORS: the
@@ -73,7 +73,7 @@ class Projected:
         right = np.where(flat[suspect] == right, flat[suspect], right)
         expected = flat.copy()
         expected[suspect] = right
-        difference = compare(name, got, expected.reshape(got.shape), Tolerance(self.absolute), self.inputs, tile)
+        difference = compare(name, got, expected.reshape(got.shape), Tolerance(self.absolute), self.inputs)
         return replace(difference, projections=VECTORS)
 
 

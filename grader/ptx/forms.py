@@ -6,6 +6,7 @@ NVRTC's own output is always well-formed; inline assembly need not be.
 from __future__ import annotations
 
 from grader.ptx.errors import InvalidInstruction
+from grader.ptx.isa.mnemonics import MNEMONICS
 from grader.ptx.isa.opcodes import OPCODES, facts
 from grader.ptx.isa.registry import is_arithmetic
 from grader.ptx.nodes import Address, Function, Immediate, Instruction, Label, Operand, Register, Sink, Special, Vector
@@ -24,7 +25,7 @@ def check_forms(function: Function) -> None:
 
 def _fault(instruction: Instruction) -> str:
     if instruction.opcode not in OPCODES and not is_arithmetic(instruction.opcode):
-        return ""
+        return "" if instruction.opcode in MNEMONICS else "there is no such instruction"
     known, operands = facts(instruction.opcode), instruction.operands
     low, high = known.operands
     if not low <= len(operands) <= high:

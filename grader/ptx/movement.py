@@ -266,6 +266,8 @@ STEPS: dict[str, Callable[[Code, Instruction], Step | None]] = {
     "red": _atomic,
     "isspacep": _isspacep,
     "trap": _trap,
+    # Where no debugger is attached, that ends the kernel as well.
+    "brkpt": _trap,
     "membar": _fence,
     "fence": _fence,
     "prefetch": _nothing,

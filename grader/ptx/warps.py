@@ -93,9 +93,11 @@ def _vote(code: Code, instruction: Instruction) -> Step:
     from grader.ptx.isa.warp import vote
 
     modifiers = instruction.modifiers
-    if modifiers[0] != "sync":
+    # Hand-written PTX has them in either order: vote.sync.ballot and vote.ballot.sync.
+    modes = [modifier for modifier in modifiers if modifier in ("all", "any", "uni", "ballot")]
+    if "sync" not in modifiers or len(modes) != 1:
         raise UnsupportedInstruction(instruction.text)
-    mode = modifiers[1]
+    mode = modes[0]
     target, source, mask = instruction.operands
     read, read_mask = getter(code, source, 0), getter(code, mask, 4)
     index = _register(target)

@@ -53,7 +53,7 @@ def explain(trials: Trials, kernel: BoundKernel, runs: Iterable[Run]) -> dict[st
             found = first_wrong(small_sizes(kernel.sizes, failed, exact=name == "correct"), attempt)
             if found is None:
                 smallest = min((r for r in wrong if r.kind in members), key=lambda run: _elements(run.sizes))
-                found = _untraced(trials.oracle, kernel, smallest)
+                found = untraced(trials.oracle, kernel, smallest)
             return {name: found} if found is not None else {}
     return {}
 
@@ -113,7 +113,7 @@ def _attempt(trials: Trials, kernel: BoundKernel, sizes: Sizes) -> Diagnosis | N
     return _diagnosis(trials.oracle, kernel, run) if run.outcome.status == "ok" else None
 
 
-def _untraced(oracle: Oracle, kernel: BoundKernel, run: Run) -> Diagnosis | None:
+def untraced(oracle: Oracle, kernel: BoundKernel, run: Run) -> Diagnosis | None:
     """What a run's output tells by itself: which elements are wrong, and by what rule; None of a large one."""
     return _diagnosis(oracle, kernel, run) if _largest_output(kernel, run.sizes) <= MAX_EXPLAINED else None
 

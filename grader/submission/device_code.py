@@ -176,7 +176,9 @@ class _Blanking:
         self.by_name: dict[str, list[int]] = {}
         for index, item in enumerate(parsed.items):
             for name in item.names:
-                self.by_name.setdefault(name, []).append(index)
+                # A specialisation, `template <> struct Shared<float>`, is mentioned by the name of its template.
+                plain = name.partition("<")[0].rstrip().rpartition("::")[2]
+                self.by_name.setdefault(plain, []).append(index)
         self.namespaces = {
             word for spaces in {item.namespace for item in parsed.items} for word in spaces.split("::") if word
         }

@@ -11,8 +11,6 @@ def value_of(element: str, value: str) -> str:
 
 
 TEXTS: Texts = {
-    "untouched": N_("The kernel wrote nothing into {name}."),
-    "wrong": Plural("{n} of {total} elements is wrong.", "{n} of {total} elements are wrong."),
     "every_element": N_("Every element is wrong."),
     "unwritten": Plural(
         "{n} of the wrong elements was written by no thread.", "{n} of the wrong elements were written by no thread."

@@ -1,4 +1,4 @@
-"""An output that is wrong: how many elements, the first of them, and the pattern of them all."""
+"""An output that is wrong: how many elements, the first of them."""
 
 from __future__ import annotations
 
@@ -20,15 +20,9 @@ TEXTS: Texts = {
     "hint_input_changed": N_(
         "The input must stay as it is: declare it const, and look at which pointer is written to."
     ),
-    "pattern_unwritten": N_("All wrong elements are elements that no thread wrote."),
-    "pattern_copy": N_("The output is the input, element for element: nothing was rearranged."),
-    "pattern_transposed_tiles": N_("Every tile stands in its place, but is transposed within itself."),
-    "pattern_off_diagonal_blocks": N_("All wrong elements lie in blocks off the main diagonal."),
-    "pattern_constant_columns": N_("All elements of a column are the same."),
-    "pattern_constant_rows": N_("All elements of a row are the same."),
-    "pattern_first_block_right": N_("Only the elements of the first block are right."),
-    "pattern_last_tiles": N_("All wrong elements lie in the last, incomplete tiles."),
-    "pattern_all": N_("Every element is wrong."),
+    "only_unwritten": N_("All wrong elements are elements that no thread wrote."),
+    "constant_columns": N_("All elements of a column are the same."),
+    "constant_rows": N_("All elements of a row are the same."),
     "projections": Plural(
         "checked by {n} random projection; it misses a wrong row with a probability of at most 2⁻{power}",
         "checked by {n} random projections; they miss a wrong row with a probability of at most 2⁻{power}",

@@ -16,7 +16,7 @@ from grader.words import told
 from tests.checks.evidence_factory import evidence, hazard, run
 from tests.sample_results import counters
 
-WRONG = Difference(4096, 4096, first=(0, 1), expected=1.0, got=2.0, pattern="all", name="out")
+WRONG = Difference(4096, 4096, first=(0, 1), expected=1.0, got=2.0, name="out")
 
 
 def by_name(given: Evidence) -> dict[str, Check]:

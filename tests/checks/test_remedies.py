@@ -16,9 +16,7 @@ from tests.checks.evidence_factory import check, evidence, hazard, kernel, run
 
 SUM = [ElementRange(array="in", ranges=[(0, 4)])]
 WRITER = ElementWriter(block=(0, 0, 0), thread=(2, 0, 0), line=12)
-WRONG = Difference(
-    total=64, mismatches=60, max_abs_error=5.0, first=(2,), expected=17.0, got=0.0, pattern="", name="out"
-)
+WRONG = Difference(total=64, mismatches=60, max_abs_error=5.0, first=(2,), expected=17.0, got=0.0, name="out")
 
 
 def diagnosis(**changes: Any) -> Diagnosis:

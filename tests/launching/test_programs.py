@@ -20,6 +20,7 @@ from grader.oracle.expected import Oracle
 from grader.result import Check, Result
 from grader.submission.edits import Edit
 from grader.submission.records import Candidate, Kernel, KernelParameter, LaunchPlan, Submission, VariantBinding
+from grader.words import text
 
 LAB = labs.find("transpose")
 NAIVE = """
@@ -132,5 +133,5 @@ def test_a_program_that_cannot_be_compiled_anew_blames_nobody(architecture: str,
     for _twice in range(2):
         bound = BoundKernel(LAB, SUBMISSION, binding, reading)
         outcome = trials.run(bound, "correct", {"rows": 64, "cols": 64}).outcome
-        assert (outcome.status, outcome.reason) == (status, reason)
+        assert (outcome.status, outcome.reason, text(outcome.said)) == (status, "not_compiled", reason)
     assert len(compiler.asked) == 1

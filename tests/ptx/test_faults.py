@@ -70,6 +70,7 @@ def test_wild_pointers_are_out_of_bounds(name: str, load: bool) -> None:
     [
         ("    if (threadIdx.x == 3) __trap();\n    out[0] = 1;", 2),
         ('    out[0] = 1;\n    asm volatile("trap;");\n    out[1] = 2;', 3),
+        ("    out[0] = 1;\n    __brkpt();\n    out[1] = 2;", 3),
         ("    for (int i = 0; i < n; ++i) { out[i] = 2;\n    __trap(); }", 3),
     ],
 )
@@ -207,7 +208,7 @@ def mutations() -> list[str]:
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=1500, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, max_examples=500, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_broken_ptx_is_refused_or_runs(data: Any) -> None:
     """Lines and tokens of real PTX, cut, swapped and repeated: our own errors, or a result."""
@@ -327,3 +328,16 @@ def test_a_form_that_cannot_be_is_told_from_one_that_is_lacking() -> None:
     device = Device()
     with pytest.raises(InvalidInstruction, match="no valid instruction"):
         launch(parse(module_text("st.global.v2.u32 [%rd1], {%r1};\nret;")), "k", (1,), (1,), [device.buffer("o", 8)])
+
+
+@pytest.mark.parametrize("text", ["frobnicate.b32 %0, %0;", "addd.s32 %0, %0, 1;", "sortof;"])
+def test_a_name_that_no_instruction_has_is_the_programs_fault(text: str) -> None:
+    status, reason, line = outcome(KERNEL + f'    asm volatile("{text}" : "+r"(n));\n    out[0] = n;\n}}')
+    assert status in ("fault", "impossible") and line == 2 and reason
+
+
+def test_every_instruction_that_is_executed_has_its_name_in_the_list() -> None:
+    from grader.ptx.isa.mnemonics import MNEMONICS
+    from grader.ptx.isa.opcodes import OPCODES
+
+    assert set(OPCODES) <= MNEMONICS

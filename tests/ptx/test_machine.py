@@ -341,6 +341,21 @@ def test_locks_that_lanes_of_one_warp_compete_for_end(lock: str) -> None:
     assert result.hazards == []
 
 
+@pytest.mark.parametrize("order", ["sync.ballot", "ballot.sync"])
+def test_votes_in_either_order_of_modifiers(order: str) -> None:
+    source = f"""
+extern "C" __global__ void k(unsigned* out, int n) {{
+    unsigned mask;
+    int own = threadIdx.x % 3 == n;
+    asm volatile("{{ .reg .pred p; setp.ne.s32 p, %1, 0; vote.{order}.b32 %0, p, 0xffffffff; }}"
+        : "=r"(mask) : "r"(own));
+    out[threadIdx.x] = mask;
+}}
+"""
+    result = run(source, 1, 32, np.zeros(32, np.uint32), 1)
+    assert result[0].tolist() == [sum(1 << lane for lane in range(32) if lane % 3 == 1)] * 32
+
+
 @pytest.mark.parametrize("grid", [1, 4])
 def test_a_lock_is_set_free_by_lanes_that_go_on_to_a_vote(grid: int) -> None:
     source = """

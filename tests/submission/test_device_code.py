@@ -286,3 +286,34 @@ def test_damaged_programs_never_break_the_reader(data: st.DataObject) -> None:
     after = device_source(parsed(damaged))
     assert after.count("\n") == damaged.count("\n")
     assert len(after) == len(damaged)
+
+
+SPECIALISED = """#include <vector>
+template <class T>
+struct SharedMemory {
+    __device__ inline operator T*() { extern __shared__ int raw[]; return (T*)raw; }
+};
+template <>
+struct SharedMemory<double> {
+    __device__ inline operator double*() { extern __shared__ double raw_d[]; return (double*)raw_d; }
+};
+template <class A, class B> struct Pair { A a; };
+template <typename A> struct Pair<A, int> { A a; int b; };
+namespace tools { template <class T> struct Zero { static const int value = 0; }; }
+template <> struct tools::Zero<float> { static const int value = 1; };
+template <class T> struct Host { std::vector<T> all; };
+template <> struct Host<int> { std::vector<int> all; };
+template <class T> __global__ void k(T* out) {
+    T* s = SharedMemory<T>();
+    Pair<T, int> pair = {s[0], tools::Zero<T>::value};
+    out[0] = pair.a + pair.b;
+}
+int main() { Host<int> host; k<double><<<1, 1, 64>>>(nullptr); }
+"""
+
+
+def test_specialisations_of_class_templates_stay_with_their_template() -> None:
+    kept = "\n".join(kept_lines(SPECIALISED))
+    for name in ("SharedMemory<double>", "Pair<A, int>", "tools::Zero<float>"):
+        assert f"struct {name}" in kept
+    assert "Host" not in kept and "vector" not in kept

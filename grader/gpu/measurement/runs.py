@@ -21,6 +21,7 @@ from grader.message import Message, msg, sizes_msg
 from grader.oracle.expected import Oracle
 from grader.result import Resources
 from grader.running.evidence import Evidence
+from grader.running.explain import untraced
 
 
 class GpuRunner:
@@ -42,11 +43,16 @@ class GpuRunner:
         if kernel is None or any(run.outcome.reason in NEVER_ENDS for run in evidence.runs):
             return evidence
         runs: list[Run] = []
+        diagnoses = evidence.diagnoses
         sizes_of_kind = kernel.sizes.planned(self._lab.cases["gpu"], kernel.binding.takes_sizes)
         if evidence.wired_sizes is not None:
             sizes_of_kind = [("observe", evidence.wired_sizes)]
         for kind, sizes in sizes_of_kind:
             run = self._trials.run(kernel, kind, sizes)
+            if not diagnoses and run.difference is not None and run.difference.mismatches:
+                # What the emulator has not shown is told by the output alone.
+                told = untraced(self._trials.oracle, kernel, run)
+                diagnoses = {"ragged" if kind == "ragged" else "correct": told} if told is not None else {}
             # What was compared is not needed any more, and may be hundreds of megabytes.
             outcome = replace(run.outcome, outputs={}, line=run.outcome.line or _line_of_fault(evidence, run))
             hazards = tuple(replace(h, line=h.line or _line_of_fault(evidence, run)) for h in outcome.hazards)
@@ -71,6 +77,7 @@ class GpuRunner:
         return replace(
             evidence,
             runs=(*emulated, *runs),
+            diagnoses=diagnoses,
             unmeasured=unmeasured,
             resources=self._resources(evidence, kernel),
             larger=tuple(self._larger(evidence, kernel)) if is_right and evidence.wired_sizes is None else (),
