@@ -10,7 +10,7 @@ import os
 import re
 import shlex
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ ENCODINGS = ("cp866", "cp1251")
 RESERVED_SUFFIXES = (".csv", ".html", ".json", ".log", ".md", ".pdf", ".xlsx", ".xml")
 """Outputs lie beside the students' folders under names that end so."""
 LONGEST_BYTES = 200
+_LARGEST = 2**63 - 1
 
 _RAW = re.compile("[\udc80-\udcff]")
 _NO_BYTE = re.compile("[\ud800-\udc7f\udd00-\udfff]")
@@ -51,23 +52,36 @@ def _read(word: str) -> str:
 
 
 def printable_result(result: Result) -> Result:
-    """`result` as it is, or with what is no Unicode in it made so: names of files stand in many places."""
+    """`result` as it is, or made fit to be kept: names of files stand in many places of it, and numbers that a program
+    asks for (the threads of a block of 10^12 by 10^12) may be larger than any that a file or a device knows."""
     try:
         msgspec.msgpack.encode(result)
-    except UnicodeEncodeError:
-        return msgspec.convert(printable_all(msgspec.to_builtins(result)), Result)
+    except (UnicodeEncodeError, OverflowError):
+        data = msgspec.to_builtins(result)
+        try:
+            return msgspec.convert(printable_all(data), Result)
+        except msgspec.ValidationError:
+            # A whole number is due where one too large stands: the largest there is.
+            return msgspec.convert(printable_all(data, _largest), Result)
     return result
 
 
-def printable_all(data: Any) -> Any:
-    """`printable` of every text in plain data."""
+def printable_all(data: Any, too_large: Callable[[int], float] = float) -> Any:
+    """Plain data with every text `printable`, and integers of more than 64 bits as `too_large` makes them."""
     if isinstance(data, str):
         return printable(data)
     if isinstance(data, Mapping):
-        return {printable(key): printable_all(value) for key, value in data.items()}
+        return {printable(key): printable_all(value, too_large) for key, value in data.items()}
     if isinstance(data, list):
-        return [printable_all(value) for value in data]
+        return [printable_all(value, too_large) for value in data]
+    if isinstance(data, int) and not -_LARGEST <= data <= _LARGEST:
+        # Beyond what a float holds, too.
+        return too_large(data) if data.bit_length() < 1000 else _largest(data)
     return data
+
+
+def _largest(value: int) -> int:
+    return _LARGEST if value > 0 else -_LARGEST
 
 
 def quoted(path: Path) -> str:

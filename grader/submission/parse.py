@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 MAX_KERNELS = 256
 # Branches and namespaces in each other; no program of a course has more than a handful.
 MAX_NESTING = 100
-# Brackets in each other: the grammar takes kilobytes for each.  The compiler judges what is less deep.
-MAX_BRACKETS = 65536
+# Brackets in each other.  Compilers stop at 256; what the grammar takes for unclosed ones grows with their square: at
+# 60,000 twelve seconds and five gigabytes, at this limit a fifth of a second.
+MAX_BRACKETS = 4096
 # For what the grammar's own recovery from errors makes of a text: it takes no steps that could be counted.
 MAX_PARSE_S = 8.0
 MAX_PARSE_BYTES = 384 << 20

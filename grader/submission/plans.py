@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import lcm, prod
 
 from grader.device_limits import is_possible_block
 from grader.lab import formula
@@ -18,8 +17,6 @@ from grader.submission.shape import KernelShape
 from grader.submission.symbolic import formula_of, named_constants
 
 MAX_CANDIDATES = 8
-MAX_ARRAY_BYTES = 32 << 20
-"""Of each of the lab's arrays at the sizes that a program asks for; a lab's own are its author's to choose."""
 Block = tuple[int, int, int]
 
 
@@ -93,8 +90,6 @@ class _Sizes:
         matched = match_sizes(list(fixed.constants), lab, {*roles, *in_template})
         built_in = [(role, fixed.constants[name]) for role, name in matched.items() if name not in fixed.changeable]
         given = {*roles, *in_template, *matched}
-        if not arrays_fit(lab, dict(built_in)):
-            built_in = []
         built_in += [
             (p.name, p.usual)
             for p in lab.parameters
@@ -127,9 +122,6 @@ class _Planner:
         block = _block_at_observed(formulas, block, self.lab)
         site = self.site
         tile = _tile(self.shape, site if origin == "submission" else None, self.settings, block, len(covers), rule)
-        if not fits_memory(self.lab, covers, tile):
-            # A tile of thousands a side: what is wrong with it shows with one that its block has threads for.
-            tile = block[: len(covers)]
         shared_formula = self.shared_formula(rule)
         shared = _shared_bytes(self.kernel, site, self.settings, tile, block, self.variant)
         return LaunchPlan(
@@ -196,27 +188,6 @@ class _Planner:
     def arguments(self) -> int:
         """Parameters that the host code hands in: global arrays come before them."""
         return sum(not p.is_global for p in self.kernel.parameters)
-
-
-def fits_memory(lab: Lab, covers: Sequence[str], tile: Sequence[int]) -> bool:
-    """Whether the lab's arrays stay within `MAX_ARRAY_BYTES` where sizes are raised to multiples of a tile."""
-    steps: dict[str, int] = {}
-    for covered, side in zip(covers, tile, strict=False):
-        steps[covered] = lcm(steps.get(covered, 1), side)
-    together = lcm(*(steps.get(name, 1) for name in lab.equal_sizes))
-    steps |= dict.fromkeys(lab.equal_sizes, together)
-    observed = next((cases.observe for cases in lab.cases.values()), {})
-    raised = {name: -(-n // steps.get(name, 1)) * steps.get(name, 1) for name, n in observed.items()}
-    return arrays_fit(lab, {**steps, **raised})
-
-
-def arrays_fit(lab: Lab, sizes: Mapping[str, int]) -> bool:
-    """Whether the lab's arrays at these sizes, of which some may be missing, take at most `MAX_ARRAY_BYTES`."""
-    return all(
-        prod(sizes.get(axis, 1) if isinstance(axis, str) else axis for axis in p.shape) * 8 <= MAX_ARRAY_BYTES
-        for p in lab.parameters
-        if p.kind != "size"
-    )
 
 
 def _usable(sites: Sequence[LaunchSite]) -> LaunchSite | None:

@@ -60,6 +60,7 @@ TEXTS: Texts = {
     "free_host_device": N_("cudaFreeHost of device memory: it is freed with cudaFree."),
     "free_host_plain": N_("cudaFreeHost of memory that cudaMallocHost did not allocate."),
     "leak": N_("{array} ({bytes} bytes) is never freed."),
+    "library_misaligned": N_("The library is given an address that is no multiple of an element's size."),
     "library_pointer": N_("The library is given an address that is no memory of the device."),
     "library_past": N_("The library would reach past the end of {array}."),
     "library_unwritten": N_("The library reads {array}, which nobody has written."),

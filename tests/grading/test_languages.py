@@ -38,7 +38,7 @@ def said_again(language: str, result: bytes) -> bytes:
         pytest.param("matmul", "bad/sum_never_set.cu", marks=pytest.mark.slow),
         pytest.param("matmul", "bad/not_unrolled.cu", marks=pytest.mark.slow),
         pytest.param("batch-square", "bad/size_fixed_at_five.cu", marks=pytest.mark.slow),
-        pytest.param("box-blur", "good/tiled.cu", marks=pytest.mark.slow),
+        pytest.param("box-blur", "good/dynamic_shared.cu", marks=pytest.mark.slow),
     ],
 )
 def test_there_and_back(lab: str, file: str) -> None:

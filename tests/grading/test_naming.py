@@ -11,9 +11,10 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from grader.grading.naming import folder_name, folder_names, printable, printable_result, quoted
-from grader.result import Source, decode, encode
+from grader.result import Result, Source, decode, encode
 from tests import sample_results
 
 
@@ -103,3 +104,13 @@ def test_a_shell_reads_the_name_that_was_meant(data: bytes) -> None:
     if word.startswith("$'"):
         done = subprocess.run(["bash", "-c", f"printf %s {word}"], capture_output=True, check=True)
         assert done.stdout == bytes(path)
+
+
+@pytest.mark.parametrize("threads", [999999999999**2, -(10**30), 10**400])
+def test_numbers_that_no_device_knows_are_kept_all_the_same(threads: int) -> None:
+    result = sample_results.passed()
+    huge = structs.replace(result.checks[0], data={"threads": threads})
+    kept = printable_result(structs.replace(result, checks=[huge, *result.checks[1:]]))
+    again = msgspec.msgpack.decode(msgspec.msgpack.encode(kept), type=Result)
+    assert again.checks[0].data["threads"] == (float(threads) if threads < 10**300 else 2**63 - 1)
+    assert again.checks[1:] == result.checks[1:]

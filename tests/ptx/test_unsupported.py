@@ -74,7 +74,10 @@ def test_newer_and_rarer_instructions(arch: str, before: str, code: str, after: 
 
 
 def test_what_is_never_reached_does_no_harm() -> None:
-    source = KERNEL + '    if (n > 5) asm volatile("brkpt;");\n    out[threadIdx.x] = 2.0f;\n}'
+    source = (
+        KERNEL + '    unsigned x = 0;\n    if (n > 5) asm volatile("add.u32 %0, 1, %%envreg3;" : "=r"(x));\n'
+        "    out[threadIdx.x] = 2.0f + x;\n}"
+    )
     assert run(source, 1, 8, np.zeros(8, np.float32), 1)[0].tolist() == [2.0] * 8
-    with pytest.raises(UnsupportedInstruction, match="brkpt"):
+    with pytest.raises(UnsupportedInstruction, match="envreg3"):
         run(source, 1, 8, np.zeros(8, np.float32), 9)

@@ -34,7 +34,7 @@ def correct(folder: Path, text: str, settings: str = "") -> Check:
     return next(check for check in checks if check.check == "correct" and check.variant == "naive")
 
 
-@pytest.mark.parametrize("tile", [20000, 4099, 1048576])
+@pytest.mark.parametrize("tile", [20000, 4099, 1048576, 999999999999])
 def test_the_kernel_is_blamed_and_nothing_is_allocated(tile: int, tmp_path: Path) -> None:
     tracemalloc.start()
     try:

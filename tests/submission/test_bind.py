@@ -638,13 +638,6 @@ def test_a_block_of_no_threads_is_asked_for_and_not_launched(tile: str, block: t
         assert min(candidate.launch.block) > 0 and min(candidate.launch.tile) > 0
 
 
-@pytest.mark.parametrize("tile", ["20000", "4095", "999999999999", "(1 << 20)"])
-def test_a_tile_of_thousands_raises_no_size_beyond_memory(tile: str) -> None:
-    binding = bound(FLIP_WITH.format(tile=tile, inner="", block="32")).bindings["padded"]
-    assert isinstance(binding, VariantBinding)
-    assert {candidate.launch.tile for candidate in binding.candidates} == {(32, 32)}
-
-
 @pytest.mark.parametrize(
     "inner",
     [

@@ -70,7 +70,10 @@ def _matrix(
         return np.empty((rows, columns), dtype), Allocation("", 0, 0, "", 0, "")
     width = np.dtype(dtype).itemsize
     raw, allocation = _place_of(state, address, ((columns - 1) * leading + rows) * width, place)
-    flat = raw.view(dtype) if raw.ctypes.data % width == 0 else np.frombuffer(raw.tobytes(), dtype)
+    if raw.ctypes.data % width:
+        state.tell("bad_pointer", "error", msg("programs.library_misaligned"), place)
+        raise Refused(MAPPING_ERROR)
+    flat = raw.view(dtype)
     return np.lib.stride_tricks.as_strided(flat, (rows, columns), (width, leading * width)), allocation
 
 
