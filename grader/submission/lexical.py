@@ -16,12 +16,12 @@ _BRACKET = re.compile(
 _SKIPPED = re.compile(SKIPPED, re.VERBOSE | re.DOTALL)
 
 
-def deepest_nesting(text: str) -> tuple[int, int]:
-    """How many brackets stand in each other at most, and the line of the innermost.
+def deepest_nesting(text: str) -> tuple[int, int, int]:
+    """How many brackets stand in each other at most, the line of the innermost, and the most "<" of one statement.
 
     A "<" may be a template's: it counts until the statement or the bracket around it ends.
     """
-    deepest = position = 0
+    deepest = position = most_less = 0
     opened: list[int] = [0]
     depth = 0
     for match in _BRACKET.finditer(text):
@@ -37,13 +37,14 @@ def deepest_nesting(text: str) -> tuple[int, int]:
             opened[-1] = 0
         elif kind == "less":
             opened[-1] += 1
+            most_less = max(most_less, opened[-1])
             depth += 1
         else:
             continue
         if depth > deepest:
             deepest, position = depth, match.start()
         spend(1)
-    return deepest, text.count("\n", 0, position) + 1
+    return deepest, text.count("\n", 0, position) + 1, most_less
 
 
 def _is_unclosed(piece: str) -> bool:

@@ -30,9 +30,11 @@ if TYPE_CHECKING:
 MAX_KERNELS = 256
 # Branches and namespaces in each other; no program of a course has more than a handful.
 MAX_NESTING = 100
-# Brackets in each other.  Compilers stop at 256; what the grammar takes for unclosed ones grows with their square: at
-# 60,000 twelve seconds and five gigabytes, at this limit a fifth of a second.
-MAX_BRACKETS = 4096
+# Brackets in each other: the grammar takes kilobytes for each.  The compiler judges what is less deep.
+MAX_BRACKETS = 65536
+# "<" in a statement, each of which may begin a template's arguments: what the grammar takes for them grows with their
+# square, at 60,000 twelve seconds and five gigabytes, at this limit a fifth of a second.
+MAX_TEMPLATES = 4096
 # For what the grammar's own recovery from errors makes of a text: it takes no steps that could be counted.
 MAX_PARSE_S = 8.0
 MAX_PARSE_BYTES = 384 << 20
@@ -59,9 +61,10 @@ def parse(source: SourceText, macros: Mapping[str, Macro] | None = None) -> Pars
 def _parse(source: SourceText, macros: Mapping[str, Macro] | None) -> ParsedFile:
     shown = with_kernels_shown(source.text, macros)
     source = source if shown == source.text else replace(source, text=shown)
-    depth, line = deepest_nesting(source.text)
-    if depth > MAX_BRACKETS:
-        raise UsageError(msg("submission.nested", path=source.path, line=line, depth=depth, limit=MAX_BRACKETS))
+    depth, line, templates = deepest_nesting(source.text)
+    for reached, limit in ((depth, MAX_BRACKETS), (templates, MAX_TEMPLATES)):
+        if reached > limit:
+            raise UsageError(msg("submission.nested", path=source.path, line=line, depth=reached, limit=limit))
     data = source.text.encode("utf-8", errors="replace")
     root = _tree(without_unclosed_comment(source.text).encode("utf-8", errors="replace"), source)
     walk = _Walk(data)
