@@ -46,6 +46,8 @@ TEXTS: Texts = {
     "grader_failed_why": N_("the grader failed ({error}); details are in {log}"),
     "grader_failed": N_("the grader failed; details are in {log}"),
     "not_graded": N_("Not graded: {students}"),
+    "one_submission": N_("{path}: a folder of several students; name one student's folder or file"),
+    "one_result": N_("{path}: {n} results lie there; name one"),
     "no_results": N_("{path}: no result of the grader lies there"),
     "no_roster": N_("{path}: no list of a group: {reason}"),
     "old_result": N_("{student}: graded by an earlier version; its messages stay in the language of that run"),
