@@ -10,12 +10,13 @@ from pathlib import Path
 from grader import yaml_file
 from grader.lab.records import Lab, Variant
 from grader.message import msg
+from grader.submission import effort
 from grader.submission.assign import Known, assign
 from grader.submission.compile_time import constant_edits, size_names, with_global_arrays
 from grader.submission.device_code import DeviceCode
 from grader.submission.edits import Edit
 from grader.submission.folder import FoundSubmission, variant_settings
-from grader.submission.kernels import kernel_of
+from grader.submission.kernels import kernel_of, kernels_in
 from grader.submission.launches import find_launches
 from grader.submission.loops import innermost_loops
 from grader.submission.number_types import NUMBER_WORDS
@@ -76,8 +77,15 @@ def bind(
     Raises
     ------
     LabError : `submission.yaml` names a variant, a kernel or a role that does not exist.
-    UsageError : a local header is no text.
+    UsageError : a local header is no text; the files take too much work to read.
     """
+    with effort.limited(sources[0].path if sources else found.folder):
+        return _bind(found, sources, lab, read_header)
+
+
+def _bind(
+    found: FoundSubmission, sources: Sequence[SourceText], lab: Lab, read_header: Callable[[Path], SourceText]
+) -> Submission:
     settings = variant_settings(found, [variant.name for variant in lab.variants])
     read = read_files(sources, found.folder, read_header)
     entries = _entries(read.with_kernels, read.codes, lab)
@@ -162,7 +170,7 @@ def _entries(files: Sequence[ParsedFile], codes: Sequence[DeviceCode], lab: Lab)
     launches = [site for parsed in files for site in find_launches(parsed, names)]
     entries = []
     for parsed in files:
-        for plain in parsed.kernels:
+        for plain in kernels_in(parsed):
             kernel = replace(plain, file=included.get(plain.file, plain.file))
             same_file = tuple(s for s in launches if s.kernel == kernel.name and s.file == parsed.file)
             sites = same_file or tuple(s for s in launches if s.kernel == kernel.name)

@@ -18,7 +18,6 @@ from grader.submission.effort import spend
 from grader.submission.kernels import pointer_uses
 from grader.submission.positions import blank, characters
 from grader.submission.records import Kernel, KernelParameter
-from grader.submission.roles import name_rank
 from grader.submission.tree import (
     WORD,
     Item,
@@ -97,9 +96,9 @@ def match_sizes(names: Collection[str], lab: Lab, taken: Collection[str]) -> dic
 
 
 def _size_rank(name: str, parameter: Parameter) -> int | None:
-    """As `name_rank`; `c_n` and `d_n` are called n."""
-    rank = name_rank(name, parameter)
-    return rank if rank is not None else name_rank(_PREFIX.sub("", name, count=1), parameter)
+    """As `Parameter.rank_of`; `c_n` and `d_n` are called n."""
+    rank = parameter.rank_of(name)
+    return rank if rank is not None else parameter.rank_of(_PREFIX.sub("", name, count=1))
 
 
 def constant_edits(parsed: ParsedFile, names: Collection[str]) -> tuple[Edit, ...]:
@@ -127,7 +126,7 @@ def with_global_arrays(parsed: ParsedFile, item: Item, kernel: Kernel, lab: Lab)
     words = mentioned(parsed, item) if declared else set()
     own = {p.name for p in kernel.parameters}
     names = [name for name in declared if name in words and name not in own]
-    names.sort(key=lambda name: min((r for p in arrays if (r := name_rank(name, p)) is not None), default=1 << 16))
+    names.sort(key=lambda name: min((r for p in arrays if (r := p.rank_of(name)) is not None), default=1 << 16))
     names = names[:lacking]
     body = item.node.child_by_field_name("body")
     declarator = function_declarator(item.node.child_by_field_name("declarator"))

@@ -28,6 +28,11 @@ _REFERENCES = {"reference_declarator", "abstract_reference_declarator"}
 _EFFECTS = {"assignment_expression", "update_expression", "call_expression"}
 
 
+def kernels_in(parsed: ParsedFile) -> tuple[Kernel, ...]:
+    """The kernels that a file defines."""
+    return remembered(parsed, "kernels", lambda: tuple(kernel_of(parsed, item) for item in parsed.kernels))
+
+
 def kernel_of(parsed: ParsedFile, item: Item) -> Kernel:
     """The record of the kernel that `item` defines."""
     declarator = function_declarator(item.node.child_by_field_name("declarator"))
@@ -57,8 +62,7 @@ def with_headers(parsed: ParsedFile, headers: Sequence[ParsedFile]) -> ParsedFil
         merged.macros.update(constants.macros)
         merged.values.update(constants.values)
         merged.types.update(constants.types)
-    known = replace(parsed, constants=merged, headers=tuple(headers))
-    return replace(known, kernels=tuple(kernel_of(known, parsed.functions[k.name]) for k in parsed.kernels))
+    return replace(parsed, constants=merged, headers=tuple(headers))
 
 
 def local_values(parsed: ParsedFile, body: Node) -> Lookup:

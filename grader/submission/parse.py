@@ -18,7 +18,6 @@ from grader.submission import effort
 from grader.submission.constants import Constants
 from grader.submission.declarations import TYPE_NODES, enumerators, learn_constants, node_text
 from grader.submission.kernel_macros import with_kernels_shown
-from grader.submission.kernels import kernel_of
 from grader.submission.lexical import deepest_nesting, without_unclosed_comment
 from grader.submission.macros import Macro
 from grader.submission.records import SourceText
@@ -73,13 +72,10 @@ def _parse(source: SourceText, macros: Mapping[str, Macro] | None) -> ParsedFile
     for item in walk.items:
         if item.kind == "function" and item.active:
             functions.setdefault(item.name, item)
-    parsed = ParsedFile(source, data, root, tuple(walk.items), walk.constants, (), functions)
-
-    found = [item for item in functions.values() if item.is_kernel]
-    if len(found) > MAX_KERNELS:
-        raise UsageError(msg("submission.kernels", path=source.path, count=len(found), limit=MAX_KERNELS))
-    kernels = tuple(kernel_of(parsed, item) for item in found)
-    return ParsedFile(source, data, root, parsed.items, walk.constants, kernels, functions)
+    parsed = ParsedFile(source, data, root, tuple(walk.items), walk.constants, functions)
+    if len(parsed.kernels) > MAX_KERNELS:
+        raise UsageError(msg("submission.kernels", path=source.path, count=len(parsed.kernels), limit=MAX_KERNELS))
+    return parsed
 
 
 def _tree(data: bytes, source: SourceText) -> Node:

@@ -74,14 +74,6 @@ def _of_structs(kernel: Kernel, roles: tuple[str, ...], lab: Lab) -> tuple[str, 
     return tuple(found)
 
 
-def name_rank(name: str, parameter: Parameter) -> int | None:
-    """The place of the first of the parameter's patterns that `name` matches; its own name comes before all."""
-    for rank, pattern in enumerate((re.escape(parameter.name), *parameter.names)):
-        if re.fullmatch(pattern, name, re.IGNORECASE):
-            return rank
-    return None
-
-
 def _pointer_orders(pointers: Sequence[KernelParameter], arrays: Sequence[Parameter]) -> list[tuple[str, ...]]:
     scored = []
     for order in permutations(range(len(arrays))):
@@ -104,7 +96,7 @@ def _pointer_score(pointer: KernelParameter, parameter: Parameter) -> float:
         score += 10 if is_output else -10
     elif pointer.is_read:
         score += -10 if is_output else 5
-    if name_rank(pointer.name, parameter) is not None:
+    if parameter.rank_of(pointer.name) is not None:
         score += 4
     return score
 
@@ -114,7 +106,7 @@ def _size_orders(scalars: Sequence[KernelParameter], sizes: Sequence[Parameter])
         return [()]
     if len(sizes) == 1:
         return [(sizes[0].name,) * len(scalars)]
-    ranks = [[name_rank(scalar.name, size) for size in sizes] for scalar in scalars]
+    ranks = [[size.rank_of(scalar.name) for size in sizes] for scalar in scalars]
     if len(scalars) > len(sizes):
         # A size for each side of each matrix, or the row's length beside the sizes (a pitch): what no name tells may be
         # any of them, the first one likeliest.

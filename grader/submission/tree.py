@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from grader.submission.constants import Constants
 from grader.submission.declarations import node_text
 from grader.submission.effort import spend, spend_on
-from grader.submission.records import Kernel, SourceText
+from grader.submission.records import SourceText
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -77,13 +77,17 @@ class ParsedFile:
     root: Node
     items: tuple[Item, ...]
     constants: Constants
-    kernels: tuple[Kernel, ...] = ()
     functions: Mapping[str, Item] = field(default_factory=dict)
     headers: tuple[ParsedFile, ...] = ()
 
     @property
     def file(self) -> str:
         return self.source.path.name
+
+    @cached_property
+    def kernels(self) -> tuple[Item, ...]:
+        """The functions that are kernels."""
+        return tuple(item for item in self.functions.values() if item.is_kernel)
 
     @cached_property
     def by_name(self) -> Mapping[str, tuple[Item, ...]]:

@@ -19,6 +19,7 @@ from grader.message import Message, msg
 from grader.result import SweepPoint
 from grader.running.choosing import readings
 from grader.submission.changes import Change, Changed, Program, relaunched, same_reading
+from grader.submission.kernels import kernels_in
 from grader.submission.loops import unroll_factor
 from grader.submission.parse import parse
 from grader.submission.records import Candidate, LaunchPlan, SourceText, Submission, VariantBinding
@@ -164,7 +165,7 @@ def reference_target(lab: Lab, variant: Variant) -> Target:
 
 def _reference_submission(lab: Lab, variant: Variant, kernel: ReferenceKernel, source: SourceText) -> Submission:
     parsed = parse(source)
-    own = next(k for k in parsed.kernels if k.name == kernel.kernel)
+    own = next(k for k in kernels_in(parsed) if k.name == kernel.kernel)
     own = replace(own, unroll=unroll_factor(parsed, parsed.functions[own.name], {}))
     plan = LaunchPlan(
         block=kernel.block,

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.submission.device_code import device_code, device_source, find_header, header_kind, includes_of
+from grader.submission.kernels import kernels_in
 from grader.submission.parse import parse
 from grader.submission.source import decode
 from grader.submission.tree import ParsedFile
@@ -32,7 +33,7 @@ def test_lines_and_columns_stay(path: Path) -> None:
     after = device_source(before)
     old, new = before.source.text.split("\n"), after.split("\n")
     assert [len(line) for line in new] == [len(line) for line in old]
-    for kernel in before.kernels:
+    for kernel in kernels_in(before):
         assert new[kernel.line - 1 : kernel.end_line] == old[kernel.line - 1 : kernel.end_line]
     # Whatever stays is the student's own character.
     assert all(n in (o, " ") for a, b in zip(old, new, strict=True) for o, n in zip(a, b, strict=True))

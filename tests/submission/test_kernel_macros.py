@@ -9,6 +9,7 @@ import pytest
 from grader.submission.bind import bind
 from grader.submission.folder import FoundSubmission
 from grader.submission.kernel_macros import device_macros, with_kernels_shown
+from grader.submission.kernels import kernels_in
 from grader.submission.macros import Macro
 from grader.submission.settings import LabSettings
 from grader.submission.source import decode
@@ -65,7 +66,7 @@ def test_macros_of_headers() -> None:
 
 def test_kernels_made_by_a_macro_are_found_where_it_is_used() -> None:
     text = "#define K(T) __global__ void k_##T(const T *in, T *out) { out[0] = in[0]; }\n\nK(float)\nK(int)\n"
-    assert [(k.name, k.line, k.parameters[0].dtype) for k in parsed(text).kernels] == [
+    assert [(k.name, k.line, k.parameters[0].dtype) for k in kernels_in(parsed(text))] == [
         ("k_float", 3, "float32"),
         ("k_int", 4, "int32"),
     ]

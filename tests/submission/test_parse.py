@@ -7,6 +7,7 @@ import time
 import pytest
 
 from grader.errors import UsageError
+from grader.submission.kernels import kernels_in
 from grader.submission.launches import find_launches
 from grader.submission.parse import parse
 from grader.submission.records import Kernel, KernelParameter, SharedArray
@@ -15,7 +16,7 @@ from tests.submission.labs import SOURCES, parsed
 
 
 def kernel(text: str) -> Kernel:
-    (found,) = parsed(text).kernels
+    (found,) = kernels_in(parsed(text))
     return found
 
 
@@ -34,7 +35,7 @@ def test_finds_every_kernel(file: str, names: list[str]) -> None:
 
 
 def test_a_kernel_knows_its_lines_and_parameters() -> None:
-    found = parse(decode(SOURCES / "six_sizes.cu")).kernels[1]
+    found = kernels_in(parse(decode(SOURCES / "six_sizes.cu")))[1]
     assert (found.line, found.end_line, found.template_parameters) == (25, 30, ("W",))
     assert found.parameters == (
         KernelParameter("n", "index_t ", False, False, "uint32"),
@@ -172,7 +173,7 @@ def test_branches(directives: str, expected: list[str]) -> None:
 
 
 def test_an_unclosed_brace_hides_no_kernel() -> None:
-    found = parsed("int main() { if (x) {\n}\n__global__ void k(int *a) { a[0] = 1; }\n").kernels
+    found = kernels_in(parsed("int main() { if (x) {\n}\n__global__ void k(int *a) { a[0] = 1; }\n"))
     assert [(k.name, k.line) for k in found] == [("k", 3)]
 
 
