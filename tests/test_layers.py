@@ -87,7 +87,7 @@ def of_name(module: str, name: str) -> str:
 
 
 def part(module: str) -> str:
-    """The package's part that a module belongs to: `ptx` for grader.ptx.parser."""
+    """The package's part that a module belongs to: `ptx` for grader.ptx.frontend.parser."""
     return f"{module}..".split(".")[1]
 
 
