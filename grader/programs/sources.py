@@ -14,11 +14,11 @@ from pathlib import Path
 from grader.errors import UsageError
 from grader.message import Message, msg
 from grader.submission import effort
-from grader.submission.device_code import device_code, find_header
-from grader.submission.kernels import kernels_in
-from grader.submission.parse import parse
-from grader.submission.source import decode
-from grader.submission.tree import ParsedFile, descendants, qualifiers_of
+from grader.submission.cpp.parse import parse
+from grader.submission.cpp.tree import ParsedFile, descendants, qualifiers_of
+from grader.submission.files.source import decode
+from grader.submission.kernels.kernel import kernels_in
+from grader.submission.rewriting.device_code import device_code, find_header
 
 MAX_HEADERS = 64
 MAX_DATA_BYTES = 64 << 20
