@@ -13,14 +13,17 @@ from grader.cli.options import PathType, labs_option, lang_option
 from grader.errors import UsageError
 from grader.i18n import _
 
+LINES = ("gcc", "github")
+"""The formats that several submissions can be printed in, one after another."""
+
 
 def check_command() -> click.Command:
     """`grade check`: the options, in the language in use."""
     from grader.findings.formats import FORMATS
 
     options: list[click.Parameter] = [
-        click.Argument(["path"], type=PathType(), metavar="PATH"),
-        click.Option(["--lab"], metavar="LAB", help=_("The lab to grade; `grade labs` lists them.")),
+        click.Argument(["paths"], nargs=-1, required=True, type=PathType(), metavar="PATH..."),
+        click.Option(["--lab"], metavar="LAB", help=_("The lab to grade; default: the one that PATH is named after.")),
         click.Option(
             ["format_name", "--format"],
             type=click.Choice(list(FORMATS)),
@@ -53,13 +56,13 @@ def check_command() -> click.Command:
         "check",
         params=options,
         callback=_check,
-        help=_("Print what is to be mended in one submission, a line each, as compilers do. No report is written."),
+        help=_("Print what is to be mended in submissions, a line each, as compilers do. No report is written."),
         context_settings={"help_option_names": ["-h", "--help"]},
     )
 
 
 def _check(
-    path: Path,
+    paths: tuple[Path, ...],
     lab: str | None,
     format_name: str,
     source: Path | None,
@@ -68,27 +71,49 @@ def _check(
     labs_folders: tuple[Path, ...],
     lang: str,
 ) -> int:
-    from grader.findings.formats import write
-    from grader.grading.one import grade_one, stored_one
-    from grader.grading.options import GradeOptions
-    from grader.result import exit_code
-
-    if source is not None:
-        # What that grading took, nobody wrote down.
-        seconds: float | None = None
-        result = stored_one(path)
-    elif lab is None:
-        raise UsageError(_("{parameter} is missing; see grade --help").format(parameter="--lab"))
-    else:
-        names = tuple(str(folder) for folder in labs_folders)
-        options = GradeOptions(lab=lab, backend=backend, language=lang, labs_folders=names, sweeps=False)
+    """Exit code 0 when there is nothing to be mended in any of them."""
+    if len(paths) > 1 and format_name not in LINES:
+        text = _("Several PATHs can be printed as {formats} only; got --format {format}")
+        raise UsageError(text.format(formats=", ".join(LINES), format=format_name))
+    code = 0
+    for path in paths:
         try:
-            result, seconds = grade_one(path, options)
+            text, one = _one(path, lab, format_name, source, out_of, backend, labs_folders, lang)
         except UsageError:
             raise
         except Exception as error:
             if refused_by_system(error):
                 raise
             raise internal(error, Path(tempfile.gettempdir())) from error
-    sys.stdout.write(write(format_name, result, source or path, lang, seconds, out_of))
-    return exit_code([result])
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        code = max(code, one)
+    return code
+
+
+def _one(
+    path: Path,
+    lab: str | None,
+    format_name: str,
+    source: Path | None,
+    out_of: float | None,
+    backend: str,
+    labs_folders: tuple[Path, ...],
+    lang: str,
+) -> tuple[str, int]:
+    """What is printed of one submission, and the exit code that it asks for."""
+    from grader.findings.formats import write
+    from grader.grading.one import grade_one, lab_of, stored_one
+    from grader.grading.options import GradeOptions
+    from grader.result import exit_code
+
+    seconds: float | None = None
+    if source is not None:
+        # What that grading took, nobody wrote down.
+        result = stored_one(path)
+    else:
+        names = tuple(str(folder) for folder in labs_folders)
+        found = lab or lab_of(path, names)
+        options = GradeOptions(lab=found, backend=backend, language=lang, labs_folders=names, sweeps=False)
+        result, seconds = grade_one(path, options)
+    return write(format_name, result, source or path, lang, seconds, out_of), exit_code([result])

@@ -29,7 +29,9 @@ def watch_command() -> click.Command:
         "watch",
         params=[
             click.Argument(["path"], type=PathType(), metavar="PATH"),
-            click.Option(["--lab"], required=True, metavar="LAB", help=_("The lab to grade; `grade labs` lists them.")),
+            click.Option(
+                ["--lab"], metavar="LAB", help=_("The lab to grade; default: the one that PATH is named after.")
+            ),
             labs_option(),
             lang_option(),
         ],
@@ -39,14 +41,16 @@ def watch_command() -> click.Command:
     )
 
 
-def _watch(path: Path, lab: str, labs_folders: tuple[Path, ...], lang: str) -> int:
+def _watch(path: Path, lab: str | None, labs_folders: tuple[Path, ...], lang: str) -> int:
     """Ends with Ctrl-C only, as every command that is interrupted does."""
     from grader.compiler.process import CompilerProcess
-    from grader.grading.one import task_of
+    from grader.grading.one import lab_of, task_of
     from grader.grading.options import GradeOptions
 
     names = tuple(str(folder) for folder in labs_folders)
-    options = GradeOptions(lab=lab, backend="emulator", language=lang, labs_folders=names, sweeps=False)
+    options = GradeOptions(
+        lab=lab or lab_of(path, names), backend="emulator", language=lang, labs_folders=names, sweeps=False
+    )
     # A path or a lab that is not there will not come by waiting.
     task_of(path, options)
     with CompilerProcess() as compiler:

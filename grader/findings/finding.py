@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Literal
 
 from grader.findings.whereabouts import Whereabouts
@@ -103,11 +104,10 @@ def _is_id(message: str) -> bool:
 
 def _remarks(result: Result) -> Iterator[Finding]:
     only = _only_file(result)
-    for words, message in zip(result.remarks, result.remarks_said or [None] * len(result.remarks), strict=False):
+    for words, message in zip_longest(result.remarks, result.remarks_said):
         yield Finding("remark", "note", _one_line(words), file=only, line=_line_of(message))
     for name, variant in result.variants.items():
-        said = variant.remarks_said or [None] * len(variant.remarks)
-        for words, message in zip(variant.remarks, said, strict=False):
+        for words, message in zip_longest(variant.remarks, variant.remarks_said):
             line = _line_of(message)
             yield Finding("remark", "note", _one_line(words), "", (name,), variant.file or only, line or variant.line)
 
@@ -121,8 +121,8 @@ def _only_file(result: Result) -> str:
     return result.sources[0].file if result.sources else ""
 
 
-def _one_line(words: str) -> str:
-    return visible_line(" ".join(words.split()))
+def _one_line(words: str | None) -> str:
+    return visible_line(" ".join((words or "").split()))
 
 
 def _placed(finding: Finding, result: Result, whereabouts: Whereabouts) -> Finding:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,8 @@ from grader.words import told
 
 if TYPE_CHECKING:
     from grader.compiler.process import CompilerProcess
+
+SUFFIXES = (".cu", ".ipynb")
 
 
 def grade_one(path: Path, options: GradeOptions, compiler: CompilerProcess | None = None) -> tuple[Result, float]:
@@ -53,6 +56,25 @@ def task_of(path: Path, options: GradeOptions) -> GradeTask:
     (work,) = found.works
     again = command(path, options.lab, options.backend, options.labs_folders)
     return GradeTask(path=bytes(path), options=options, student=work.student, command=again)
+
+
+def lab_of(path: Path, labs_folders: Sequence[str] = ()) -> str:
+    """The lab that a path speaks of: `transpose.cu`, a folder `transpose`, a folder with one lab's file in it.
+
+    Raises
+    ------
+    UsageError : it speaks of none, or of several.
+    """
+    known = sorted(labs.folders([Path(folder) for folder in labs_folders]))
+    by_name = {name.lower(): name for name in known}
+    own = path if path.name not in ("", "..") else path.resolve()
+    found = [by_name[n] for n in (own.stem.lower(), own.absolute().parent.name.lower()) if n in by_name]
+    if not found and path.is_dir():
+        found = [name for name in known if any((path / f"{name}{end}").exists() for end in ("", *SUFFIXES))]
+        found = found if len(found) == 1 else []
+    if not found:
+        raise UsageError(msg("session.which_lab", path=str(path), labs=", ".join(known)))
+    return found[0]
 
 
 def stored_one(path: Path) -> Result:

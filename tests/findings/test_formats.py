@@ -64,7 +64,9 @@ def test_gcc_is_what_a_problem_matcher_takes(conflict: Result) -> None:
 def test_every_compiler_error_has_its_line(repository: Path) -> None:
     result = grade_one(repository / "my lab" / "transpose.cu", OPTIONS)[0]
     lines = printed("gcc", result, repository / "my lab" / "transpose.cu").splitlines()
-    at = {int(m[1]) for m in (re.search(r"transpose\.cu:(\d+):\d+: error: .*\[compiles\]", line) for line in lines) if m}
+    at = {
+        int(m[1]) for m in (re.search(r"transpose\.cu:(\d+):\d+: error: .*\[compiles\]", line) for line in lines) if m
+    }
     assert {10, 45} <= at or {10, 44} <= at
     assert all("nothing_of_this_name" not in line or ":10:" in line for line in lines)
 
@@ -86,7 +88,9 @@ def test_no_text_of_a_student_is_a_command_of_its_own(conflict: Result) -> None:
     result = structs.replace(conflict, checks=checks, remarks=[evil], remarks_said=[])
     for name in ("github", "vpl", "gcc"):
         for line in printed(name, result).splitlines():
-            assert line.startswith(("::error ", "::notice ", "Comment :=>>", "Grade :=>> 76", "/", "submissions/")), line
+            assert line.startswith(("::error ", "::notice ", "Comment :=>>", "Grade :=>> 76", "/", "submissions/")), (
+                line
+            )
 
 
 def test_sarif_is_valid_and_names_the_line(conflict: Result) -> None:
@@ -166,7 +170,7 @@ def test_gradescope_s_board_leaves_out_wrong_kernels(conflict: Result) -> None:
 
 
 def test_markup_of_a_student_is_text(conflict: Result) -> None:
-    evil = '<img src=x onerror=alert(1)> [click](javascript:x) `code`'
+    evil = "<img src=x onerror=alert(1)> [click](javascript:x) `code`"
     checks = [structs.replace(c, message=evil) if c.status == "fail" else c for c in conflict.checks]
     result = structs.replace(conflict, checks=checks)
     assert "<img" not in printed("gradescope", result)
