@@ -59,7 +59,7 @@ def task_of(path: Path, options: GradeOptions) -> GradeTask:
 
 
 def lab_of(path: Path, labs_folders: Sequence[str] = ()) -> str:
-    """The lab that a path speaks of: `transpose.cu`, a folder `transpose`, a folder with one lab's file in it.
+    """The lab that a path speaks of: `lab.cu`, a folder `lab`, a folder with one lab's file in it.
 
     Raises
     ------
