@@ -1,7 +1,7 @@
 """Findings as GCC and Clang print theirs: the form that every editor's problem matcher knows.
 
-transpose.cu:44:5: error: 32-way bank conflict in line 44 … [bank_conflicts]
-transpose.cu:44:5: note: Lanes 0 and 1 of a warp want …
+lab.cu:44:5: error: 32-way bank conflict in line 44 … [bank_conflicts]
+lab.cu:44:5: note: Lanes 0 and 1 of a warp want …
 """
 
 from __future__ import annotations
