@@ -19,10 +19,10 @@ from grader.ptx.errors import (
     PtxSyntaxError,
     UnsupportedInstruction,
 )
+from grader.ptx.frontend.locations import inline_assembly_line
+from grader.ptx.frontend.nodes import Module
 from grader.ptx.launch import MAX_STATIC_SHARED, linked
-from grader.ptx.link import program_of
-from grader.ptx.locations import inline_assembly_line
-from grader.ptx.nodes import Module
+from grader.ptx.lowering.program import program_of
 from grader.ptx.observers.provenance import Provenance
 from grader.result import BackendName
 
