@@ -80,7 +80,7 @@ class Identity:
 
     def _files(self, path: Path) -> Iterator[bytes]:
         """Names and contents of the files that decide, names first."""
-        from grader.submission.folder import find_sources
+        from grader.submission.files.folder import find_sources
 
         found = find_sources(path, self._lab_id, self._known_labs)
         yield found.student.encode("utf-8", "surrogatepass")
