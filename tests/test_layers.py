@@ -39,6 +39,7 @@ LAYERS: dict[str, set[str] | None] = {
     "backends": {"message", "errors", "device_limits", "oracle", "ptx", "result"},
     "report": {"message", "words", "errors", "files", "i18n", "lab", "places", "processes", "result"},
     "exports": {"message", "words", "i18n", "lab", "report", "result"},
+    "findings": {"message", "words", "i18n", "report", "exports", "result"},
     "diagnosis": None,
     "launching": None,
     "programs": {"message", "words", "errors", "compiler", "submission", "diagnosis", "ptx"},
@@ -52,7 +53,7 @@ LAYERS: dict[str, set[str] | None] = {
     "__main__": {"cli"},
 }
 # Who may know a language: the words of messages, and what is shown to people. All others make messages.
-SPEAKERS = {"i18n", "words", "report", "exports", "cli"}
+SPEAKERS = {"i18n", "words", "report", "exports", "findings", "cli"}
 # Of the emulator only its plain records may be known outside `backends`.
 EMULATOR_USERS = {"ptx", "backends", "programs"}
 

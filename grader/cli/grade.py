@@ -65,6 +65,8 @@ def _epilog() -> str:
         ("grade labs", _("the labs there are")),
         ("grade report DIR", _("reports again from stored results, in another language")),
         ("grade run PROG.cu", _("run a whole program without a GPU")),
+        ("grade check FILE", _("what is to be mended, as compilers print it")),
+        ("grade watch FILE", _("the same again after each save")),
         ("grade doctor", _("what this machine can do")),
         ("grade new-lab NAME", _("the skeleton of a lab")),
         ("grade selftest [LAB]", _("whether a lab tells good kernels from bad ones")),
