@@ -14,8 +14,8 @@ from grader.grading.kept import put_reports, retold
 from grader.grading.outputs import RESULT_NAME
 from grader.grading.reporting import Announcer
 from grader.grading.stored import StoredRun, find_stored
+from grader.lab import labs
 from grader.lab.records import Lab
-from grader.lab_files import labs
 from grader.message import msg
 from grader.processes.pool import Answer, Pool, wait
 from grader.report.job import ReportJob, make_job

@@ -12,7 +12,7 @@ from grader.grading.options import GradeOptions
 from grader.grading.outputs import Outputs, check_writable, command
 from grader.grading.students import Work, find_works
 from grader.grading.workers import GradeTask
-from grader.lab_files import labs
+from grader.lab import labs
 from grader.report.rendering.renderer import rendering_pool
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from grader.backends.base import LaunchOutcome
 from grader.checks import judge
+from grader.lab import labs
 from grader.lab.records import Lab
-from grader.lab_files import labs
 from grader.launching.run import Run
 from grader.message import verbatim
 from grader.oracle.compare import Difference

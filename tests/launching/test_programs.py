@@ -12,7 +12,7 @@ import pytest
 from grader.backends.emulator import Emulator
 from grader.compiler.process import CompileResult
 from grader.grading import pipeline
-from grader.lab_files import labs
+from grader.lab import labs
 from grader.launching.kernel import BoundKernel
 from grader.launching.programs import Program, ProgramStore
 from grader.launching.trial import Trials

@@ -7,8 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from grader.lab.records import Cases, Lab, Parameter, Sizes, TimingRule, Tolerance
-from grader.lab_files.parts import (
+from grader.lab.parts import (
     BACKENDS,
     LANGUAGES,
     TextPart,
@@ -19,8 +18,9 @@ from grader.lab_files.parts import (
     plain_text,
     sibling,
 )
-from grader.lab_files.sweeps import sweeps_of
-from grader.lab_files.variants import LaunchPart, ReferencePart, check_points, launch_of, reference_of, variant_of
+from grader.lab.records import Cases, Lab, Parameter, Sizes, TimingRule, Tolerance
+from grader.lab.sweeps import sweeps_of
+from grader.lab.variants import LaunchPart, ReferencePart, check_points, launch_of, reference_of, variant_of
 from grader.message import msg
 from grader.yaml_file import KeyPath, YamlFile, choose, read
 

@@ -9,8 +9,8 @@ from typing import Literal
 
 import msgspec
 
+from grader.lab.parts import TextPart, check_known, check_patterns, formula_text, plain_text
 from grader.lab.records import Cases, Sizes, Sweep, SweepParameter
-from grader.lab_files.parts import TextPart, check_known, check_patterns, formula_text, plain_text
 from grader.message import msg
 from grader.yaml_file import KeyPath, YamlFile, choose
 

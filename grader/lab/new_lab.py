@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from grader.errors import UsageError
-from grader.lab_files import labs
+from grader.lab import labs
 from grader.message import Message, msg
 from grader.places import data_root
 

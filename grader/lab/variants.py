@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
-from grader.checks import CHECKS, IMPLIED
-from grader.lab.records import CheckSpec, LaunchRule, Parameter, ReferenceKernel, Variant
-from grader.lab_files.parts import (
+from grader.device_limits import MAX_THREADS_PER_BLOCK
+from grader.lab.checks import CHECKS
+from grader.lab.parts import (
     TextPart,
     case_of,
     check_known,
@@ -20,6 +20,7 @@ from grader.lab_files.parts import (
     plain_text,
     sibling,
 )
+from grader.lab.records import CheckSpec, LaunchRule, Parameter, ReferenceKernel, Variant
 from grader.message import msg
 from grader.yaml_file import KeyPath, YamlFile, choose
 
@@ -137,7 +138,7 @@ def reference_of(
 
 def _checks(file: YamlFile, keys: KeyPath, data: Mapping[str, object]) -> tuple[CheckSpec, ...]:
     """Checks as `name: points` or `name: {points: …, setting: …}`, in the order in which the grader runs them."""
-    specs: dict[str, CheckSpec] = {name: CheckSpec(name, 0.0, {}) for name in IMPLIED}
+    specs: dict[str, CheckSpec] = {name: CheckSpec(name, 0.0) for name, kind in CHECKS.items() if kind.implied}
     for name, value in data.items():
         at = (*keys, name)
         if name not in CHECKS:
@@ -149,9 +150,7 @@ def _checks(file: YamlFile, keys: KeyPath, data: Mapping[str, object]) -> tuple[
                 msg("labs.points", total_points=FULL_MARKS, points=repr(points)),
                 at,
             )
-        # Kept as plain data: the check makes its own settings of them when it runs.
-        file.decode(CHECKS[name].settings, at, settings)
-        specs[name] = CheckSpec(name, float(points), settings)
+        specs[name] = CheckSpec(name, float(points), file.decode(CHECKS[name].settings, at, settings))
     return tuple(specs[name] for name in CHECKS if name in specs)
 
 
@@ -172,6 +171,6 @@ def _block(file: YamlFile, keys: KeyPath, values: list[int]) -> tuple[int, int, 
     if not 1 <= len(values) <= 3 or min(values) < 1:
         raise file.error(msg("labs.block_numbers", got=values), keys)
     x, y, z = [*values, 1, 1][:3]
-    if x * y * z > 1024:
+    if x * y * z > MAX_THREADS_PER_BLOCK:
         raise file.error(msg("labs.block_threads", got=x * y * z), keys)
     return x, y, z

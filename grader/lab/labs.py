@@ -36,7 +36,7 @@ def find(lab_id: str, extra_dirs: Sequence[Path] = ()) -> Lab:
     UsageError : there is none; names the labs there are, near misses first.
     LabError : its files are wrong.
     """
-    from grader.lab_files.file import load
+    from grader.lab.file import load
     from grader.yaml_file import choose
 
     known = folders(extra_dirs)
@@ -52,6 +52,6 @@ def all_labs(extra_dirs: Sequence[Path] = ()) -> list[Lab]:
     ------
     LabError : the files of one are wrong.
     """
-    from grader.lab_files.file import load
+    from grader.lab.file import load
 
     return [load(folder) for _id, folder in sorted(folders(extra_dirs).items())]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.lab_files.file import load
+from grader.lab.file import load
 from grader.result import Result, decode
 
 PAGE = Path(__file__).parents[2] / "docs" / "new_lab.md"

@@ -13,8 +13,8 @@ from grader.errors import UsageError
 from grader.grading.options import GradeOptions
 from grader.grading.selftest import examine, specimens
 from grader.grading.workers import GradeTask, grade_here
-from grader.lab_files import labs, new_lab
-from grader.lab_files.file import load
+from grader.lab import labs, new_lab
+from grader.lab.file import load
 
 
 @pytest.fixture(autouse=True)

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.errors import LabError, UsageError
-from grader.lab_files import labs
-from grader.lab_files.file import load
+from grader.lab import labs
+from grader.lab.checks import BankConflictSettings, WaysShare
+from grader.lab.file import load
 from grader.places import data_root
 from grader.yaml_file import read
 
@@ -55,7 +56,7 @@ def test_the_built_in_lab() -> None:
     checks = {c.check: c for c in lab.variants[2].checks}
     assert checks["present"].points == 0
     assert checks["bank_conflicts"].points == 10
-    assert checks["bank_conflicts"].settings == {"partial": [{"ways": 2, "share": 0.5}, {"ways": 4, "share": 0.2}]}
+    assert checks["bank_conflicts"].settings == BankConflictSettings((WaysShare(2, 0.5), WaysShare(4, 0.2)))
     assert sum(c.points for v in lab.variants for c in v.checks) == 100
 
 
