@@ -27,7 +27,8 @@ lint: $(VENV)/.ready-dev
 	$(BIN)/mypy
 
 test-quick: $(VENV)/.ready-dev
-	$(BIN)/python -m pytest -q -m "not slow and not gpu"
+	@# A process a core: hypothesis and the emulator use one each.
+	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not slow and not gpu"
 
 test-slow: $(VENV)/.ready-dev
 	@# 5: no test is marked slow in this checkout.

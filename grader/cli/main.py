@@ -18,6 +18,7 @@ import click
 
 from grader import i18n
 from grader.cli import click_texts
+from grader.cli.check import check_command
 from grader.cli.complaints import complain, internal, refused_by_system, usage_message
 from grader.cli.doctor import doctor_command
 from grader.cli.grade import grade_command
@@ -25,6 +26,7 @@ from grader.cli.labs import calibrate_command, labs_command, new_lab_command, se
 from grader.cli.report import report_command
 from grader.cli.run import run_command, split
 from grader.cli.signals import Interrupted, interruptible
+from grader.cli.watch import watch_command
 from grader.errors import GraderError
 from grader.i18n import _
 
@@ -48,6 +50,8 @@ def run(arguments: list[str]) -> int:
         "report": report_command,
         "new-lab": new_lab_command,
         "run": run_command,
+        "check": check_command,
+        "watch": watch_command,
     }
     try:
         with interruptible():

@@ -1,8 +1,8 @@
 """Headers for device code: which there are, what stands in for the host's, and which includes are refused.
 
 NVRTC brings no standard headers.  nvcc reads a few before any program (`cuda_runtime.h` includes them), so kernels use
-`uint`, `INT_MAX`, `uint32_t` or `std::size_t` without an include: `PRELUDE` gives the compiler these, before the student's text and
-without a line of its own in it.  Headers that only the host needs are blanked by `grader.submission.device_code`.
+`uint`, `uint32_t` or `std::size_t` without an include: `PRELUDE` gives the compiler these, before the student's text
+and without a line of its own in it.  `grader.submission.rewriting.device_code` blanks headers that only the host needs.
 """
 
 from __future__ import annotations

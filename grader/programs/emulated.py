@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from grader.ptx import Device, DeviceTrap, Limits, Module, launch, linked, parse
 from grader.ptx.errors import LaunchError, LimitExceeded, PtxError
-from grader.ptx.machine import Chunk
-from grader.ptx.memory import GLOBAL_SPACING, MAX_SLOTS, MemoryArray
+from grader.ptx.machine.chunk import Chunk
+from grader.ptx.memory.spaces import GLOBAL_SPACING, MAX_SLOTS, MemoryArray
 from grader.ptx.observers.races import Races
 from grader.ptx.observers.traffic import Traffic
 from grader.ptx.records import Counters, Hazard, LaunchReport
@@ -230,7 +230,7 @@ class Gpu:
 
     def static_shared_bytes(self, unit: int, entry: str) -> int:
         """Shared memory that a block has whatever the launch asks for."""
-        from grader.ptx.link import program_of
+        from grader.ptx.lowering.program import program_of
 
         return int(program_of(self._modules[unit]).needs(entry).static_bytes)
 

@@ -128,7 +128,8 @@ def _host(program: Program, library: Library, cache: Path | None) -> HostProgram
     if kept.is_file():
         return msgspec.msgpack.decode(kept.read_bytes(), type=HostProgram)
     found = compile_program(program.units, program.host, library)
-    kept.write_bytes(msgspec.msgpack.encode(found))
+    if found.module:
+        kept.write_bytes(msgspec.msgpack.encode(found))
     return found
 
 

@@ -39,11 +39,11 @@ from grader.ptx.errors import (
     PtxSyntaxError,
     UnsupportedInstruction,
 )
+from grader.ptx.frontend.nodes import Module
+from grader.ptx.frontend.parser import parse
 from grader.ptx.launch import launch, linked
 from grader.ptx.limits import Limits
-from grader.ptx.memory import Buffer, Device
-from grader.ptx.nodes import Module
-from grader.ptx.parser import parse
+from grader.ptx.memory.spaces import Buffer, Device
 from grader.ptx.records import Counters, Hazard, LaunchReport, LineCounter
 
 __all__ = [

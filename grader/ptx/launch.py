@@ -9,19 +9,19 @@ from collections.abc import Collection, Iterator, Sequence
 import numpy as np
 
 from grader.ptx.errors import LaunchError
-from grader.ptx.groups import Frame, Group
-from grader.ptx.hazards import HazardLog
+from grader.ptx.frontend.nodes import Function, Module
 from grader.ptx.limits import Limits, Tally
-from grader.ptx.link import Linker, program_of
-from grader.ptx.machine import Chunk
-from grader.ptx.memory import Buffer, Device, MemoryArray, Window, shared_window
+from grader.ptx.lowering.program import Linker, program_of
+from grader.ptx.machine.chunk import Chunk
+from grader.ptx.machine.groups import Frame, Group
+from grader.ptx.machine.outcome import Observer, Outcome
+from grader.ptx.memory.spaces import Buffer, Device, MemoryArray, Window, shared_window
 from grader.ptx.native.engine import Engine
-from grader.ptx.nodes import Function, Module
+from grader.ptx.observers.hazards import HazardLog
 from grader.ptx.observers.races import Races
 from grader.ptx.observers.traffic import Traffic
-from grader.ptx.outcome import Observer, Outcome
 from grader.ptx.records import Index3, LaunchReport
-from grader.ptx.values import Layout
+from grader.ptx.values.kinds import Layout
 
 CHUNK_LANES = 16_384
 """Lanes executed side by side: large enough that Python's overhead vanishes, small enough for the L2 cache."""

@@ -6,23 +6,16 @@ from typing import Any
 
 from grader.backends.base import LaunchOutcome
 from grader.checks import judge
+from grader.lab import labs
 from grader.lab.records import Lab
-from grader.lab_files import labs
 from grader.launching.run import Run
 from grader.message import verbatim
 from grader.oracle.compare import Difference
 from grader.ptx.records import Hazard
 from grader.result import CaseKind, Check
 from grader.running.evidence import Compilation, Evidence
-from grader.submission.records import (
-    Candidate,
-    Kernel,
-    KernelParameter,
-    LaunchPlan,
-    LaunchSite,
-    SharedArray,
-    VariantBinding,
-)
+from grader.submission.kernels.records import Kernel, KernelParameter, LaunchSite, SharedArray
+from grader.submission.records import Candidate, LaunchPlan, VariantBinding
 from grader.words import told
 from tests.sample_results import counters
 

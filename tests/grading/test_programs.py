@@ -14,7 +14,7 @@ import pytest
 from grader.checks import CHECKS
 from grader.errors import UsageError
 from grader.grading.pipeline import grade
-from grader.lab_files import labs
+from grader.lab import labs
 from grader.result import Result
 from tests.programs.expected import PROGRAMS, expected_of, files_of, line_of
 
@@ -46,9 +46,7 @@ def wanted_verdicts(checks: dict[str, str], fails: dict[str, int | None], skips:
         blocked = any(wanted.get(need, "pass") != "pass" and need not in skips for need in kind.needs)
         if name in fails:
             wanted[name] = f"fail {fails[name]}"
-        elif name in skips:
-            wanted[name] = "skip"
-        elif blocked or any(wanted.get(need, "pass") != "pass" for need in kind.credit_needs):
+        elif name in skips or blocked or any(wanted.get(need, "pass") != "pass" for need in kind.credit_needs):
             wanted[name] = "skip"
         else:
             # No GPU is here, so nothing is timed.

@@ -21,6 +21,7 @@ A folder a program: its `.cu` files (the one with `main` in its name first, or `
         padded: {fails: {present: null}}        no kernel was found
       host: {fails: {host_code: line}}
       wrong: why grading does not say this yet
+    only_here: reason                  what a GPU does otherwise: not compared with one
     quick: true                        among the quick tests
 
 A line is its number or, better, a text that stands in one line only: "file.h: text" where it is not the first file.
@@ -33,13 +34,13 @@ from typing import Any
 
 import yaml
 
-from grader.submission.source import text_of_bytes
+from grader.submission.files.source import text_of_bytes
 
 HERE = Path(__file__).parent
 PROGRAMS = sorted(path.parent for path in HERE.glob("*/expected.yaml"))
 KEYS = {
     *("about", "files", "arguments", "stdin", "refused", "exit", "cause", "stdout", "prints", "launches", "findings"),
-    *("grading", "quick"),
+    *("grading", "only_here", "quick"),
 }
 
 
@@ -67,3 +68,12 @@ def line_of(folder: Path, files: list[Path], place: int | str) -> int:
     found = [number for number, text in enumerate(lines, start=1) if wanted in text]
     assert len(found) == 1, f"{folder.name}: {wanted!r} stands in lines {found}"
     return found[0]
+
+
+def wanted_launches(expected: dict[str, Any]) -> list[dict[str, Any]]:
+    """The launches expected, one a launch, each with its status."""
+    every = []
+    for launch in expected["launches"]:
+        plain = {"status": "ran"} | {key: value for key, value in launch.items() if key != "times"}
+        every += [plain] * launch.get("times", 1)
+    return every

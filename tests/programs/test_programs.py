@@ -10,8 +10,8 @@ import pytest
 from grader.errors import UsageError
 from grader.programs.observe import observe
 from grader.programs.records import ObservedLaunch
-from grader.submission.source import text_of_bytes
-from tests.programs.expected import PROGRAMS, expected_of, files_of, line_of
+from grader.submission.files.source import text_of_bytes
+from tests.programs.expected import PROGRAMS, expected_of, files_of, line_of, wanted_launches
 
 
 @pytest.fixture(scope="session")
@@ -33,15 +33,6 @@ def seen(launch: ObservedLaunch, wanted: dict[str, Any]) -> dict[str, Any]:
         else:
             found[key] = getattr(launch, key)
     return found
-
-
-def wanted_launches(expected: dict[str, Any]) -> list[dict[str, Any]]:
-    """The launches expected, one a launch, each with its status."""
-    every = []
-    for launch in expected["launches"]:
-        plain = {"status": "ran"} | {key: value for key, value in launch.items() if key != "times"}
-        every += [plain] * launch.get("times", 1)
-    return every
 
 
 @pytest.mark.parametrize(

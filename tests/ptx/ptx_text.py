@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from grader.ptx.nodes import Function, Instruction
-from grader.ptx.parser import parse
+from grader.ptx.frontend.nodes import Function, Instruction
+from grader.ptx.frontend.parser import parse
 
 HEADER = ".version 9.0\n.target sm_75\n.address_size 64\n"
 

@@ -152,8 +152,8 @@ def test_printf_that_does_not_fit_its_arguments(body: str) -> None:
     st.binary(min_size=64, max_size=64),
 )
 def test_any_format_prints_something(template: str, arguments: bytes) -> None:
-    from grader.ptx import printf
-    from grader.ptx.memory import LOCAL_WINDOW, Window, local_array
+    from grader.ptx.lowering import builtins
+    from grader.ptx.memory.spaces import LOCAL_WINDOW, Window, local_array
 
     class Chunk:
         local = Window("local")
@@ -162,7 +162,7 @@ def test_any_format_prints_something(template: str, arguments: bytes) -> None:
     array = local_array(Chunk.local, "buffer", 64, 1)
     array.data[:64] = np.frombuffer(arguments, np.uint8)
     for base in (array.base + LOCAL_WINDOW, 0, array.base + LOCAL_WINDOW + 60, 1 << 63):
-        assert isinstance(printf._format(Chunk, template, base, 0), str)  # type: ignore[arg-type]
+        assert isinstance(builtins._format(Chunk, template, base, 0), str)  # type: ignore[arg-type]
 
 
 # -- numbers without end ----
@@ -292,7 +292,7 @@ def test_blocks_with_much_shared_memory_run_a_few_at_a_time() -> None:
 
 
 def test_nothing_holds_a_launch_that_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    machine = __import__("grader.ptx.machine", fromlist=["Chunk"])
+    machine = __import__("grader.ptx.machine.chunk", fromlist=["Chunk"])
     seen: list[weakref.ref[Any]] = []
     start = machine.Chunk.__init__
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.ptx import affine
-from grader.ptx.values import (
+from grader.ptx.values import affine
+from grader.ptx.values.kinds import (
     BOOL,
     MEMO_ENTRIES,
     SIGNED,

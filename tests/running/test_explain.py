@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from grader.grading import pipeline
+from grader.lab import labs
 from grader.lab.records import Sizes
-from grader.lab_files import labs
 from grader.launching.sizes import SizeRules
 from grader.result import Check, Diagnosis
 from grader.running.explain import MAX_TRIES, first_wrong, small_sizes

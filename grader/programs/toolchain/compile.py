@@ -52,6 +52,8 @@ _FLAGS = (
     "-fno-caret-diagnostics",
     "-ferror-limit=10",
 )
+# Without a file before it: no text of a program stands at the beginning of a line.
+_OURS = re.compile(r"^error: unable to read PCH file", re.M)
 _USES_IOSTREAM = re.compile(r"^[ \t]*#[ \t]*include[ \t]*<iostream>", re.M)
 
 
@@ -132,6 +134,14 @@ def precompiled(kind: str, library: Library) -> Path:
     target = zig.cache_folder() / f"{kind}-{digest.hexdigest()[:16]}.pch"
     if target.is_file():
         return target
+    with zig.building():
+        # Never made a second time: a process that was given the right to read this file would lose it with the file.
+        if not target.is_file():
+            _precompile(lines, flags, target)
+    return target
+
+
+def _precompile(lines: list[str], flags: list[str], target: Path) -> None:
     # The compiler looks at the header again when it reads the result, so it stays where it was.
     source = target.with_suffix(".h")
     source.write_text("\n".join(lines) + "\n")
@@ -142,7 +152,6 @@ def precompiled(kind: str, library: Library) -> Path:
         if done.returncode:
             raise InternalError(msg("programs.cannot_build", reason=done.stderr.strip()[:300]))
         made.replace(target)
-    return target
 
 
 def _compile_unit(number: int, name: str, folder: Path, library: Library, first: Path) -> HostProgram:
@@ -167,6 +176,8 @@ def _compile_unit(number: int, name: str, folder: Path, library: Library, first:
     if done.code is None:
         return HostProgram(b"", tuple(complaints), frozenset(unused), "limit")
     if done.code:
+        if _OURS.search(done.errors):
+            raise InternalError(msg("programs.cannot_build", reason=done.errors.strip()[:300]))
         if not complaints:
             complaints.append(Complaint(name, 0, done.errors.strip()[:300]))
         return HostProgram(b"", tuple(complaints), frozenset(unused), "errors")

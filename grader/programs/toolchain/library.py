@@ -105,18 +105,16 @@ def build(progress: Callable[[int, int], None] | None = None) -> Library:
         return found
     target = zig.cache_folder() / key()
     try:
-        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        fresh = Path(tempfile.mkdtemp(dir=target.parent, prefix=".building-"))
-        try:
-            _build(fresh, progress)
+        with zig.building():
+            if target.is_dir():
+                # Another process has built it meanwhile.
+                return Library(target)
+            fresh = Path(tempfile.mkdtemp(dir=target.parent, prefix=".building-"))
             try:
+                _build(fresh, progress)
                 fresh.rename(target)
-            except OSError:
-                # Another process was quicker.
-                if not target.is_dir():
-                    raise
-        finally:
-            shutil.rmtree(fresh, ignore_errors=True)
+            finally:
+                shutil.rmtree(fresh, ignore_errors=True)
     except OSError as error:
         raise InternalError(msg("programs.cannot_build", reason=f"{error.filename}: {error.strerror}")) from error
     return Library(target)

@@ -7,6 +7,8 @@ GPU: structs passed by value have one layout on both sides, and sizes from 4 GiB
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from grader.errors import InternalError
@@ -92,3 +94,21 @@ def cache_folder() -> Path:
     cache = os.environ.get("XDG_CACHE_HOME", "")
     base = Path(cache) if cache.startswith("/") else Path("~/.cache").expanduser()
     return base / "cuda-lab-grader" / "programs"
+
+
+@contextmanager
+def building() -> Iterator[None]:
+    """Held while something is built into `cache_folder`, which it makes: two processes never build the same at once.
+
+    Raises
+    ------
+    OSError : the folder cannot be made or written.
+    """
+    import fcntl
+
+    folder = cache_folder()
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with (folder / ".lock").open("w") as lock:
+        # Ends with the process, however that ends.
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

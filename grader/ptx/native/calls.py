@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grader.ptx import warps
-from grader.ptx.code import Code
 from grader.ptx.errors import UnsupportedInstruction
-from grader.ptx.groups import Frame, Group
+from grader.ptx.frontend.nodes import Immediate, Instruction, Negated, Operand, Register, Special, Vector
 from grader.ptx.isa.fma import fma_f64
 from grader.ptx.isa.registry import lookup
+from grader.ptx.lowering import warps
+from grader.ptx.machine.code import Code
+from grader.ptx.machine.groups import Frame, Group
 from grader.ptx.native.kernel import Generated
-from grader.ptx.nodes import Immediate, Instruction, Negated, Operand, Register, Special, Vector
-from grader.ptx.values import BOOL, SIGNED, UNSIGNED, Array, Lanes, Value, Vec, as_array, constant
+from grader.ptx.values.kinds import BOOL, SIGNED, UNSIGNED, Array, Lanes, Value, Vec, as_array, constant
 
 if TYPE_CHECKING:
-    from grader.ptx.machine import Chunk
+    from grader.ptx.machine.chunk import Chunk
 
 
 def fma64(a: int, b: int, c: int) -> int:

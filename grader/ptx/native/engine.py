@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 from grader.ptx.errors import LimitExceeded
 from grader.ptx.limits import TakesLong
 from grader.ptx.observers.traffic import Traffic
-from grader.ptx.values import Array
+from grader.ptx.values.kinds import Array
 
 if TYPE_CHECKING:
-    from grader.ptx.code import Code
-    from grader.ptx.machine import Chunk
-    from grader.ptx.memory import Device
-    from grader.ptx.outcome import Outcome
+    from grader.ptx.machine.chunk import Chunk
+    from grader.ptx.machine.code import Code
+    from grader.ptx.machine.outcome import Outcome
+    from grader.ptx.memory.spaces import Device
 
 PATIENCE = 3000
 PATIENCE_PER_INSTRUCTION = 12

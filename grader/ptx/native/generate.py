@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from grader.ptx import special, warps
-from grader.ptx.code import Code, CodeBlock
+from grader.ptx.analysis.liveness import destinations, sources
 from grader.ptx.errors import UnsupportedInstruction
+from grader.ptx.frontend.nodes import Immediate, Instruction, Negated, Register, Special, Symbol, Vector
 from grader.ptx.isa.registry import lookup
-from grader.ptx.liveness import destinations, sources
-from grader.ptx.memory import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BITS
+from grader.ptx.lowering import warps
+from grader.ptx.machine import special
+from grader.ptx.machine.code import Code, CodeBlock
+from grader.ptx.memory.spaces import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BITS
 from grader.ptx.native import layout
 from grader.ptx.native.arithmetic import express
 from grader.ptx.native.engine import REFUSED
@@ -24,7 +26,6 @@ from grader.ptx.native.loops import header
 from grader.ptx.native.pieces import Piece
 from grader.ptx.native.transfers import SEEN, Unfit, transfer_of
 from grader.ptx.native.types import local_type
-from grader.ptx.nodes import Immediate, Instruction, Negated, Register, Special, Symbol, Vector
 
 _NOTHING = frozenset({"prefetch", "prefetchu", "pragma", "discard", "applypriority", "nanosleep"})
 _CLOCKS = ("clock", "globaltimer")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from grader.ptx.code import Code
+from grader.ptx.frontend.nodes import Instruction, Register
+from grader.ptx.machine.code import Code
 from grader.ptx.native.layout import CONTEXT, Static
 from grader.ptx.native.places import Way
 from grader.ptx.native.transfers import Transfer
-from grader.ptx.nodes import Instruction, Register
 
 
 @dataclass

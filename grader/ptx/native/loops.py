@@ -1,8 +1,8 @@
-"""Loops that come back to the same state, found in generated code as `grader.ptx.endless` finds them."""
+"""Loops that come back to the same state, found in generated code as `grader.ptx.machine.endless` finds them."""
 
 from __future__ import annotations
 
-from grader.ptx.code import LoopInfo
+from grader.ptx.machine.code import LoopInfo
 from grader.ptx.native.kernel import LANE, Kernel
 from grader.ptx.native.layout import CONTEXT
 

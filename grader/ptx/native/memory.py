@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grader.ptx.memory import MemoryArray
+from grader.ptx.memory.spaces import MemoryArray
 from grader.ptx.native import layout
 from grader.ptx.native.layout import CONTEXT
 from grader.ptx.native.module import Compiled, engine
-from grader.ptx.values import Array, Vec
+from grader.ptx.values.kinds import Array, Vec
 
 if TYPE_CHECKING:
-    from grader.ptx.machine import Chunk
-    from grader.ptx.memory import Device
+    from grader.ptx.machine.chunk import Chunk
+    from grader.ptx.memory.spaces import Device
 
 PAGE = 65536
 MAX_BYTES = 1 << 31

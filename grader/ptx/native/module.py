@@ -14,7 +14,7 @@ from grader.ptx.native.kernel import Generated
 from grader.ptx.native.transfers import Unfit
 
 if TYPE_CHECKING:
-    from grader.ptx.code import Code
+    from grader.ptx.machine.code import Code
 
 
 @dataclass

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from grader.ptx.memory import LOCAL_WINDOW, SHARED_WINDOW
+from grader.ptx.frontend.nodes import Immediate, Instruction, Negated, Operand, Register, Special, Symbol, Vector
+from grader.ptx.memory.spaces import LOCAL_WINDOW, SHARED_WINDOW
 from grader.ptx.native import layout
 from grader.ptx.native.arithmetic import express
 from grader.ptx.native.kernel import LANE, Kernel, Site
@@ -10,7 +11,6 @@ from grader.ptx.native.layout import CONTEXT
 from grader.ptx.native.places import KEPT_BYTES, Way
 from grader.ptx.native.transfers import SEEN, Transfer, Unfit, element_load, element_store, transfer_of
 from grader.ptx.native.types import TYPES, converted, local_type, register_bits
-from grader.ptx.nodes import Immediate, Instruction, Negated, Operand, Register, Special, Symbol, Vector
 
 _WINDOWS = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "param": LOCAL_WINDOW, "global": 0, "const": 0}
 

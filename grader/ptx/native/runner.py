@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grader.ptx import special
 from grader.ptx.limits import CYCLES
+from grader.ptx.machine import special
 from grader.ptx.native import layout
 from grader.ptx.native.calls import Unusual, call_of, fma64
 from grader.ptx.native.layout import CONTEXT
 from grader.ptx.native.memory import LinearMemory
 from grader.ptx.native.module import Compiled
 from grader.ptx.records import LineCounter
-from grader.ptx.values import Lanes
+from grader.ptx.values.kinds import Lanes
 
 if TYPE_CHECKING:
-    from grader.ptx.code import Code, CodeBlock
     from grader.ptx.limits import Tally
-    from grader.ptx.machine import Chunk
+    from grader.ptx.machine.chunk import Chunk
+    from grader.ptx.machine.code import Code, CodeBlock
 
 SLICE = 32_000_000
 """Thread-instructions between two looks at the clock."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from grader.ptx.access import AccessSpec
+from grader.ptx.frontend.nodes import Address, Instruction, Operand, Symbol, Vector
+from grader.ptx.memory.access import AccessSpec
 from grader.ptx.native.types import TYPES
-from grader.ptx.nodes import Address, Instruction, Operand, Symbol, Vector
 
 SEEN = ("global", "shared", "generic")
 """Spaces whose accesses other threads see and observers are told of."""

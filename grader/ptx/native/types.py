@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grader.ptx.nodes import Register
+from grader.ptx.frontend.nodes import Register
 
 TYPES: dict[str, tuple[str, int, bool]] = {
     "pred": ("i32", 0, False),

@@ -10,14 +10,14 @@ from collections import defaultdict
 
 import numpy as np
 
-from grader.ptx.access import Access
-from grader.ptx.feeding import Feeders, feeders
+from grader.ptx.analysis.feeding import Feeders, feeders
+from grader.ptx.frontend.nodes import Function, Instruction, Module, Vector
 from grader.ptx.isa.opcodes import facts
-from grader.ptx.machine import Chunk
-from grader.ptx.memory import MemoryArray
-from grader.ptx.nodes import Function, Instruction, Module, Vector
+from grader.ptx.machine.chunk import Chunk
+from grader.ptx.memory.access import Access
+from grader.ptx.memory.spaces import MemoryArray
 from grader.ptx.records import LaunchReport, Read, Write
-from grader.ptx.values import UNSIGNED, Array, Lanes, as_array
+from grader.ptx.values.kinds import UNSIGNED, Array, Lanes, as_array
 
 KEPT_LANES = 6_000_000
 """Accesses (of single threads) that are kept; a launch with more leaves no history."""

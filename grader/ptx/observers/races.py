@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from grader.ptx.access import Access
-from grader.ptx.barriers import Meeting
-from grader.ptx.machine import Chunk
-from grader.ptx.memory import MemoryArray
+from grader.ptx.machine.barriers import Meeting
+from grader.ptx.machine.chunk import Chunk
+from grader.ptx.memory.access import Access
+from grader.ptx.memory.spaces import MemoryArray
 from grader.ptx.observers.clocks import Clock
 from grader.ptx.observers.happens_before import HappensBefore, StrongAccess
 from grader.ptx.observers.shadow import Order, Shadow, Stamp
 from grader.ptx.records import LaunchReport
-from grader.ptx.values import UNSIGNED, Array, Lanes, Value, as_array
+from grader.ptx.values.kinds import UNSIGNED, Array, Lanes, Value, as_array
 
 INTERVAL_LANES = 4_000_000
 """Lane accesses kept before an interval is examined early."""

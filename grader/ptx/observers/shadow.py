@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grader.ptx.observers.clocks import Clock
-from grader.ptx.values import Array
+from grader.ptx.values.kinds import Array
 
 if TYPE_CHECKING:
-    from grader.ptx.access import Access
+    from grader.ptx.memory.access import Access
 
 NOBODY = -1
 KEPT_LANES = 2_000_000

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from grader.ptx import metrics
-from grader.ptx.access import Access
-from grader.ptx.machine import Chunk
-from grader.ptx.placing import Place
+from grader.ptx.machine.chunk import Chunk
+from grader.ptx.memory.access import Access
+from grader.ptx.memory.placing import Place
+from grader.ptx.observers import metrics
 from grader.ptx.records import LaunchReport, LineCounter
-from grader.ptx.values import Array, Lanes, remember
+from grader.ptx.values.kinds import Array, Lanes, remember
 
 
 class Traffic:

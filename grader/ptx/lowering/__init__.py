@@ -1,0 +1,1 @@
+"""Turns functions into steps that the machine runs."""

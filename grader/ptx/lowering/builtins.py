@@ -1,0 +1,178 @@
+"""Functions that the driver provides to device code: printf and assertions."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from grader.ptx.errors import DeviceTrap, UnsupportedInstruction
+from grader.ptx.frontend.nodes import Instruction
+from grader.ptx.memory.spaces import LOCAL_WINDOW
+from grader.ptx.values.kinds import Array
+
+if TYPE_CHECKING:
+    from grader.ptx.machine.chunk import Chunk
+    from grader.ptx.machine.groups import Group
+
+U64 = np.dtype(np.uint64)
+_CONVERSION = re.compile(r"%([-+ #0]*)(\d+|\*)?(?:\.(\d+|\*))?(hh|h|ll|l|z|j|t)?([diouxXcsfFeEgGaAp%])")
+
+MAX_WIDTH = 500
+"""Largest field width and precision."""
+
+
+def _argument(group: Group, address: int, dtype: np.dtype[Any]) -> Array:
+    """(n,) values of a `.param` variable, one a lane."""
+    array = group.chunk.local.find(address)
+    assert array is not None
+    index = (array.storage + address - array.base) // dtype.itemsize
+    rows = array.row_starts(group.lanes, dtype.itemsize)
+    view = array.view(dtype)
+    return np.full(group.lanes.n, view[index]) if rows is None else view[rows + index]
+
+
+def _text(chunk: Chunk, address: int) -> str:
+    array = chunk.device.find(address)
+    if array is None or not 0 <= address - array.base < array.size:
+        return "<bad pointer>"
+    raw = array.data[address - array.base : array.size].tobytes()
+    return raw.split(b"\0", 1)[0].decode("utf-8", "replace")
+
+
+def _vprintf(group: Group, instruction: Instruction, arguments: list[int], returns: list[int]) -> None:
+    chunk = group.chunk
+    formats = _argument(group, arguments[0], U64)
+    buffers = _argument(group, arguments[1], U64)
+    # "returns the number of arguments parsed" (CUDA C++ programming guide, formatted output).
+    templates = {int(f): _text(chunk, int(f)) for f in np.unique(formats)}
+    distinct, which = np.unique(formats, return_inverse=True)
+    counts = np.array([_arguments(templates[int(f)]) for f in distinct], np.int32)[which]
+    for position in range(group.lanes.n):
+        if chunk.tally.printf_left <= 0:
+            break
+        template = templates[int(formats[position])]
+        text = _format(chunk, template, int(buffers[position]), int(group.lanes.ids[position]))
+        chunk.tally.printf.append(text[: chunk.tally.printf_left])
+        chunk.tally.printf_left -= len(text)
+    for address in returns:
+        array = chunk.local.find(address)
+        if array is not None:
+            rows = array.row_starts(group.lanes, 4)
+            array.view(np.dtype(np.int32))[(0 if rows is None else rows) + array.storage // 4] = counts
+
+
+def _arguments(template: str) -> int:
+    """How many arguments a format takes."""
+    return sum((match[5] != "%") + (match[2] == "*") + (match[3] == "*") for match in _CONVERSION.finditer(template))
+
+
+def _format(chunk: Chunk, template: str, buffer: int, lane: int) -> str:
+    """C's printf on a packed argument buffer, each argument aligned to its own size."""
+    local = buffer - LOCAL_WINDOW
+    array = chunk.local.find(local)
+    cursor = local - array.base if array is not None else 0
+
+    def fetch(dtype: str) -> Any:
+        nonlocal cursor
+        kind = np.dtype(dtype)
+        if array is None:
+            return kind.type(0).item()
+        cursor += -cursor % kind.itemsize
+        start = array.storage + lane * array.row_bytes + cursor
+        cursor += kind.itemsize
+        if cursor > array.size:
+            return kind.type(0).item()
+        return array.data[start : start + kind.itemsize].view(kind)[0].item()
+
+    def convert(match: re.Match[str]) -> str:
+        flags, width, precision, length, kind = match.groups()
+        if kind == "%":
+            return "%"
+        width = str(fetch("i4")) if width == "*" else width or ""
+        precision = str(fetch("i4")) if precision == "*" else precision
+        if width.startswith("-"):
+            flags, width = flags + "-", width[1:]
+        if precision is not None and precision.startswith("-"):
+            precision = None
+        # Nobody wants to see more, and Python would try to make a string of a thousand million blanks.
+        width = str(min(int(width), MAX_WIDTH)) if width else ""
+        precision = str(min(int(precision), MAX_WIDTH)) if precision else precision
+        spec = f"%{flags}{width}" + (f".{precision}" if precision is not None else "")
+        wide = length in ("l", "ll", "z", "j", "t")
+        # Arguments shorter than int are passed as int and cut when printed.
+        short = {"h": 16, "hh": 8}.get(length)
+        if kind in "di":
+            number = fetch("i8" if wide else "i4")
+            if short:
+                number = (number + (1 << short - 1)) % (1 << short) - (1 << short - 1)
+            return (spec + "d") % number
+        if kind in "ouxX":
+            number = fetch("u8" if wide else "u4")
+            number = number % (1 << short) if short else number
+            if "#" in flags:
+                # C prefixes no zero, and octal numbers with a mere 0: one digit more than they have.
+                spec = spec.replace("#", "") if not number or kind == "o" else spec
+                if kind == "o" and number:
+                    digits = f"{number:o}"
+                    return (spec.split(".")[0] + "s") % ("0" + digits).zfill(int(precision or 0))
+            return (spec + {"u": "d"}.get(kind, kind)) % number
+        if kind == "c":
+            return (spec + "c") % chr(fetch("i4") & 0xFF)
+        if kind == "s":
+            pointer = fetch("u8")
+            return (spec + "s") % (_text(chunk, pointer) if pointer else "(null)")
+        if kind == "p":
+            return (spec + "s") % hex(fetch("u8"))
+        value = fetch("f8")
+        if not math.isfinite(value):
+            spec = spec.replace("0", "", 1) if "0" in flags else spec
+            return (spec.split(".")[0] + ("F" if kind in "AEFG" else "f")) % value
+        if kind in "aA":
+            text = _hexadecimal(value, precision)
+            return (f"%{flags}{width}s") % (text.upper() if kind == "A" else text)
+        return (spec + kind) % value
+
+    return _CONVERSION.sub(convert, template)
+
+
+def _hexadecimal(value: float, precision: str | None) -> str:
+    """C's %a: without the zeros that `float.hex` puts behind, or rounded to a number of hexadecimal digits."""
+    mantissa, exponent = value.hex().split("p")
+    sign, (whole, _, digits) = "-" * mantissa.startswith("-"), mantissa.lstrip("-").partition(".")
+    if precision is None:
+        digits = digits.rstrip("0")
+    else:
+        # Half to even, a carry into the digit before the point, as the C library does.
+        places = int(precision)
+        number = int(whole, 16) << 52 | int(digits.ljust(13, "0"), 16)
+        if places < 13:
+            unit = 1 << 4 * (13 - places)
+            number, rest = divmod(number, unit)
+            number += rest * 2 > unit or (rest * 2 == unit and number & 1)
+        else:
+            number <<= 4 * (places - 13)
+        whole = f"0x{number >> 4 * places:x}"
+        digits = f"{number & (1 << 4 * places) - 1:0{places}x}" if places else ""
+    return f"{sign}{whole}{'.' if digits else ''}{digits}p{exponent}"
+
+
+def _assert_fail(group: Group, instruction: Instruction, arguments: list[int], returns: list[int]) -> None:
+    message = _text(group.chunk, int(_argument(group, arguments[0], U64)[0]))
+    line = int(_argument(group, arguments[2], np.dtype(np.uint32))[0])
+    raise DeviceTrap(line or instruction.location.line, f"assertion failed: {message}")
+
+
+def _malloc(group: Group, instruction: Instruction, arguments: list[int], returns: list[int]) -> None:
+    raise UnsupportedInstruction(instruction.text, instruction.location.line, "the device heap")
+
+
+BUILTINS: dict[str, Callable[[Group, Instruction, list[int], list[int]], None]] = {
+    "vprintf": _vprintf,
+    "__assertfail": _assert_fail,
+    "malloc": _malloc,
+    "free": _malloc,
+}

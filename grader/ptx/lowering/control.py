@@ -1,0 +1,279 @@
+"""How a basic block ends: branches, returns, barriers, calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from grader.ptx.errors import DeviceTrap, InvalidInstruction, UnsupportedInstruction
+from grader.ptx.frontend.nodes import Immediate, Instruction, Register, Symbol, Vector
+from grader.ptx.lowering.builtins import BUILTINS
+from grader.ptx.machine.barriers import Parked
+from grader.ptx.machine.code import Code, CodeBlock, getter, refuse
+from grader.ptx.machine.convergence import report_outsiders
+from grader.ptx.machine.groups import Frame
+from grader.ptx.values.kinds import BOOL, UNSIGNED, Shifted, Vec, as_array, from_array, select
+
+if TYPE_CHECKING:
+    from grader.ptx.machine.groups import Group
+
+Finish = Callable[["Group"], bool]
+
+
+def finisher(code: Code, block: CodeBlock, successors: tuple[int, ...]) -> Finish | None:
+    """What happens after the last step of a block; None when the block just runs into the next one."""
+    if not block.instructions:
+        return None
+    instruction = block.last
+    maker = _FINISHERS.get(instruction.opcode)
+    if maker is None:
+        return None
+    try:
+        return maker(code, block, instruction, successors)
+    except UnsupportedInstruction as error:
+        step = refuse(instruction, error.reason)
+
+        def fail(group: Group) -> bool:
+            step(group)
+            return False
+
+        return fail
+
+
+def _bra(code: Code, block: CodeBlock, instruction: Instruction, successors: tuple[int, ...]) -> Finish:
+    guard = instruction.guard
+    here, taken = block.index, successors[0]
+    backwards = (here, taken) in code.back_edges
+    if guard is None:
+
+        def jump(group: Group) -> bool:
+            group.block = taken
+            group.from_back_edge = backwards
+            return True
+
+        return jump
+    index, negated, fall = guard.register.index, guard.negated, successors[1]
+    return lambda group: take_branch(group, group.registers[index], negated, taken, fall)
+
+
+def take_branch(group: Group, predicate: Any, negated: bool, taken: int, fallthrough: int) -> bool:
+    """Send a group's lanes to one or two blocks; True when the same group simply goes on at `group.block`."""
+    code = group.frames[-1].code
+    if isinstance(predicate, Vec):
+        mask = predicate.array
+        if mask.dtype != np.bool_:
+            mask = mask != 0
+        count = int(np.count_nonzero(mask))
+        if 0 < count < len(mask):
+            if negated:
+                mask = ~mask
+            here = group.block
+            lanes = group.lanes
+            for selected, target in ((np.flatnonzero(mask), taken), (np.flatnonzero(~mask), fallthrough)):
+                part = group.split(lanes.select(selected), target)
+                part.from_back_edge = (here, target) in code.back_edges
+                group.chunk.queue(part)
+            return False
+        truth = count > 0
+    else:
+        truth = bool(predicate)
+    target = taken if truth != negated else fallthrough
+    group.from_back_edge = (group.block, target) in code.back_edges
+    group.block = target
+    return True
+
+
+def _brx(code: Code, block: CodeBlock, instruction: Instruction, successors: tuple[int, ...]) -> Finish:
+    read = getter(code, instruction.operands[0], 4)
+
+    def finish(group: Group) -> bool:
+        choice = as_array(read(group), UNSIGNED[4])
+        values = np.unique(choice).tolist()
+        if values[-1] >= len(successors):
+            raise DeviceTrap(instruction.location.line, f"branch to entry {values[-1]} of {len(successors)} labels")
+        if len(values) == 1:
+            group.from_back_edge = (block.index, successors[values[0]]) in code.back_edges
+            group.block = successors[values[0]]
+            return True
+        for value in values:
+            lanes = group.lanes.select(np.flatnonzero(choice == value))
+            part = group.split(lanes, successors[value])
+            part.from_back_edge = (block.index, successors[value]) in code.back_edges
+            group.chunk.queue(part)
+        return False
+
+    return finish
+
+
+def _ret(code: Code, block: CodeBlock, instruction: Instruction, successors: tuple[int, ...]) -> Finish:
+    leaves = instruction.opcode == "exit"
+
+    def finish(group: Group) -> bool:
+        if leaves or len(group.frames) == 1:
+            group.chunk.retire(group.lanes)
+            return False
+        group.pop()
+        group.from_back_edge = False
+        return True
+
+    return finish
+
+
+def _barrier(code: Code, block: CodeBlock, instruction: Instruction, successors: tuple[int, ...]) -> Finish:
+    modifiers = [m for m in instruction.modifiers if m not in ("cta", "aligned")]
+    operands = list(instruction.operands)
+    if modifiers[:1] == ["warp"]:
+        if not operands:
+            raise InvalidInstruction(instruction.text, instruction.location.line, "no lanes are named")
+        mask = getter(code, operands[0], 4)
+
+        def in_warp(group: Group) -> bool:
+            report_outsiders(group, instruction, mask(group))
+            if not group.chunk.convergence.sync(group, block, mask(group)):
+                return False
+            group.from_back_edge = block.next_is_back_edge
+            group.block = successors[0]
+            return True
+
+        return in_warp
+    kind = modifiers[0] if modifiers else ""
+    if kind in ("sync", "arrive", "red") and not operands:
+        raise InvalidInstruction(instruction.text, instruction.location.line, "no barrier is named")
+    if kind not in ("sync", "arrive", "red"):
+        raise UnsupportedInstruction(instruction.text)
+    target: int | None = None
+    if kind == "red":
+        register = operands.pop(0)
+        if not isinstance(register, Register) or len(operands) < 2 or modifiers[1:2] not in (["popc"], ["and"], ["or"]):
+            raise InvalidInstruction(instruction.text, instruction.location.line, "operands")
+        target = register.index
+        predicate = getter(code, operands.pop(), 0)
+    number = getter(code, operands[0], 4)
+    count = getter(code, operands[1], 4) if len(operands) > 1 else (lambda group: 0)
+
+    def meet(group: Group, barrier: int, expected: int, vote: Any) -> bool:
+        parked = Parked(group, block, barrier, expected)
+        chunk = group.chunk
+        if kind == "arrive":
+            parked.group = group.split(group.lanes, successors[0])
+            parked.arrive_only = True
+            chunk.barriers.arrive(parked)
+            group.from_back_edge = block.next_is_back_edge
+            group.block = successors[0]
+            return True
+        if target is not None:
+            _vote_at(group, barrier, vote)
+            parked.release = lambda released: _deliver(code, released, barrier, modifiers[1], target)
+        chunk.barriers.parked.append(parked)
+        return False
+
+    def finish(group: Group) -> bool:
+        barrier, expected, vote = number(group), count(group), None if target is None else predicate(group)
+        if isinstance(barrier, int) and isinstance(expected, int):
+            return meet(group, barrier, expected, vote)
+        # Threads of one group that name different barriers go to them by themselves.
+        barriers, counts = (np.broadcast_to(as_array(v, UNSIGNED[4]), (group.lanes.n,)) for v in (barrier, expected))
+        for pair in sorted(set(zip(barriers.tolist(), counts.tolist(), strict=True))):
+            lanes = group.lanes.select(np.flatnonzero((barriers == pair[0]) & (counts == pair[1])))
+            part = group.split(lanes, successors[0])
+            part.block = block.index
+            if meet(part, *pair, select(vote, lanes)):
+                group.chunk.queue(part)
+        return False
+
+    return finish
+
+
+def _vote_at(group: Group, barrier: int, value: Any) -> None:
+    chunk = group.chunk
+    votes = chunk.barriers.votes.setdefault(barrier, np.zeros((chunk.layout.blocks, 2), np.int64))
+    truth = np.broadcast_to(as_array(value, BOOL), (group.lanes.n,))
+    blocks = group.lanes.blocks
+    votes[:, 0] += np.bincount(blocks[truth], minlength=chunk.layout.blocks)
+    votes[:, 1] += np.bincount(blocks, minlength=chunk.layout.blocks)
+
+
+def _deliver(code: Code, group: Group, barrier: int, operation: str, target: int) -> None:
+    true, arrived = group.chunk.barriers.votes[barrier].T
+    result = {"popc": true.astype(np.uint32), "and": true == arrived, "or": true > 0}[operation]
+    group.registers[target] = from_array(result[group.lanes.blocks], group.lanes, code.register_bytes[target])
+
+
+def _call(code: Code, block: CodeBlock, instruction: Instruction, successors: tuple[int, ...]) -> Finish:
+    # A call through a pointer also names the function's prototype.
+    returns, target, arguments, *_ = instruction.operands
+    if not isinstance(returns, Vector) or not isinstance(arguments, Vector):
+        raise InvalidInstruction(instruction.text, instruction.location.line, "operands")
+    given = [(o.name if isinstance(o, Symbol) else "") for o in arguments.elements]
+    wanted = [(o.name if isinstance(o, Symbol) else "") for o in returns.elements]
+    resume = successors[0]
+    if any(isinstance(o, (Register, Immediate)) for o in (*arguments.elements, *returns.elements)):
+        raise UnsupportedInstruction(instruction.text, reason="call with registers")
+    if isinstance(target, Symbol):
+        builtin = BUILTINS.get(target.name)
+        if builtin is not None:
+
+            def call_builtin(group: Group) -> bool:
+                symbols = group.frames[-1].symbols
+                builtin(group, instruction, [symbols[n] for n in given], [symbols[n] for n in wanted])
+                group.from_back_edge = block.next_is_back_edge
+                group.block = resume
+                return True
+
+            return call_builtin
+        if target.name not in code.program.module.functions or not code.program.has_body(target.name):
+            raise UnsupportedInstruction(instruction.text, reason=f"function {target.name} has no body")
+        name = target.name
+
+        def call(group: Group) -> bool:
+            return enter(group, code.program.code(name), given, wanted, resume, (block.index, name))
+
+        return call
+    read = getter(code, target)
+
+    def call_pointer(group: Group) -> bool:
+        value = read(group)
+        if isinstance(value, (Vec, Shifted)):
+            pointers = as_array(value, UNSIGNED[8])
+            for pointer in np.unique(pointers).tolist():
+                lanes = group.lanes.select(np.flatnonzero(pointers == pointer))
+                part = group.split(lanes, resume)
+                callee = code.program.function_at(pointer, instruction)
+                enter(part, callee, given, wanted, resume, (block.index, callee.name))
+                group.chunk.queue(part)
+            return False
+        callee = code.program.function_at(value, instruction)
+        return enter(group, callee, given, wanted, resume, (block.index, callee.name))
+
+    return call_pointer
+
+
+def enter(group: Group, callee: Code, given: list[str], wanted: list[str], resume: int, link: Any) -> bool:
+    """Start executing a function for all lanes of the group."""
+    deepest = group.chunk.tally.limits.depth
+    if len(group.frames) > deepest:
+        raise DeviceTrap(callee.function.location.line, f"more than {deepest} nested calls: the stack overflows")
+    caller = group.frames[-1].symbols
+    function = callee.function
+    if len(function.parameters) != len(given) or len(function.returns) != len(wanted):
+        raise DeviceTrap(callee.function.location.line, f"{callee.name} is called as what it is not")
+    symbols = {p.name: caller[name] for p, name in zip(function.parameters, given, strict=True)}
+    symbols.update({p.name: caller[name] for p, name in zip(function.returns, wanted, strict=True)})
+    symbols.update(group.chunk.local_variables(len(group.frames), function))
+    registers = callee.fresh_registers.copy()
+    group.push(Frame(callee, registers, symbols, resume), link)
+    group.from_back_edge = False
+    return True
+
+
+_FINISHERS: dict[str, Callable[[Code, CodeBlock, Instruction, tuple[int, ...]], Finish]] = {
+    "bra": _bra,
+    "brx": _brx,
+    "ret": _ret,
+    "exit": _ret,
+    "bar": _barrier,
+    "barrier": _barrier,
+    "call": _call,
+}

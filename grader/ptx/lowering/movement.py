@@ -1,0 +1,280 @@
+"""Moving data: mov, cvta, loads, stores, atomics, and what does nothing on an emulator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from grader.ptx.errors import DeviceTrap, UnsupportedInstruction
+from grader.ptx.frontend.nodes import Address, Instruction, Operand, Register, Sink, Symbol, Vector
+from grader.ptx.machine import transfers
+from grader.ptx.machine.code import Code, Getter, Step, getter, symbol_getter
+from grader.ptx.machine.transfers import Repeat
+from grader.ptx.memory.access import AccessSpec, element_dtype
+from grader.ptx.memory.spaces import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BYTES
+from grader.ptx.values import affine
+from grader.ptx.values.kinds import UNSIGNED, Shifted, Value, Vec, as_array, from_array
+
+if TYPE_CHECKING:
+    from grader.ptx.machine.groups import Group
+
+
+def _size(instruction: Instruction) -> int:
+    """Bytes of the type that an instruction ends with, 0 for predicates."""
+    type_name = instruction.modifiers[-1]
+    if type_name == "pred":
+        return 0
+    try:
+        return element_dtype(type_name).itemsize
+    except KeyError:
+        raise UnsupportedInstruction(instruction.text, reason=f"type .{type_name}") from None
+
+
+def _mov(code: Code, instruction: Instruction) -> Step:
+    size = _size(instruction)
+    target, source = instruction.operands
+    if isinstance(source, Vector):
+        return _pack(code, target, source, size)
+    if isinstance(target, Vector):
+        return _unpack(code, target, getter(code, source, size), size)
+    assert isinstance(target, Register)
+    index = target.index
+    read = getter(code, source, size)
+
+    def step(group: Group) -> None:
+        group.registers[index] = read(group)
+
+    return step
+
+
+def _pack(code: Code, target: Operand, source: Vector, size: int) -> Step:
+    assert isinstance(target, Register)
+    part = size // len(source.elements)
+    readers = [getter(code, element, part) for element in source.elements]
+    index = target.index
+    narrow, wide = UNSIGNED[part], UNSIGNED[size]
+
+    def step(group: Group) -> None:
+        result: Any = wide.type(0)
+        for position, read in enumerate(readers):
+            piece = as_array(read(group), narrow).astype(wide)
+            result = result | (piece << wide.type(8 * part * position))
+        group.registers[index] = from_array(result, group.lanes, size)
+
+    return step
+
+
+def _unpack(code: Code, target: Vector, read: Getter, size: int) -> Step:
+    part = size // len(target.elements)
+    wide, narrow = UNSIGNED[size], UNSIGNED[part]
+    indices = [element.index if isinstance(element, Register) else None for element in target.elements]
+
+    def step(group: Group) -> None:
+        whole = as_array(read(group), wide)
+        for position, index in enumerate(indices):
+            if index is not None:
+                piece = (whole >> wide.type(8 * part * position)).astype(narrow)
+                group.registers[index] = from_array(piece, group.lanes, code.register_bytes[index])
+
+    return step
+
+
+_WINDOWS = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "param": LOCAL_WINDOW, "global": 0, "const": 0}
+
+
+def _cvta(code: Code, instruction: Instruction) -> Step:
+    modifiers = instruction.modifiers
+    back = modifiers[0] == "to"
+    space = modifiers[1 if back else 0].split("::")[0]
+    if space not in _WINDOWS:
+        raise UnsupportedInstruction(instruction.text)
+    window = -_WINDOWS[space] if back else _WINDOWS[space]
+    target, source = instruction.operands
+    assert isinstance(target, Register)
+    index = target.index
+    read = getter(code, source)
+
+    def step(group: Group) -> None:
+        value: Value | None = read(group)
+        if window:
+            value = affine.add(_to_64(value, group), window & (1 << 64) - 1, 64)
+        group.registers[index] = value
+
+    return step
+
+
+def _to_64(value: Any, group: Group) -> Value:
+    if isinstance(value, (Vec, Shifted)) and (value.vec if isinstance(value, Shifted) else value).bits != 64:
+        return from_array(as_array(value, UNSIGNED[8]), group.lanes, 8)
+    return value
+
+
+def _address(code: Code, operand: Operand) -> tuple[Getter, int]:
+    if not isinstance(operand, Address):
+        raise UnsupportedInstruction(str(operand), reason="address")
+    base = operand.base
+    if isinstance(base, Register):
+        index = base.index
+        return (lambda group: group.registers[index]), operand.offset
+    if isinstance(base, Symbol):
+        return symbol_getter(code, base.name, base.offset), operand.offset
+    return (lambda group: 0), operand.offset
+
+
+def _generic_symbol(code: Code, operand: Operand, spec: AccessSpec) -> None:
+    """A named variable says its own space where the instruction does not."""
+    if spec.space == "generic" and isinstance(operand, Address) and isinstance(operand.base, Symbol):
+        spec.space = code.program.space_of(operand.base.name)
+
+
+def _load(code: Code, instruction: Instruction) -> Step:
+    spec = AccessSpec(instruction, "load")
+    spec.is_copy, spec.compared = code.uses.is_copy(instruction), code.uses.is_compared(instruction)
+    spec.looked_at = code.uses.is_looked_at(instruction)
+    spec.polls = spec.strong and code.polls(instruction)
+    target, source = instruction.operands
+    _generic_symbol(code, source, spec)
+    address, offset = _address(code, source)
+    elements = target.elements if isinstance(target, Vector) else (target,)
+    indices = [element.index if isinstance(element, Register) else None for element in elements]
+    sizes = [spec.element_bytes if index is None else code.register_bytes[index] for index in indices]
+    last = Repeat()
+    code.repeats.append(last)
+
+    def step(group: Group) -> None:
+        values = transfers.load(group, spec, address(group), offset, sizes, last)
+        for index, value in zip(indices, values, strict=True):
+            if index is not None:
+                group.registers[index] = value
+
+    if spec.count > 1 or indices[0] is None:
+        return step
+    target_index, size = indices[0], sizes[0]
+
+    def single(group: Group) -> None:
+        where = address(group)
+        value = transfers.load_again(group, spec, last, where, size)
+        if value is None:
+            value = transfers.load(group, spec, where, offset, sizes, last)[0]
+        group.registers[target_index] = value
+
+    return single
+
+
+def _store(code: Code, instruction: Instruction) -> Step:
+    spec = AccessSpec(instruction, "store")
+    target, source = instruction.operands
+    _generic_symbol(code, target, spec)
+    address, offset = _address(code, target)
+    elements = source.elements if isinstance(source, Vector) else (source,)
+    readers = [getter(code, element, spec.element_bytes) for element in elements]
+
+    def step(group: Group) -> None:
+        transfers.store(group, spec, address(group), offset, [read(group) for read in readers])
+
+    return step
+
+
+def _atomic(code: Code, instruction: Instruction) -> Step:
+    spec = AccessSpec(instruction, "atomic")
+    operands = list(instruction.operands)
+    target = operands.pop(0) if instruction.opcode == "atom" else Sink()
+    _generic_symbol(code, operands[0], spec)
+    address, offset = _address(code, operands.pop(0))
+    readers = [getter(code, operand, spec.element_bytes) for operand in operands]
+    index = target.index if isinstance(target, Register) else None
+    size = spec.element_bytes if index is None else code.register_bytes[index]
+    spec.looked_at = code.uses.is_looked_at(instruction)
+    swap = spec.operation == "cas"
+    if len(readers) != 1 + swap:
+        raise UnsupportedInstruction(instruction.text, reason="operands")
+
+    def step(group: Group) -> None:
+        values = [read(group) for read in readers]
+        compare = values[0] if swap else None
+        old = transfers.atomic(group, spec, address(group), offset, values[-1], compare, size)
+        if index is not None:
+            group.registers[index] = old
+
+    return step
+
+
+def _isspacep(code: Code, instruction: Instruction) -> Step:
+    space = instruction.modifiers[0].split("::")[0]
+    target, source = instruction.operands
+    assert isinstance(target, Register)
+    index = target.index
+    read = getter(code, source)
+    if space not in ("shared", "local", "global", "const"):
+        raise UnsupportedInstruction(instruction.text)
+
+    def step(group: Group) -> None:
+        address = as_array(read(group), UNSIGNED[8])
+        if space in ("shared", "local"):
+            low = _WINDOWS[space]
+            inside = (address >= low) & (address < low + WINDOW_BYTES)
+        else:
+            found = np.array([_in_space(group, int(a), space) for a in np.unique(address)])
+            inside = found[np.searchsorted(np.unique(address), address)]
+        group.registers[index] = from_array(inside, group.lanes, 0)
+
+    return step
+
+
+def _in_space(group: Group, address: int, space: str) -> bool:
+    array = group.chunk.device.find(address)
+    if array is None:
+        return space == "global" and not SHARED_WINDOW <= address < LOCAL_WINDOW + WINDOW_BYTES
+    return array.space == space
+
+
+def _fence(code: Code, instruction: Instruction) -> Step | None:
+    """The emulator carries out every access at once and in order; whoever looks for races has to know."""
+    modifiers = instruction.modifiers
+    if any(modifier.startswith(("proxy", "mbarrier_init")) for modifier in modifiers):
+        return None
+    in_block_only = "cta" in modifiers
+
+    def step(group: Group) -> None:
+        chunk = group.chunk
+        for listener in chunk.on_fence:
+            listener(chunk, group.lanes, in_block_only)
+
+    return step
+
+
+def _trap(code: Code, instruction: Instruction) -> Step:
+    def step(group: Group) -> None:
+        raise DeviceTrap(instruction.location.line, "the kernel executed a trap")
+
+    return step
+
+
+def _nothing(code: Code, instruction: Instruction) -> None:
+    """Hints."""
+    return
+
+
+STEPS: dict[str, Callable[[Code, Instruction], Step | None]] = {
+    "mov": _mov,
+    "cvta": _cvta,
+    "ld": _load,
+    "ldu": _load,
+    "st": _store,
+    "atom": _atomic,
+    "red": _atomic,
+    "isspacep": _isspacep,
+    "trap": _trap,
+    # Where no debugger is attached, that ends the kernel as well.
+    "brkpt": _trap,
+    "membar": _fence,
+    "fence": _fence,
+    "prefetch": _nothing,
+    "prefetchu": _nothing,
+    "nanosleep": _nothing,
+    "pragma": _nothing,
+    "discard": _nothing,
+    "applypriority": _nothing,
+}

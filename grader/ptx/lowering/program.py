@@ -1,0 +1,279 @@
+"""Gives a module's symbols their addresses, and its functions their runnable form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from grader.ptx.analysis.cfg import build_cfg
+from grader.ptx.errors import DeviceTrap, LimitExceeded, UnsupportedInstruction
+from grader.ptx.frontend.nodes import Instruction, Module, Symbol, Variable
+from grader.ptx.isa.forms import check_forms
+from grader.ptx.limits import Limits
+from grader.ptx.lowering.translate import translate
+from grader.ptx.machine.code import Code
+from grader.ptx.memory.spaces import FUNCTION_WINDOW, SHARED_WINDOW, Device, MemoryArray, SharedLayout
+from grader.ptx.values.kinds import Array
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What a kernel needs and does, its device functions included.
+
+    shared_slots: name and bytes of the static shared variables it uses, None for others'; static_bytes: their sum.
+    local_bytes: of local and `.param` variables of one activation of each function.
+    waits: a loop may wait for another thread, perhaps one of another block.  contends: a loop tries an atomic update
+    until it gets through.
+    """
+
+    shared_slots: tuple[tuple[str, int] | None, ...]
+    static_bytes: int
+    local_bytes: int
+    waits: bool
+    contends: bool
+
+
+DYNAMIC_BYTES = 48 * 1024
+"""What dynamic shared memory, whose size a launch says, usually takes at most."""
+
+
+class Program:
+    """The part of a module that is the same on every device: runnable functions, the layout of shared memory."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self.addresses: dict[str, int] = {}
+        """Of shared variables and functions, which lie where they lie on every device."""
+        self.shared: list[Variable] = []
+        """Shared variables by slot; all unsized `extern` ones lie in the last slot."""
+        self._spaces: dict[str, str] = {}
+        self._codes: dict[str, Code] = {}
+        self._reachable: dict[str, frozenset[str]] = {}
+        self._needs: dict[str, Needs] = {}
+        extern: list[str] = []
+        declared = list(module.variables.values())
+        for function in module.functions.values():
+            declared += [v for v in function.variables if v.space == "shared"]
+        for variable in declared:
+            self._spaces[variable.name] = variable.space
+            if variable.space != "shared":
+                continue
+            if variable.is_extern:
+                extern.append(variable.name)
+            else:
+                self.shared.append(variable)
+        self.dynamic_name = extern[0] if extern else ""
+        self.shared_layout = SharedLayout([v.size_bytes for v in self.shared] + [DYNAMIC_BYTES] * bool(extern))
+        slots = [[variable.name] for variable in self.shared] + [extern] * bool(extern)
+        for names, base in zip(slots, self.shared_layout.bases, strict=True):
+            self.addresses |= dict.fromkeys(names, base)
+        for index, name in enumerate(module.functions):
+            self.addresses.setdefault(name, FUNCTION_WINDOW + index * 16)
+
+    def space_of(self, name: str) -> str:
+        """The state space of a named variable."""
+        return self._spaces.get(name, "local")
+
+    def line_of(self, name: str) -> int:
+        """The source line of the first instruction that names a variable, 0 where none does."""
+        for function in self.module.functions.values():
+            for item in function.body:
+                if isinstance(item, Instruction) and item.location.line:
+                    named = (getattr(operand, "base", operand) for operand in item.operands)
+                    if any(isinstance(symbol, Symbol) and symbol.name == name for symbol in named):
+                        return item.location.line
+        return 0
+
+    def has_body(self, name: str) -> bool:
+        """Whether a function is defined in this module, not only declared."""
+        return bool(self.module.functions[name].body)
+
+    def code(self, name: str) -> Code:
+        """The runnable form of a function."""
+        found = self._codes.get(name)
+        if found is None:
+            function = self.module.functions[name]
+            check_forms(function)
+            found = self._codes[name] = translate(build_cfg(function, self.module), self)
+        return found
+
+    def forget(self) -> None:
+        """Let go of what functions remember of a launch."""
+        for code in self._codes.values():
+            for repeat in code.repeats:
+                repeat.forget()
+
+    def codes(self) -> list[Code]:
+        """The functions that have been run so far."""
+        return list(self._codes.values())
+
+    def function_at(self, pointer: int, instruction: Instruction) -> Code:
+        """The function that a function pointer names.  Raises DeviceTrap where it names none."""
+        index, rest = divmod(pointer - FUNCTION_WINDOW, 16)
+        names = list(self.module.functions)
+        if rest or not 0 <= index < len(names):
+            raise DeviceTrap(instruction.location.line, f"a call through a pointer to no function ({pointer:#x})")
+        return self.code(names[index])
+
+    def reachable(self, entry: str) -> frozenset[str]:
+        """Names of the functions that a kernel may call, itself included, those whose address it takes among them.
+
+        Addresses in initialisers of variables count for every kernel.
+        """
+        known = self._reachable.get(entry)
+        if known is not None:
+            return known
+        seen: set[str] = set()
+        stack = [entry]
+        for variable in self.module.variables.values():
+            stack += [symbol.name for _, symbol in variable.relocations]
+        while stack:
+            name = stack.pop()
+            if name in seen or name not in self.module.functions:
+                continue
+            seen.add(name)
+            for item in self.module.functions[name].body:
+                if isinstance(item, Instruction):
+                    stack += [operand.name for operand in item.operands if isinstance(operand, Symbol)]
+        found = self._reachable[entry] = frozenset(seen)
+        return found
+
+    def needs(self, entry: str) -> Needs:
+        """What a kernel needs and does, with all functions that it may call."""
+        found = self._needs.get(entry)
+        if found is None:
+            found = self._needs[entry] = self._look_through(entry)
+        return found
+
+    def state(self, entry: str) -> tuple[str, ...]:
+        """Source names of the variables in global memory that a kernel uses: they live on from launch to launch."""
+        used = self._used(self.reachable(entry))
+        known = self.module.variables.values()
+        # Constant arrays of the program lie in global memory too; texts of `printf` are the compiler's own.
+        found = (v.name for v in known if v.space == "global" and v.name in used and not v.name.startswith("$"))
+        return tuple(_plain_name(name) for name in found)
+
+    def _used(self, names: Iterable[str]) -> set[str]:
+        """Symbols that the instructions of these functions name."""
+        used: set[str] = set()
+        for name in names:
+            for item in self.module.functions[name].body:
+                if not isinstance(item, Instruction):
+                    continue
+                for operand in item.operands:
+                    base = getattr(operand, "base", operand)
+                    if isinstance(base, Symbol):
+                        used.add(base.name)
+        return used
+
+    def _look_through(self, entry: str) -> Needs:
+        names = self.reachable(entry)
+        own: set[str] = set()
+        used = self._used(names)
+        local_bytes = 0
+        waits = contends = False
+        for name in names:
+            function = self.module.functions[name]
+            for variable in function.variables:
+                own.add(variable.name)
+                local_bytes += variable.size_bytes if variable.space in ("local", "param") else 0
+            if function.body:
+                decisions = self.code(name).graph.exit_decisions
+                waits |= any(decision.polls for decision in decisions)
+                contends |= any(decision.waits for decision in decisions)
+        slots: list[tuple[str, int] | None] = []
+        static = 0
+        for variable in self.shared:
+            if variable.name in own or variable.name in used:
+                slots.append((_plain_name(variable.name), variable.size_bytes))
+                static = -(-static // variable.align) * variable.align + variable.size_bytes
+            else:
+                slots.append(None)
+        return Needs(tuple(slots), static, local_bytes, waits, contends)
+
+    def shared_slots(self, entry: str, dynamic_bytes: int) -> list[tuple[str, int] | None]:
+        """Name and bytes of each slot of shared memory that a kernel uses; the dynamic one is the last."""
+        dynamic = (_plain_name(self.dynamic_name), dynamic_bytes) if self.dynamic_name else None
+        return [*self.needs(entry).shared_slots, dynamic]
+
+
+class Linker:
+    """A module loaded on a device: its global variables are allocated and initialised once."""
+
+    def __init__(self, program: Program, device: Device, limits: Limits) -> None:
+        self.program = program
+        self.addresses = dict(program.addresses)
+        """Of everything that has one address for all threads."""
+        self.variables: dict[str, MemoryArray] = {}
+        wanted = [v for v in program.module.variables.values() if v.space in ("global", "const")]
+        if sum(variable.size_bytes for variable in wanted) > limits.variable_bytes:
+            largest = max(wanted, key=lambda variable: variable.size_bytes)
+            raise LimitExceeded(
+                "memory",
+                program.line_of(largest.name),
+                f"variables of the module take more than {limits.variable_bytes >> 20} MiB",
+            )
+        for variable in wanted:
+            self._allocate(variable, device)
+        for variable in program.module.variables.values():
+            self._relocate(variable)
+
+    def _allocate(self, variable: Variable, device: Device) -> None:
+        read_only = variable.space == "const"
+        size = variable.size_bytes
+        array = device.allocate(
+            variable.name, variable.space, size, _initial(variable), initialised=True, read_only=read_only
+        )
+        self.addresses[variable.name] = array.base
+        self.variables[variable.name] = array
+
+    def reset(self, names: Iterable[str]) -> None:
+        """Give variables of these source names the values that they are loaded with."""
+        wanted = set(names)
+        for variable in self.program.module.variables.values():
+            if variable.name in self.variables and _plain_name(variable.name) in wanted:
+                initial = _initial(variable)
+                self.variables[variable.name].data[: len(initial)] = initial
+                self._relocate(variable)
+
+    def _relocate(self, variable: Variable) -> None:
+        for offset, symbol in variable.relocations:
+            address = self.addresses.get(symbol.name)
+            if address is None:
+                raise UnsupportedInstruction(variable.name, reason=f"address of {symbol.name}")
+            if self.program.space_of(symbol.name) == "shared":
+                address += SHARED_WINDOW
+            data = self.variables[variable.name].data
+            data[offset : offset + 8] = np.array([address + symbol.offset], np.uint64).view(np.uint8)
+
+
+def _initial(variable: Variable) -> Array:
+    """(size,) the bytes that a variable is loaded with; zeros where it has no initialiser, as in C++."""
+    initial = np.zeros(variable.size_bytes, np.uint8)
+    if variable.initial is not None:
+        raw = np.frombuffer(variable.initial, np.uint8)
+        initial[: len(raw)] = raw
+    return initial
+
+
+def program_of(module: Module) -> Program:
+    """The program of a module, made at first use and kept with the module."""
+    found = module.derived.get("program")
+    if found is None:
+        found = module.derived["program"] = Program(module)
+    return found
+
+
+def _plain_name(name: str) -> str:
+    """The source name of a variable from its mangled one: `_ZZ5tiledPKfS0_PfiE1a` → `a` (Itanium C++ ABI §5.1.6)."""
+    if not name.startswith("_Z"):
+        return name
+    tail = name.rsplit("E", 1)[-1]
+    digits = ""
+    while tail[len(digits) : len(digits) + 1].isdigit():
+        digits += tail[len(digits)]
+    if digits and len(tail) >= len(digits) + int(digits):
+        return tail[len(digits) : len(digits) + int(digits)]
+    return name

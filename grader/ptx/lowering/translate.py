@@ -1,0 +1,154 @@
+"""Turns a function into steps: one Python closure an instruction, one finish a block.
+
+A step takes the group it is executed for, reads and writes `group.registers`, and knows everything
+that does not depend on the group beforehand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from grader.ptx.analysis.cfg import ControlFlowGraph
+from grader.ptx.errors import UnsupportedInstruction
+from grader.ptx.frontend.nodes import Immediate, Instruction, Operand, Register, Vector
+from grader.ptx.isa.opcodes import facts
+from grader.ptx.isa.registry import is_arithmetic, lookup
+from grader.ptx.lowering import movement, warps
+from grader.ptx.lowering.control import finisher
+from grader.ptx.lowering.shortcuts import short_cut_of
+from grader.ptx.machine.code import Code, CodeBlock, Getter, Step, getter, refuse
+from grader.ptx.values.kinds import BOOL, UNSIGNED, as_array, from_array
+
+if TYPE_CHECKING:
+    from grader.ptx.lowering.program import Program
+    from grader.ptx.machine.groups import Group
+
+
+def translate(graph: ControlFlowGraph, program: Program) -> Code:
+    """A function, ready to run."""
+    code = Code(graph, program)
+    for block in graph.blocks:
+        following = block.successors[-1] if block.successors else -1
+        code_block = CodeBlock(block.index, block.instructions, following)
+        code_block.next_is_back_edge = (block.index, following) in graph.back_edges
+        code.blocks.append(code_block)
+        steps: list[Step] = []
+        instructions = block.instructions
+        finish = finisher(code, code_block, block.successors)
+        if finish is not None:
+            code_block.finish, instructions = finish, instructions[:-1]
+        else:
+            code_block.finish = _fall_through(code_block)
+        for instruction in instructions:
+            step = compile_step(code, instruction)
+            if step is not None:
+                steps.append(step)
+        code_block.steps = tuple(steps)
+        if code_block.collective:
+            code_block.member_mask = _member_mask(code, code_block)
+    return code
+
+
+def _member_mask(code: Code, block: CodeBlock) -> Getter | None:
+    """The mask of a block's first warp-wide instruction: a constant, or a register that is set before the block."""
+    moved: dict[Operand, Operand | None] = {}
+    for instruction in block.instructions:
+        if facts(instruction.opcode).collective:
+            mask: Operand | None = instruction.operands[-1]
+            if mask in moved:
+                mask = moved[mask]
+            return getter(code, mask, 4) if isinstance(mask, (Immediate, Register)) else None
+        if instruction.operands:
+            target, *rest = instruction.operands
+            constant = instruction.opcode == "mov" and isinstance(rest[0], Immediate)
+            for element in target.elements if isinstance(target, Vector) else (target,):
+                moved[element] = rest[0] if constant else None
+    return None
+
+
+def _fall_through(block: CodeBlock) -> Callable[[Group], bool]:
+    following, backwards = block.next, block.next_is_back_edge
+
+    def finish(group: Group) -> bool:
+        group.block = following
+        group.from_back_edge = backwards
+        return True
+
+    return finish
+
+
+def compile_step(code: Code, instruction: Instruction) -> Step | None:
+    """The step of one instruction that does not end a block; None when it does nothing."""
+    opcode = instruction.opcode
+    try:
+        special_case = movement.STEPS.get(opcode) or warps.STEPS.get(opcode)
+        if special_case is not None:
+            return special_case(code, instruction)
+        return _arithmetic(code, instruction)
+    except UnsupportedInstruction as error:
+        return refuse(instruction, error.reason)
+
+
+def _arithmetic(code: Code, instruction: Instruction) -> Step:
+    if not is_arithmetic(instruction.opcode):
+        raise UnsupportedInstruction(instruction.text)
+    first, *rest = instruction.operands
+    destinations = first.elements if isinstance(first, Vector) else (first,)
+    sources = tuple(rest)
+    semantics = lookup(instruction.opcode, instruction.modifiers, len(destinations))
+    inputs = semantics.inputs
+    if len(sources) != len(inputs):
+        raise UnsupportedInstruction(instruction.text, reason=f"{len(sources)} operands, {len(inputs)} expected")
+    getters = [
+        getter(code, operand, 0 if dtype == BOOL else dtype.itemsize)
+        for operand, dtype in zip(sources, inputs, strict=True)
+    ]
+    if semantics.reads_carry:
+        carry = code.carry
+        getters.append(lambda group: group.registers[carry] or 0)
+        inputs = (*inputs, UNSIGNED[1])
+    targets = [(d.index, code.register_bytes[d.index]) if isinstance(d, Register) else None for d in destinations]
+    if semantics.writes_carry:
+        targets.append((code.carry, 1))
+    compute = semantics.compute
+    pairs = tuple(zip(getters, inputs, strict=True))
+    if len(targets) == 1 and targets[0] is not None:
+        index, size = targets[0]
+
+        def general(group: Group) -> None:
+            result = compute(*[as_array(get(group), dtype) for get, dtype in pairs])
+            group.registers[index] = from_array(result, group.lanes, size)  # type: ignore[arg-type]
+
+        short = short_cut_of(instruction)
+        if short is None:
+            return general
+        short_cut = short
+        if len(getters) == 2:
+            left, right = getters
+
+            def two(group: Group) -> None:
+                value = short_cut(left(group), right(group))
+                if value is None:
+                    general(group)
+                else:
+                    group.registers[index] = value
+
+            return two
+
+        def any_number(group: Group) -> None:
+            value = short_cut(*[get(group) for get in getters])
+            if value is None:
+                general(group)
+            else:
+                group.registers[index] = value
+
+        return any_number
+
+    def several(group: Group) -> None:
+        results = compute(*[as_array(get(group), dtype) for get, dtype in pairs])
+        for target, result in zip(targets, results, strict=True):
+            if target is not None:
+                group.registers[target[0]] = from_array(result, group.lanes, target[1])
+
+    return several

@@ -1,0 +1,201 @@
+"""A function in its runnable form: blocks of steps, and what the scheduler knows of them (see `translate`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from grader.ptx.analysis.cfg import ControlFlowGraph
+from grader.ptx.analysis.liveness import destinations
+from grader.ptx.analysis.uses import Uses
+from grader.ptx.errors import UnsupportedInstruction
+from grader.ptx.frontend.nodes import Immediate, Instruction, Negated, Operand, Register, Special, Symbol
+from grader.ptx.isa.opcodes import facts
+from grader.ptx.machine import special
+from grader.ptx.values.kinds import Vec
+
+if TYPE_CHECKING:
+    from grader.ptx.lowering.program import Program
+    from grader.ptx.machine.groups import Group
+    from grader.ptx.machine.transfers import Repeat
+
+Step = Callable[["Group"], None]
+Getter = Callable[["Group"], Any]
+
+
+def type_bytes(name: str) -> int:
+    """Width of a register type in bytes, 0 for predicates."""
+    if name == "pred":
+        return 0
+    if name.endswith("x2"):
+        return 4
+    return int(name.lstrip("busf")) // 8
+
+
+class CodeBlock:
+    """A basic block, ready to run."""
+
+    __slots__ = (
+        "collective",
+        "does_something",
+        "executions",
+        "finish",
+        "first",
+        "index",
+        "instructions",
+        "last",
+        "leaves",
+        "line",
+        "member_mask",
+        "next",
+        "next_is_back_edge",
+        "size",
+        "steps",
+    )
+
+    def __init__(self, index: int, instructions: tuple[Instruction, ...], following: int) -> None:
+        self.index = index
+        self.instructions = instructions
+        self.size = len(instructions)
+        self.steps: tuple[Step, ...] = ()
+        self.finish: Callable[[Group], bool] = lambda group: False
+        self.next = following
+        self.next_is_back_edge = False
+        self.executions = 0
+        self.line = next((i.location.line for i in instructions if i.location.line), 0)
+        if instructions:
+            self.first = instructions[0]
+            self.last = instructions[-1]
+        self.does_something = any(not facts(i.opcode).idle for i in instructions)
+        self.leaves = bool(instructions) and all(i.opcode in ("ret", "exit") for i in instructions)
+        self.collective = any(facts(i.opcode).collective for i in instructions)
+        self.member_mask: Getter | None = None
+        """The mask of the first warp-wide instruction, where it is known before the block is executed."""
+
+
+class Code:
+    """A function in its runnable form; `grader.ptx.lowering.translate.translate` fills the blocks with steps."""
+
+    def __init__(self, graph: ControlFlowGraph, program: Program) -> None:
+        function = graph.function
+        self.function = function
+        self.graph = graph
+        self.program = program
+        self.name = function.name
+        self.back_edges = graph.back_edges
+        self.live_in = [tuple(live) for live in graph.live_in]
+        self.register_bytes = [0] * (max((r.index for r in function.registers), default=-1) + 2)
+        for register in function.registers:
+            self.register_bytes[register.index] = type_bytes(register.type)
+        # The condition code of add.cc and its kin lives in a register of its own, which no block boundary crosses.
+        self.carry = len(self.register_bytes) - 1
+        self.register_bytes[self.carry] = 1
+        self.fresh_registers: list[Any] = [0] * len(self.register_bytes)
+        """What registers hold at first: garbage, NaN to a float, where the function may read them before it writes."""
+        for index in self.live_in[0] if self.live_in else ():
+            self.fresh_registers[index] = (1 << 8 * self.register_bytes[index]) - 1
+        self.loop_at_header: dict[int, LoopInfo] = {}
+        for loop, decision in zip(graph.loops, graph.exit_decisions, strict=True):
+            deciding = None
+            if not decision.unknown:
+                deciding = tuple(sorted(decision.registers & graph.live_in[loop.header]))
+            self.loop_at_header[loop.header] = LoopInfo(loop.body, decision.waits, deciding, decision.reads_memory)
+        self.repeats: list[Repeat] = []
+        """What loads remember of the last time, to be forgotten after a launch."""
+        self.uses = Uses(function)
+        self._reach: dict[int, frozenset[int]] = {}
+        self.blocks: list[CodeBlock] = []
+
+    def polls(self, load: Instruction) -> bool:
+        """Whether what a load fetches decides if a loop is left that another thread's progress may end."""
+        fetched = {register.index for register in destinations(load)}
+        return any(
+            decision.waits
+            and not fetched.isdisjoint(decision.registers)
+            and any(load in self.graph.blocks[block].instructions for block in loop.body)
+            for loop, decision in zip(self.graph.loops, self.graph.exit_decisions, strict=True)
+        )
+
+    def loop_line(self, loop: LoopInfo) -> int:
+        """The source line of a loop: that of the branch back, where it has one."""
+        back = [self.blocks[origin].last for origin, header in self.back_edges if self.loop_at_header[header] is loop]
+        lines = [instruction.location.line for instruction in back]
+        lines += [self.blocks[index].line for index in sorted(loop.body)]
+        return next((line for line in lines if line), 0)
+
+    def forward_reach(self, start: int) -> frozenset[int]:
+        """Blocks that can be reached from `start` (itself left out) without going back in a loop."""
+        found = self._reach.get(start)
+        if found is None:
+            seen: set[int] = set()
+            stack = [start]
+            while stack:
+                here = stack.pop()
+                for successor in self.graph.blocks[here].successors:
+                    if (here, successor) not in self.back_edges and successor not in seen:
+                        seen.add(successor)
+                        stack.append(successor)
+            found = self._reach[start] = frozenset(seen)
+        return found
+
+
+class LoopInfo:
+    """What the scheduler knows of a loop.
+
+    spins: another thread's progress may end it.  deciding: registers at its header that decide whether it is ever
+    left, None where more than registers and memory does; reads_memory: memory does, too.
+    """
+
+    __slots__ = ("body", "deciding", "reads_memory", "spins")
+
+    def __init__(self, body: frozenset[int], spins: bool, deciding: tuple[int, ...] | None, reads_memory: bool) -> None:
+        self.body = body
+        self.spins = spins
+        self.deciding = deciding
+        self.reads_memory = reads_memory
+
+
+def refuse(instruction: Instruction, reason: str = "") -> Step:
+    """A step that says, when it is reached, that the emulator cannot execute the instruction."""
+
+    def step(group: Group) -> None:
+        raise UnsupportedInstruction(instruction.text, instruction.location.line, reason)
+
+    return step
+
+
+def getter(code: Code, operand: Operand, size: int = 8) -> Getter:
+    """A function group → value for a source operand; immediates are cut to `size` bytes."""
+    if isinstance(operand, Register):
+        index = operand.index
+        return lambda group: group.registers[index]
+    if isinstance(operand, Immediate):
+        value = bool(operand.value) if size == 0 else operand.value & ((1 << 8 * size) - 1)
+        return lambda group: value
+    if isinstance(operand, Special):
+        name = operand.name
+        if not special.is_known(name):
+            raise UnsupportedInstruction(f"%{name}", reason=f"special register %{name}")
+        return lambda group: special.read(group, name)
+    if isinstance(operand, Symbol):
+        return symbol_getter(code, operand.name, operand.offset)
+    if isinstance(operand, Negated):
+        index = operand.register.index
+
+        def negated(group: Group) -> Any:
+            value = group.registers[index]
+            return Vec(~value.array, value.lanes) if isinstance(value, Vec) else not value
+
+        return negated
+    raise UnsupportedInstruction(str(operand), reason="operand")
+
+
+def symbol_getter(code: Code, name: str, offset: int) -> Getter:
+    """The address of a variable or function; local and `.param` variables have one in every activation."""
+    address = code.program.addresses.get(name)
+    if address is not None:
+        total = address + offset
+        return lambda group: total
+    if code.program.space_of(name) in ("global", "const"):
+        return lambda group: group.chunk.addresses[name] + offset
+    return lambda group: group.frames[-1].symbols[name] + offset

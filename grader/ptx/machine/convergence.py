@@ -1,0 +1,197 @@
+"""Lanes of a warp that wait for each other: in front of shuffles and votes, and at __syncwarp().
+
+An instruction with a member mask is executed by all lanes that the mask names and that have not returned (PTX ISA,
+bar.warp.sync, shfl.sync, vote.sync).  Lanes that are there early wait.  When nobody else can run any more, those who
+still wait are let go, and whom they waited for in vain is a hazard.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from grader.ptx.isa.opcodes import facts
+from grader.ptx.machine.groups import Group, merge_groups
+from grader.ptx.values.kinds import UNSIGNED, Array, Lanes, Value, Vec, as_array
+
+if TYPE_CHECKING:
+    from grader.ptx.frontend.nodes import Instruction
+    from grader.ptx.machine.chunk import Chunk
+    from grader.ptx.machine.code import CodeBlock
+
+U32 = UNSIGNED[4]
+FULL = 0xFFFFFFFF
+
+
+class Convergence:
+    """The groups of a chunk that wait for other lanes of their warps."""
+
+    def __init__(self, chunk: Chunk) -> None:
+        self._chunk = chunk
+        self._early: dict[tuple[Any, ...], list[Group]] = {}
+        self._syncing: list[tuple[Group, CodeBlock, Array]] = []
+        self._forced: Group | None = None
+        self._bypassed: set[tuple[int, int]] = set()
+        layout = chunk.layout
+        inside = np.arange(layout.padded) < layout.threads
+        self._existing = np.tile(_pack(inside), layout.blocks)
+
+    def missing(self, lanes: Lanes, mask: Value, arrived: Array | None = None) -> Array:
+        """(n,) uint32: for each lane, the lanes that its mask names, that have not returned and are not there.
+
+        `arrived` : (warps,) lanes that are there, by warp of the chunk; by default the given lanes themselves.
+        """
+        if arrived is None:
+            arrived = self._bits(lanes)
+        absent = self._existing & ~_pack(self._chunk.retired) & ~arrived
+        return np.broadcast_to(as_array(mask, U32), (lanes.n,)) & absent[lanes.ids >> 5]
+
+    def _bits(self, lanes: Lanes) -> Array:
+        present = np.zeros(self._chunk.layout.blocks * self._chunk.layout.padded, np.bool_)
+        present[lanes.ids] = True
+        return _pack(present)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether anybody waits."""
+        return bool(self._early or self._syncing)
+
+    def note_bypass(self, group: Group) -> None:
+        """Report lanes that go on past a place where others of their warp wait for them."""
+        code = group.frames[-1].code
+        block = code.blocks[group.block]
+        if not block.does_something:
+            return
+        held: list[tuple[Group, Instruction, Value]] = [(g, b.last, mask) for g, b, mask in self._syncing_masks()]
+        for groups in self._early.values():
+            for early in groups:
+                there = early.frames[-1].code.blocks[early.block]
+                instruction = next(i for i in there.instructions if facts(i.opcode).collective)
+                if there.member_mask is not None:
+                    held.append((early, instruction, there.member_mask(early)))
+        for waiter, instruction, mask in held:
+            key = (id(instruction), id(block))
+            if waiter.chain != group.chain or key in self._bypassed:
+                continue
+            if group.block not in code.forward_reach(waiter.block):
+                continue
+            self._bypassed.add(key)
+            gone = self.missing(waiter.lanes, mask) & self._bits(group.lanes)[waiter.lanes.ids >> 5]
+            report_missing(waiter, instruction, gone)
+
+    def _syncing_masks(self) -> list[tuple[Group, CodeBlock, Value]]:
+        return [(group, block, Vec(mask, group.lanes)) for group, block, mask in self._syncing]
+
+    # -- shuffles and votes --------------------------------------------------------------------------------------------
+
+    def hold(self, group: Group, block: CodeBlock) -> bool:
+        """Keep a group from executing a block with a warp-wide instruction as long as lanes that it names may come."""
+        if group is self._forced:
+            self._forced = None
+            return False
+        if block.member_mask is None or not self.missing(group.lanes, block.member_mask(group)).any():
+            return False
+        self._early.setdefault((group.chain, group.block), []).append(group)
+        return True
+
+    # -- __syncwarp() --------------------------------------------------------------------------------------------------
+
+    def sync(self, group: Group, block: CodeBlock, mask: Value) -> bool:
+        """Lanes are at `bar.warp.sync`, the end of `block`; True when all they wait for are with them."""
+        if group.lanes.whole_warps or not self.missing(group.lanes, mask).any():
+            self._announce(group.lanes)
+            return True
+        self._syncing.append((group, block, np.broadcast_to(as_array(mask, U32), (group.lanes.n,))))
+        return False
+
+    def _announce(self, lanes: Lanes) -> None:
+        for listener in self._chunk.on_warp_sync:
+            listener(self._chunk, lanes)
+
+    # -- letting go ----------------------------------------------------------------------------------------------------
+
+    def resume(self) -> bool:
+        """Let go, nobody else being able to run, who now has everybody; False when there is none."""
+        before, self._early = self._early, {}
+        for key, groups in before.items():
+            group = groups[0] if len(groups) == 1 else merge_groups(groups)
+            block = group.frames[-1].code.blocks[group.block]
+            if not self.hold(group, block):
+                self._chunk.pending.setdefault(key, []).append(group)
+        arrived = np.zeros(len(self._existing), np.uint32)
+        for group, _, _ in self._syncing:
+            arrived |= self._bits(group.lanes)
+        before_sync, self._syncing = self._syncing, []
+        freed: list[tuple[Group, CodeBlock]] = []
+        for group, block, mask in before_sync:
+            lanes = group.lanes
+            absent = self._existing & ~_pack(self._chunk.retired) & ~arrived
+            go = (mask & absent[lanes.ids >> 5]) == 0
+            if go.all():
+                freed.append((group, block))
+            elif not go.any():
+                self._syncing.append((group, block, mask))
+            else:
+                stay = group.split(lanes.select(np.flatnonzero(~go)), block.next)
+                self._syncing.append((stay, block, mask[~go]))
+                freed.append((group.split(lanes.select(np.flatnonzero(go)), block.next), block))
+        self._free(freed)
+        return bool(self._chunk.pending)
+
+    def force(self) -> bool:
+        """Let go who waits in vain, the lowest place first; False when nobody waits."""
+        if self._syncing:
+            before, self._syncing = self._syncing, []
+            for group, block, mask in before:
+                if not any(reported == id(block.last) for reported, _ in self._bypassed):
+                    report_missing(group, block.last, self._lost(group, mask))
+            self._free([(group, block) for group, block, _ in before])
+            return True
+        if not self._early:
+            return False
+        key = min(self._early, key=lambda key: (-len(key[0]), key[1]))
+        (group,) = self._early.pop(key)
+        self._forced = group
+        self._chunk.pending[key] = [group]
+        return True
+
+    def _lost(self, group: Group, mask: Array) -> Array:
+        absent = self._existing & ~_pack(self._chunk.retired) & ~self._bits(group.lanes)
+        return mask & absent[group.lanes.ids >> 5]
+
+    def _free(self, freed: list[tuple[Group, CodeBlock]]) -> None:
+        if not freed:
+            return
+        self._announce(self._chunk.union([group.lanes for group, _ in freed]))
+        for group, block in freed:
+            group.block = block.next
+            group.from_back_edge = block.next_is_back_edge
+            self._chunk.queue(group)
+
+
+def report_missing(group: Group, instruction: Instruction, missing: Array) -> None:
+    """A member mask names lanes that did not come: `missing` is (n,), as from `Convergence.missing`."""
+    positions = np.flatnonzero(missing)
+    if len(positions):
+        first = int(group.lanes.ids[positions[0]])
+        group.chunk.hazards.add(
+            group.chunk, "warp_sync", "missing_lanes", instruction, first, len(positions), op="sync"
+        )
+
+
+def _pack(lanes: Array) -> Array:
+    """(warps,) uint32 masks of (warps · 32,) flags."""
+    return np.packbits(lanes, bitorder="little").view(np.uint32)
+
+
+def report_outsiders(group: Group, instruction: Instruction, mask: Value) -> None:
+    """Report lanes that execute a warp-wide instruction although its member mask leaves them out."""
+    if isinstance(mask, int) and mask == FULL:
+        return
+    lanes = group.lanes
+    own = np.uint32(1) << (lanes.ids & 31).astype(np.uint32)
+    outside = np.flatnonzero((as_array(mask, U32) & own) == 0)
+    if len(outside):
+        first = int(lanes.ids[outside[0]])
+        group.chunk.hazards.add(group.chunk, "warp_sync", "not_a_member", instruction, first, len(outside), op="sync")

@@ -1,0 +1,94 @@
+"""Groups: sets of lanes that stand at the same place, with their registers and their call chain."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from grader.ptx.values.kinds import Lanes, merge, select
+
+if TYPE_CHECKING:
+    from grader.ptx.machine.chunk import Chunk
+    from grader.ptx.machine.code import Code
+
+
+class Frame:
+    """One activation of a function: its registers, and the local addresses of its `.param` and `.local` variables."""
+
+    __slots__ = ("code", "registers", "resume", "symbols")
+
+    def __init__(self, code: Code, registers: list[Any], symbols: dict[str, int], resume: int = -1) -> None:
+        self.code = code
+        self.registers = registers
+        self.symbols = symbols
+        self.resume = resume
+        """Block of the *calling* frame at which to go on after this one returns."""
+
+
+class Group:
+    """Lanes that stand at the same place with the same call chain.  `registers` are those of the top frame."""
+
+    __slots__ = ("block", "chain", "chunk", "frames", "from_back_edge", "lanes", "registers")
+
+    def __init__(self, chunk: Chunk, lanes: Lanes, frames: list[Frame], block: int, chain: tuple[Any, ...]) -> None:
+        self.chunk = chunk
+        self.lanes = lanes
+        self.frames = frames
+        self.block = block
+        self.chain = chain
+        self.registers: list[Any] = frames[-1].registers
+        self.from_back_edge = False
+
+    def push(self, frame: Frame, link: Any) -> None:
+        """Enter a function."""
+        self.frames.append(frame)
+        self.chain = (*self.chain, link)
+        self.registers = frame.registers
+        self.block = 0
+
+    def pop(self) -> None:
+        """Return to the caller."""
+        frame = self.frames.pop()
+        self.chain = self.chain[:-1]
+        self.registers = self.frames[-1].registers
+        self.block = frame.resume
+
+    def part(self, lanes: Lanes) -> Group:
+        """A view of some of the lanes for one access: no registers of its own."""
+        return Group(self.chunk, lanes, self.frames, self.block, self.chain)
+
+    def split(self, lanes: Lanes, block: int) -> Group:
+        """The lanes of a subset, at `block`, with the registers that are still needed there."""
+        frames = []
+        resume = block
+        for depth in range(len(self.frames) - 1, -1, -1):
+            frame = self.frames[depth]
+            registers: list[Any] = [None] * len(frame.registers)
+            for index in frame.code.live_in[resume]:
+                registers[index] = select(frame.registers[index], lanes)
+            frames.append(Frame(frame.code, registers, frame.symbols, frame.resume))
+            resume = frame.resume
+        frames.reverse()
+        return Group(self.chunk, lanes, frames, block, self.chain)
+
+
+def merge_groups(groups: list[Group]) -> Group:
+    """One group out of several that stand at the same place."""
+    first = groups[0]
+    chunk = first.chunk
+    parts = [group.lanes for group in groups]
+    lanes = chunk.union(parts)
+    frames = []
+    resume = first.block
+    for depth in range(len(first.frames) - 1, -1, -1):
+        frame = first.frames[depth]
+        registers: list[Any] = [None] * len(frame.registers)
+        sizes = frame.code.register_bytes
+        for index in frame.code.live_in[resume]:
+            values = [group.frames[depth].registers[index] for group in groups]
+            registers[index] = merge(values, parts, lanes, sizes[index])
+        frames.append(Frame(frame.code, registers, frame.symbols, frame.resume))
+        resume = frame.resume
+    frames.reverse()
+    merged = Group(chunk, lanes, frames, first.block, first.chain)
+    merged.from_back_edge = all(group.from_back_edge for group in groups)
+    return merged

@@ -1,0 +1,129 @@
+"""Special registers: what a thread can ask about itself and its grid."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from grader.ptx.limits import CYCLES
+from grader.ptx.memory.spaces import Device
+from grader.ptx.values.kinds import Array, Value, Vec, select
+
+if TYPE_CHECKING:
+    from grader.ptx.machine.chunk import Chunk
+    from grader.ptx.machine.groups import Group
+
+_AXES = {"x": 0, "y": 1, "z": 2}
+
+MULTIPROCESSORS = 132
+WARPS = 64
+"""Of an H100 or H200, and warps that reside on one of its multiprocessors.  No kernel may learn from what it asks about
+itself that nothing but an emulator runs it: numbers that a launch does not fix are such as a device gives."""
+
+_UNIFORM = {"nsmid": MULTIPROCESSORS, "nwarpid": WARPS, "warpsize": 32}
+SHARED_UNIT = 128
+"""Bytes in which shared memory is handed out (PTX ISA, `%total_smem_size`, sm_8x and later)."""
+EPOCH_NS = 1_767_225_600_000_000_000
+"""Where the global timer starts: it counts the nanoseconds of Unix time."""
+TIMER_STEP_NS = 32
+WARP_SKEW = 2
+"""Cycles by which a warp reads the clock later than the one before it."""
+
+
+_CLOCKS = ("clock", "clock64", "clock_hi", "globaltimer", "globaltimer_lo", "globaltimer_hi")
+_KNOWN = frozenset(
+    [*_UNIFORM, *_CLOCKS, "smid", "gridid", "laneid", "warpid", "dynamic_smem_size", "total_smem_size"]
+    + [f"{name}.{axis}" for name in ("tid", "ntid", "ctaid", "nctaid") for axis in _AXES]
+    + [f"lanemask_{relation}" for relation in ("eq", "lt", "le", "gt", "ge")]
+)
+
+
+def is_known(name: str) -> bool:
+    """Whether `%name` is emulated."""
+    return name in _KNOWN
+
+
+def read(group: Group, name: str) -> Value:
+    """The value of `%name` for the group's lanes."""
+    chunk = group.chunk
+    if name in _CLOCKS:
+        # Counts instructions issued by the chunk: it grows from one reading to the next, and no more is promised.
+        chunk.clock += CYCLES
+        return select(_time(chunk, name), group.lanes)
+    found = chunk.specials.get(name)
+    if found is None:
+        found = chunk.specials[name] = _compute(chunk, name)
+    return select(found, group.lanes)
+
+
+def started(device: Device) -> int:
+    """What a multiprocessor's clock shows when a device with that seed is made: hours after the machine was."""
+    return (1 << 43) + device.seed % (1 << 20) * 1_000_003
+
+
+def _time(chunk: Chunk, name: str) -> Value:
+    if name.startswith("globaltimer"):
+        number = (EPOCH_NS + started(chunk.device) + chunk.device.cycles + chunk.clock) // TIMER_STEP_NS * TIMER_STEP_NS
+        if name == "globaltimer":
+            return number
+        return number >> 32 if name.endswith("_hi") else number & 0xFFFFFFFF
+    # Every multiprocessor has a clock of its own, and warps come to read it one after another.
+    root = chunk.layout.root
+    skew = (_multiprocessors(chunk) * 7919 % 100_003)[root.blocks] + (root.ids % chunk.layout.padded >> 5) * WARP_SKEW
+    times = (started(chunk.device) + chunk.device.cycles + chunk.clock + skew).astype(np.uint64)
+    if name == "clock64":
+        return Vec(times, chunk.layout.root)
+    return Vec((times >> np.uint64(32 if name.endswith("_hi") else 0)).astype(np.uint32), chunk.layout.root)
+
+
+def _multiprocessors(chunk: Chunk) -> Array:
+    """(blocks of the chunk,) the multiprocessor of each: neighbouring blocks go to different ones."""
+    numbers = chunk.first_block + np.arange(chunk.layout.blocks, dtype=np.int64)
+    return (numbers * 2 + numbers // (MULTIPROCESSORS // 2) + chunk.device.seed) % MULTIPROCESSORS
+
+
+def _compute(chunk: Chunk, name: str) -> Value:
+    layout = chunk.layout
+    root = layout.root
+    if name in _UNIFORM:
+        return _UNIFORM[name]
+    register, _, axis = name.partition(".")
+    if register == "ntid":
+        return layout.block[_AXES[axis]]
+    if register == "nctaid":
+        return chunk.grid[_AXES[axis]]
+    thread = root.ids % layout.padded
+    if register == "tid":
+        x, y, _ = layout.block
+        return _vec(chunk, {"x": thread % x, "y": thread // x % y, "z": thread // (x * y)}[axis])
+    if register == "ctaid":
+        number = chunk.first_block + root.blocks
+        x, y, _ = chunk.grid
+        return _vec(chunk, {"x": number % x, "y": number // x % y, "z": number // (x * y)}[axis])
+    lane = thread & 31
+    bit = np.left_shift(np.int64(1), lane)
+    if name == "laneid":
+        return _vec(chunk, lane)
+    if name == "warpid":
+        resident = (chunk.first_block + root.blocks) // MULTIPROCESSORS
+        return _vec(chunk, ((thread >> 5) + resident * (layout.padded // 32)) % WARPS)
+    if name == "smid":
+        return _vec(chunk, _multiprocessors(chunk)[root.blocks])
+    if name == "gridid":
+        return 1 + chunk.device.seed % 1000
+    if register.startswith("lanemask_"):
+        masks = {"eq": bit, "lt": bit - 1, "le": 2 * bit - 1, "gt": ~(2 * bit - 1), "ge": ~(bit - 1)}
+        return _vec(chunk, masks[register.removeprefix("lanemask_")])
+    if name == "dynamic_smem_size":
+        return chunk.shared_bytes[0]
+    if name == "total_smem_size":
+        return -(-chunk.shared_bytes[1] // SHARED_UNIT) * SHARED_UNIT
+    raise KeyError(name)
+
+
+def _vec(chunk: Chunk, values: Array) -> Value:
+    low = values[0]
+    if (values == low).all():
+        return int(low) & 0xFFFFFFFF
+    return Vec((values & 0xFFFFFFFF).astype(np.uint32), chunk.layout.root)

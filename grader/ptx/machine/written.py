@@ -1,0 +1,98 @@
+"""Which bytes were ever written: flags beside the memory of arrays that started out unwritten."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from grader.ptx.memory.placing import Place
+from grader.ptx.memory.spaces import MemoryArray
+from grader.ptx.values.kinds import UNSIGNED, Array, remember
+
+if TYPE_CHECKING:
+    from grader.ptx.machine.chunk import Chunk
+    from grader.ptx.memory.access import AccessSpec
+
+_ALL_WRITTEN = {size: np.array(int.from_bytes(b"\x01" * size, "little"), UNSIGNED[size]) for size in (1, 2, 4, 8)}
+
+
+def _flag_slices(place: Place, spec: AccessSpec, array: MemoryArray) -> list[tuple[Array, Array | int]]:
+    """(flags from an element on, indices into them) for each element of the access, as wide as the element."""
+    indices, start = place.index(spec.element_bytes)
+    assert array.valid is not None
+    flags = array.valid.view(UNSIGNED[spec.element_bytes])
+    return [(flags[start + element :], indices) for element in range(spec.count)]
+
+
+def _known_key(place: Place, spec: AccessSpec) -> tuple[Any, ...]:
+    # Validity only grows while a chunk runs, so what was found all written once stays so.
+    return ("written", place.array.storage, place.shift, spec.width)
+
+
+def _known(place: Place, key: tuple[Any, ...]) -> bool:
+    if place.vec is None:
+        return False
+    return place.vec.memo.get(key) is place.array.valid
+
+
+def check_written(chunk: Chunk, spec: AccessSpec, place: Place, array: MemoryArray) -> None:
+    """Report lanes of a load that read what nobody wrote."""
+    key = _known_key(place, spec)
+    if _known(place, key):
+        return
+    bad: Array | None = None
+    for flags, indices in _flag_slices(place, spec, array):
+        if isinstance(indices, int):
+            element = np.broadcast_to(flags[:1] != _ALL_WRITTEN[spec.element_bytes], (place.lanes.n,))
+        else:
+            element = flags.take(indices) != _ALL_WRITTEN[spec.element_bytes]
+        if element.any():
+            bad = element if bad is None else bad | element
+    if bad is not None and spec.is_copy and spec.dtype.kind == "u":
+        # Structs are copied in words, padding and all, which nobody ever writes.
+        bad &= ~_any_written(place, spec, array)
+        if not bad.any():
+            return
+    if bad is None:
+        if place.vec is not None:
+            remember(place.vec.memo, key, array.valid)
+        return
+    positions = np.flatnonzero(bad)
+    offset = int(place.offsets()[positions[0]])
+    chunk.hazards.add(
+        chunk,
+        "uninitialized",
+        "",
+        spec.instruction,
+        int(place.lanes.ids[positions[0]]),
+        len(positions),
+        op=spec.op,
+        space=array.space,
+        array=array.name,
+        offset=offset,
+        width=spec.width,
+        array_bytes=array.size,
+    )
+
+
+def _any_written(place: Place, spec: AccessSpec, array: MemoryArray) -> Array:
+    """(n,) bool: whether any byte of each lane's access was written."""
+    found = np.zeros(place.lanes.n, np.bool_)
+    for flags, indices in _flag_slices(place, spec, array):
+        found |= flags[0] != 0 if isinstance(indices, int) else flags.take(indices) != 0
+    return found
+
+
+def mark_written(place: Place, spec: AccessSpec) -> None:
+    """Note what a store or an atomic wrote."""
+    array = place.array
+    if array.valid is None:
+        return
+    key = _known_key(place, spec)
+    if _known(place, key):
+        return
+    for flags, indices in _flag_slices(place, spec, array):
+        flags[indices] = _ALL_WRITTEN[spec.element_bytes]
+    if place.vec is not None:
+        remember(place.vec.memo, key, array.valid)

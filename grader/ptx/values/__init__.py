@@ -1,0 +1,1 @@
+"""What registers hold, for all threads at once."""

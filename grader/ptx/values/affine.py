@@ -1,0 +1,181 @@
+"""Integer arithmetic on uniform and shifted values without touching an array.
+
+Each function takes register values and returns one, or None when there is no short cut and the
+general semantics must compute over all lanes.  All arithmetic is modulo 2^bits, as in PTX.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from grader.ptx.values.kinds import SIGNED, UNSIGNED, Array, Shifted, Value, Vec, remember, shifted, split_shift
+
+
+def to_signed(value: int, bits: int) -> int:
+    """The two's complement reading of an unsigned bit pattern."""
+    return value - (1 << bits) if value >> (bits - 1) else value
+
+
+def add(a: Value, b: Value, bits: int) -> Value | None:
+    """a + b where at least one of them is uniform or shifted."""
+    if not isinstance(b, (Vec, Shifted)):
+        if not isinstance(a, (Vec, Shifted)):
+            return (a + b) & ((1 << bits) - 1)
+        vec, shift = split_shift(a)
+        return shifted(vec, shift + b) if vec.bits == bits else None
+    if not isinstance(a, (Vec, Shifted)):
+        vec, shift = split_shift(b)
+        return shifted(vec, shift + a) if vec.bits == bits else None
+    if not isinstance(a, Shifted) and not isinstance(b, Shifted):
+        return None
+    # In a loop the arrays stay and the constants move: the sum of the arrays is worth keeping.
+    (vec, shift), (other, other_shift) = split_shift(a), split_shift(b)
+    if vec.bits != bits or other.bits != bits:
+        return None
+    if id(vec) > id(other):
+        # Kept with one of the two, or they would hold on to each other.
+        vec, other = other, vec
+    found = vec.memo.get(("sum", id(other)))
+    if found is None:
+        dtype = UNSIGNED[bits // 8]
+        total = Vec(vec.array.view(dtype) + other.array.view(dtype), vec.lanes)
+        found = remember(vec.memo, ("sum", id(other)), (other, total))
+    return shifted(found[1], shift + other_shift)
+
+
+def sub(a: Value, b: Value, bits: int) -> Value | None:
+    """a − b where b is uniform."""
+    if isinstance(b, (Vec, Shifted)):
+        return None
+    return add(a, -b & ((1 << bits) - 1), bits)
+
+
+def _derived(vec: Vec, key: Any, compute: Callable[[], Array]) -> Vec:
+    found = vec.memo.get(key)
+    if found is None:
+        found = remember(vec.memo, key, Vec(compute(), vec.lanes))
+    return found
+
+
+def mul_lo(a: Value, b: Value, bits: int) -> Value | None:
+    """Low half of a·b where at least one of them is uniform."""
+    if not isinstance(a, (Vec, Shifted)):
+        a, b = b, a
+    if isinstance(b, (Vec, Shifted)):
+        return None
+    mask = (1 << bits) - 1
+    if not isinstance(a, (Vec, Shifted)):
+        return a * b & mask
+    vec, shift = split_shift(a)
+    if vec.bits != bits:
+        return None
+    dtype = UNSIGNED[bits // 8]
+    factor = np.array([b & mask], dtype)
+    return shifted(_derived(vec, ("mul", b), lambda: vec.array.view(dtype) * factor), shift * b)
+
+
+def shl(a: Value, b: Value, bits: int) -> Value | None:
+    """a << b for a uniform amount; amounts past the width give 0."""
+    if isinstance(b, (Vec, Shifted)):
+        return None
+    if b >= bits:
+        return 0
+    return mul_lo(a, 1 << b, bits)
+
+
+def mul_wide(a: Value, b: Value, bits: int, signed: bool) -> Value | None:
+    """Full 2·bits-wide product of `bits`-wide factors, one of them uniform."""
+    if not isinstance(a, (Vec, Shifted)):
+        a, b = b, a
+    if isinstance(b, (Vec, Shifted)):
+        return None
+    factor = to_signed(b, bits) if signed else b
+    if not isinstance(a, (Vec, Shifted)):
+        return (to_signed(a, bits) if signed else a) * factor & ((1 << 2 * bits) - 1)
+    widened = widen(a, bits, 2 * bits, signed)
+    return None if widened is None else mul_lo(widened, factor & ((1 << 2 * bits) - 1), 2 * bits)
+
+
+def widen(a: Value, bits: int, wide_bits: int, signed: bool) -> Value | None:
+    """Sign- or zero-extension; a shifted value stays shifted where the narrow sum does not wrap."""
+    if not isinstance(a, (Vec, Shifted)):
+        return (to_signed(a, bits) if signed else a) & ((1 << wide_bits) - 1)
+    vec, shift = split_shift(a)
+    if vec.bits != bits:
+        return None
+    if shift:
+        low, high = vec.signed_bounds() if signed else vec.unsigned_bounds()
+        floor, ceiling = (-(1 << bits - 1), 1 << bits - 1) if signed else (0, 1 << bits)
+        if low + shift < floor or high + shift >= ceiling:
+            return None
+    kind = SIGNED if signed else UNSIGNED
+    size, wide_size = bits // 8, wide_bits // 8
+    wide = _derived(vec, ("wide", wide_bits, signed), lambda: vec.array.view(kind[size]).astype(kind[wide_size]))
+    return shifted(wide, shift)
+
+
+def narrow(a: Value, bits: int) -> Value | None:
+    """The low `bits` of a wider value (truncation commutes with adding a constant)."""
+    mask = (1 << bits) - 1
+    if not isinstance(a, (Vec, Shifted)):
+        return a & mask
+    vec, shift = split_shift(a)
+    if vec.bits <= bits:
+        return None
+    unsigned, size = UNSIGNED[vec.bits // 8], UNSIGNED[bits // 8]
+    return shifted(_derived(vec, ("narrow", bits), lambda: vec.array.view(unsigned).astype(size)), shift)
+
+
+_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "lt": operator.lt,
+    "le": operator.le,
+    "gt": operator.gt,
+    "ge": operator.ge,
+    "lo": operator.lt,
+    "ls": operator.le,
+    "hi": operator.gt,
+    "hs": operator.ge,
+}
+
+
+def bounds(a: Value, bits: int, signed: bool) -> tuple[int, int] | None:
+    """Smallest and largest element, or None where the shifted value wraps around."""
+    if not isinstance(a, (Vec, Shifted)):
+        value = to_signed(a, bits) if signed else a
+        return value, value
+    vec, shift = split_shift(a)
+    if vec.bits != bits:
+        return None
+    low, high = vec.signed_bounds() if signed else vec.unsigned_bounds()
+    low, high = low + shift, high + shift
+    floor, ceiling = (-(1 << bits - 1), 1 << bits - 1) if signed else (0, 1 << bits)
+    if low < floor or high >= ceiling:
+        return None
+    return low, high
+
+
+def compare(name: str, a: Value, b: Value, bits: int, signed: bool) -> bool | None:
+    """A comparison that comes out the same in every thread, by the operands' bounds; None otherwise."""
+    relation = _COMPARE[name]
+    if not isinstance(a, (Vec, Shifted)) and not isinstance(b, (Vec, Shifted)):
+        if signed:
+            return relation(to_signed(a, bits), to_signed(b, bits))
+        return relation(a, b)
+    left = bounds(a, bits, signed)
+    right = bounds(b, bits, signed)
+    if left is None or right is None:
+        return None
+    (low, high), (other_low, other_high) = left, right
+    if name in ("eq", "ne"):
+        return name == "ne" if high < other_low or other_high < low else None
+    if relation(low, other_high) and relation(high, other_low):
+        return True
+    if not relation(low, other_high) and not relation(high, other_low):
+        return False
+    return None

@@ -1,0 +1,200 @@
+"""Graph algorithms against their definitions, by brute force on random graphs."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from grader.ptx.analysis.graphs import (
+    immediate_dominators,
+    immediate_post_dominators,
+    innermost_loops,
+    loop_order,
+    natural_loops,
+    reverse_postorder,
+)
+
+Graph = list[tuple[int, ...]]
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> Graph:
+    """Any graph of up to nine nodes with at most two successors each: irreducible ones and dead code included."""
+    count = draw(st.integers(1, 9))
+    node = st.integers(0, count - 1)
+    return [tuple(draw(st.lists(node, max_size=2))) for _ in range(count)]
+
+
+@st.composite
+def structured(draw: st.DrawFn) -> Graph:
+    """A graph as `if`, loops, `break`, `continue` and `return` make it: always reducible."""
+    successors: list[list[int]] = [[]]
+
+    def node() -> int:
+        successors.append([])
+        return len(successors) - 1
+
+    def body(at: int, depth: int, breaks: list[list[int]], headers: list[int]) -> int | None:
+        """Extend the code from block `at`; returns the block it falls out of, None when it never does."""
+        for _ in range(draw(st.integers(0, 3))):
+            kind = draw(st.sampled_from(["if", "loop", "do", "break", "continue", "return", "plain"]))
+            if kind == "if" and depth:
+                then, join = node(), node()
+                successors[at] += [then, join] if draw(st.booleans()) else [join, then]
+                end = body(then, depth - 1, breaks, headers)
+                if end is not None:
+                    successors[end].append(join)
+                at = join
+            elif kind == "loop" and depth:
+                header, first, after = node(), node(), node()
+                successors[at].append(header)
+                successors[header] += [first, after] if draw(st.booleans()) else [after, first]
+                breaks.append([])
+                end = body(first, depth - 1, breaks, [*headers, header])
+                for block in breaks.pop():
+                    successors[block].append(after)
+                if end is not None:
+                    successors[end].append(header)
+                at = after
+            elif kind == "do" and depth:
+                header, after = node(), node()
+                successors[at].append(header)
+                breaks.append([])
+                end = body(header, depth - 1, breaks, [*headers, header])
+                for block in breaks.pop():
+                    successors[block].append(after)
+                if end is not None:
+                    successors[end] += [header, after]
+                at = after
+            elif kind in ("break", "continue") and headers:
+                rest = node()
+                successors[at].append(rest)
+                if kind == "break":
+                    breaks[-1].append(at)
+                else:
+                    successors[at].append(headers[-1])
+                at = rest
+            elif kind == "return":
+                rest, out = node(), node()
+                successors[at] += [out, rest]
+                at = rest
+        return at
+
+    body(0, 3, [], [])
+    return [tuple(targets) for targets in successors]
+
+
+def reachable(graph: Graph, start: int, without: int | None = None) -> set[int]:
+    """Nodes on paths from `start` that avoid `without`."""
+    if start == without:
+        return set()
+    found = {start}
+    pending = [start]
+    while pending:
+        for target in graph[pending.pop()]:
+            if target != without and target not in found:
+                found.add(target)
+                pending.append(target)
+    return found
+
+
+def dominators(graph: Graph, node: int) -> set[int]:
+    """Nodes without which the entry cannot reach `node`."""
+    return {other for other in range(len(graph)) if node not in reachable(graph, 0, without=other)}
+
+
+def post_dominators(graph: Graph, node: int) -> set[int]:
+    """Nodes without which `node` cannot reach an end."""
+    ends = {end for end, targets in enumerate(graph) if not targets}
+    return {other for other in range(len(graph)) if not reachable(graph, node, without=other) & ends}
+
+
+@settings(deadline=None)
+@given(graphs())
+def test_immediate_dominators(graph: Graph) -> None:
+    live = reachable(graph, 0)
+    for node, immediate in enumerate(immediate_dominators(graph)):
+        if node == 0 or node not in live:
+            assert immediate is None
+            continue
+        strict = dominators(graph, node) - {node}
+        assert immediate in strict
+        # The immediate one is the strict dominator that all others dominate.
+        assert dominators(graph, immediate or 0) == strict
+
+
+@settings(deadline=None)
+@given(graphs())
+def test_immediate_post_dominators(graph: Graph) -> None:
+    ends = {end for end, targets in enumerate(graph) if not targets}
+    for node, immediate in enumerate(immediate_post_dominators(graph)):
+        if not reachable(graph, node) & ends:
+            assert immediate is None
+            continue
+        strict = post_dominators(graph, node) - {node}
+        if immediate is None:
+            assert not strict
+        else:
+            assert immediate in strict
+            assert post_dominators(graph, immediate) == strict
+
+
+@settings(deadline=None)
+@given(graphs())
+def test_natural_loops(graph: Graph) -> None:
+    live = reachable(graph, 0)
+    expected: dict[int, set[int]] = {}
+    edges = set()
+    for node in live:
+        for target in graph[node]:
+            if target in dominators(graph, node):
+                edges.add((node, target))
+                body = {n for n in live - {target} if node in reachable(graph, n, without=target)}
+                expected.setdefault(target, {target}).update(body)
+    loops, back_edges = natural_loops(graph)
+    assert back_edges == edges
+    assert {loop.header: set(loop.body) for loop in loops} == expected
+    innermost = innermost_loops(loops, len(graph))
+    for node in range(len(graph)):
+        around = [loop for loop in loops if node in loop.body]
+        smallest = min(around, key=lambda loop: len(loop.body), default=None)
+        index = innermost[node]
+        assert (loops[index] if index is not None else None) == smallest
+
+
+@settings(deadline=None)
+@given(graphs())
+def test_orders_hold_every_reachable_node_once(graph: Graph) -> None:
+    live = sorted(reachable(graph, 0))
+    for order in (loop_order(graph), reverse_postorder(graph)[0]):
+        assert order[0] == 0
+        assert sorted(order) == live
+
+
+@settings(deadline=None)
+@given(structured())
+def test_loops_stay_together_and_come_before_what_follows_them(graph: Graph) -> None:
+    order = loop_order(graph)
+    place = {node: index for index, node in enumerate(order)}
+    loops, back_edges = natural_loops(graph)
+    for node in order:
+        for target in graph[node]:
+            assert place[node] < place[target] or (node, target) in back_edges
+    for loop in loops:
+        places = sorted(place[node] for node in loop.body)
+        assert places == list(range(place[loop.header], place[loop.header] + len(places)))
+
+
+def test_an_exit_taken_in_the_middle_comes_after_the_whole_loop() -> None:
+    # 0 → 1 (header) → 2; 2 branches to 3 (goes round) and 4, which leaves to 5 or goes round through 6.
+    graph: Graph = [(1,), (2,), (3, 4), (1,), (5, 6), (), (1,)]
+    order = loop_order(graph)
+    assert order[:2] == [0, 1]
+    assert order[-1] == 5
+
+
+def test_deep_nesting_and_long_chains() -> None:
+    count = 3000
+    chain: Graph = [(node + 1,) for node in range(count)] + [()]
+    assert loop_order(chain) == list(range(count + 1))
+    assert immediate_dominators(chain)[count] == count - 1
