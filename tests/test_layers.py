@@ -46,6 +46,7 @@ LAYERS: dict[str, set[str] | None] = {
     "running": None,
     "checks": None,
     "lab_files": None,
+    "autograders": {"files", "lab", "places", "__version__"},
     "gpu": None,
     "sweeps": None,
     "doctor": {"message", "compiler", "gpu", "report"},
