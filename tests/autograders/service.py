@@ -33,7 +33,6 @@ def run(
     cwd: Path,
     cores: float = 0.5,
     memory_bytes: int = 768 << 20,
-    user: int | None = None,
 ) -> Run:
     """Run `command` to its end."""
     with _limits(cores, memory_bytes) as groups:
@@ -41,9 +40,6 @@ def run(
         def enter() -> None:
             for group in groups:
                 (group / "cgroup.procs").write_text(str(os.getpid()))
-            if user is not None and os.geteuid() == 0:
-                os.setgid(user)
-                os.setuid(user)
 
         started = time.monotonic()
         process = subprocess.Popen(
