@@ -204,7 +204,7 @@ class _Planner:
         return _Threads(block) if is_possible_block(block) else None
 
     def tile(self, axis: int, block: Block, site: LaunchSite | None) -> Fact[int]:
-        """What a block covers along a grid axis: as told, as the grid divides, as the kernel steps, or a thread each."""
+        """What a block covers along a grid axis: as stated, as the grid divides, as the kernel steps, one a thread."""
         told, rule = self.settings.tile or (), self.rule
         usual = rule.tile[axis] if axis < len(rule.tile) else 0
 

@@ -30,7 +30,7 @@ def origins(text: str, settings: VariantSettings | None = None) -> Origins:
 def test_the_first_in_the_list_that_knows_is_believed(count: int) -> None:
     assert ORIGINS == ("stated", "observed", "read", "inferred", "lab")
     for knowing in combinations(ORIGINS, count):
-        sayings = {origin: (lambda o=origin: o if o in knowing else None) for origin in reversed(ORIGINS)}
+        sayings = {o: (lambda o=o, knowing=knowing: o if o in knowing else None) for o in reversed(ORIGINS)}
         assert first(sayings, otherwise="nobody") == Fact(knowing[0], knowing[0])
     assert first({"read": lambda: None}, otherwise=7) == Fact(7, "lab")
     # What is known and is nothing is known all the same.
@@ -53,10 +53,10 @@ def test_host_code_says_how_a_kernel_is_launched_and_instantiated() -> None:
 
 def test_without_host_code_the_kernel_and_then_the_lab_say() -> None:
     found = origins(SHARED)
-    assert (found.template, found.block, found.tile, found.shared_bytes) == ("lab", "lab", "lab", "lab")
-    found = origins(
-        SHARED.replace("int T,", "int T = 64,").replace("extern __shared__ float part[]", "__shared__ float part[T]")
-    )
+    # What a block covers along the axis is what the kernel multiplies `blockIdx.x` by.
+    assert (found.template, found.block, found.tile, found.shared_bytes) == ("lab", "lab", "inferred", "lab")
+    text = SHARED.replace("int T,", "int T = 64,").replace("extern __shared__ float part[]", "__shared__ float part[T]")
+    found = origins(text)
     assert (found.template, found.block, found.shared_bytes) == ("inferred", "inferred", "inferred")
 
 
