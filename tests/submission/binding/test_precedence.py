@@ -56,7 +56,7 @@ def test_without_host_code_the_kernel_and_then_the_lab_say() -> None:
     # What a block covers along the axis is what the kernel multiplies `blockIdx.x` by.
     assert (found.template, found.block, found.tile, found.shared_bytes) == ("lab", "lab", "inferred", "lab")
     text = SHARED.replace("int T,", "int T = 64,").replace("extern __shared__ float part[]", "__shared__ float part[T]")
-    found = origins(text)
+    found = origins(text.replace("blockDim.x", "T"))
     assert (found.template, found.block, found.shared_bytes) == ("inferred", "inferred", "inferred")
 
 
