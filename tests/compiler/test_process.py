@@ -461,4 +461,4 @@ def test_a_cache_that_cannot_be_written_is_said(tmp_path: Path) -> None:
 
 
 def test_the_arrays_of_a_program_may_take_as_much_as_the_emulator_has() -> None:
-    assert MAX_STATIC_BYTES == Limits().variable_bytes
+    assert Limits().variable_bytes == MAX_STATIC_BYTES
