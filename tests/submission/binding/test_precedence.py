@@ -11,7 +11,7 @@ from grader.submission.files.settings import LabSettings, VariantSettings
 from grader.submission.records import ORIGINS, Origins, VariantBinding
 from tests.submission.labs import LINE, bound
 
-SHARED = """template <int T, typename V = float, int HALF = T / 2>
+SHARED = """template <int TILE, typename V = float, int HALF = TILE / 2>
 __global__ void shared(const V *in, V *out, int n) {
     extern __shared__ float part[];
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -55,8 +55,10 @@ def test_without_host_code_the_kernel_and_then_the_lab_say() -> None:
     found = origins(SHARED)
     # What a block covers along the axis is what the kernel multiplies `blockIdx.x` by.
     assert (found.template, found.block, found.tile, found.shared_bytes) == ("lab", "lab", "inferred", "lab")
-    text = SHARED.replace("int T,", "int T = 64,").replace("extern __shared__ float part[]", "__shared__ float part[T]")
-    found = origins(text.replace("blockDim.x", "T"))
+    text = SHARED.replace("int TILE,", "int TILE = 64,").replace(
+        "extern __shared__ float part[]", "__shared__ float part[TILE]"
+    )
+    found = origins(text.replace("blockDim.x", "TILE"))
     assert (found.template, found.block, found.shared_bytes) == ("inferred", "inferred", "inferred")
 
 
