@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.lab_files.labs import folders
+from grader.lab.labs import folders
 
 PACKAGE = Path(__file__).parent.parent / "grader"
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -30,13 +30,13 @@ LAYERS: dict[str, set[str] | None] = {
     "device_limits": set(),
     "preprocessor": set(),
     "yaml_file": {"message", "errors", "files"},
-    "lab": {"message"},
+    "lab": {"message", "errors", "places", "yaml_file", "device_limits"},
     "result": {"errors", "message"},
     "oracle": {"message", "errors", "lab"},
     "timing": {"message", "errors", "files", "lab", "result"},
     "compiler": {"message", "errors", "preprocessor", "processes"},
     "submission": {"message", "errors", "device_limits", "files", "preprocessor", "lab", "yaml_file"},
-    "backends": {"message", "errors", "oracle", "ptx", "result"},
+    "backends": {"message", "errors", "device_limits", "oracle", "ptx", "result"},
     "report": {"message", "words", "errors", "files", "i18n", "lab", "places", "processes", "result"},
     "exports": {"message", "words", "i18n", "lab", "report", "result"},
     "findings": {"message", "words", "i18n", "report", "exports", "result"},
@@ -45,7 +45,6 @@ LAYERS: dict[str, set[str] | None] = {
     "programs": {"message", "words", "errors", "compiler", "submission", "diagnosis", "ptx"},
     "running": None,
     "checks": None,
-    "lab_files": None,
     "autograders": {"files", "lab", "places", "__version__"},
     "gpu": None,
     "sweeps": None,

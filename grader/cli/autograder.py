@@ -48,7 +48,7 @@ def _autograder(
     from grader.autograders.services import ARCHIVES, SERVICES
     from grader.files import write_atomically
     from grader.grading.secret import secret
-    from grader.lab_files import labs
+    from grader.lab import labs
     from grader.places import data_root
     from grader.report.visible import visible_line
 

@@ -30,6 +30,9 @@ def grade_command() -> click.Command:
         click.Option(["--no-pdf"], is_flag=True, help=_("Write the HTML report only.")),
         jobs_option(),
         click.Option(
+            ["--force"], is_flag=True, help=_("Grade a whole group again, also what is unchanged since it was graded.")
+        ),
+        click.Option(
             ["--remeasure"], is_flag=True, help=_("Time kernels on the GPU anew instead of taking stored times.")
         ),
         click.Option(
@@ -101,6 +104,7 @@ def _grade(
     lang: str,
     no_pdf: bool,
     jobs: int | None,
+    force: bool,
     remeasure: bool,
     profile: bool,
     sanitize: bool,
@@ -117,7 +121,7 @@ def _grade(
         remeasure=remeasure,
         witnesses=tuple(tool for tool, asked in (("ncu", profile), ("compute-sanitizer", sanitize)) if asked),
     )
-    order = Order(paths, out, options, pdf=not no_pdf, jobs=jobs)
+    order = Order(paths, out, options, pdf=not no_pdf, jobs=jobs, is_fresh=force)
     try:
         return grade(order)
     except UsageError:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
 from grader.lab.records import Lab
 from grader.message import Message
 from grader.result import Result
@@ -22,6 +24,16 @@ class Entry:
     result: Result | None = None
     reason: Message | str = ""
     report: str = ""
+
+
+def brief(result: Result) -> Result:
+    """The result without what no export shows and what takes most of the memory of a group."""
+    variants = {
+        name: msgspec.structs.replace(variant, cases=[], hazards=[], witnesses=[], host_memory=[])
+        for name, variant in result.variants.items()
+    }
+    checks = [msgspec.structs.replace(check, diagnosis=None) for check in result.checks]
+    return msgspec.structs.replace(result, sources=[], sweeps=[], variants=variants, checks=checks)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from grader.grading.outputs import command
 from grader.grading.stored import find_stored
 from grader.grading.students import find_works
 from grader.grading.workers import GradeTask, grade_here, memory_bytes
-from grader.lab_files import labs
+from grader.lab import labs
 from grader.message import msg
 from grader.processes import limits
 from grader.result import Result

@@ -176,7 +176,7 @@ def _read(path: Path, lab: Lab) -> tuple[FoundSubmission, Submission]:
 
 def _known_labs(lab: Lab) -> set[str]:
     """Names of the labs that there are: built in, in this folder, and beside the one that is graded."""
-    from grader.lab_files.labs import folders
+    from grader.lab.labs import folders
 
     return set(folders([lab.path.parent.parent]))
 

@@ -10,13 +10,14 @@ from grader.errors import UsageError, describe_os_error
 from grader.exports.entries import Entry
 from grader.exports.registry import EXPORTS
 from grader.files import write_atomically
+from grader.grading.kept import put_reports, retold
 from grader.grading.outputs import RESULT_NAME
 from grader.grading.reporting import Announcer
 from grader.grading.stored import StoredRun, find_stored
+from grader.lab import labs
 from grader.lab.records import Lab
-from grader.lab_files import labs
 from grader.message import msg
-from grader.processes.pool import Pool, wait
+from grader.processes.pool import Answer, Pool, wait
 from grader.report.job import ReportJob, make_job
 from grader.report.rendering.renderer import rendering_pool
 from grader.report.rendering.worker import Reply
@@ -89,7 +90,10 @@ class _Retelling:
         """The result with its texts in the language in use, on disk too."""
         again = told(result)
         if again != result:
-            write_atomically(self._run.outputs.folder(result.student.id) / RESULT_NAME, encode(again))
+            folder = self._run.outputs.folder(result.student.id)
+            before, after = (folder / RESULT_NAME).read_bytes(), encode(again)
+            write_atomically(folder / RESULT_NAME, after)
+            retold(folder, before, after, self._language)
         if result.schema_version == 1:
             self._out.print(visible_line(text(msg("session.old_result", student=result.student.id))), soft_wrap=True)
         return again
@@ -107,6 +111,10 @@ class _Retelling:
         while self._rendering.unfinished:
             for event in self._rendering.events():
                 lines += self._announced.lines(event)
+                if isinstance(event, Answer) and event.is_last:
+                    student = event.task.result.student.id
+                    names = self._announced.files.pop(student, set())
+                    put_reports(self._run.outputs.folder(student), self._lab, self._language, names)
             if self._rendering.unfinished:
                 wait(self._rendering)
         return lines

@@ -107,7 +107,7 @@ def grade_here(
     UsageError : the lab or the submission's layout is wrong, or a file of the submission cannot be read.
     """
     from grader.grading import pipeline
-    from grader.lab_files import labs
+    from grader.lab import labs
 
     options = task.options
     if lab is None:

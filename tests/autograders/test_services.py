@@ -20,7 +20,7 @@ import yaml
 from grader.autograders.package import Order
 from grader.autograders.services import SERVICES
 from grader.cli import main as cli
-from grader.lab_files import labs
+from grader.lab import labs
 from tests.autograders import service
 
 ROOT = Path(__file__).parents[2]

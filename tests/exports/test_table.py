@@ -11,7 +11,7 @@ import pytest
 from grader import i18n
 from grader.exports.entries import Entry
 from grader.exports.table import gradebook
-from grader.lab_files import labs
+from grader.lab import labs
 from grader.result import Score, Student
 from tests import sample_results
 
