@@ -67,6 +67,7 @@ def _epilog() -> str:
     commands = [
         ("grade labs", _("the labs there are")),
         ("grade report DIR", _("reports again from stored results, in another language")),
+        ("grade export DIR --format F", _("marks for Moodle, Canvas, Gradescope, spreadsheets, build servers")),
         ("grade run PROG.cu", _("run a whole program without a GPU")),
         ("grade check FILE", _("what is to be mended, as compilers print it")),
         ("grade watch FILE", _("the same again after each save")),
