@@ -67,9 +67,11 @@ def _epilog() -> str:
     commands = [
         ("grade labs", _("the labs there are")),
         ("grade report DIR", _("reports again from stored results, in another language")),
+        ("grade export DIR --format F", _("marks for Moodle, Canvas, Gradescope, spreadsheets, build servers")),
         ("grade run PROG.cu", _("run a whole program without a GPU")),
         ("grade check FILE", _("what is to be mended, as compilers print it")),
         ("grade watch FILE", _("the same again after each save")),
+        ("grade autograder SERVICE", _("a package for Gradescope, GitHub, GitLab or Moodle")),
         ("grade doctor", _("what this machine can do")),
         ("grade new-lab NAME", _("the skeleton of a lab")),
         ("grade selftest [LAB]", _("whether a lab tells good kernels from bad ones")),

@@ -64,6 +64,8 @@ def built(folder: Path, expected: dict[str, Any], nvcc: str, place: Path) -> Pat
 
 def name_of(mangled: str) -> str:
     """A kernel's name as a profiler writes it: `tiled<16>`, without its result and its parameters."""
+    # Static kernels of several files are told apart by a word that nvcc puts before them.
+    mangled = re.sub(r"^__nv_static_.*?_(?=_Z)", "", mangled)
     plain = subprocess.run(["c++filt", mangled], capture_output=True, text=True, check=True).stdout.strip()
     plain = re.sub(r"\((?:int|unsigned int|bool|long|unsigned long)\)", "", plain).removeprefix("void ")
     depth = 0
