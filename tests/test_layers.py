@@ -52,10 +52,11 @@ LAYERS: dict[str, set[str] | None] = {
     "doctor": {"message", "compiler", "gpu", "report"},
     "grading": None,
     "cli": None,
+    "notebook": None,
     "__main__": {"cli"},
 }
 # Who may know a language: the words of messages, and what is shown to people. All others make messages.
-SPEAKERS = {"i18n", "words", "report", "exports", "findings", "cli"}
+SPEAKERS = {"i18n", "words", "report", "exports", "findings", "cli", "notebook"}
 # Of the emulator only its plain records may be known outside `backends`.
 EMULATOR_USERS = {"ptx", "backends", "programs"}
 

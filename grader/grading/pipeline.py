@@ -167,11 +167,10 @@ def _opened(gpu: Gpu | None, backend: str) -> Gpu | None:
 
 def _read(path: Path, lab: Lab) -> tuple[FoundSubmission, Submission]:
     from grader.submission.binding.bind import bind
-    from grader.submission.files.folder import find_sources
-    from grader.submission.files.source import decode
+    from grader.submission.files.folder import find_sources, read_sources
 
     found = find_sources(path, lab.id, _known_labs(lab))
-    return found, bind(found, [decode(file) for file in found.files], lab)
+    return found, bind(found, read_sources(found), lab)
 
 
 def _known_labs(lab: Lab) -> set[str]:
@@ -247,4 +246,6 @@ def _source(source: SourceText, submission: Submission) -> Source:
         text=source.text,
         encoding=source.encoding,
         sha256=source.sha256,
+        notebook=source.notebook,
+        cells=list(source.cells),
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 from grader.errors import UsageError, describe_os_error
 from grader.grading.naming import printable
 from grader.message import Message, msg
+from grader.submission.files.folder import SUFFIXES
 
 SETTINGS_NAME = "submission.yaml"
 RESULT_PATTERN = "*/*/result.json"
@@ -192,7 +193,7 @@ def _children(folder: Path) -> list[Path]:
 
 
 def _sources_in(folder: Path) -> list[Path]:
-    return [p for p in _children(folder) if p.suffix.lower() == ".cu" and p.name[0] != "." and not _is_folder(p)]
+    return [p for p in _children(folder) if p.suffix.lower() in SUFFIXES and p.name[0] != "." and not _is_folder(p)]
 
 
 def _exists(path: Path) -> bool:
