@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.lab_files.labs import folders
+from grader.lab.labs import folders
 
 PACKAGE = Path(__file__).parent.parent / "grader"
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -30,21 +30,22 @@ LAYERS: dict[str, set[str] | None] = {
     "device_limits": set(),
     "preprocessor": set(),
     "yaml_file": {"message", "errors", "files"},
-    "lab": {"message"},
+    "lab": {"message", "errors", "places", "yaml_file", "device_limits"},
     "result": {"errors", "message"},
     "oracle": {"message", "errors", "lab"},
     "timing": {"message", "errors", "files", "lab", "result"},
     "compiler": {"message", "errors", "preprocessor", "processes"},
     "submission": {"message", "errors", "device_limits", "files", "preprocessor", "lab", "yaml_file"},
-    "backends": {"message", "errors", "oracle", "ptx", "result"},
+    "backends": {"message", "errors", "device_limits", "oracle", "ptx", "result"},
+    "course": {"message", "errors", "files", "lab", "result", "yaml_file"},
     "report": {"message", "words", "errors", "files", "i18n", "lab", "places", "processes", "result"},
-    "exports": {"message", "words", "i18n", "lab", "report", "result"},
+    "exports": {"message", "words", "i18n", "lab", "course", "report", "result"},
+    "findings": {"message", "words", "i18n", "report", "exports", "result"},
     "diagnosis": None,
     "launching": None,
     "programs": {"message", "words", "errors", "compiler", "submission", "diagnosis", "ptx"},
     "running": None,
     "checks": None,
-    "lab_files": None,
     "gpu": None,
     "sweeps": None,
     "doctor": {"message", "compiler", "gpu", "report"},
@@ -53,11 +54,23 @@ LAYERS: dict[str, set[str] | None] = {
     "__main__": {"cli"},
 }
 # Who may know a language: the words of messages, and what is shown to people. All others make messages.
-SPEAKERS = {"i18n", "words", "report", "exports", "cli"}
+SPEAKERS = {"i18n", "words", "report", "exports", "findings", "cli"}
 # Of the emulator only its plain records may be known outside `backends`.
 EMULATOR_USERS = {"ptx", "backends", "programs"}
 
-HEAVY = ("tree_sitter", "tree_sitter_cuda", "cuda", "matplotlib", "weasyprint", "jinja2", "rich", "wasmtime", "ziglang")
+HEAVY = (
+    "tree_sitter",
+    "tree_sitter_cuda",
+    "cuda",
+    "matplotlib",
+    "weasyprint",
+    "jinja2",
+    "rich",
+    "wasmtime",
+    "ziglang",
+    "openpyxl",
+    "distributed",
+)
 
 
 def imports(path: Path) -> list[tuple[str, bool]]:
@@ -149,6 +162,21 @@ GPU_PARTS: dict[str, set[str]] = {
     "profilers": {"messages", "host"},
     "measurement": {"messages", "host", "profilers"},
 }
+
+
+# What `submission` is made of, from the bottom up: each may import what stands above it.
+SUBMISSION_PARTS = ["effort", "files", "expressions", "cpp", "kernels", "records", "rewriting", "binding"]
+
+
+@pytest.mark.parametrize(
+    "path", sorted((PACKAGE / "submission").rglob("*.py")), ids=lambda p: str(p.relative_to(PACKAGE / "submission"))
+)
+def test_a_submission_s_parts_import_those_above_them(path: Path) -> None:
+    here = path.relative_to(PACKAGE / "submission").parts[0].removesuffix(".py")
+    for module, _at_import in imports(path):
+        if module.startswith("grader.submission."):
+            there = module.split(".")[2]
+            assert there in SUBMISSION_PARTS[: SUBMISSION_PARTS.index(here) + 1], f"{path}: may not import {module}"
 
 
 @pytest.mark.parametrize("path", sorted((PACKAGE / "gpu").rglob("*.py")), ids=lambda p: str(p.relative_to(PACKAGE)))

@@ -10,7 +10,7 @@ from typing import Literal
 
 from msgspec import structs
 
-from grader.device_limits import MAX_BLOCK, MAX_THREADS_PER_BLOCK
+from grader.device_limits import MAX_BLOCK, MAX_THREADS_PER_BLOCK, OPT_IN_SHARED_BYTES
 from grader.lab import formula
 from grader.lab.records import Lab, ReferenceKernel, Sizes, Sweep, SweepParameter, Variant
 from grader.launching.geometry import Axes, Geometry
@@ -18,13 +18,12 @@ from grader.launching.kernel import BoundKernel
 from grader.message import Message, msg
 from grader.result import SweepPoint
 from grader.running.choosing import readings
-from grader.submission.changes import Change, Changed, Program, relaunched, same_reading
-from grader.submission.loops import unroll_factor
-from grader.submission.parse import parse
-from grader.submission.records import Candidate, LaunchPlan, SourceText, Submission, VariantBinding
-
-MAX_SHARED_BYTES = 227 * 1024
-"""Of dynamic shared memory a block, the most that any GPU has (compute capability 9.0, after opting in)."""
+from grader.submission.cpp.parse import parse
+from grader.submission.files.source import SourceText
+from grader.submission.kernels.kernel import kernels_in
+from grader.submission.kernels.loops import unroll_factor
+from grader.submission.records import Candidate, LaunchPlan, Submission, VariantBinding
+from grader.submission.rewriting.changes import Change, Changed, Program, relaunched, same_reading
 
 Owner = Literal["submission", "reference"]
 Infeasible = Literal["impossible", "fixed", "wrong", "failed"]
@@ -164,14 +163,13 @@ def reference_target(lab: Lab, variant: Variant) -> Target:
 
 def _reference_submission(lab: Lab, variant: Variant, kernel: ReferenceKernel, source: SourceText) -> Submission:
     parsed = parse(source)
-    own = next(k for k in parsed.kernels if k.name == kernel.kernel)
+    own = next(k for k in kernels_in(parsed) if k.name == kernel.kernel)
     own = replace(own, unroll=unroll_factor(parsed, parsed.functions[own.name], {}))
     plan = LaunchPlan(
         block=kernel.block,
         tile=kernel.tile,
         covers=lab.launch_of(variant).covers[: len(kernel.tile)],
         exact=False,
-        origin="lab",
         shared_formula=kernel.shared_bytes,
     )
     candidate = Candidate(kernel.arguments, plan, template=tuple(("", role) for role in kernel.template))
@@ -227,8 +225,8 @@ def _launch_obstacle(at: Geometry) -> Message | None:
     """Why no device can run the launch, as far as that is known without compiling; None when nothing is against it."""
     if at.threads > MAX_THREADS_PER_BLOCK or at.block[2] > MAX_BLOCK[2]:
         return msg("launches.threads", threads=at.threads, limit=MAX_THREADS_PER_BLOCK)
-    if at.shared_bytes > MAX_SHARED_BYTES:
-        return msg("launches.shared_bytes", bytes=at.shared_bytes, limit=MAX_SHARED_BYTES)
+    if at.shared_bytes > OPT_IN_SHARED_BYTES:
+        return msg("launches.shared_bytes", bytes=at.shared_bytes, limit=OPT_IN_SHARED_BYTES)
     if prod(at.grid) == 0:
         return msg("sweeps.empty_grid")
     return None

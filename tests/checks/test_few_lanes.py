@@ -13,8 +13,8 @@ from msgspec import structs
 
 from grader.checks.few_lanes import crawl
 from grader.compiler.process import CompilerProcess
+from grader.lab import labs
 from grader.lab.records import Lab
-from grader.lab_files import labs
 from grader.launching.arrays import shape_at
 from grader.launching.kernel import BoundKernel
 from grader.launching.run import Run
@@ -23,10 +23,10 @@ from grader.oracle.expected import Oracle
 from grader.places import data_root
 from grader.ptx.observers.traffic import _few
 from grader.running.counting import counters_of
-from grader.submission.bind import bind
-from grader.submission.folder import find_sources
+from grader.submission.binding.bind import bind
+from grader.submission.files.folder import find_sources
+from grader.submission.files.source import decode
 from grader.submission.records import VariantBinding
-from grader.submission.source import decode
 from grader.sweeps.counted import EmulatorSweeps
 from grader.sweeps.plan import PreparedPoint, Target, reference_target
 from grader.sweeps.run import changeable

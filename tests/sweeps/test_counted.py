@@ -11,16 +11,16 @@ import pytest
 from grader import i18n
 from grader.compiler.process import CompileResult, CompilerProcess
 from grader.grading import pipeline
+from grader.lab import labs
 from grader.lab.records import Lab, Sweep, SweepParameter
-from grader.lab_files import labs
 from grader.launching.kernel import BoundKernel
 from grader.oracle.expected import Oracle
 from grader.places import data_root
 from grader.result import Result, SweepPoint, SweepRecord, decode, encode
-from grader.submission.bind import bind
-from grader.submission.folder import find_sources
+from grader.submission.binding.bind import bind
+from grader.submission.files.folder import find_sources
+from grader.submission.files.source import decode as decode_source
 from grader.submission.records import VariantBinding
-from grader.submission.source import decode as decode_source
 from grader.sweeps.counted import EmulatorSweeps
 from grader.sweeps.plan import PreparedPoint, Target, places, prepare, reference_target
 from grader.sweeps.run import changeable
