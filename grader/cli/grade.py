@@ -30,7 +30,7 @@ def grade_command() -> click.Command:
         click.Option(["--no-pdf"], is_flag=True, help=_("Write the HTML report only.")),
         jobs_option(),
         click.Option(
-            ["--remeasure"], is_flag=True, help=_("Time kernels on the GPU anew instead of taking stored times.")
+            ["--remeasure"], is_flag=True, help=_("Time kernels on the GPU again instead of using stored times.")
         ),
         click.Option(
             ["--profile"], is_flag=True, help=_("Show Nsight Compute's counters beside the emulator's (GPU only).")
@@ -63,7 +63,7 @@ def _epilog() -> str:
     """The other commands and the exit codes; \\b keeps click from filling the lines."""
     commands = [
         ("grade labs", _("the labs there are")),
-        ("grade report DIR", _("reports again from stored results, in another language")),
+        ("grade report DIR", _("reports from stored results, in another language")),
         ("grade run PROG.cu", _("run a whole program without a GPU")),
         ("grade check FILE", _("what is to be mended, as compilers print it")),
         ("grade watch FILE", _("the same again after each save")),

@@ -32,8 +32,8 @@ def test_what_was_kept_is_found(tmp_path: Path) -> None:
     assert found == [record()]
     assert [point.reason for point in told(found[0]).points] == [
         "",
-        "4096 threads a block, at most 1024 are possible",
-        "16.5 GiB of the GPU's memory are needed, 14.4 GiB can be had",
+        "4096 threads per block, at most 1024 are allowed",
+        "16.5 GiB of GPU memory are needed, 14.4 GiB are available",
         "CUDA_ERROR_MISALIGNED_ADDRESS",
     ]
 
