@@ -297,8 +297,8 @@ WRONG_KERNELS: list[tuple[str, str, Task, list[str], str]] = [
             "out[0][8] should be in[8][0] = 129, but thread (0, 0) of block (1, 0) wrote in[0][8] = 9 there in line 7.",
             "It came from tile[0][0] (line 7), where the same thread had stored in[0][8] in line 4.",
             "Exactly these elements are wrong: the blocks off the main diagonal.",
-            "In all wrong elements the value came out that belongs at the same place of the tile mirrored at the "
-            "diagonal.",
+            "In all wrong elements the result is the value that belongs at the same position of the tile mirrored "
+            "across the diagonal.",
         ],
         "On the diagonal blockIdx.x and blockIdx.y are equal, so a slip between them does not show there: they have to "
         "change places when the output's index is made.",

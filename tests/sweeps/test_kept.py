@@ -46,7 +46,7 @@ def test_reasons_are_said_in_the_language_of_the_day(tmp_path: Path) -> None:
     russian = told(found[0])
     assert [point.reason for point in russian.points] == [
         "",
-        "потоков на блок 4096, возможно не больше 1024",
+        "потоков в блоке — 4096, допустимо не больше 1024",
         "нужно 16,5 ГиБ памяти GPU, доступно 14,4 ГиБ",
         "CUDA_ERROR_MISALIGNED_ADDRESS",
     ]

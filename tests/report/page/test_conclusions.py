@@ -22,7 +22,7 @@ def test_the_lectures_numbers_are_in_the_sentences() -> None:
         "naive: a store request takes 32 sectors in place of 4: 8 times the necessary traffic.",
         "shared, padded: global memory is read and written without an unnecessary sector.",
         "Times were not measured: the counters say how much memory traffic each variant causes; "
-        "only a GPU says how long it takes.",
+        "only a GPU can say how long it takes.",
     ]
 
 
