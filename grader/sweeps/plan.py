@@ -170,7 +170,6 @@ def _reference_submission(lab: Lab, variant: Variant, kernel: ReferenceKernel, s
         tile=kernel.tile,
         covers=lab.launch_of(variant).covers[: len(kernel.tile)],
         exact=False,
-        origin="lab",
         shared_formula=kernel.shared_bytes,
     )
     candidate = Candidate(kernel.arguments, plan, template=tuple(("", role) for role in kernel.template))

@@ -321,8 +321,8 @@ WRONG_KERNELS: list[tuple[str, str, Task, list[str], str]] = [
         transposition(8, 8, block=(8, 4, 1)),
         [
             "48 of 64 elements are wrong.",
-            "out[0][4] should be in[4][0] = 33, but thread (4, 0) of block (0, 0) wrote the content of memory that "
-            "nobody had written there at line 7.",
+            "out[0][4] should be in[4][0] = 33, but thread (4, 0) of block (0, 0) wrote uninitialised memory "
+            "there in line 7.",
             "It read tile[4][0] in line 7, which no thread ever writes.",
             "In 16 of 48 wrong elements the result is uninitialised memory.",
             "32 of the wrong elements were written by no thread.",

@@ -28,7 +28,7 @@ CASES = Cases(
 
 
 def candidate(*sizes: str, tile: tuple[int, int] = (32, 32), exact: bool = False, square: bool = False) -> Candidate:
-    plan = LaunchPlan((32, 8, 1), tile, ("cols", "rows"), exact, "lab", shared_bytes=64)
+    plan = LaunchPlan((32, 8, 1), tile, ("cols", "rows"), exact, shared_bytes=64)
     return Candidate(("in", "out", *sizes), plan, square)
 
 

@@ -140,7 +140,7 @@ def test_an_explanation_costs_little_time(checks: Any, monkeypatch: pytest.Monke
 def candidate(
     tile: tuple[int, ...] = (32, 8), covers: tuple[str, ...] = ("cols", "rows"), roles: tuple[str, ...] = ()
 ) -> Candidate:
-    return Candidate(roles or ("in", "out", "rows", "cols"), LaunchPlan((32, 8, 1), tile, covers, False, "lab"))
+    return Candidate(roles or ("in", "out", "rows", "cols"), LaunchPlan((32, 8, 1), tile, covers, False))
 
 
 def pairs(sizes: list[Sizes]) -> list[tuple[int, int]]:
