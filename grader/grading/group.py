@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.errors import describe_os_error
-from grader.exports.entries import Entry, brief
-from grader.exports.registry import EXPORTS
-from grader.files import write_atomically
+from grader.exports.entries import Entry, Table, brief
+from grader.exports.registry import COURSE_EXPORTS, EXPORTS
 from grader.grading.kept import Kept
 from grader.grading.outputs import Outputs
 from grader.grading.progress import Account, account
 from grader.grading.reporting import Announcer
 from grader.grading.students import Work
+from grader.grading.tables import Tables, course_tables
 from grader.grading.workers import Failed, Graded, GradeTask, Judged, Outcome, Refused, grading_pool, lost
 from grader.lab.records import Lab
 from grader.message import Message, msg
@@ -215,6 +216,7 @@ class Group:
         from grader.report import terminal
 
         entries, lines = self._write_tables()
+        lines += self._write_course_tables(entries)
         names = [variant.name for variant in self._lab.variants]
         rows = [
             failed_row(e.student, said(e.reason)) if e.result is None else group_row(e.result, names, self._language)
@@ -238,21 +240,25 @@ class Group:
             self._linked(self._entries.get(place) or Entry(work.student, reason=nothing))
             for place, work in enumerate(self._works)
         ]
-        lines, self._unwritten = [], False
-        for export in EXPORTS:
-            path = self._outputs.export(export.suffix)
-            try:
-                write_atomically(path, export.write(entries, self._lab, self._language))
-                lines.append(export.announce(path))
-            except OSError as error:
-                self._unwritten = True
-                lines.append(describe_os_error(error))
+        tables = Tables(self._language)
+        lines = tables.of_lab(EXPORTS, Table(self._lab, entries), self._outputs)
+        self._unwritten = bool(tables.problems)
+        lines += tables.problems
         now_s = time.monotonic()
         self._stale_s = now_s + max(TABLES_EVERY_S, 50 * (now_s - began_s))
         return entries, lines
+
+    def _write_course_tables(self, entries: list[Entry]) -> list[str]:
+        """Write the marks of all labs in the folder of outputs; returns lines that name the files."""
+        writer = Tables(self._language)
+        known = {self._lab.id: Table(self._lab, entries)}
+        tables = course_tables(self._outputs.out, known, [self._lab.path.parent.parent])
+        lines = writer.of_course(COURSE_EXPORTS, tables, self._outputs.out)
+        self._unwritten = self._unwritten or bool(writer.problems)
+        return lines + writer.problems
 
     def _linked(self, entry: Entry) -> Entry:
         """An entry with the address of its report, if there is one."""
         if entry.result is None or entry.student not in self._announced.rendered:
             return entry
-        return Entry(entry.student, entry.result, report=self._outputs.report_link(entry.student))
+        return replace(entry, report=self._outputs.report_link(entry.student))
