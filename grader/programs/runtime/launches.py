@@ -6,11 +6,12 @@ import re
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any
 
 from grader.diagnosis.faults import hazard_msg as hazard_message
 from grader.message import msg
-from grader.programs.emulated import Outcome
+from grader.programs.emulated import Allocation, Outcome
 from grader.programs.records import Argument, LineCount, ObservedHazard, ObservedLaunch
 from grader.programs.runtime.errors import name_of
 from grader.programs.runtime.memory import shared_at
@@ -33,6 +34,7 @@ PAGE = 2 << 20
 OBSERVED_REPEATS = 3
 MAX_ARGUMENT_BYTES = 4096
 MAX_KERNELS = 500
+MAX_HASHED_BYTES = 256 << 20
 
 _FORMATS = {
     "int": "i",
@@ -236,7 +238,8 @@ def refusal(state: State, kernel: Kernel, entry: str, asked: Configured) -> tupl
     threads = asked.block[0] * asked.block[1] * asked.block[2]
     if threads > MAX_BLOCK[0]:
         return 9, msg("programs.thread_limit", block=_sizes(asked.block), threads=threads)
-    static = state.gpu.static_shared_bytes(kernel.unit, entry)
+    # A module that nothing has asked for is not compiled where no kernel is run.
+    static = state.gpu.static_shared_bytes(kernel.unit, entry) if state.gpu.is_loaded(kernel.unit) else 0
     total = static + asked.shared_bytes
     if asked.shared_bytes < 0 or total > max(STATIC_LIMIT, min(kernel.max_dynamic_bytes + static, model.shared_opt_in)):
         return 1, msg("programs.shared_limit", bytes=total, limit=max(STATIC_LIMIT, kernel.max_dynamic_bytes))
@@ -249,8 +252,10 @@ def _sizes(sizes: tuple[int, int, int]) -> str:
 
 def _launch(state: State, kernel: Kernel, asked: Configured, raw: list[bytes]) -> int:
     place = asked.place
-    load(state, kernel.unit)
-    entry = state.gpu.entry(kernel.unit, kernel.symbol)
+    entry: str | None = kernel.symbol
+    if state.limits.executes:
+        load(state, kernel.unit)
+        entry = state.gpu.entry(kernel.unit, kernel.symbol)
     record = ObservedLaunch(
         kernel.display,
         kernel.symbol,
@@ -272,11 +277,17 @@ def _launch(state: State, kernel: Kernel, asked: Configured, raw: list[bytes]) -
     code, why = refusal(state, kernel, entry, asked)
     if code:
         state.tell("launch_refused", "error", msg("programs.launch_refused", kernel=kernel.display, why=why), place)
-        _run_smaller(state, kernel, entry, asked, raw, record)
+        if state.limits.executes:
+            _run_smaller(state, kernel, entry, asked, raw, record)
         return _failed(state, record, code, place)
     stream = state.stream(asked.stream)
     ticket = state.begin(stream)
     _order(state, record, raw, stream, ticket, place)
+    if not state.limits.executes:
+        record.status = "traced"
+        stream.ready_ns += 5_000
+        state.pending.append(Pending(kernel.display, stream.number, ticket, place, state.launch_count))
+        return 0
     # A kernel may touch every page of what is allocated.
     live = [allocation for allocation in state.gpu.live.values() if not allocation.host]
     if all(state.has_room(allocation, allocation.size, place) for allocation in live):
@@ -478,10 +489,28 @@ def _arguments(state: State, kernel: Kernel, raw: list[bytes]) -> list[Argument]
                 argument.copied_in = "copied" in allocation.origins
                 argument.zeroed = "zeroed" in allocation.origins
                 argument.written = "kernel" in allocation.origins
+                _look_at(state, argument, allocation)
                 if " const*" not in type_text:
                     allocation.origins.add("kernel")
         found.append(argument)
     return found
+
+
+def _look_at(state: State, argument: Argument, allocation: Allocation) -> None:
+    """Tell whether all that was copied into a buffer is zero, and what else has the same content."""
+    if allocation.host and allocation.array.data.size != allocation.size:
+        state.gpu.refresh(allocation, state.guest.view(allocation.host, allocation.size))
+    if argument.written or not (allocation.host or argument.copied_in):
+        argument.zeros = argument.zeroed and not argument.written
+        return
+    if state.hashed_bytes + allocation.size > MAX_HASHED_BYTES:
+        return
+    state.hashed_bytes += allocation.size
+    data = allocation.data
+    if data.any():
+        argument.digest = blake2b(data.tobytes(), digest_size=16).hexdigest()
+    else:
+        argument.zeros = True
 
 
 HANDLERS: dict[str, tuple[str, Callable[..., int]]] = {
