@@ -19,12 +19,12 @@ from grader.compiler.resources import resources_of
 from grader.errors import GraderError
 from grader.lab.records import Lab
 from grader.preprocessor import without_line_directives
-from grader.submission.bind import bind
-from grader.submission.changes import Change, Program
-from grader.submission.folder import FoundSubmission
+from grader.submission.binding.bind import bind
+from grader.submission.files.folder import FoundSubmission
+from grader.submission.files.settings import read_settings
+from grader.submission.files.source import decode_bytes
 from grader.submission.records import Submission, VariantBinding
-from grader.submission.settings import read_settings
-from grader.submission.source import decode_bytes
+from grader.submission.rewriting.changes import Change, Program
 from tests.submission.labs import FLIP, LINE, PRODUCT
 
 ROOT = Path(__file__).parent.parent

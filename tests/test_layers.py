@@ -153,6 +153,21 @@ GPU_PARTS: dict[str, set[str]] = {
 }
 
 
+# What `submission` is made of, from the bottom up: each may import what stands above it.
+SUBMISSION_PARTS = ["effort", "files", "expressions", "cpp", "kernels", "records", "rewriting", "binding"]
+
+
+@pytest.mark.parametrize(
+    "path", sorted((PACKAGE / "submission").rglob("*.py")), ids=lambda p: str(p.relative_to(PACKAGE / "submission"))
+)
+def test_a_submission_s_parts_import_those_above_them(path: Path) -> None:
+    here = path.relative_to(PACKAGE / "submission").parts[0].removesuffix(".py")
+    for module, _at_import in imports(path):
+        if module.startswith("grader.submission."):
+            there = module.split(".")[2]
+            assert there in SUBMISSION_PARTS[: SUBMISSION_PARTS.index(here) + 1], f"{path}: may not import {module}"
+
+
 @pytest.mark.parametrize("path", sorted((PACKAGE / "gpu").rglob("*.py")), ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_the_gpu_s_parts_keep_to_their_side(path: Path) -> None:
     here = path.relative_to(PACKAGE / "gpu").parts[0].removesuffix(".py")

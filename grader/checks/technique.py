@@ -10,7 +10,7 @@ from grader.lab import formula
 from grader.message import msg
 from grader.result import Counters
 from grader.running.evidence import Evidence
-from grader.submission.records import Kernel, factor_of
+from grader.submission.kernels.records import Kernel, factor_of
 
 
 class TechniqueSettings(Settings, frozen=True):

@@ -24,7 +24,8 @@ from grader.lab.records import Lab
 from grader.message import msg
 from grader.result import Environment, Result, Source, Student, score_of, status_of
 from grader.running.evidence import Compilation, Diagnostic, Evidence
-from grader.submission.records import Missing, SourceText, Submission, VariantBinding
+from grader.submission.files.source import SourceText
+from grader.submission.records import Missing, Submission, VariantBinding
 from grader.words import told
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from grader.gpu.measurement.part import Gpu
     from grader.launching.programs import ProgramStore
     from grader.launching.trial import Trials
-    from grader.submission.folder import FoundSubmission
+    from grader.submission.files.folder import FoundSubmission
 
 BACKENDS = ("auto", "gpu", "emulator")
 ARCHITECTURE = "compute_75"
@@ -163,9 +164,9 @@ def _opened(gpu: Gpu | None, backend: str) -> Gpu | None:
 
 
 def _read(path: Path, lab: Lab) -> tuple[FoundSubmission, Submission]:
-    from grader.submission.bind import bind
-    from grader.submission.folder import find_sources
-    from grader.submission.source import decode
+    from grader.submission.binding.bind import bind
+    from grader.submission.files.folder import find_sources
+    from grader.submission.files.source import decode
 
     found = find_sources(path, lab.id, _known_labs(lab))
     return found, bind(found, [decode(file) for file in found.files], lab)

@@ -5,6 +5,7 @@ Nothing in this package knows a lab by name: whatever a lab needs stands in thes
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,6 +39,13 @@ class Parameter:
     names: tuple[str, ...] = ()
     from_grid: bool = True
     usual: int | None = None
+
+    def rank_of(self, name: str) -> int | None:
+        """The place of the first of the parameter's patterns that `name` matches; its own name comes before all."""
+        for rank, pattern in enumerate((re.escape(self.name), *self.names)):
+            if re.fullmatch(pattern, name, re.IGNORECASE):
+                return rank
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from grader.launching.arrays import Array, placeholder, shape_at
 from grader.launching.geometry import Geometry, geometry
 from grader.launching.programs import Built, Program, ProgramStore, handed_in
 from grader.launching.sizes import SizeRules
-from grader.submission.records import Candidate, KernelParameter, Submission, VariantBinding
+from grader.submission.kernels.records import KernelParameter
+from grader.submission.records import Candidate, Submission, VariantBinding
 
 
 @dataclass(frozen=True, slots=True)

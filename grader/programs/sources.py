@@ -13,10 +13,12 @@ from pathlib import Path
 
 from grader.errors import UsageError
 from grader.message import Message, msg
-from grader.submission.device_code import device_code, find_header
-from grader.submission.parse import parse
-from grader.submission.source import decode
-from grader.submission.tree import ParsedFile, descendants, qualifiers_of
+from grader.submission import effort
+from grader.submission.cpp.parse import parse
+from grader.submission.cpp.tree import ParsedFile, descendants, qualifiers_of
+from grader.submission.files.source import decode
+from grader.submission.kernels.kernel import kernels_in
+from grader.submission.rewriting.device_code import device_code, find_header
 
 MAX_HEADERS = 64
 MAX_DATA_BYTES = 64 << 20
@@ -71,13 +73,18 @@ def read_program(
 
     Raises
     ------
-    UsageError : a file cannot be read, is no text, or two have one name.
+    UsageError : a file cannot be read, is no text, takes too much work to read, or two have one name.
     """
+    with effort.limited(paths[0]):
+        return _read_program(paths, arguments, replaced or {})
+
+
+def _read_program(paths: Sequence[Path], arguments: Sequence[str], replaced: Mapping[str, str]) -> Program:
     folder = paths[0].resolve().parent
 
     def read(path: Path) -> ParsedFile:
         source = decode(path)
-        text = (replaced or {}).get(str(path.resolve().relative_to(folder)))
+        text = replaced.get(str(path.resolve().relative_to(folder)))
         return parse(source if text is None else dataclasses.replace(source, text=text))
 
     units: dict[str, ParsedFile] = {}
@@ -108,7 +115,7 @@ def read_program(
     for name, parsed in units.items():
         code = device_code(parsed, folder, read)
         device[name] = code.sources
-    parameters = {k.name: tuple(p.name for p in k.parameters) for parsed in both.values() for k in parsed.kernels}
+    parameters = {k.name: tuple(p.name for p in k.parameters) for parsed in both.values() for k in kernels_in(parsed)}
     return Program(
         tuple(units),
         {name: host_text(parsed, folder) for name, parsed in both.items()},

@@ -23,8 +23,8 @@ from grader.message import Message, msg
 from grader.oracle.expected import Oracle
 from grader.result import Estimate, SweepPoint, SweepRecord
 from grader.running.evidence import Evidence
-from grader.submission.changes import Program
 from grader.submission.records import VariantBinding
+from grader.submission.rewriting.changes import Program
 from grader.sweeps.plan import PreparedPoint, Target, infeasible, places, prepare, reference_target
 
 SECTOR_BYTES = 32

@@ -18,10 +18,12 @@ from grader.launching.kernel import BoundKernel
 from grader.message import Message, msg
 from grader.result import SweepPoint
 from grader.running.choosing import readings
-from grader.submission.changes import Change, Changed, Program, relaunched, same_reading
-from grader.submission.loops import unroll_factor
-from grader.submission.parse import parse
-from grader.submission.records import Candidate, LaunchPlan, SourceText, Submission, VariantBinding
+from grader.submission.cpp.parse import parse
+from grader.submission.files.source import SourceText
+from grader.submission.kernels.kernel import kernels_in
+from grader.submission.kernels.loops import unroll_factor
+from grader.submission.records import Candidate, LaunchPlan, Submission, VariantBinding
+from grader.submission.rewriting.changes import Change, Changed, Program, relaunched, same_reading
 
 MAX_SHARED_BYTES = 227 * 1024
 """Of dynamic shared memory a block, the most that any GPU has (compute capability 9.0, after opting in)."""
@@ -164,7 +166,7 @@ def reference_target(lab: Lab, variant: Variant) -> Target:
 
 def _reference_submission(lab: Lab, variant: Variant, kernel: ReferenceKernel, source: SourceText) -> Submission:
     parsed = parse(source)
-    own = next(k for k in parsed.kernels if k.name == kernel.kernel)
+    own = next(k for k in kernels_in(parsed) if k.name == kernel.kernel)
     own = replace(own, unroll=unroll_factor(parsed, parsed.functions[own.name], {}))
     plan = LaunchPlan(
         block=kernel.block,

@@ -13,11 +13,11 @@ from grader.launching.programs import ProgramStore
 from grader.oracle.expected import Oracle
 from grader.result import SweepRecord
 from grader.running.evidence import Evidence
-from grader.submission.bind import bind
-from grader.submission.changes import Program
-from grader.submission.folder import FoundSubmission
-from grader.submission.records import SourceText, Submission
-from grader.submission.source import decode
+from grader.submission.binding.bind import bind
+from grader.submission.files.folder import FoundSubmission
+from grader.submission.files.source import SourceText, decode
+from grader.submission.records import Submission
+from grader.submission.rewriting.changes import Program
 from grader.sweeps import kept
 from grader.sweeps.counted import EmulatorSweeps, KnownPoints, targets_of
 from grader.sweeps.plan import Owner

@@ -14,15 +14,8 @@ from grader.oracle.compare import Difference
 from grader.ptx.records import Hazard
 from grader.result import CaseKind, Check
 from grader.running.evidence import Compilation, Evidence
-from grader.submission.records import (
-    Candidate,
-    Kernel,
-    KernelParameter,
-    LaunchPlan,
-    LaunchSite,
-    SharedArray,
-    VariantBinding,
-)
+from grader.submission.kernels.records import Kernel, KernelParameter, LaunchSite, SharedArray
+from grader.submission.records import Candidate, LaunchPlan, VariantBinding
 from grader.words import told
 from tests.sample_results import counters
 

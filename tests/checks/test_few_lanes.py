@@ -23,10 +23,10 @@ from grader.oracle.expected import Oracle
 from grader.places import data_root
 from grader.ptx.observers.traffic import _few
 from grader.running.counting import counters_of
-from grader.submission.bind import bind
-from grader.submission.folder import find_sources
+from grader.submission.binding.bind import bind
+from grader.submission.files.folder import find_sources
+from grader.submission.files.source import decode
 from grader.submission.records import VariantBinding
-from grader.submission.source import decode
 from grader.sweeps.counted import EmulatorSweeps
 from grader.sweeps.plan import PreparedPoint, Target, reference_target
 from grader.sweeps.run import changeable

@@ -10,7 +10,7 @@ import pytest
 from grader.checks.remedies import remedy
 from grader.oracle.compare import Difference
 from grader.result import Diagnosis, ElementRange, ElementWriter, WrongPattern
-from grader.submission.records import SharedArray
+from grader.submission.kernels.records import SharedArray
 from grader.words import text
 from tests.checks.evidence_factory import check, evidence, hazard, kernel, run
 

@@ -15,7 +15,8 @@ from grader.lab_files import labs
 from grader.launching.geometry import geometry, tile_of_output
 from grader.launching.kernel import BoundKernel
 from grader.launching.sizes import SizeRules
-from grader.submission.records import Candidate, Kernel, KernelParameter, LaunchPlan, Submission, VariantBinding
+from grader.submission.kernels.records import Kernel, KernelParameter
+from grader.submission.records import Candidate, LaunchPlan, Submission, VariantBinding
 
 LAB = labs.find("transpose")
 CASES = Cases(

@@ -18,8 +18,9 @@ from grader.launching.programs import Program, ProgramStore
 from grader.launching.trial import Trials
 from grader.oracle.expected import Oracle
 from grader.result import Check, Result
-from grader.submission.edits import Edit
-from grader.submission.records import Candidate, Kernel, KernelParameter, LaunchPlan, Submission, VariantBinding
+from grader.submission.cpp.edits import Edit
+from grader.submission.kernels.records import Kernel, KernelParameter
+from grader.submission.records import Candidate, LaunchPlan, Submission, VariantBinding
 from grader.words import text
 
 LAB = labs.find("transpose")

@@ -11,6 +11,7 @@ A folder a program: its `.cu` files (the one with `main` first by name order, or
       - {kernel: k, grid: [4], block: [256], shared_bytes: 0, status: ran, arguments: {n: 1000}}
     findings: [[kind, line], …]    all errors and warnings, in any order; remarks are not listed
     slow: true                     kept out of the quick tests
+    only_here: reason              what a GPU does otherwise: not compared with one
     binds: {lab: …}                what grading makes of it, for the tests of grading
 """
 
@@ -27,7 +28,19 @@ from grader.programs.records import ObservedLaunch
 
 HERE = Path(__file__).parent
 PROGRAMS = sorted(path.parent for path in HERE.glob("*/expected.yaml"))
-KNOWN_KEYS = {"files", "arguments", "stdin", "exit", "cause", "stdout", "launches", "findings", "binds", "slow"}
+KNOWN_KEYS = {
+    "files",
+    "arguments",
+    "stdin",
+    "exit",
+    "cause",
+    "stdout",
+    "launches",
+    "findings",
+    "binds",
+    "slow",
+    "only_here",
+}
 
 
 def expected_of(folder: Path) -> dict[str, Any]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from grader.lab.records import Lab, LaunchRule, Parameter, ReferenceKernel, Tolerance, Variant
-from grader.submission.bind import bind
-from grader.submission.folder import FoundSubmission, find_sources
-from grader.submission.parse import parse
-from grader.submission.records import SourceText, Submission
-from grader.submission.settings import LabSettings
-from grader.submission.source import decode, decode_bytes
-from grader.submission.tree import ParsedFile
+from grader.submission.binding.bind import bind
+from grader.submission.cpp.parse import parse
+from grader.submission.cpp.tree import ParsedFile
+from grader.submission.files.folder import FoundSubmission, find_sources
+from grader.submission.files.settings import LabSettings
+from grader.submission.files.source import SourceText, decode, decode_bytes
+from grader.submission.records import Submission
 
 SOURCES = Path(__file__).parent.parent / "data" / "sources"
 

@@ -12,9 +12,9 @@ import pytest
 
 from grader.errors import GraderError, UsageError
 from grader.submission import effort
-from grader.submission.bind import bind
-from grader.submission.folder import FoundSubmission
-from grader.submission.source import decode_bytes
+from grader.submission.binding.bind import bind
+from grader.submission.files.folder import FoundSubmission
+from grader.submission.files.source import decode_bytes
 from tests.submission.labs import FLIP
 
 KERNEL = "__global__ void k(const float *a, float *b, int n) { int i = blockIdx.x; if (i < n) b[i] = a[i]; }\n"

@@ -17,10 +17,10 @@ from grader.launching.kernel import BoundKernel
 from grader.oracle.expected import Oracle
 from grader.places import data_root
 from grader.result import Result, SweepPoint, SweepRecord, decode, encode
-from grader.submission.bind import bind
-from grader.submission.folder import find_sources
+from grader.submission.binding.bind import bind
+from grader.submission.files.folder import find_sources
+from grader.submission.files.source import decode as decode_source
 from grader.submission.records import VariantBinding
-from grader.submission.source import decode as decode_source
 from grader.sweeps.counted import EmulatorSweeps
 from grader.sweeps.plan import PreparedPoint, Target, places, prepare, reference_target
 from grader.sweeps.run import changeable

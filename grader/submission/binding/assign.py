@@ -1,0 +1,191 @@
+"""Which kernel is which variant: by name first, by what it does where names are silent."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from grader.lab.records import Variant
+from grader.submission.kernels.records import Kernel
+
+# A name outweighs everything a kernel does: a tile called padded that is not is a fault to show, not to hide.
+NAMED = 100.0
+NAMED_BY_FILE = 50.0
+UNNAMED = 20.0
+# `transpose2` only counts: worth as much where the kernel is what that number usually stands for, else next to nothing.
+NUMBERED = 60.0
+MISNUMBERED = 8.0
+BEST_PER_VARIANT = 6
+
+_COUNTED = re.compile(r"(.*\D)(\d)")
+_HELPER = re.compile(r"(?i)init|fill|copy|print|warm|check|verif|compare|memset|zero|clear|empty|test|random|generate")
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of a kernel before it is anybody's.
+
+    fits: its parameters can be the lab's.  is_of_lab_types: its arrays' elements have types of the lab's arrays.
+    text: itself, its name and its number types left out: the same for what a macro makes of `float` and of `int`.
+    """
+
+    kernel: Kernel
+    is_padded: bool
+    fits: bool
+    is_of_lab_types: bool = True
+    text: str = ""
+
+    @property
+    def element_types(self) -> tuple[str | None, ...]:
+        """Of its arrays, in order."""
+        return tuple(p.dtype for p in self.kernel.parameters if p.is_pointer)
+
+
+def assign(variants: Sequence[Variant], known: Sequence[Known], given: Mapping[str, Known]) -> dict[str, Known]:
+    """A kernel for each variant that one can be found for; no kernel for two, be it there for several number types.
+
+    given: kernels that the student named; they are taken as they are.
+    """
+    taken = {(k.kernel.file, k.kernel.name) for k in given.values()}
+    candidates = [k for k in known if (k.kernel.file, k.kernel.name) not in taken]
+    free = [k for k in candidates if not _is_repeated(k, candidates, list(given.values()), variants)]
+    files = {k.kernel.file for k in known}
+    open_variants = [variant for variant in variants if variant.name not in given]
+    ways = []
+    for names in _numberings([k.kernel.name for k in free]):
+        scores: list[list[tuple[float, int]]] = []
+        for variant in open_variants:
+            scored = [(_score(variant, k, n, open_variants, len(files) > 1), i) for i, (k, n) in _numbered(free, names)]
+            # Of equals the later static one: courses go from the plain to the better.  Without names, the first.
+            ranked = sorted(((s, i) for s, i in scored if s is not None), key=lambda pair: (-pair[0], pair[1]))
+            scores.append(ranked[:BEST_PER_VARIANT])
+        ways.append(_best(scores, 0, frozenset()))
+    best = max(ways, key=lambda way: way[0])[1]
+    found = dict(given)
+    found |= {variant.name: free[i] for variant, i in zip(open_variants, best, strict=True) if i is not None}
+    return found
+
+
+def _is_repeated(known: Known, others: Sequence[Known], given: Sequence[Known], variants: Sequence[Variant]) -> bool:
+    """Whether the same kernel is there for other number types too, which is the one to grade.
+
+    That is one that the student named, else the first of the lab's types, else the first.  A name that says another
+    variant makes another kernel of it.
+    """
+
+    def named(one: Known) -> list[bool]:
+        return [name_rank(variant, one.kernel.name) is not None for variant in variants]
+
+    def repeats(other: Known) -> bool:
+        same = bool(known.text) and other.text == known.text and other.element_types != known.element_types
+        return same and named(other) == named(known)
+
+    if any(repeats(other) for other in given):
+        return True
+    same = [other for other in others if other is known or repeats(other)]
+    best = min(same, key=lambda other: not other.is_of_lab_types)
+    return best is not known and repeats(best)
+
+
+def _numbered(known: Sequence[Known], names: Sequence[str]) -> list[tuple[int, tuple[Known, str]]]:
+    return list(enumerate(zip(known, names, strict=True)))
+
+
+def _numberings(names: Sequence[str]) -> list[list[str]]:
+    """The names as they are and, where some count from 1 (`transpose1`, `transpose2`), counted from 0 too."""
+    stems: dict[str, list[int]] = {}
+    for name in names:
+        match = _COUNTED.fullmatch(name)
+        if match is not None:
+            stems.setdefault(match.group(1), []).append(int(match.group(2)))
+    from_one = {stem for stem, numbers in stems.items() if len(numbers) > 1 and min(numbers) == 1}
+    if not from_one:
+        return [list(names)]
+    shifted = []
+    for name in names:
+        match = _COUNTED.fullmatch(name)
+        stem, number = match.groups() if match is not None else ("", "")
+        shifted.append(f"{stem}{int(number) - 1}" if stem in from_one and number else name)
+    return [list(names), shifted]
+
+
+def _best(
+    scores: Sequence[Sequence[tuple[float, int]]], index: int, used: frozenset[int]
+) -> tuple[float, tuple[int | None, ...]]:
+    """The kernels for the variants from `index` on with the highest total; the first of equal ones."""
+    if index == len(scores):
+        return 0.0, ()
+    rest, chosen = _best(scores, index + 1, used)
+    best: tuple[float, tuple[int | None, ...]] = (rest, (None, *chosen))
+    for score, kernel in scores[index]:
+        if kernel not in used:
+            rest, chosen = _best(scores, index + 1, used | {kernel})
+            if score + rest > best[0]:
+                best = (score + rest, (kernel, *chosen))
+    return best
+
+
+def name_rank(variant: Variant, name: str) -> int | None:
+    """The place of the first of the variant's patterns found in `name`."""
+    return next((i for i, pattern in enumerate(variant.names) if re.search(pattern, name, re.IGNORECASE)), None)
+
+
+def _numbered_rank(variant: Variant, name: str) -> int | None:
+    """The same where the pattern that is found ends in a digit: such a name counts kernels and says nothing of them."""
+    rank = name_rank(variant, name)
+    if rank is None:
+        return None
+    found = re.search(variant.names[rank], name, re.IGNORECASE)
+    return rank if found is not None and found.group()[-1:].isdigit() else None
+
+
+def _score(variant: Variant, known: Known, name: str, variants: Sequence[Variant], several_files: bool) -> float | None:
+    """How well a kernel fits a variant; None where it cannot be it.
+
+    name: what the kernel is called, its number perhaps counted from another one.
+    """
+    kernel = known.kernel
+    is_helper = _HELPER.search(name) is not None
+    fits_memory = variant.shared_memory is None or kernel.uses_shared == variant.shared_memory
+    fits_padding = variant.padded is None or known.is_padded == variant.padded
+    fits_loops = variant.unrolled is None or (kernel.unroll > 1) == variant.unrolled
+    # Of two tiles the static one: how much memory a dynamic one gets may not be readable.
+    dynamic = 1.0 if any(array.dynamic for array in kernel.shared_arrays) else 0.0
+    named = _named(variant, kernel, name, several_files)
+    numbered = _numbered_rank(variant, name)
+    if numbered is not None and not is_helper and known.fits and not kernel.is_empty:
+        fits = fits_memory and fits_padding and fits_loops
+        return (NUMBERED - numbered if fits else MISNUMBERED - 0.5 * min(numbered, 10)) - dynamic
+    if named is None:
+        if is_helper or kernel.is_empty or not (known.fits and fits_memory and fits_padding and fits_loops):
+            return None
+        # What is named for another variant is this one only when that has a better one: two kernels called shared.
+        elsewhere = any(_named(v, kernel, name, several_files) is not None and not _exceeds(v, known) for v in variants)
+        return (UNNAMED / 2 if elsewhere else UNNAMED) - dynamic
+    score = named + (5 if fits_memory else -5) + (3 if fits_padding else -3) + (4 if fits_loops else -4) - dynamic
+    if is_helper:
+        # Anything better is better: `copyShared` beside a tile without a telling name.
+        score = UNNAMED - 5
+    elif _exceeds(variant, known):
+        # Called shared, and padded as well: the padded variant unless there is another one for that.
+        score = UNNAMED - 5
+    if not known.fits:
+        score -= 50
+    elif kernel.is_empty:
+        score -= 30
+    return max(score, 1.0)
+
+
+def _exceeds(variant: Variant, known: Known) -> bool:
+    """Whether the kernel avoids the conflicts that the variant may have."""
+    return variant.padded is False and known.is_padded
+
+
+def _named(variant: Variant, kernel: Kernel, name: str, several_files: bool) -> float | None:
+    """What a kernel's name, or in a submission of several files its file's, counts for a variant."""
+    rank = name_rank(variant, name)
+    if rank is not None:
+        return NAMED - 4.0 * min(rank, 10)
+    stem = kernel.file.rpartition(".")[0]
+    return NAMED_BY_FILE if several_files and name_rank(variant, stem) is not None else None

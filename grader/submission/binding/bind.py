@@ -1,0 +1,314 @@
+"""A student's files bound to a lab: which kernel is which variant, what its parameters mean, how it is launched."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from grader import yaml_file
+from grader.lab.records import Lab, Variant
+from grader.message import msg
+from grader.submission import effort
+from grader.submission.binding.assign import Known, assign
+from grader.submission.binding.plans import CompileTime, candidates, requested_launch
+from grader.submission.binding.roles import Unbindable, readings
+from grader.submission.cpp.edits import Edit
+from grader.submission.cpp.tree import ParsedFile
+from grader.submission.expressions.number_types import NUMBER_WORDS
+from grader.submission.files.folder import FoundSubmission, variant_settings
+from grader.submission.files.settings import VariantSettings
+from grader.submission.files.source import SourceText, decode
+from grader.submission.kernels.kernel import kernel_of, kernels_in
+from grader.submission.kernels.launches import find_launches
+from grader.submission.kernels.loops import innermost_loops
+from grader.submission.kernels.records import Kernel, LaunchSite, factor_of
+from grader.submission.kernels.shape import KernelShape
+from grader.submission.records import Missing, Submission, VariantBinding
+from grader.submission.rewriting.compile_time import constant_edits, size_names, with_global_arrays
+from grader.submission.rewriting.device_code import DeviceCode
+from grader.submission.rewriting.structs import with_struct_parameters
+from grader.submission.rewriting.translation_units import read_files
+
+_WORDS = re.compile(r"\w+|\S")
+
+
+@dataclass(slots=True)
+class _Entry:
+    """A kernel with its file, its launches, and the template arguments that it is instantiated with."""
+
+    parsed: ParsedFile
+    kernel: Kernel
+    sites: tuple[LaunchSite, ...]
+    template_values: dict[str, str] = field(default_factory=dict)
+    expression: str = ""
+    reason: Unbindable | None = None
+    edits: tuple[Edit, ...] = ()
+
+    @property
+    def compile_time(self) -> CompileTime:
+        """The sizes that are fixed when it is compiled."""
+        constants = size_names(self.parsed, self.parsed.functions[self.kernel.name], self.kernel)
+        files = (self.parsed, *self.parsed.headers)
+        changeable = {edit.constant for parsed in files for edit in constant_edits(parsed, constants)}
+        return CompileTime(constants, frozenset(changeable), self.template_values)
+
+    @property
+    def shape(self) -> KernelShape:
+        return KernelShape(self.parsed, self.kernel, self.template_values)
+
+
+def bind(
+    found: FoundSubmission,
+    sources: Sequence[SourceText],
+    lab: Lab,
+    read_header: Callable[[Path], SourceText] = decode,
+) -> Submission:
+    """The submission in `sources`, read and bound to `lab`; local headers are read with `read_header`.
+
+    Raises
+    ------
+    LabError : `submission.yaml` names a variant, a kernel or a role that does not exist.
+    UsageError : a local header is no text; the files take too much work to read.
+    """
+    with effort.limited(sources[0].path if sources else found.folder):
+        return _bind(found, sources, lab, read_header)
+
+
+def _bind(
+    found: FoundSubmission, sources: Sequence[SourceText], lab: Lab, read_header: Callable[[Path], SourceText]
+) -> Submission:
+    settings = variant_settings(found, [variant.name for variant in lab.variants])
+    read = read_files(sources, found.folder, read_header)
+    entries = _entries(read.with_kernels, read.codes, lab)
+    given = _given(found, settings, entries, lab)
+    known = {id(entry): _known(entry, lab) for entry in entries}
+    by_known = {id(known[id(entry)]): entry for entry in entries}
+    chosen = assign(lab.variants, [known[id(e)] for e in entries], {name: known[id(e)] for name, e in given.items()})
+    bindings = {
+        variant.name: _binding(
+            by_known[id(chosen[variant.name])] if variant.name in chosen else None,
+            entries,
+            found,
+            settings[variant.name],
+            variant,
+            lab,
+        )
+        for variant in lab.variants
+    }
+    return Submission(
+        student=found.student,
+        name=found.name,
+        group=found.group,
+        sources=(*sources, *read.header_sources),
+        device_source={name: text for code in read.codes for name, text in code.sources.items()},
+        kernels=tuple(entry.kernel for entry in entries),
+        launches=tuple(dict.fromkeys(site for entry in entries for site in entry.sites)),
+        bindings=bindings,
+        remarks=(
+            *(("unknown_lab", line) for line in found.unknown_labs),
+            *(r for source in sources for r in source.remarks),
+            *(r for c in read.codes for r in c.remarks),
+            *_contradictions(bindings, settings),
+        ),
+        edits=_edits(entries, read.by_name()),
+        missing_headers=tuple(
+            (parsed.file, name, line)
+            for parsed, code in zip(read.main_files, read.codes, strict=True)
+            for name, line in code.missing_headers
+        ),
+    )
+
+
+def _contradictions(
+    bindings: Mapping[str, VariantBinding | Missing], settings: Mapping[str, VariantSettings]
+) -> list[tuple[str, int]]:
+    """Launches whose block is another than `submission.yaml` says, by their lines."""
+    found: dict[tuple[str, int], None] = {}
+    for name, binding in bindings.items():
+        told = settings[name].block
+        if told is None or isinstance(binding, Missing) or binding.requested is None:
+            continue
+        if binding.requested.block is not None and binding.requested.block != tuple([*told, 1, 1][:3]):
+            found["block_contradicted", binding.requested.line] = None
+    return list(found)
+
+
+def _known(entry: _Entry, lab: Lab) -> Known:
+    kernel = entry.kernel
+    usual = {p.dtype for p in lab.parameters if p.kind != "size"}
+    is_of_lab_types = all(p.dtype is None or p.dtype in usual for p in kernel.parameters if p.is_pointer)
+    written = _WORDS.findall(entry.parsed.text(entry.parsed.functions[kernel.name].node))
+    text = " ".join(word for word in written if word != kernel.name and word not in NUMBER_WORDS)
+    return Known(kernel, entry.shape.is_padded, entry.reason is None, is_of_lab_types, text)
+
+
+def _edits(entries: Sequence[_Entry], files: Mapping[str, ParsedFile]) -> dict[str, tuple[Edit, ...]]:
+    """What has to change in each file so that kernels can be handed other sizes, and arrays that are global."""
+    names = {name for entry in entries for name in entry.compile_time.changeable}
+    return {
+        file: (
+            *constant_edits(parsed, names),
+            *(edit for entry in entries if entry.parsed is parsed for edit in entry.edits),
+        )
+        for file, parsed in files.items()
+    }
+
+
+def _entries(files: Sequence[ParsedFile], codes: Sequence[DeviceCode], lab: Lab) -> list[_Entry]:
+    """Every kernel of the submission; one in a header is known by the name that the header is included by."""
+    included = {Path(name).name: name for code in codes for name in code.sources}
+    names = {kernel.name for parsed in files for kernel in parsed.kernels}
+    launches = [site for parsed in files for site in find_launches(parsed, names)]
+    entries = []
+    for parsed in files:
+        for plain in kernels_in(parsed):
+            kernel = replace(plain, file=included.get(plain.file, plain.file))
+            same_file = tuple(s for s in launches if s.kernel == kernel.name and s.file == parsed.file)
+            sites = same_file or tuple(s for s in launches if s.kernel == kernel.name)
+            entry = _Entry(parsed, kernel, sites)
+            _instantiate(entry, lab)
+            item = parsed.functions[plain.name]
+            entry.kernel, of_structs = with_struct_parameters(parsed, item, entry.kernel)
+            entry.kernel, of_arrays = with_global_arrays(parsed, item, entry.kernel, lab)
+            entry.edits = of_structs or of_arrays
+            loops = innermost_loops(parsed, item, entry.template_values)
+            entry.kernel = replace(entry.kernel, loops=loops, unroll=factor_of(loops))
+            try:
+                readings(entry.kernel, lab)
+            except Unbindable as reason:
+                entry.reason = reason
+            entries.append(entry)
+    return entries
+
+
+def _instantiate(entry: _Entry, lab: Lab) -> None:
+    """Choose the name expression.
+
+    A template's arguments are those it is launched with (of several, those of the lab's type), else their defaults,
+    else plausible ones.
+    """
+    item = entry.parsed.functions[entry.kernel.name]
+    entry.expression = item.namespace + entry.kernel.name
+    names = entry.kernel.template_parameters
+    if not names:
+        return
+    usual = next((_type_name(p.dtype) for p in lab.parameters if p.kind != "size"), "float")
+    types = [index for index, name in enumerate(names) if _is_type(entry.kernel, name)]
+    launches = [s.template_arguments for s in entry.sites if s.template_arguments]
+    of_usual = (given for given in launches if all(given[i : i + 1] in ((), (usual,)) for i in types))
+    launched = next(of_usual, launches[0] if launches else ())
+    if launches and launched != launches[0]:
+        entry.sites = tuple(sorted(entry.sites, key=lambda site: site.template_arguments != launched))
+    values: dict[str, str] = {}
+    constants = entry.parsed.constants
+    typed = replace(constants, types=dict(constants.types), values=dict(constants.values))
+    for index, name in enumerate(names):
+        default = item.template_defaults[index] if index < len(item.template_defaults) else ""
+        if index < len(launched):
+            values[name] = launched[index]
+        elif default:
+            # It may be made of the parameters before it: `int ROWS = TILE / 4`.
+            number = typed.integer(default)
+            values[name] = str(number) if number is not None else values.get(default, default)
+        elif _is_type(entry.kernel, name):
+            values[name] = usual
+        else:
+            values[name] = "8" if re.search(r"(?i)row", name) and "block" in name.lower() else "32"
+        typed.types[name] = values[name]
+        expression = constants.parse(values[name])
+        if expression is not None:
+            typed.values[name] = expression
+    entry.template_values = values
+    entry.expression += f"<{', '.join(values[name] for name in names)}>"
+    concrete = kernel_of(replace(entry.parsed, constants=typed), item)
+    entry.kernel = replace(concrete, file=entry.kernel.file)
+
+
+def _is_type(kernel: Kernel, name: str) -> bool:
+    return any(name in re.findall(r"\w+", parameter.type_text) for parameter in kernel.parameters)
+
+
+def _type_name(dtype: str) -> str:
+    return {"float64": "double", "int32": "int", "uint32": "unsigned", "int64": "long long"}.get(dtype, "float")
+
+
+def _given(
+    found: FoundSubmission, settings: Mapping[str, VariantSettings], entries: Sequence[_Entry], lab: Lab
+) -> dict[str, _Entry]:
+    """The kernels that `submission.yaml` names, by variant."""
+    given: dict[str, _Entry] = {}
+    for variant, chosen in settings.items():
+        if chosen.kernel is None:
+            continue
+        entry = next((e for e in entries if e.kernel.name == chosen.kernel), None)
+        if entry is None:
+            allowed = yaml_file.choose(chosen.kernel, {e.kernel.name for e in entries})
+            raise found.settings_error(
+                msg("submission.no_kernel", kernel=chosen.kernel, allowed=allowed), lab.id, variant, "kernel"
+            )
+        twice = next((other for other, e in given.items() if e is entry), None)
+        if twice is not None:
+            raise found.settings_error(
+                msg("submission.kernel_twice", kernel=chosen.kernel, other=twice), lab.id, variant, "kernel"
+            )
+        given[variant] = entry
+    return given
+
+
+def _binding(
+    entry: _Entry | None,
+    entries: Sequence[_Entry],
+    found: FoundSubmission,
+    settings: VariantSettings,
+    variant: Variant,
+    lab: Lab,
+) -> VariantBinding | Missing:
+    if entry is None and entries and all(e.reason is not None for e in entries):
+        # Nothing in the file can be a kernel of this lab: why, told of the first.
+        entry = entries[0]
+    if entry is None:
+        return Missing(variant.name, "no_candidate", {"kernels": [e.kernel.name for e in entries]})
+    kernel = entry.kernel
+    where = {"kernel": kernel.name, "file": kernel.file, "line": kernel.line}
+    if kernel.is_empty:
+        return Missing(variant.name, "empty", where)
+    if settings.arguments is not None:
+        roles = [_checked_roles(settings.arguments, kernel, found, variant, lab)]
+    elif entry.reason is not None:
+        return Missing(variant.name, "unbindable", {**where, "detail": entry.reason.detail, **entry.reason.data})
+    else:
+        roles = readings(kernel, lab)
+    choices = candidates(kernel, entry.shape, entry.sites, roles, settings, variant, lab, entry.compile_time)
+    return VariantBinding(
+        variant=variant.name,
+        kernel=kernel,
+        expression=entry.expression,
+        candidates=choices,
+        requested=requested_launch(entry.sites),
+        takes_sizes=not choices[0].launch.exact,
+    )
+
+
+def _checked_roles(
+    arguments: Sequence[str], kernel: Kernel, found: FoundSubmission, variant: Variant, lab: Lab
+) -> tuple[str, ...]:
+    """The roles that `submission.yaml` gives, if the kernel can have them."""
+    allowed = [parameter.name for parameter in lab.parameters]
+    for index, role in enumerate(arguments):
+        if role not in allowed:
+            message = msg("submission.no_parameter", role=role, allowed=yaml_file.choose(role, allowed))
+            raise found.settings_error(message, lab.id, variant.name, "arguments", index)
+    if len(arguments) != len(kernel.parameters):
+        message = msg("submission.roles", got=len(arguments), kernel=kernel.name, expected=len(kernel.parameters))
+        raise found.settings_error(message, lab.id, variant.name, "arguments")
+    for role, parameter in zip(arguments, kernel.parameters, strict=True):
+        if parameter.is_pointer == (lab.parameter(role).kind == "size"):
+            message = msg("submission.cannot_be", name=parameter.name, kernel=kernel.name, role=role)
+            raise found.settings_error(message, lab.id, variant.name, "arguments")
+    missing = [p.name for p in lab.parameters if p.kind != "size" and p.name not in arguments]
+    if missing:
+        message = msg("submission.missing_roles", roles=", ".join(missing))
+        raise found.settings_error(message, lab.id, variant.name, "arguments")
+    return tuple(arguments)

@@ -1,0 +1,131 @@
+"""What a kernel's parameters stand for: a role of the lab for each, likeliest reading first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import islice, permutations, product
+
+from grader.lab.records import Lab, Parameter
+from grader.submission.kernels.records import Kernel, KernelParameter
+
+MAX_POINTERS = 5
+MAX_READINGS = 6
+# Readings whose scores are this close are told apart by trying them out, not by name.
+DOUBT = 1.0
+
+_WIDTH = re.compile(r"(?i)w|width|n?_?cols?|columns?|stride|pitch|ld")
+_HEIGHT = re.compile(r"(?i)h|height|n?_?rows?")
+_INTEGERS = {"int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"}
+
+
+class Unbindable(Exception):
+    """The kernel's parameters cannot be the lab's; `detail` and `data` say why."""
+
+    def __init__(self, detail: str, **data: object) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.data = data
+
+
+def readings(kernel: Kernel, lab: Lab) -> list[tuple[str, ...]]:
+    """Roles for the parameters of `kernel`, likeliest first.
+
+    Pointers: what is const or only read is an input, what is written an output; then names; then inputs come first.
+    Sizes: by name; where the lab has two and the kernel takes two, the other order as well, unless it names them as the
+    task does.
+
+    Raises
+    ------
+    Unbindable : the number of pointers is not the lab's ("pointers"), or a parameter is no plain number ("parameter").
+    """
+    arrays = [p for p in lab.parameters if p.kind != "size"]
+    sizes = [p for p in lab.parameters if p.kind == "size"]
+    pointers = [p for p in kernel.parameters if p.is_pointer]
+    scalars = [p for p in kernel.parameters if not p.is_pointer]
+    for scalar in scalars:
+        if scalar.dtype not in _INTEGERS or not sizes:
+            raise Unbindable("parameter", parameter=scalar.name, type=scalar.type_text.strip())
+    if len(pointers) != len(arrays) or len(pointers) > MAX_POINTERS:
+        raise Unbindable("pointers", expected=len(arrays), got=len(pointers))
+    found = []
+    for size_roles in _size_orders(scalars, sizes):
+        for pointer_roles in _pointer_orders(pointers, arrays):
+            arrays_left, sizes_left = iter(pointer_roles), iter(size_roles)
+            roles = tuple(next(arrays_left if p.is_pointer else sizes_left) for p in kernel.parameters)
+            found.append(_of_structs(kernel, roles, lab))
+    return list(dict.fromkeys(found))[:MAX_READINGS]
+
+
+def _of_structs(kernel: Kernel, roles: tuple[str, ...], lab: Lab) -> tuple[str, ...]:
+    """`roles` with the height and the width of each matrix that was a struct after that matrix's own shape."""
+    shapes = {
+        p.name: lab.parameter(role).shape for p, role in zip(kernel.parameters, roles, strict=True) if p.is_pointer
+    }
+    found = []
+    for parameter, role in zip(kernel.parameters, roles, strict=True):
+        shape = shapes.get(parameter.owner, ())
+        plain = len(shape) == 2 and all(axis in lab.size_names for axis in shape)
+        if plain and _WIDTH.fullmatch(parameter.name):
+            role = str(shape[1])
+        elif plain and _HEIGHT.fullmatch(parameter.name):
+            role = str(shape[0])
+        found.append(role)
+    return tuple(found)
+
+
+def _pointer_orders(pointers: Sequence[KernelParameter], arrays: Sequence[Parameter]) -> list[tuple[str, ...]]:
+    scored = []
+    for order in permutations(range(len(arrays))):
+        score = 0.0
+        for pointer, index in zip(pointers, order, strict=True):
+            score += _pointer_score(pointer, arrays[index])
+        inversions = sum(order[i] > order[j] for i in range(len(order)) for j in range(i + 1, len(order)))
+        scored.append((score - 0.5 * inversions, tuple(arrays[index].name for index in order)))
+    best = max(score for score, _order in scored)
+    ranked = sorted(scored, key=lambda pair: -pair[0])
+    return [order for score, order in ranked if score >= best - DOUBT]
+
+
+def _pointer_score(pointer: KernelParameter, parameter: Parameter) -> float:
+    is_output = parameter.kind == "output"
+    score = 0.0
+    if pointer.is_const:
+        score += -20 if is_output else 10
+    if pointer.is_written:
+        score += 10 if is_output else -10
+    elif pointer.is_read:
+        score += -10 if is_output else 5
+    if parameter.rank_of(pointer.name) is not None:
+        score += 4
+    return score
+
+
+def _size_orders(scalars: Sequence[KernelParameter], sizes: Sequence[Parameter]) -> list[tuple[str, ...]]:
+    if not scalars:
+        return [()]
+    if len(sizes) == 1:
+        return [(sizes[0].name,) * len(scalars)]
+    ranks = [[size.rank_of(scalar.name) for size in sizes] for scalar in scalars]
+    if len(scalars) > len(sizes):
+        # A size for each side of each matrix, or the row's length beside the sizes (a pitch): what no name tells may be
+        # any of them, the first one likeliest.
+        choices = [
+            [sizes[_best(row)].name] if any(r is not None for r in row) else [s.name for s in sizes] for row in ranks
+        ]
+        return list(islice(product(*choices), MAX_READINGS))
+    orders = []
+    for order in permutations(range(len(sizes)), len(scalars)):
+        known = [ranks[i][index] for i, index in enumerate(order)]
+        # Names that match count most, better patterns break ties, the lab's order comes last.
+        score = (-sum(rank is not None for rank in known), sum(rank or 0 for rank in known), order)
+        orders.append((score, tuple(sizes[index].name for index in order)))
+    ranked = [order for _score, order in sorted(orders)]
+    if all(scalar.name.lower() == role for scalar, role in zip(scalars, ranked[0], strict=True)):
+        # The task's own names mean what the task says: the other order is a slip, not a reading.
+        return ranked[:1]
+    return ranked if len(scalars) == len(sizes) else ranked[:1]
+
+
+def _best(ranks: Sequence[int | None]) -> int:
+    return min(range(len(ranks)), key=lambda i: (ranks[i] is None, ranks[i] or 0, i))

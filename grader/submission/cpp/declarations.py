@@ -1,0 +1,56 @@
+"""What a declaration tells of constants and types."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from grader.submission.expressions.constants import Constants
+from grader.submission.expressions.syntax import Number
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+TYPE_NODES = frozenset(["struct_specifier", "class_specifier", "union_specifier", "enum_specifier"])
+
+
+def node_text(node: Node) -> str:
+    """The node's own text."""
+    return (node.text or b"").decode("utf-8", errors="replace")
+
+
+def learn_constants(constants: Constants, node: Node) -> None:
+    """Add the values, enumerators and type names that a declaration gives."""
+    type_node = node if node.type in TYPE_NODES else node.child_by_field_name("type")
+    following: int | None = 0
+    for enumerator in enumerators(type_node):
+        name, value = enumerator.child_by_field_name("name"), enumerator.child_by_field_name("value")
+        if value is not None:
+            following = constants.integer(node_text(value))
+        if name is not None and following is not None:
+            constants.values[node_text(name)] = Number(following)
+        following = None if following is None else following + 1
+    if node.type == "type_definition" and type_node is not None:
+        for declarator in node.children_by_field_name("declarator"):
+            if declarator.type == "type_identifier":
+                constants.types[node_text(declarator)] = node_text(type_node)
+    elif node.type == "alias_declaration":
+        name = node.child_by_field_name("name")
+        if name is not None and type_node is not None:
+            constants.types[node_text(name)] = node_text(type_node)
+    elif node.type == "declaration":
+        for declarator in node.children_by_field_name("declarator"):
+            value = declarator.child_by_field_name("value") if declarator.type == "init_declarator" else None
+            inner = declarator.child_by_field_name("declarator")
+            if value is not None and inner is not None and inner.type == "identifier":
+                text = node_text(value)
+                expression = constants.parse(
+                    text[1:-1] if value.type in {"argument_list", "initializer_list"} else text
+                )
+                if expression is not None:
+                    constants.values[node_text(inner)] = expression
+
+
+def enumerators(node: Node | None) -> list[Node]:
+    """The enumerators of an enumeration's body; none for any other type."""
+    body = node.child_by_field_name("body") if node is not None and node.type == "enum_specifier" else None
+    return [c for c in body.named_children if c.type == "enumerator"] if body is not None else []

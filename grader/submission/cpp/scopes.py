@@ -1,0 +1,212 @@
+"""What the variables of a host function hold at a place in it, as expressions."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from grader.submission.cpp.tree import ParsedFile, declared_name, descendants
+from grader.submission.expressions.constants import Constants
+from grader.submission.expressions.syntax import Call, Expression, Name, Number
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+MAX_STEPS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A variable is given a value at byte `position`; None where the value is not readable."""
+
+    position: int
+    expression: Expression | None
+
+
+@dataclass(slots=True)
+class Scope:
+    """A host function's variables.
+
+    definitions: by name ("block", "block.x"), in order of the text; a value that nobody can read and that may never be
+      given is left out: `if (argc > 1) n = atoi(argv[1]);` leaves the value that `n` had as the likely one.
+    arguments: what a caller hands in, with the caller's scope and the place of its call.
+    callers: how many calls lead here from a function that is read by itself.
+    """
+
+    constants: Constants
+    definitions: dict[str, list[Definition]] = field(default_factory=dict)
+    arguments: Mapping[str, tuple[Expression, Scope, int]] = field(default_factory=dict)
+    callers: int = 0
+    argument_values: dict[str, int | None] = field(default_factory=dict)
+    """Of `arguments`, as far as they were asked for: each may be made of the caller's, many times over."""
+
+    def definition(self, name: str, position: int) -> Expression | None:
+        """What `name` was last given before `position`; None where nobody knows."""
+        found = self.definitions.get(name, ())
+        place = bisect_left(found, position, key=lambda definition: definition.position)
+        return found[place - 1].expression if place else None
+
+    def resolve(self, expression: Expression, position: int) -> tuple[Expression, Scope, int]:
+        """`expression` with a plain name replaced by what stands behind it, and the scope and place that it is of."""
+        scope = self
+        for _step in range(MAX_STEPS):
+            if not isinstance(expression, Name):
+                break
+            known = scope.definition(expression.name, position)
+            if known is not None:
+                expression = known
+            elif expression.name in scope.arguments and expression.name not in scope.definitions:
+                expression, scope, position = scope.arguments[expression.name]
+            elif expression.name in scope.constants.values:
+                expression = scope.constants.values[expression.name]
+            else:
+                break
+        return expression, scope, position
+
+    def value(self, expression: Expression | None, position: int) -> int | None:
+        """The integer that `expression` has at `position`, or None."""
+
+        def look_up(name: str) -> Expression | None:
+            found = self.definition(name, position)
+            if found is None and name in self.arguments and name not in self.definitions:
+                if name not in self.argument_values:
+                    argument, scope, place = self.arguments[name]
+                    self.argument_values[name] = scope.value(argument, place) if scope is not self else None
+                value = self.argument_values[name]
+                return _UNKNOWN if value is None else Number(value)
+            if found is None and name in self.definitions:
+                # Hides a constant of the file, and nobody knows its value.
+                return _UNKNOWN
+            if found is None and name == "argc":
+                # Run without arguments: what stands in for them is the likely value.
+                return Number(1)
+            member, _dot, axis = name.rpartition(".")
+            if found is None and axis in _AXES and member:
+                return self.axis(Name(member), _AXES[axis], position)
+            return found
+
+        return self.constants.integer(expression, look_up)
+
+    def axis(self, expression: Expression, axis: int, position: int) -> Expression | None:
+        """What `expression`, a dim3 or a number, is along `axis`; None where that is unknown."""
+        axes = self.axes(expression, position)
+        if axes is None:
+            return None
+        return axes[axis] if axis < len(axes) else Number(1)
+
+    def axes(self, expression: Expression, position: int, depth: int = 0) -> tuple[Expression, ...] | None:
+        """The one to three numbers that a dim3 or a plain number consists of."""
+        if depth > MAX_STEPS:
+            # Made of each other: `dim3 a(b); dim3 b(a);`.
+            return None
+        overrides: dict[int, Expression] = {}
+        if isinstance(expression, Name):
+            for letter, axis in _AXES.items():
+                member = self.definition(f"{expression.name}.{letter}", position)
+                if member is not None:
+                    overrides[axis] = member
+        resolved, scope, place = self.resolve(expression, position)
+        if scope is not self:
+            # Only numbers make sense outside of the scope that they are written in.
+            values = [scope.value(axis, place) for axis in scope.axes(resolved, place, depth + 1) or ()]
+            known = [Number(value) for value in values if value is not None]
+            return tuple(known) if known and len(known) == len(values) else None
+        if isinstance(resolved, Call) and resolved.function in {"", "dim3", "uint3", "make_uint3"}:
+            if len(resolved.arguments) == 1 and isinstance(resolved.arguments[0], Name):
+                return self.axes(resolved.arguments[0], position, depth + 1)
+            axes = list(resolved.arguments)
+        else:
+            # A number's own name tells more than what stands behind it: "n" in `kernel<<<n, 256>>>(out, n)`.
+            axes = [] if overrides and isinstance(resolved, Name) else [expression]
+        for axis, member in sorted(overrides.items()):
+            axes += [Number(1)] * (axis + 1 - len(axes))
+            axes[axis] = member
+        return tuple(axes[:3]) or None
+
+
+_AXES = {"x": 0, "y": 1, "z": 2}
+# A call of no function that has a value.
+_UNKNOWN = Call("?", ())
+
+
+def scope_of(parsed: ParsedFile, function: Node) -> Scope:
+    """The variables of `function`, from its declarations and assignments."""
+    scope = Scope(parsed.constants)
+    # Where the branches of the `if`s end that the walk is in.
+    branches: list[int] = []
+    for node in descendants(function):
+        while branches and node.start_byte >= branches[-1]:
+            branches.pop()
+        if node.type == "if_statement":
+            branches.append(node.end_byte)
+        elif node.type == "declaration":
+            _declaration(parsed, scope, node, bool(branches))
+        elif node.type == "assignment_expression":
+            left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+            operator = node.child_by_field_name("operator")
+            if left is not None and right is not None and left.type in {"identifier", "field_expression"}:
+                plain = operator is not None and parsed.text(operator) == "="
+                text = parsed.text(right) if plain else None
+                _define(parsed, scope, parsed.text(left), node, text, bool(branches))
+        elif node.type == "update_expression":
+            argument = node.child_by_field_name("argument")
+            if argument is not None and argument.type == "identifier":
+                _define(parsed, scope, parsed.text(argument), node, None, bool(branches))
+        elif node.type == "argument_list":
+            for given in node.children:
+                if given.type == "pointer_expression" and given.children[0].type == "&":
+                    argument = given.child_by_field_name("argument")
+                    # `scanf("%d", &n)`: whoever gets the address may write to it.
+                    if argument is not None and argument.type == "identifier":
+                        _define(parsed, scope, parsed.text(argument), given, None, bool(branches))
+    for definitions in scope.definitions.values():
+        definitions.sort(key=lambda definition: definition.position)
+    return scope
+
+
+def _declaration(parsed: ParsedFile, scope: Scope, node: Node, is_doubtful: bool) -> None:
+    type_node = node.child_by_field_name("type")
+    type_text = parsed.text(type_node) if type_node is not None else ""
+    for declarator in node.children_by_field_name("declarator"):
+        name = declared_name(declarator)
+        if not name:
+            continue
+        text = parsed.text(declarator)
+        rest = text.partition(name)[2].strip()
+        if rest.startswith("="):
+            _define(parsed, scope, name, node, rest[1:], is_doubtful)
+        elif type_text in {"dim3", "uint3"}:
+            # `dim3 grid(n, m);` may also be read as a function's declaration: the text is what counts.
+            _define(parsed, scope, name, node, "dim3" + (rest or "(1)"), is_doubtful)
+        elif rest.startswith(("(", "{")) and declarator.type == "init_declarator":
+            _define(parsed, scope, name, node, rest[1:-1], is_doubtful)
+        elif declarator.type == "identifier":
+            _define(parsed, scope, name, node, None, is_doubtful)
+
+
+def _define(parsed: ParsedFile, scope: Scope, name: str, node: Node, text: str | None, is_doubtful: bool) -> None:
+    expression = scope.constants.parse(text) if text is not None else None
+    name = re.sub(r"\s+", "", name)
+    if expression is not None and (_mentions(expression, name) or _is_element(expression)):
+        # `n = n / 2` would be looked up for ever, and what an array holds is not followed: `n = atoi(argv[1])`.
+        expression = None
+    known = scope.definitions.setdefault(name, [])
+    if expression is not None or not is_doubtful:
+        known.append(Definition(node.start_byte, expression))
+
+
+def _mentions(expression: object, name: str) -> bool:
+    if isinstance(expression, Name):
+        return expression.name == name
+    if isinstance(expression, tuple):
+        return any(_mentions(e, name) for e in expression)
+    slots = getattr(expression, "__slots__", ())
+    return any(_mentions(getattr(expression, slot), name) for slot in slots if slot not in {"operator", "function"})
+
+
+def _is_element(expression: Expression) -> bool:
+    """Whether it is an array's element, or made from one by functions."""
+    return isinstance(expression, Call) and (expression.function == "[]" or any(map(_is_element, expression.arguments)))

@@ -1,0 +1,1 @@
+"""C expressions: tokens, macros, trees, and their values as far as a file tells them."""

@@ -1,0 +1,162 @@
+"""Values of C expressions, as far as a file tells them; what a program reads at run time (argv) stays unknown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from grader.submission.effort import spend
+from grader.submission.expressions.arithmetic import FUNCTIONS, Unknown, Value, binary, unary
+from grader.submission.expressions.macros import MAX_STEPS, Macro, expand
+from grader.submission.expressions.number_types import DTYPES, SIZES_OF_TYPES
+from grader.submission.expressions.syntax import (
+    MAX_DEPTH,
+    Binary,
+    Call,
+    Cast,
+    Conditional,
+    Expression,
+    Name,
+    NotReadable,
+    Number,
+    SizeOf,
+    Unary,
+    parse_tokens,
+    tokens,
+)
+
+Lookup = Callable[[str], Expression | None]
+
+LARGEST = 1 << 64
+
+
+@dataclass(slots=True)
+class Constants:
+    """What names stand for in a file: macros, constants, types."""
+
+    macros: dict[str, Macro] = field(default_factory=dict)
+    values: dict[str, Expression] = field(default_factory=dict)
+    types: dict[str, str] = field(default_factory=dict)
+
+    def parse(self, text: str) -> Expression | None:
+        """The expression that `text` is after macro replacement; None where it is not readable."""
+        try:
+            return parse_tokens(expand(tokens(text), self.macros))
+        except NotReadable:
+            return None
+
+    def dtype(self, type_text: str) -> str | None:
+        """NumPy's name for a plain number type, through typedefs and macros; None for anything else."""
+        words = [w for w in type_text.split() if w not in {"const", "volatile", "restrict", "__restrict__", "struct"}]
+        for _step in range(8):
+            text = " ".join(words)
+            if text in DTYPES:
+                return DTYPES[text]
+            base = [w for w in words if w != "int" and w != "signed"] or ["int"]
+            if sorted(base) != sorted(words) or "unsigned" in base:
+                base.sort(key=lambda w: w != "unsigned")
+                return DTYPES.get(" ".join(base))
+            if len(words) != 1:
+                return None
+            name = words[0]
+            if name in self.types:
+                words = self.types[name].split()
+            elif name in self.macros and self.macros[name].parameters is None:
+                words = self.macros[name].body.split()
+            else:
+                return None
+            words = [w for w in words if w != "const"]
+        return None
+
+    def evaluate(self, expression: Expression | str | None, extra: Lookup | None = None) -> Value | None:
+        """The value of `expression`, or None where something in it is not known.
+
+        extra: looked up before the file's constants, e.g. a function's variables.
+
+        Integers follow C: division and remainder truncate toward zero, comparisons give 0 or 1.  Overflow does not
+        wrap: what exceeds 64 bits is unknown.
+        """
+        if isinstance(expression, str):
+            expression = self.parse(expression)
+        if expression is None:
+            return None
+        try:
+            return _Evaluation(self, extra).value(expression, 0)
+        except (ArithmeticError, ValueError, TypeError, NotReadable):
+            return None
+
+    def integer(self, expression: Expression | str | None, extra: Lookup | None = None) -> int | None:
+        """As `evaluate`, where an integer is wanted: a float is truncated as in a conversion to int."""
+        value = self.evaluate(expression, extra)
+        if value is None or (isinstance(value, float) and not math.isfinite(value)):
+            return None
+        return int(value)
+
+
+@dataclass(slots=True)
+class _Evaluation:
+    constants: Constants
+    extra: Lookup | None
+    steps: int = 0
+    known: dict[str, Value] = field(default_factory=dict)
+
+    def value(self, expression: Expression, depth: int) -> Value:
+        self.steps += 1
+        spend(2)
+        if depth > MAX_DEPTH or self.steps > MAX_STEPS:
+            raise Unknown
+        result = self._value(expression, depth)
+        if abs(result) > LARGEST:
+            raise Unknown
+        return result
+
+    def _value(self, expression: Expression, depth: int) -> Value:
+        match expression:
+            case Number(number):
+                return number
+            case Name(name):
+                if name not in self.known:
+                    # Once: constants defined through each other (a = b + b, b = c + c, …) double the work each time.
+                    self.known[name] = self.value(self.definition(name), depth + 1)
+                return self.known[name]
+            case Unary(operator, operand):
+                return unary(operator, self.value(operand, depth + 1))
+            case Binary("&&", left, right):
+                return int(bool(self.value(left, depth + 1)) and bool(self.value(right, depth + 1)))
+            case Binary("||", left, right):
+                return int(bool(self.value(left, depth + 1)) or bool(self.value(right, depth + 1)))
+            case Binary(operator, left, right):
+                return binary(operator, self.value(left, depth + 1), self.value(right, depth + 1))
+            case Conditional(condition, then, otherwise):
+                return self.value(then if self.value(condition, depth + 1) else otherwise, depth + 1)
+            case Cast(type_text, operand):
+                return self.cast(type_text, self.value(operand, depth + 1))
+            case SizeOf(text):
+                return self.size_of(text)
+            case Call(function, arguments):
+                if function not in FUNCTIONS:
+                    raise Unknown
+                return FUNCTIONS[function](*(self.value(a, depth + 1) for a in arguments))
+
+    def definition(self, name: str) -> Expression:
+        found = self.extra(name) if self.extra is not None else None
+        if found is None:
+            found = self.constants.values.get(name)
+        if found is None:
+            raise Unknown
+        return found
+
+    def cast(self, type_text: str, value: Value) -> Value:
+        dtype = self.constants.dtype(type_text)
+        if dtype is None:
+            raise Unknown
+        return float(value) if dtype.startswith("float") else int(value)
+
+    def size_of(self, text: str) -> int:
+        if text.endswith("*"):
+            return 8
+        dtype = self.constants.dtype(text)
+        if dtype is None:
+            raise Unknown
+        return SIZES_OF_TYPES[dtype]

@@ -1,0 +1,1 @@
+"""A student's files: which they are, what `submission.yaml` says of them, their bytes as text."""

@@ -1,0 +1,220 @@
+"""Where in a folder a student's work lies, and what `submission.yaml` says of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from grader.errors import LabError, UsageError
+from grader.files import kind_of, real
+from grader.message import Message, msg
+from grader.submission.files.settings import (
+    SETTINGS_NAME,
+    LabSettings,
+    Settings,
+    VariantSettings,
+    by_variant,
+    check_variants,
+    read_file,
+    read_settings,
+)
+from grader.yaml_file import shortened
+
+MAX_SOURCES = 32
+# Entries of a folder that are looked at; a course has hundreds of students, and a student dozens of files.
+MAX_ENTRIES = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class FoundSubmission:
+    """A student's files for one lab.
+
+    student: id, the name of the student's folder (of the file where a lone file was given).
+    folder: the student's folder; nothing outside it is read.
+    files: the `.cu` files, sorted by name.
+    settings_file: where `settings` come from, None where there is no `submission.yaml`.
+    unknown_labs: its lines that speak of labs which nobody knows.
+    """
+
+    student: str
+    lab: str
+    folder: Path
+    files: tuple[Path, ...]
+    name: str = ""
+    group: str = ""
+    settings: LabSettings = field(default_factory=LabSettings)
+    settings_file: Path | None = None
+    unknown_labs: tuple[int, ...] = ()
+
+    def settings_error(self, message: Message, lab_id: str, variant: str, *keys: str | int) -> LabError:
+        """An error in `submission.yaml` at `keys` of a variant's settings.
+
+        Only for what these settings say: without a `submission.yaml` there is nothing to be wrong.
+        """
+        file = read_file(self.settings_file or self.folder / SETTINGS_NAME)
+        return file.error(message, ("labs", lab_id, "variants", variant, *keys))
+
+
+def find_sources(path: Path, lab_id: str, known_labs: Collection[str] = ()) -> FoundSubmission:
+    """One student's files for lab `lab_id`: `path` is the student's folder, the lab's folder in it, or one file.
+
+    known_labs: names of all labs that there are: what `submission.yaml` says of any other is a slip.
+
+    Looked for in turn: the file that `submission.yaml` names, `<lab>.cu`, `<lab>/*.cu`, the folder's only `.cu` file.
+
+    Raises
+    ------
+    UsageError : no such path, one that cannot be read; no `.cu` file (says what was looked for and what lies there);
+      several where the lab's is not clear; a file outside the student's folder.
+    LabError : `submission.yaml` is wrong: file, line, key and what is allowed.
+    """
+    kind = _kind(path)
+    if not kind:
+        raise UsageError(msg("submission.no_path", path=path))
+    path = path if path.name not in {"", ".."} else _real(path)
+    if kind == "folder":
+        in_lab_folder = path.name == lab_id and bool(_sources_in(path))
+        folder = _real(path).parent if in_lab_folder else path
+    else:
+        if path.suffix.lower() != ".cu":
+            raise UsageError(msg("submission.not_cu", path=path))
+        folder = path.parent
+        if _real(folder).name == lab_id:
+            folder = _real(folder).parent
+    settings_file = folder / SETTINGS_NAME if _has_settings(folder) else None
+    settings = Settings()
+    if settings_file is not None:
+        _check_inside(settings_file, folder)
+        settings = read_settings(settings_file, lab_id, known_labs)
+    if kind == "folder":
+        named = _named_files(folder, lab_id, settings.lab, settings_file) if settings_file is not None else []
+        files = named or _search(path, folder, lab_id)
+        student = _real(folder).name
+    else:
+        files = [path]
+        belongs_to_folder = settings_file is not None or folder != path.parent or path.stem == lab_id
+        student = _real(folder).name if belongs_to_folder else path.stem
+    if len(files) > MAX_SOURCES:
+        raise UsageError(msg("submission.too_many_files", path=path, count=len(files), limit=MAX_SOURCES))
+    for file in files:
+        _check_inside(file, folder)
+    return FoundSubmission(
+        student=student,
+        lab=lab_id,
+        folder=folder,
+        files=tuple(files),
+        name=settings.name,
+        group=settings.group,
+        settings=settings.lab,
+        settings_file=settings_file,
+        unknown_labs=settings.unknown_labs,
+    )
+
+
+def variant_settings(found: FoundSubmission, variants: Collection[str]) -> Mapping[str, VariantSettings]:
+    """The student's settings by variant, for the lab's `variants`.
+
+    Raises
+    ------
+    LabError : settings for a variant that the lab does not have.
+    """
+    if found.settings_file is not None:
+        check_variants(read_file(found.settings_file), found.lab, found.settings, variants)
+    return by_variant(found.settings, variants)
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """What the system says against `path` is the user's to mend: a folder that nobody may look into."""
+    try:
+        yield
+    except OSError as error:
+        raise UsageError(msg("submission.unreadable", path=path, reason=error.strerror)) from error
+
+
+def _kind(path: Path) -> str:
+    with _reading(path):
+        return kind_of(path)
+
+
+def _real(path: Path) -> Path:
+    with _reading(path):
+        return real(path)
+
+
+def _entries(folder: Path) -> list[Path]:
+    """What lies in `folder`, sorted by name."""
+    found = []
+    with _reading(folder):
+        for path in folder.iterdir():
+            found.append(path)
+            if len(found) > MAX_ENTRIES:
+                raise UsageError(msg("submission.entries", path=folder, limit=MAX_ENTRIES))
+    return sorted(found)
+
+
+def _has_settings(folder: Path) -> bool:
+    """Whether `submission.yaml` is there, be it a link that leads nowhere."""
+    return os.path.lexists(folder / SETTINGS_NAME)
+
+
+def _sources_in(folder: Path) -> list[Path]:
+    if _kind(folder) != "folder":
+        return []
+    return [
+        p for p in _entries(folder) if p.suffix.lower() == ".cu" and not p.name.startswith(".") and _kind(p) != "folder"
+    ]
+
+
+def _named_files(folder: Path, lab_id: str, settings: LabSettings, settings_file: Path) -> list[Path]:
+    """The files that `submission.yaml` names."""
+    if settings.file is None:
+        return []
+    names = [settings.file] if isinstance(settings.file, str) else settings.file
+    files = []
+    for index, name in enumerate(names):
+        file = folder / name
+        if _kind(file) != "file":
+            keys = ("labs", lab_id, "file") if isinstance(settings.file, str) else ("labs", lab_id, "file", index)
+            raise read_file(settings_file).error(msg("submission.no_file", file=shortened(name)), keys)
+        files.append(file)
+    return files
+
+
+def _search(path: Path, folder: Path, lab_id: str) -> list[Path]:
+    if path.name == lab_id and folder != path:
+        return _sources_in(path)
+    here = _sources_in(path)
+    named = [file for file in here if file.stem.lower() == lab_id.lower()]
+    if named:
+        return named[:1]
+    inside = _sources_in(path / lab_id)
+    if inside:
+        return inside
+    if len(here) == 1:
+        return here
+    if here:
+        names = ", ".join(file.name for file in here[:8])
+        raise UsageError(msg("submission.several", path=path, files=names, lab=lab_id, settings=SETTINGS_NAME))
+    raise UsageError(_nothing_found(path, lab_id, [path, path / lab_id]))
+
+
+def _nothing_found(path: Path, lab_id: str, looked_in: list[Path]) -> Message:
+    lies_there = sorted(
+        p.name + ("/" if _kind(p) == "folder" else "")
+        for place in looked_in
+        if _kind(place) == "folder"
+        for p in _entries(place)
+    )
+    listed = msg("pieces.listed", items=lies_there[:8], more=len(lies_there) > 8)
+    shown = listed if lies_there else msg("submission.nothing")
+    return msg("submission.none", path=path, lab=lab_id, found=shown)
+
+
+def _check_inside(file: Path, folder: Path) -> None:
+    """A link or a name with `..` must not bring a file of somebody else into a report."""
+    if not _real(file).is_relative_to(_real(folder)):
+        raise UsageError(msg("submission.outside", path=file, folder=folder))

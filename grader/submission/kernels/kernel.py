@@ -1,0 +1,279 @@
+"""What a kernel takes and does: parameters, which pointers it reads and writes, its shared arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from grader.submission.cpp.declarations import learn_constants
+from grader.submission.cpp.tree import (
+    Item,
+    ParsedFile,
+    declared_name,
+    descendants,
+    function_declarator,
+    remembered,
+)
+from grader.submission.effort import spend
+from grader.submission.expressions.constants import Constants, Lookup
+from grader.submission.expressions.syntax import Expression
+from grader.submission.kernels.records import Kernel, KernelParameter, SharedArray
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_POINTERS = {"pointer_declarator", "abstract_pointer_declarator", "array_declarator", "abstract_array_declarator"}
+_REFERENCES = {"reference_declarator", "abstract_reference_declarator"}
+_EFFECTS = {"assignment_expression", "update_expression", "call_expression"}
+
+
+def kernels_in(parsed: ParsedFile) -> tuple[Kernel, ...]:
+    """The kernels that a file defines."""
+    return remembered(parsed, "kernels", lambda: tuple(kernel_of(parsed, item) for item in parsed.kernels))
+
+
+def kernel_of(parsed: ParsedFile, item: Item) -> Kernel:
+    """The record of the kernel that `item` defines."""
+    declarator = function_declarator(item.node.child_by_field_name("declarator"))
+    body = item.node.child_by_field_name("body")
+    parameters = _parameters(parsed, declarator)
+    if body is not None:
+        reads, writes = pointer_uses(parsed, body, {p.name for p in parameters if p.is_pointer})
+        parameters = tuple(_with_use(p, p.name in reads, p.name in writes) for p in parameters)
+    return Kernel(
+        name=item.name,
+        file=parsed.file,
+        line=item.node.start_point.row + 1,
+        end_line=item.node.end_point.row + 1,
+        parameters=parameters,
+        template_parameters=item.template_parameters,
+        shared_arrays=_shared_arrays(parsed, body),
+        is_empty=body is None or not any(node.type in _EFFECTS for node in descendants(body)),
+    )
+
+
+def with_headers(parsed: ParsedFile, headers: Sequence[ParsedFile]) -> ParsedFile:
+    """`parsed` with what its own headers define known too: tile sizes and types that stand in a `common.h`."""
+    if not headers:
+        return parsed
+    merged = Constants()
+    for constants in (*(header.constants for header in headers), parsed.constants):
+        merged.macros.update(constants.macros)
+        merged.values.update(constants.values)
+        merged.types.update(constants.types)
+    return replace(parsed, constants=merged, headers=tuple(headers))
+
+
+def local_values(parsed: ParsedFile, body: Node) -> Lookup:
+    """The constants that a function's body declares."""
+    return remembered(parsed, ("locals", body.id), lambda: _local_values(parsed, body)).get
+
+
+def _local_values(parsed: ParsedFile, body: Node) -> dict[str, Expression]:
+    local = Constants(macros=parsed.constants.macros, types=parsed.constants.types)
+    for node in descendants(body):
+        if node.type == "declaration" and any(parsed.text(c) in {"const", "constexpr"} for c in node.children):
+            learn_constants(local, node)
+    return local.values
+
+
+def _with_use(parameter: KernelParameter, is_read: bool, is_written: bool) -> KernelParameter:
+    return KernelParameter(
+        parameter.name,
+        parameter.type_text,
+        parameter.is_pointer,
+        parameter.is_const,
+        parameter.dtype,
+        is_read,
+        is_written,
+    )
+
+
+def _parameters(parsed: ParsedFile, declarator: Node | None) -> tuple[KernelParameter, ...]:
+    listed = declarator.child_by_field_name("parameters") if declarator is not None else None
+    found = []
+    for node in listed.named_children if listed is not None else ():
+        if node.type not in {"parameter_declaration", "optional_parameter_declaration"}:
+            continue
+        type_node = node.child_by_field_name("type")
+        base = parsed.text(type_node) if type_node is not None else ""
+        pointers = references = 0
+        inner = node.child_by_field_name("declarator")
+        name = declared_name(inner)
+        while inner is not None:
+            pointers += inner.type in _POINTERS
+            references += inner.type in _REFERENCES
+            inner = inner.child_by_field_name("declarator")
+        if base == "void" and not pointers and not name:
+            continue
+        is_const = any(c.type == "type_qualifier" and parsed.text(c) == "const" for c in node.children)
+        plain = not references and (pointers <= 1 or _is_array_of_rows(node))
+        found.append(
+            KernelParameter(
+                name=name,
+                type_text=("const " if is_const else "") + base + " " + "*" * pointers + "&" * references,
+                is_pointer=pointers > 0,
+                is_const=is_const,
+                dtype=parsed.constants.dtype(base) if plain else None,
+            )
+        )
+    return tuple(found)
+
+
+def _is_array_of_rows(node: Node) -> bool:
+    """`float a[][N]` and `float (*a)[N]` are one pointer to numbers, `float **a` is not."""
+    return any(n.type == "array_declarator" for n in descendants(node))
+
+
+def _shared_arrays(parsed: ParsedFile, body: Node | None) -> tuple[SharedArray, ...]:
+    if body is None:
+        return ()
+    found = _declared_shared(parsed, body, local_values(parsed, body))
+    words = parsed.words(body)
+    for item in remembered(parsed, "shared", lambda: [i for i in parsed.items if "__shared__" in i.qualifiers]):
+        if item.active and words & set(item.names):
+            found += _declared_shared(parsed, item.node, parsed.constants.values.get)
+    for name in sorted(words & parsed.functions.keys()):
+        found += _shared_of_function(parsed, parsed.functions[name])
+    return tuple(found)
+
+
+def _shared_of_function(parsed: ParsedFile, function: Item) -> list[SharedArray]:
+    """Those of a device function that kernels call."""
+    inner = function.node.child_by_field_name("body")
+    if inner is None or not function.is_device or function.is_kernel:
+        return []
+    key = ("shared of", function.node.id)
+    return remembered(parsed, key, lambda: _declared_shared(parsed, inner, local_values(parsed, inner)))
+
+
+def _declared_shared(parsed: ParsedFile, node: Node, values: Lookup) -> list[SharedArray]:
+    found = []
+    for declaration in descendants(node):
+        if declaration.type != "declaration":
+            continue
+        words = {parsed.text(c) for c in declaration.children if not c.type.endswith("declarator")}
+        if "__shared__" not in words:
+            continue
+        type_node = declaration.child_by_field_name("type")
+        for declarator in declaration.children_by_field_name("declarator"):
+            dims: list[int | None] = []
+            current: Node | None = declarator
+            while current is not None and current.type == "array_declarator":
+                size = current.child_by_field_name("size")
+                extent = parsed.constants.integer(parsed.text(size), values) if size is not None else None
+                # No array has such an extent: the compiler says so, unless it never sees it.
+                dims.append(extent if extent is not None and extent > 0 else None)
+                current = current.child_by_field_name("declarator")
+            found.append(
+                SharedArray(
+                    name=declared_name(declarator),
+                    line=declarator.start_point.row + 1,
+                    dtype=parsed.constants.dtype(parsed.text(type_node)) if type_node is not None else None,
+                    dims=tuple(reversed(dims)),
+                    dynamic="extern" in words,
+                )
+            )
+    return found
+
+
+def pointer_uses(parsed: ParsedFile, body: Node, pointers: set[str]) -> tuple[set[str], set[str]]:
+    """Which of `pointers` the body reads through and writes through, by way of pointers made from them too.
+
+    A pointer handed to a function counts as both: what the function does with it is not followed.
+    """
+    origin = {name: name for name in pointers}
+    reads: set[str] = set()
+    writes: set[str] = set()
+    nodes = list(descendants(body))
+    # `float *row = in + y * n;` makes another name for `in`; two rounds reach a name made from such a name.
+    for _round in range(2):
+        for node in nodes:
+            target, value = _pointer_copy(parsed, node)
+            if target and value is not None and target not in origin:
+                base = _base(parsed, value)
+                if base in origin:
+                    origin[target] = origin[base]
+    written_nodes: set[int] = set()
+    for node in nodes:
+        if node.type == "assignment_expression":
+            left = node.child_by_field_name("left")
+            operator = node.child_by_field_name("operator")
+            name = _accessed(parsed, left)
+            if name in origin and left is not None:
+                writes.add(origin[name])
+                if operator is not None and parsed.text(operator) == "=":
+                    written_nodes.add(left.id)
+        elif node.type == "update_expression":
+            name = _accessed(parsed, node.child_by_field_name("argument"))
+            if name in origin:
+                writes.add(origin[name])
+        elif node.type == "call_expression":
+            arguments = node.child_by_field_name("arguments")
+            function = node.child_by_field_name("function")
+            called = parsed.text(function) if function is not None else ""
+            if "_cast" in called:
+                continue
+            for argument in arguments.named_children if arguments is not None else ():
+                name = _base(parsed, argument) if argument.type != "subscript_expression" else ""
+                if name in origin:
+                    writes.add(origin[name])
+                    if not called.startswith("atomic"):
+                        reads.add(origin[name])
+    for node in nodes:
+        name = _accessed(parsed, node) if node.id not in written_nodes else ""
+        if name in origin:
+            reads.add(origin[name])
+    return reads, writes
+
+
+def _pointer_copy(parsed: ParsedFile, node: Node) -> tuple[str, Node | None]:
+    if node.type == "init_declarator":
+        declarator = node.child_by_field_name("declarator")
+        if declarator is not None and declarator.type in {"pointer_declarator", "identifier"}:
+            return declared_name(declarator), node.child_by_field_name("value")
+    if node.type == "assignment_expression":
+        left = node.child_by_field_name("left")
+        if left is not None and left.type == "identifier":
+            return parsed.text(left), node.child_by_field_name("right")
+    return "", None
+
+
+def _accessed(parsed: ParsedFile, node: Node | None) -> str:
+    """The pointer that `p[i]`, `p[i][j]` or `*(p + i)` goes through; "" for anything else."""
+    inner = node
+    while inner is not None and inner.type == "subscript_expression":
+        spend(1)
+        inner = inner.child_by_field_name("argument")
+    if inner is not None and inner.type == "pointer_expression" and inner.children[0].type == "*":
+        return _base(parsed, inner.child_by_field_name("argument"))
+    # What a row of `p[i][j]` is taken from; a name alone is no access.
+    return _base(parsed, inner) if inner is not node else ""
+
+
+def _base(parsed: ParsedFile, node: Node | None) -> str:
+    """The pointer that an address is computed from: `p` in `(float *)(p + i)` and `&p[i]`."""
+    while node is not None:
+        spend(1)
+        if node.type in {"identifier", "field_expression"}:
+            return parsed.text(node)
+        if node.type == "binary_expression":
+            # In `i + p` the pointer comes second; the caller looks the name up, so the left one is tried first.
+            node = node.child_by_field_name("left")
+        elif node.type == "parenthesized_expression":
+            node = next(iter(node.named_children), None)
+        elif node.type == "cast_expression":
+            node = node.child_by_field_name("value")
+        elif node.type in {"pointer_expression", "subscript_expression"}:
+            # `&p[i]`, and `p[i]` within it.
+            node = node.child_by_field_name("argument")
+        elif node.type == "call_expression":
+            arguments = node.child_by_field_name("arguments")
+            function = node.child_by_field_name("function")
+            if function is None or "_cast" not in parsed.text(function):
+                return ""
+            node = next(iter(arguments.named_children), None) if arguments is not None else None
+        else:
+            return ""
+    return ""

@@ -1,0 +1,377 @@
+"""The launches in a file's host code: block, what a block covers, dynamic shared memory, as far as they can be read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from grader.submission.cpp.scopes import MAX_STEPS, Scope, scope_of
+from grader.submission.cpp.tree import (
+    WORD,
+    ParsedFile,
+    declared_name,
+    descendants,
+    function_declarator,
+    remembered,
+)
+from grader.submission.effort import spend
+from grader.submission.expressions.syntax import Binary, Call, Cast, Conditional, Expression, Name, Number, Unary
+from grader.submission.kernels.records import LaunchSite
+from grader.submission.kernels.symbolic import inline, named_constants, names_in
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+MAX_CALLERS = 8
+# main → benchmark → run → the launch: no program of a course hands a size through more functions.
+MAX_CALLS = 4
+# Of one file.  What comes after so many tells no more than they did.
+MAX_LAUNCHES = 512
+
+# Students' and samples' own ways to round a division up.
+_DIVIDING = re.compile(r"(?i)\w*div\w*|\w*ceil\w*|\w*blocks?\w*")
+_ROUNDING = frozenset(["ceil", "ceilf", "floor", "floorf", "round", "int"])
+_ONE = Number(1)
+_OPTING_IN = re.compile(r"\bcudaFuncSetAttribute\s*\(")
+_ASSIGNING = re.compile(r"(?<![=!<>+*/%&|^-])=(?!=)")
+_BEFORE_ASSIGNED = re.compile(r"[;=\n]")
+# Divisions in a grid's expression are looked for through the variables that it names.
+MAX_DIVISION_STEPS = 2048
+_LAUNCH_FUNCTIONS = {"cudaLaunchKernel": (0, 1, 2, 4), "cudaLaunchCooperativeKernel": (0, 1, 2, 4)}
+
+
+def find_launches(parsed: ParsedFile, kernel_names: Collection[str] = ()) -> tuple[LaunchSite, ...]:
+    """Every launch of one of the kernels, in order of the text; equal ones from several callers once.
+
+    kernel_names: kernels of other files that this one may launch, beside its own.
+    """
+    # Macros that are numbers keep their names in what is read: the grader may give them other values.
+    parsed = replace(parsed, constants=named_constants(parsed.constants))
+    scopes = _Scopes(parsed, kernel_names)
+    found: dict[LaunchSite, None] = {}
+    for function, call in scopes.calls:
+        for launch in _launch_parts(parsed, call):
+            for scope in scopes.of(function):
+                for kernel, template_arguments in scopes.kernels(launch.callee, scope, call.start_byte):
+                    if len(found) < MAX_LAUNCHES:
+                        found.setdefault(_site(parsed, launch, kernel, template_arguments, scope, call))
+    return tuple(sorted(found, key=lambda site: site.line))
+
+
+class _Launch:
+    """The pieces of one launch, as text."""
+
+    __slots__ = ("arguments", "block", "callee", "grid", "shared")
+
+    def __init__(self, callee: str, grid: str, block: str, shared: str, arguments: tuple[str, ...]) -> None:
+        self.callee = callee
+        self.grid = grid
+        self.block = block
+        self.shared = shared
+        self.arguments = arguments
+
+
+def _calls(parsed: ParsedFile) -> Iterator[tuple[Node, Node]]:
+    """Every call in host code with the function that it stands in."""
+    for item in parsed.items:
+        if item.kind == "function" and item.active and not item.is_device:
+            for node in descendants(item.node):
+                if node.type == "call_expression":
+                    yield item.node, node
+
+
+def _launch_parts(parsed: ParsedFile, call: Node) -> Iterator[_Launch]:
+    function = call.child_by_field_name("function")
+    arguments = call.child_by_field_name("arguments")
+    if function is None or arguments is None:
+        return
+    given = tuple(parsed.text(node) for node in arguments.named_children if node.type != "comment")
+    configuration = next((c for c in call.children if c.type == "kernel_call_syntax"), None)
+    callee = parsed.text(function)
+    if configuration is not None:
+        parts = [parsed.text(node) for node in configuration.named_children if node.type != "comment"]
+        if len(parts) >= 2:
+            yield _Launch(callee, parts[0], parts[1], parts[2] if len(parts) > 2 else "0", given)
+    elif callee in _LAUNCH_FUNCTIONS and len(given) >= 4:
+        kernel, grid, block, shared = _LAUNCH_FUNCTIONS[callee]
+        yield _Launch(
+            _plain(given[kernel]), given[grid], given[block], given[shared] if len(given) > shared else "0", ()
+        )
+
+
+class _Scopes:
+    """Scopes of host functions, one for each way that a function is called when its parameters matter."""
+
+    def __init__(self, parsed: ParsedFile, kernel_names: Collection[str]) -> None:
+        self.parsed = parsed
+        self.plain: dict[int, Scope] = {}
+        self.calls = list(_calls(parsed))
+        self.template_parameters = {item.node.id: item.template_parameters for item in parsed.items}
+        self.callers: dict[str, list[tuple[Node, Node]]] = {}
+        for caller, call in self.calls:
+            called = call.child_by_field_name("function")
+            if called is not None:
+                self.callers.setdefault(_split_template(parsed.text(called))[0], []).append((caller, call))
+        self.by_function: dict[int, list[Scope]] = {}
+        self.followed: list[int] = []
+        self.kernel_names = {*kernel_names, *(kernel.name for kernel in parsed.kernels)}
+
+    def scope(self, function: Node) -> Scope:
+        if function.id not in self.plain:
+            self.plain[function.id] = scope_of(self.parsed, function)
+        return self.plain[function.id]
+
+    def of(self, function: Node) -> list[Scope]:
+        """The function's scope for each of its callers (at most `MAX_CALLERS`), or the plain one where none is seen."""
+        if function.id not in self.by_function:
+            self.by_function[function.id] = self.called_scopes(function)
+        return self.by_function[function.id]
+
+    def called_scopes(self, function: Node) -> list[Scope]:
+        plain = self.scope(function)
+        declarator = function_declarator(function.child_by_field_name("declarator"))
+        listed = declarator.child_by_field_name("parameters") if declarator is not None else None
+        names = [declared_name(p.child_by_field_name("declarator")) for p in listed.named_children] if listed else []
+        template = self.template_parameters.get(function.id, ())
+        own = declared_name(declarator)
+        if not any([*names, *template]) or own == "main":
+            return [plain]
+        found: list[Scope] = []
+        self.followed.append(function.id)
+        for caller, call in self.callers.get(own, ()):
+            # A function that calls itself hands in what it was handed.
+            if caller.id in self.followed:
+                continue
+            scopes = self.of(caller) if len(self.followed) < MAX_CALLS else [self.scope(caller)]
+            for scope in scopes:
+                if len(found) < MAX_CALLERS:
+                    known = scope if scope.callers < MAX_CALLS else self.scope(caller)
+                    found.append(self.called_from(plain, names, template, known, call))
+        self.followed.pop()
+        return found or [plain]
+
+    def called_from(
+        self, plain: Scope, names: Sequence[str], template: Sequence[str], caller: Scope, call: Node
+    ) -> Scope:
+        """A function's scope as it is for one call: with its parameters, and its template's, as the caller has them."""
+        arguments = call.child_by_field_name("arguments")
+        called = call.child_by_field_name("function")
+        texts = [self.parsed.text(n) for n in arguments.named_children if n.type != "comment"] if arguments else []
+        given = _split_template(self.parsed.text(called))[1] if called is not None else ()
+        handed: dict[str, tuple[Expression, Scope, int]] = {}
+        for name, text in (*zip(names, texts, strict=False), *zip(template, given, strict=False)):
+            expression = self.parsed.constants.parse(_plain(text))
+            if name and expression is not None:
+                handed[name] = (expression, caller, call.start_byte)
+        return Scope(plain.constants, plain.definitions, handed, caller.callers + 1)
+
+    def kernels(self, callee: str, scope: Scope, position: int) -> list[tuple[str, tuple[str, ...]]]:
+        """The kernels that `callee` may be at `position`, with template arguments: itself, or what a pointer holds."""
+        name, arguments = _split_template(callee)
+        if name in self.kernel_names:
+            return [(name, tuple(_template_argument(scope, text, position) for text in arguments))]
+        if name in scope.arguments:
+            expression, scope, position = scope.resolve(Name(name), position)
+            text = expression.name if isinstance(expression, Name) else ""
+            inner = _split_template(text)[0]
+            if inner and inner not in self.kernel_names:
+                text = self.pointers.get(inner, "")
+        else:
+            text = self.pointers.get(name, "")
+        found = []
+        for match in re.finditer(r"[^\W\d]\w*(?:\s*<[\w\s,]*>)?", text):
+            inner, template_arguments = _split_template(match.group())
+            if inner in self.kernel_names:
+                found.append((inner, tuple(_template_argument(scope, text, position) for text in template_arguments)))
+        return found
+
+    @cached_property
+    def pointers(self) -> dict[str, str]:
+        """What each variable is last given anywhere: `&kernel`, `kernel<16>`, a list of them."""
+        text = self.parsed.source.text
+        found: dict[str, str] = {}
+        for match in _ASSIGNING.finditer(text):
+            spend(4)
+            given, semicolon, _rest = text[match.end() : match.end() + 400].partition(";")
+            if semicolon:
+                # What is given a value may be long: "void (*f)(float *)".
+                target = _BEFORE_ASSIGNED.split(text[max(0, match.start() - 200) : match.start()])[-1]
+                found |= dict.fromkeys(WORD.findall(target), given.strip())
+        return found
+
+
+def _plain(text: str) -> str:
+    """A kernel or a variable without casts to `void *` and without `&`."""
+    return re.sub(r"^\((?:const\s+)?void\s*\*\)\s*|^reinterpret_cast<[^()]*>\(|^&|(?<=>)\)$", "", text.strip()).strip()
+
+
+def _template_argument(scope: Scope, text: str, position: int) -> str:
+    """A template's argument as the place of the launch knows it: a number, or a type's name."""
+    expression = scope.constants.parse(text)
+    value = scope.value(expression, position)
+    if value is not None:
+        return str(value)
+    if isinstance(expression, Name):
+        resolved = scope.resolve(expression, position)[0]
+        return resolved.name if isinstance(resolved, Name) else text
+    return text
+
+
+def _split_template(callee: str) -> tuple[str, tuple[str, ...]]:
+    """ "lab::kernel<16, float>" as "kernel" and ("16", "float")."""
+    head, bracket, tail = callee.strip().partition("<")
+    name = head.strip(" ()*&").rpartition("::")[2].strip().partition("[")[0]
+    if not bracket:
+        return name, ()
+    return name, tuple(part for part in (p.strip() for p in tail.rpartition(">")[0].split(",")) if part)
+
+
+def _site(
+    parsed: ParsedFile, launch: _Launch, kernel: str, template_arguments: tuple[str, ...], scope: Scope, call: Node
+) -> LaunchSite:
+    position = call.start_byte
+    block_axes = _axes(parsed, scope, launch.block, position)
+    grid_axes = _axes(parsed, scope, launch.grid, position)
+    numbers = [scope.value(axis, position) for axis in block_axes]
+    block: tuple[int, int, int] | None = None
+    if numbers and all(number is not None for number in numbers):
+        # Be it one that no device can run: no threads, fewer than none.
+        x, y, z = (*(int(number or 0) for number in numbers), 1, 1)[:3]
+        block = (x, y, z)
+    tile: list[int | None] = []
+    over: list[str] = []
+    for index, axis in enumerate(grid_axes):
+        divisor, variable = _divisor(scope, axis, position, launch.arguments)
+        if divisor is None and block is not None and index < len(block_axes):
+            divisor = _same_as_block(scope, axis, block_axes[index], block[index], position)
+        tile.append(divisor)
+        over.append(variable)
+    shared = parsed.constants.parse(launch.shared)
+    template_texts = _split_template(launch.callee)[1]
+    keep = {*launch.arguments, *template_texts, *scope.constants.values}
+    return LaunchSite(
+        kernel=kernel,
+        line=call.start_point.row + 1,
+        block=block,
+        tile=tuple(tile),
+        shared_bytes=scope.value(shared, position),
+        template_arguments=template_arguments,
+        template_texts=template_texts,
+        grid_over=tuple(over),
+        arguments=launch.arguments,
+        file=parsed.file,
+        block_expressions=tuple(inline(scope, axis, position, keep) for axis in block_axes),
+        shared_expression=inline(scope, shared, position, keep) if shared is not None else None,
+        grid_expressions=tuple(inline(scope, axis, position, keep) for axis in grid_axes),
+        opts_in=kernel in remembered(parsed, "opting in", lambda: _opting_in(parsed)),
+    )
+
+
+def _opting_in(parsed: ParsedFile) -> frozenset[str]:
+    """Words of every call of cudaFuncSetAttribute, the kernel's name among them."""
+    text = parsed.source.text
+    found: set[str] = set()
+    done = 0
+    while (match := _OPTING_IN.search(text, done)) is not None:
+        end = text.find(";", match.end())
+        done = end if end >= 0 else len(text)
+        found.update(WORD.findall(text, match.end(), done))
+    return frozenset(found)
+
+
+def _axes(parsed: ParsedFile, scope: Scope, text: str, position: int) -> tuple[Expression, ...]:
+    expression = parsed.constants.parse(text)
+    if expression is None:
+        return ()
+    return scope.axes(expression, position) or ()
+
+
+def _divisor(scope: Scope, grid: Expression, position: int, arguments: tuple[str, ...]) -> tuple[int | None, str]:
+    """How many elements a block covers along an axis whose number of blocks is `grid`, and the variable divided.
+
+    Read from the division in it, however it is rounded: `n / 16`, `(n + 15) / 16`, `(n - 1) / 16 + 1`, `n >> 4`,
+    `ceil(n / 16.0)`, `div_up(n, 16)`, `n / 16 + (n % 16 != 0)`.
+    """
+    divisions = list(_divisions(scope, grid, position, 0, iter(range(MAX_DIVISION_STEPS))))
+    values = {scope.value(divisor, position) for _dividend, divisor in divisions}
+    variable = ""
+    for dividend, divisor in divisions:
+        in_divisor = set(names_in(divisor))
+        names = [name for name in names_in(dividend) if name not in in_divisor]
+        # `n * n / 256` runs over a product: no one variable.
+        if len(set(names)) == 1 and not _has_product(dividend):
+            variable = names[0]
+    if len(values) == 1:
+        value = values.pop()
+        return (value, variable) if value is not None and value > 0 else (None, variable)
+    if not divisions and isinstance(grid, Name) and grid.name in arguments:
+        # One block an element: `kernel<<<n, 256>>>(a, n)`.
+        return 1, grid.name
+    return None, variable
+
+
+def _same_as_block(scope: Scope, grid: Expression, block_axis: Expression, threads: int, position: int) -> int | None:
+    """`threads` where the grid divides by the very variable that the block has along this axis."""
+    for _dividend, divisor in _divisions(scope, grid, position, 0, iter(range(MAX_DIVISION_STEPS))):
+        if divisor == block_axis:
+            return threads
+    return None
+
+
+def _divisions(
+    scope: Scope, expression: Expression, position: int, depth: int, steps: Iterator[int]
+) -> Iterator[tuple[Expression, Expression]]:
+    """Dividend and divisor of every division in `expression`, through the variables that it names.
+
+    steps: as many as the walk may take; variables made of each other double them at each level.
+    """
+    spend(1)
+    if depth > MAX_STEPS or next(steps, None) is None:
+        return
+    match expression:
+        case Name():
+            resolved, inner, place = scope.resolve(expression, position)
+            if not isinstance(resolved, Name) and inner is scope:
+                yield from _divisions(inner, resolved, place, depth + 1, steps)
+        case Binary("/", left, right):
+            # n / 16 / 4
+            inner_divisions = list(_divisions(scope, left, position, depth + 1, steps))
+            if len(inner_divisions) == 1 and isinstance(left, Binary):
+                dividend, divisor = inner_divisions[0]
+                yield dividend, Binary("*", divisor, right)
+            else:
+                yield left, right
+        case Binary(">>", left, right):
+            yield left, Binary("<<", _ONE, right)
+        case Binary("%", _, _):
+            return
+        case Binary(_, left, right):
+            yield from _divisions(scope, left, position, depth + 1, steps)
+            yield from _divisions(scope, right, position, depth + 1, steps)
+        case Cast(_, operand) | Unary(_, operand):
+            yield from _divisions(scope, operand, position, depth + 1, steps)
+        case Conditional(_, then, otherwise):
+            yield from _divisions(scope, then, position, depth + 1, steps)
+            yield from _divisions(scope, otherwise, position, depth + 1, steps)
+        case Call(function, arguments):
+            if len(arguments) == 2 and function not in _ROUNDING and _DIVIDING.fullmatch(function):
+                yield arguments[0], arguments[1]
+            else:
+                for argument in arguments:
+                    yield from _divisions(scope, argument, position, depth + 1, steps)
+        case _:
+            return
+
+
+def _has_product(expression: Expression) -> bool:
+    match expression:
+        case Binary("*", left, right):
+            return bool(list(names_in(left))) and bool(list(names_in(right)))
+        case Binary(_, left, right):
+            return _has_product(left) or _has_product(right)
+        case Cast(_, operand):
+            return _has_product(operand)
+    return False

@@ -1,0 +1,170 @@
+"""What a kernel's own text tells of its launch: tile, block, whether shared arrays are padded."""
+
+from __future__ import annotations
+
+import re
+from math import isqrt
+from typing import TYPE_CHECKING
+
+from grader.device_limits import MAX_THREADS_PER_BLOCK
+from grader.submission.cpp.tree import WORD, ParsedFile, descendants
+from grader.submission.effort import spend_on
+from grader.submission.expressions.constants import Constants, Lookup
+from grader.submission.expressions.syntax import Expression, Number
+from grader.submission.kernels.kernel import local_values
+from grader.submission.kernels.records import Kernel
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+AXES = ("x", "y", "z")
+
+_ALIAS = re.compile(r"\b(\w+)\s*=\s*(blockIdx|blockDim)\s*\.\s*([xyz])\s*[;,]")
+# Each begins where a word does and is taken whole: a text of one long word is gone through once.
+_FACTOR = r"(?:(?<![\w.])[\w.]++|\([^()]*+\))"
+_TILE_NAME = re.compile(r"(?i)tile|block|dim|thread|bs|ts")
+# `tile[ty * (T + 1) + tx]`: a pitch that is one more than a tile's side, in an array of one dimension.
+_PITCH = r"\(\s*+[\w.]++\s*+\+\s*+(?:\d++(?!\w)|(?=\w*?pad)\w++)\s*+\)"
+_PADDED_PITCH = re.compile(rf"\*\s*{_PITCH}|{_PITCH}\s*\*", re.IGNORECASE)
+
+
+_USED = re.compile(r"\b[^\W\d]\w*+(?!\s*+=[^=])")
+_ADDED = re.compile(r"\b(\w++)(?=\s*+\+\s*+([\w.]++))")
+
+# `y` in `int y = blockIdx.y * TILE + threadIdx.y`.
+_ROW = re.compile(r"\b(\w+)\s*=[^=;,]*\bthreadIdx\s*\.\s*y\b")
+
+
+class KernelShape:
+    """The clues in one kernel's body."""
+
+    def __init__(self, parsed: ParsedFile, kernel: Kernel, template_values: dict[str, str]) -> None:
+        self.kernel = kernel
+        self.constants: Constants = parsed.constants
+        self._template_values = template_values
+        body = parsed.functions[kernel.name].node.child_by_field_name("body")
+        self.values: Lookup = dict[str, Expression]().get
+        self.text = ""
+        self._strides: list[tuple[str, str]] = []
+        self._has_xor = False
+        if body is not None:
+            self.text = text_without_comments(parsed, body)
+            self.values = _with_templates(parsed, local_values(parsed, body), template_values)
+            self._strides = [_step(parsed, n) for n in descendants(body) if _is_step(parsed, n)]
+            self._has_xor = any(
+                n.type == "binary_expression" and any(c.type == "^" for c in n.children) for n in descendants(body)
+            )
+        aliases = {alias: f"{variable}.{axis}" for alias, variable, axis in _ALIAS.findall(self.text)}
+        if aliases:
+            self.text = _USED.sub(lambda word: aliases.get(word.group(), word.group()), self.text)
+        self._added: dict[str, list[str]] = {}
+        for name, added in _ADDED.findall(self.text):
+            self._added.setdefault(name, []).append(added)
+        spend_on(10 * len(self.text))
+
+    def covered(self, axis: int, block: tuple[int, int, int]) -> int | None:
+        """Elements that a block covers along a grid axis: what the kernel multiplies `blockIdx` by, for this block."""
+        index = rf"blockIdx\s*\.\s*{AXES[axis]}\b"
+        match = re.search(rf"{index}\s*\*\s*({_FACTOR})|({_FACTOR})\s*\*\s*{index}", self.text)
+        if match is None:
+            return None
+        threads: dict[str, Expression] = {f"blockDim.{name}": Number(block[i]) for i, name in enumerate(AXES)}
+        value = self.constants.integer(
+            match.group(1) or match.group(2), lambda name: threads.get(name) or self.values(name)
+        )
+        return value if value is not None and 0 < value <= 1 << 20 else None
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether the kernel numbers its threads along one axis: `blockIdx.x * blockDim.x + threadIdx.x`, no y."""
+        return self.covered(0, (1, 1, 1)) is not None and not re.search(
+            r"\b(?:blockIdx|threadIdx)\s*\.\s*[yz]\b", self.text
+        )
+
+    def rows_at_a_time(self, side: int) -> int | None:
+        """Rows that a block of fewer rows than its tile steps by: `for (j = 0; j < TILE; j += ROWS)`."""
+        rows = {"threadIdx.y", *_ROW.findall(self.text)}
+        for name, text in self._strides:
+            step = self.constants.integer(text, self.values)
+            if step is None or not 1 < step < side or side % step:
+                continue
+            # `k + 1`, `k + u`: a sum that is unrolled by so many steps, not rows of a tile.
+            if all(word in rows for word in self._added.get(name, ())):
+                return step
+        return None
+
+    def side(self) -> int | None:
+        """The side of the square tile in shared memory or, without one, of what `blockIdx` is multiplied by."""
+        for array in self.kernel.shared_arrays:
+            dims = array.dims
+            if array.dynamic or not dims or None in dims:
+                continue
+            numbers = [d for d in dims if d is not None]
+            if len(numbers) >= 2 and 0 <= numbers[-1] - numbers[-2] <= 16:
+                return numbers[-2]
+            if len(numbers) == 1:
+                root = isqrt(numbers[0])
+                if root >= 2 and numbers[0] in (root * root, root * (root + 1)):
+                    return root
+        side = self.covered(0, (0, 0, 0))
+        return side if side is not None and side <= 256 else None
+
+    def width(self) -> int | None:
+        """Threads of a block in one dimension: the kernel's largest constant named like a tile that fits its arrays.
+
+        A template's parameter is such a constant too.
+        """
+        sizes = [d for a in self.kernel.shared_arrays for d in a.dims if d is not None and not a.dynamic]
+        found = []
+        for name in set(WORD.findall(self.text)):
+            if _TILE_NAME.search(name) and (name in self.constants.macros or self._is_constant(name)):
+                value = self.constants.integer(name, self.values)
+                if value is not None and 1 < value <= MAX_THREADS_PER_BLOCK and (not sizes or value <= max(sizes)):
+                    found.append(value)
+        return max(found, default=None)
+
+    def _is_constant(self, name: str) -> bool:
+        return name in self.constants.values or name in self._template_values
+
+    @property
+    def is_padded(self) -> bool:
+        """Whether some shared array has a row pitch off the tile's side, or is indexed through an exclusive or."""
+        if not self.kernel.uses_shared:
+            return False
+        for array in self.kernel.shared_arrays:
+            if len(array.dims) >= 2:
+                columns, rows = array.dims[-1], array.dims[-2]
+                if columns is not None and rows is not None and columns != rows and columns % 32:
+                    return True
+            elif array.dims and array.dims[0] is not None:
+                root = isqrt(array.dims[0])
+                if root >= 2 and array.dims[0] == root * (root + 1):
+                    return True
+        dynamic = any(array.dynamic or len(array.dims) == 1 for array in self.kernel.shared_arrays)
+        return self._has_xor or (dynamic and _PADDED_PITCH.search(self.text) is not None)
+
+
+def text_without_comments(parsed: ParsedFile, body: Node) -> str:
+    """The text of `body`, blanks in place of comments."""
+    data = bytearray(parsed.data[body.start_byte : body.end_byte])
+    for node in descendants(body):
+        if node.type == "comment":
+            start, end = node.start_byte - body.start_byte, node.end_byte - body.start_byte
+            data[start:end] = b" " * (end - start)
+    return data.decode("utf-8", errors="replace")
+
+
+def _with_templates(parsed: ParsedFile, values: Lookup, template_values: dict[str, str]) -> Lookup:
+    known = {name: parsed.constants.parse(text) for name, text in template_values.items()}
+    return lambda name: known.get(name) or values(name)
+
+
+def _is_step(parsed: ParsedFile, node: Node) -> bool:
+    operator = node.child_by_field_name("operator")
+    return node.type == "assignment_expression" and operator is not None and parsed.text(operator) == "+="
+
+
+def _step(parsed: ParsedFile, node: Node) -> tuple[str, str]:
+    """What is raised, and by how much."""
+    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    return parsed.text(left) if left is not None else "", parsed.text(right) if right is not None else ""

@@ -1,0 +1,223 @@
+"""Launch configurations as formulas of the sizes: `threads * N * N * sizeof(float)` at whatever N is graded."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+
+from grader.submission.cpp.scopes import MAX_STEPS, Scope
+from grader.submission.effort import spend
+from grader.submission.expressions.constants import Constants
+from grader.submission.expressions.number_types import SIZES_OF_TYPES
+from grader.submission.expressions.syntax import (
+    Binary,
+    Call,
+    Cast,
+    Conditional,
+    Expression,
+    Name,
+    Number,
+    SizeOf,
+    Unary,
+)
+
+MAX_NODES = 200
+# Constants made of each other double the work at each level; what fits a formula needs a fraction of this.
+MAX_WALK = 2048
+MAX_FORMULA = 300
+
+_OPERATORS = {"+": "+", "-": "-", "*": "*", "/": "//", "%": "%"}
+_FUNCTIONS = {"min": "min", "max": "max", "std::min": "min", "std::max": "max"}
+
+
+def named_constants(constants: Constants) -> Constants:
+    """`constants` with macros that stand for one number made constants, so that expressions keep their names."""
+    numbers = {
+        name: macro
+        for name, macro in constants.macros.items()
+        if macro.parameters is None and _is_closed(macro.body) and constants.integer(macro.body) is not None
+    }
+    macros = {name: macro for name, macro in constants.macros.items() if name not in numbers}
+    named = replace(constants, macros=macros, values=dict(constants.values))
+    for name, macro in numbers.items():
+        # Read once these names are none of the macros: `#define HALF (N / 2)` goes on speaking of N.
+        expression = named.parse(macro.body)
+        if expression is not None:
+            named.values[name] = expression
+    return named
+
+
+def inline(scope: Scope, expression: Expression, position: int, keep: Collection[str]) -> Expression:
+    """`expression` with every local variable replaced by what it holds at `position`; names in `keep` stay."""
+    return _Inlining(scope, position, keep).of(expression, 0)
+
+
+def formula_of(
+    expression: Expression | None, roles: Mapping[str, str], constants: Constants, top: bool = True
+) -> str | None:
+    """`expression` as a formula of the lab's sizes, None where something in it is not known or it names no size.
+
+    roles: the size that each variable or constant stands for.
+    """
+    if expression is None:
+        return None
+    try:
+        formula = _Formula(roles, constants)
+        text = formula.text(expression, 0)
+        return text if text is not None and (not top or formula.names_size(expression)) else None
+    except _TooLong:
+        return None
+
+
+class _TooLong(Exception):
+    """A formula, or the way to it, is too long."""
+
+
+def _is_closed(body: str) -> bool:
+    """Whether a macro's body means the same in any expression: one token, or in parentheses."""
+    body = body.strip()
+    return body.isalnum() or (body.startswith("(") and body.endswith(")") and body.find(")") == len(body) - 1)
+
+
+class _Inlining:
+    def __init__(self, scope: Scope, position: int, keep: Collection[str]) -> None:
+        self.scope = scope
+        self.position = position
+        self.keep = keep
+        self.nodes = 0
+
+    def of(self, expression: Expression, depth: int) -> Expression:
+        self.nodes += 1
+        if depth > MAX_STEPS or self.nodes > MAX_NODES:
+            return expression
+        match expression:
+            case Name(name):
+                if name in self.keep:
+                    return expression
+                value = self.scope.value(expression, self.position)
+                found = self.scope.definition(name, self.position)
+                if found is not None and found != expression:
+                    return self.of(found, depth + 1)
+                return Number(value) if value is not None and name not in self.scope.constants.values else expression
+            case Binary(operator, left, right):
+                return Binary(operator, self.of(left, depth + 1), self.of(right, depth + 1))
+            case Unary(operator, operand):
+                return Unary(operator, self.of(operand, depth + 1))
+            case Cast(type_text, operand):
+                return Cast(type_text, self.of(operand, depth + 1))
+            case Conditional(condition, then, otherwise):
+                holds = self.scope.value(condition, self.position)
+                if holds is not None and not self._keeps(condition):
+                    return self.of(then if holds else otherwise, depth + 1)
+                return Conditional(
+                    self.of(condition, depth + 1), self.of(then, depth + 1), self.of(otherwise, depth + 1)
+                )
+            case Call(function, arguments):
+                return Call(function, tuple(self.of(argument, depth + 1) for argument in arguments))
+        return expression
+
+    def _keeps(self, expression: Expression) -> bool:
+        """Whether something in it stays by name: a size that the grader chooses decides."""
+        return any(name in self.keep for name in names_in(expression))
+
+
+def names_in(expression: Expression) -> Iterator[str]:
+    """Every variable that `expression` names."""
+    match expression:
+        case Name(name):
+            yield name
+        case Binary(_, left, right):
+            yield from names_in(left)
+            yield from names_in(right)
+        case Cast(_, operand) | Unary(_, operand):
+            yield from names_in(operand)
+        case Conditional(condition, then, otherwise):
+            for part in (condition, then, otherwise):
+                yield from names_in(part)
+        case Call(_, arguments):
+            for argument in arguments:
+                yield from names_in(argument)
+        case _:
+            return
+
+
+class _Formula:
+    """Writes expressions as formulas of sizes."""
+
+    def __init__(self, roles: Mapping[str, str], constants: Constants) -> None:
+        self.roles = roles
+        self.constants = constants
+        self.steps = 0
+        self.of_size: dict[str, bool] = {}
+
+    def step(self) -> None:
+        spend(1)
+        self.steps += 1
+        if self.steps > MAX_WALK:
+            raise _TooLong
+
+    def names_size(self, expression: Expression, depth: int = 0) -> bool:
+        """Whether a size stands in `expression`, or in a constant that it is made of."""
+        self.step()
+        if depth > MAX_STEPS:
+            return False
+        match expression:
+            case Name(name):
+                if name not in self.of_size:
+                    definition = self.constants.values.get(name)
+                    self.of_size[name] = name in self.roles or (
+                        definition is not None and self.names_size(definition, depth + 1)
+                    )
+                return self.of_size[name]
+            case Binary(_, left, right):
+                parts: tuple[Expression, ...] = (left, right)
+            case Unary(_, operand) | Cast(_, operand):
+                parts = (operand,)
+            case Conditional(condition, then, otherwise):
+                parts = (condition, then, otherwise)
+            case Call(_, arguments):
+                parts = arguments
+            case _:
+                parts = ()
+        return any(self.names_size(part, depth + 1) for part in parts)
+
+    def text(self, expression: Expression, depth: int) -> str | None:
+        """`expression` as a formula, None where something in it is not known."""
+        self.step()
+        found = self.written(expression, depth) if depth <= MAX_STEPS else None
+        if found is not None and len(found) >= MAX_FORMULA:
+            raise _TooLong
+        return found
+
+    def written(self, expression: Expression, depth: int) -> str | None:
+        match expression:
+            case Number(number):
+                return str(number)
+            case Name(name):
+                if name in self.roles:
+                    return self.roles[name]
+                value = self.constants.integer(expression)
+                # A constant may itself be made of one that stands for a size.
+                definition = self.constants.values.get(name)
+                if definition is not None and self.names_size(definition):
+                    return self.text(definition, depth + 1)
+                return None if value is None else str(value)
+            case Cast(_, operand):
+                return self.text(operand, depth + 1)
+            case SizeOf(text):
+                dtype = self.constants.dtype(text)
+                return "8" if text.endswith("*") else str(SIZES_OF_TYPES[dtype]) if dtype else None
+            case Binary(operator, left, right) if operator in _OPERATORS:
+                parts = [self.text(left, depth + 1), self.text(right, depth + 1)]
+                return None if None in parts else f"({parts[0]} {_OPERATORS[operator]} {parts[1]})"
+            case Conditional(Binary(operator, left, right), then, otherwise) if operator in {"<", "<=", ">", ">="}:
+                # `n < 1024 ? n : 1024` and its kin are a minimum or a maximum.
+                if {left, right} != {then, otherwise}:
+                    return None
+                smaller = (then == left) == (operator in {"<", "<="})
+                parts = [self.text(left, depth + 1), self.text(right, depth + 1)]
+                return None if None in parts else f"{'min' if smaller else 'max'}({parts[0]}, {parts[1]})"
+            case Call(function, arguments) if function in _FUNCTIONS:
+                texts = [self.text(argument, depth + 1) for argument in arguments]
+                return None if None in texts else f"{_FUNCTIONS[function]}({', '.join(str(t) for t in texts)})"
+        return None

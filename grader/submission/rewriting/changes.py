@@ -1,0 +1,229 @@
+"""Programs changed for a sweep: other values of constants, template arguments and unroll factors, read anew.
+
+A change is made in the text, and the text is read again, so that whatever follows from a constant (the block that host
+code launches, the size of a shared array) follows it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import ceil, prod
+from pathlib import Path
+
+from grader.submission.cpp.edits import Edit, apply
+from grader.submission.cpp.kernel_macros import device_macros
+from grader.submission.cpp.parse import parse
+from grader.submission.cpp.tree import ParsedFile
+from grader.submission.expressions.macros import Macro
+from grader.submission.files.source import SourceText
+from grader.submission.kernels.records import Kernel
+from grader.submission.records import Candidate, LaunchPlan, Submission, VariantBinding
+from grader.submission.rewriting.compile_time import constant_edits, mentioned
+from grader.submission.rewriting.unrolling import has_pragma, unroll_edits
+
+_WORD = re.compile(r"[^\W\d]\w*")
+
+Rebind = Callable[[Mapping[Path, SourceText]], Submission]
+"""Reads a program whose files have other texts, by path."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change of one kernel's program.
+
+    constants: patterns of names, and the value that constants and template parameters of such names get.
+    width: where no constant has such a name, those of this value are meant (the width of the block); 0: none.
+    taken: constants that stand for something else.
+    unroll: steps that the innermost loops go at a time; 0: as they are written.
+    """
+
+    constants: tuple[tuple[tuple[str, ...], int], ...] = ()
+    width: int = 0
+    taken: frozenset[str] = frozenset()
+    unroll: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A changed program and the kernel's binding in it.
+
+    old: values that the constants had, in the order of the change; None where the kernel has no such constant.
+    obstacle: why the change cannot be made: "", "no_loop", "by_hand" (`unrolled` steps), "unreadable".
+    """
+
+    submission: Submission
+    binding: VariantBinding
+    old: tuple[int | None, ...] = ()
+    obstacle: str = ""
+    unrolled: int = 1
+
+
+@dataclass(slots=True)
+class Program:
+    """A submission, or the lab's own kernels, of which changed copies are made; each is made once."""
+
+    submission: Submission
+    rebind: Rebind
+    _parsed: dict[Path, ParsedFile] = field(default_factory=dict)
+    _made: dict[tuple[tuple[Path, str], ...], Submission] = field(default_factory=dict)
+
+    def changed(self, binding: VariantBinding, change: Change) -> Changed:
+        """The program with `change` made for the kernel of `binding`."""
+        kernel = binding.kernel
+        parsed = self._file_of(kernel)
+        if parsed is None:
+            return Changed(self.submission, binding, obstacle="unreadable")
+        item = parsed.functions[kernel.name]
+        words = mentioned(parsed, item) | set(_WORD.findall(binding.expression))
+        edits: dict[Path, list[tuple[Edit, int]]] = {}
+        old: list[int | None] = []
+        expression = binding.expression
+        for patterns, value in change.constants:
+            names = _matching(self._constants(words - change.taken, kernel), patterns, change.width)
+            for source in self.submission.sources:
+                file = self._parse(source)
+                edits.setdefault(source.path, []).extend((e, value) for e in constant_edits(file, names))
+            expression, argument = _with_argument(expression, kernel.template_parameters, patterns, value)
+            old.append(next(iter(names.values()), None) if argument is None else argument)
+        if change.unroll:
+            if kernel.unroll > 1 and not has_pragma(parsed, item):
+                if change.unroll != kernel.unroll:
+                    return Changed(self.submission, binding, tuple(old), "by_hand", kernel.unroll)
+            else:
+                loops = unroll_edits(parsed, item, change.unroll)
+                if not loops:
+                    return Changed(self.submission, binding, tuple(old), "no_loop")
+                edits.setdefault(parsed.source.path, []).extend((e, 0) for e in loops)
+        submission = self._with(edits)
+        found = submission.bindings[binding.variant]
+        if not isinstance(found, VariantBinding) or found.kernel.name != kernel.name:
+            return Changed(self.submission, binding, tuple(old), "unreadable")
+        if expression != binding.expression:
+            found = replace(found, expression=expression)
+        return Changed(submission, found, tuple(old))
+
+    def _with(self, edits: Mapping[Path, Sequence[tuple[Edit, int]]]) -> Submission:
+        texts = {}
+        for source in self.submission.sources:
+            made = [
+                replace(e, text=f"{e.text}{value}" if e.constant else e.text, constant="")
+                for e, value in edits.get(source.path, [])
+            ]
+            before = self._parse(source).source.text
+            text = apply(before, made, {})
+            if text != before:
+                texts[source.path] = replace(source, text=text)
+        if not texts:
+            return self.submission
+        key = tuple((path, source.text) for path, source in texts.items())
+        if key not in self._made:
+            self._made[key] = self.rebind(texts)
+        return self._made[key]
+
+    def _constants(self, words: set[str], kernel: Kernel) -> dict[str, int]:
+        """Constants that can be changed, of those among `words`, with their values."""
+        own = {p.name for p in kernel.parameters} | set(kernel.template_parameters)
+        found: dict[str, int] = {}
+        for source in self.submission.sources:
+            file = self._parse(source)
+            for name in {e.constant for e in constant_edits(file, words - own)}:
+                value = file.constants.evaluate(name)
+                if isinstance(value, int) and value > 0:
+                    found[name] = value
+        return dict(sorted(found.items()))
+
+    def _file_of(self, kernel: Kernel) -> ParsedFile | None:
+        """The file that holds a kernel; a header goes by the name that it is included by."""
+        for source in self.submission.sources:
+            if source.path.name == Path(kernel.file).name:
+                parsed = self._parse(source)
+                if kernel.name in parsed.functions:
+                    return parsed
+        return None
+
+    def _parse(self, source: SourceText) -> ParsedFile:
+        if source.path not in self._parsed:
+            macros: dict[str, Macro] = {}
+            for other in self.submission.sources:
+                if other.path.suffix.lower() != ".cu":
+                    macros = device_macros(other.text, macros)
+            self._parsed[source.path] = parse(source, macros)
+        return self._parsed[source.path]
+
+
+def _matching(constants: Mapping[str, int], patterns: Sequence[str], width: int) -> dict[str, int]:
+    """The best-named constant, and others that match and have the same value (a tile's width and its height)."""
+    ranked = sorted(
+        (rank, name)
+        for name in constants
+        for rank, pattern in enumerate(patterns)
+        if re.fullmatch(pattern, name, re.IGNORECASE)
+    )
+    if not ranked:
+        return {name: value for name, value in constants.items() if value == width}
+    value = constants[ranked[0][1]]
+    return {name: value for _rank, name in ranked if constants[name] == value}
+
+
+def _with_argument(
+    expression: str, parameters: Sequence[str], patterns: Sequence[str], value: int
+) -> tuple[str, int | None]:
+    """A name expression whose template argument of a matching name is `value`, and the number that stood there."""
+    name, bracket, rest = expression.partition("<")
+    arguments = [text.strip() for text in rest.removesuffix(">").split(",")] if bracket else []
+    if len(arguments) != len(parameters):
+        return expression, None
+    for index, parameter in enumerate(parameters):
+        if arguments[index].isdigit() and any(re.fullmatch(p, parameter, re.IGNORECASE) for p in patterns):
+            old = int(arguments[index])
+            arguments[index] = str(value)
+            return f"{name}<{', '.join(arguments)}>", old
+    return expression, None
+
+
+def same_reading(graded: Candidate, candidates: Sequence[Candidate]) -> Candidate | None:
+    """The reading of a changed program that is the one which was graded: same roles, same grid."""
+    for candidate in candidates:
+        if candidate.roles == graded.roles and _style(candidate.launch) == _style(graded.launch):
+            return candidate
+    return next((c for c in candidates if c.roles == graded.roles and c.launch.covers == graded.launch.covers), None)
+
+
+def _style(plan: LaunchPlan) -> tuple[tuple[str, ...], tuple[bool, ...]]:
+    return plan.covers, tuple(step == 1 for step in plan.tile)
+
+
+def relaunched(
+    before: LaunchPlan, after: LaunchPlan, block: tuple[int, int, int] | None, edges: Mapping[int, int]
+) -> LaunchPlan:
+    """How a changed kernel is launched.
+
+    Parameters
+    ----------
+    before, after : the launch that was read from the program as it was, and as it is now.
+    block : the block that is wanted; None: what follows from the program.
+    edges : new values by the old ones of constants: sides of block and tile that did not follow by themselves do so.
+    """
+
+    def follow(old: int, new: int) -> int:
+        return edges.get(new, new) if old == new else new
+
+    sides = tuple(follow(a, b) for a, b in zip(before.tile, after.tile, strict=False))
+    if block is None:
+        x, y, z = (follow(a, b) for a, b in zip(before.block, after.block, strict=True))
+        return replace(after, block=(x, y, z), tile=sides)
+    tile = tuple(
+        block[axis] if before.tile[axis] == before.block[axis] and after.tile[axis] == before.tile[axis] else side
+        for axis, side in enumerate(sides)
+    )
+    # Where host code says a number of bytes, it is for its own block; too much does less harm than too little.
+    more = max(1.0, prod(block) / prod(after.block))
+    shared_bytes = ceil(after.shared_bytes * more)
+    formula = re.sub(
+        r"(?<![\w.])\d+(?![\w.])",
+        lambda number: str(block[0]) if int(number.group()) == after.block[0] else number.group(),
+        after.shared_formula,
+    )
+    return replace(after, block=block, tile=tile, block_formula=(), shared_bytes=shared_bytes, shared_formula=formula)

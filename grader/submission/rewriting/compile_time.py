@@ -1,0 +1,224 @@
+"""Sizes and arrays that a program fixes when it is compiled, made into what the grader can choose.
+
+`#define N 1024`, `const int N = 1024;` and `enum { N = 1024 };` are given other values where they are defined;
+`__device__ float A[N][N];`, which kernels without parameters work on, becomes a parameter of the kernel that hides it.
+Both are edits of the device code within a line, so that line numbers stay true.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from grader.lab.records import Lab, Parameter
+from grader.submission.cpp.edits import Edit
+from grader.submission.cpp.positions import blank, characters
+from grader.submission.cpp.tree import (
+    WORD,
+    Item,
+    ParsedFile,
+    declared_name,
+    descendants,
+    function_declarator,
+    remembered,
+)
+from grader.submission.effort import spend
+from grader.submission.kernels.kernel import pointer_uses
+from grader.submission.kernels.records import Kernel, KernelParameter
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+MAX_WORDS = 4096
+SET_BY_HOST = 0
+"""In place of the value of a constant that the host copies to the device: `__constant__ int n;`."""
+_PREFIX = re.compile(r"(?i)(?:c|d|g|dev|const|device)_(?=\w)")
+
+
+def mentioned(parsed: ParsedFile, item: Item) -> set[str]:
+    """Every name that the kernel's text mentions, through macros, constants, arrays and the functions it calls."""
+    return set(remembered(parsed, ("mentioned", item.node.id), lambda: _mentioned(parsed, item)))
+
+
+def _mentioned(parsed: ParsedFile, item: Item) -> frozenset[str]:
+    found: set[str] = set()
+    pending = list(parsed.words(item.node))
+    while pending and len(found) < MAX_WORDS:
+        word = pending.pop()
+        if word in found:
+            continue
+        found.add(word)
+        spend(1)
+        macro = parsed.constants.macros.get(word)
+        if macro is not None:
+            pending += WORD.findall(macro.body)
+        for other in parsed.by_name.get(word, ()):
+            if other.active and not other.is_kernel and other.kind != "macro":
+                pending += parsed.words(other.node) - found
+    return frozenset(found)
+
+
+def size_names(parsed: ParsedFile, item: Item, kernel: Kernel) -> dict[str, int]:
+    """Constants of the file that the kernel depends on, with their values; a tile's side is none of them."""
+    sides = _tile_sides(parsed, item)
+    words = mentioned(parsed, item)
+    own = {p.name for p in kernel.parameters} | set(kernel.template_parameters)
+    found = {}
+    spend((len(parsed.constants.macros) + len(parsed.constants.values)) // 8)
+    for name in [*parsed.constants.macros, *parsed.constants.values]:
+        if name not in words:
+            continue
+        macro = parsed.constants.macros.get(name)
+        if name in sides or name in own or (macro is not None and macro.parameters is not None):
+            continue
+        value = remembered(parsed, ("value", name), lambda name=name: parsed.constants.evaluate(name))  # type: ignore[misc]
+        if isinstance(value, int) and value > 0:
+            found[name] = value
+    return found | {name: SET_BY_HOST for name, _node in _set_by_host(parsed) if name in words - own}
+
+
+def match_sizes(names: Collection[str], lab: Lab, taken: Collection[str]) -> dict[str, str]:
+    """The constant that stands for each of the lab's sizes that is not `taken`, by role: the best-named one."""
+    ranked = sorted(
+        (rank, order, parameter.name, name)
+        for parameter in lab.parameters
+        if parameter.kind == "size" and parameter.name not in taken
+        for order, name in enumerate(names)
+        if (rank := _size_rank(name, parameter)) is not None
+    )
+    found: dict[str, str] = {}
+    for _rank, _order, role, name in ranked:
+        if role not in found and name not in found.values():
+            found[role] = name
+    return found
+
+
+def _size_rank(name: str, parameter: Parameter) -> int | None:
+    """As `Parameter.rank_of`; `c_n` and `d_n` are called n."""
+    rank = parameter.rank_of(name)
+    return rank if rank is not None else parameter.rank_of(_PREFIX.sub("", name, count=1))
+
+
+def constant_edits(parsed: ParsedFile, names: Collection[str]) -> tuple[Edit, ...]:
+    """Where the values of these constants stand."""
+    found = []
+    for name, node in _definitions(parsed):
+        if name in names:
+            # What a macro is replaced by reaches to the end of the line, comments included.
+            text = re.split(r"\s*(?://|/\*)", parsed.text(node))[0]
+            found.append(Edit(*characters(parsed, node.start_byte, node.start_byte + len(text.encode())), "", name))
+    for name, node in _set_by_host(parsed):
+        if name in names:
+            found.append(Edit(*characters(parsed, node.end_byte, node.end_byte), " = ", name))
+    return tuple(found)
+
+
+def with_global_arrays(parsed: ParsedFile, item: Item, kernel: Kernel, lab: Lab) -> tuple[Kernel, tuple[Edit, ...]]:
+    """The kernel with the global arrays that it works on as parameters before its own, and the edits that make them so.
+
+    Only as many as the kernel lacks of the lab's arrays; those named like one come first.
+    """
+    arrays = [p for p in lab.parameters if p.kind != "size"]
+    lacking = len(arrays) - sum(p.is_pointer for p in kernel.parameters)
+    declared = _global_arrays(parsed) if lacking > 0 else {}
+    words = mentioned(parsed, item) if declared else set()
+    own = {p.name for p in kernel.parameters}
+    names = [name for name in declared if name in words and name not in own]
+    names.sort(key=lambda name: min((r for p in arrays if (r := p.rank_of(name)) is not None), default=1 << 16))
+    names = names[:lacking]
+    body = item.node.child_by_field_name("body")
+    declarator = function_declarator(item.node.child_by_field_name("declarator"))
+    listed = declarator.child_by_field_name("parameters") if declarator is not None else None
+    if len(names) < max(lacking, 1) or body is None or listed is None:
+        return kernel, ()
+    reads, writes = pointer_uses(parsed, body, set(names))
+    parameters = tuple(
+        KernelParameter(name, f"{declared[name][0]} *", True, False, dtype, name in reads, name in writes, True)
+        for name in names
+        for dtype in [parsed.constants.dtype(declared[name][0])]
+    )
+    text = ", ".join(f"{type_text} {declarator_text}" for type_text, declarator_text in (declared[n] for n in names))
+    inner = parsed.text(listed)[1:-1].strip()
+    start, end = listed.start_byte + 1, listed.end_byte - 1
+    if inner in {"", "void"}:
+        edit = Edit(*characters(parsed, start, end), text)
+    else:
+        edit = Edit(*characters(parsed, start, start), f"{text}, ")
+    # A prototype would now declare another function of the name.
+    prototypes = [i for i in parsed.by_name.get(item.name, ()) if i.kind == "prototype" and i.active]
+    blanked = [blank(parsed, i.start, i.end) for i in prototypes]
+    return replace(kernel, parameters=parameters + kernel.parameters), (edit, *blanked)
+
+
+def _tile_sides(parsed: ParsedFile, item: Item) -> set[str]:
+    """Names in two or more extents of a shared array, `[T][T + 1]`: the sides of tiles."""
+    found: set[str] = set()
+    for node in descendants(item.node):
+        if node.type == "declaration" and "__shared__" in parsed.text(node):
+            for declarator in node.children_by_field_name("declarator"):
+                extents = re.findall(r"\[([^\]]*)\]", parsed.text(declarator))
+                words = [set(WORD.findall(extent)) for extent in extents]
+                found |= {word for here in words for word in here if sum(word in other for other in words) > 1}
+    return found
+
+
+def _definitions(parsed: ParsedFile) -> tuple[tuple[str, Node], ...]:
+    """Name and value's node of every constant that the file defines."""
+    return remembered(parsed, "definitions", lambda: tuple(_find_definitions(parsed)))
+
+
+def _find_definitions(parsed: ParsedFile) -> Iterator[tuple[str, Node]]:
+    for item in parsed.items:
+        if not item.active:
+            continue
+        if item.kind == "macro":
+            value = item.node.child_by_field_name("value")
+            if value is not None and item.node.child_by_field_name("parameters") is None:
+                yield item.name, value
+        elif item.kind in {"variable", "type"}:
+            for node in descendants(item.node):
+                if node.type == "enumerator":
+                    name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+                    if name is not None and value is not None:
+                        yield parsed.text(name), value
+                elif node.type == "init_declarator" and item.qualifiers & {"const", "constexpr"}:
+                    value = node.child_by_field_name("value")
+                    if value is not None and value.type not in {"argument_list", "initializer_list"}:
+                        yield declared_name(node), value
+
+
+def _set_by_host(parsed: ParsedFile) -> tuple[tuple[str, Node], ...]:
+    """Name and declarator of every whole number in constant memory that the file gives no value."""
+    return remembered(parsed, "set by host", lambda: tuple(_find_set_by_host(parsed)))
+
+
+def _find_set_by_host(parsed: ParsedFile) -> Iterator[tuple[str, Node]]:
+    for item in parsed.items:
+        if item.kind == "variable" and item.active and "__constant__" in item.qualifiers:
+            type_node = item.node.child_by_field_name("type")
+            dtype = parsed.constants.dtype(parsed.text(type_node)) if type_node is not None else None
+            for declarator in item.node.children_by_field_name("declarator"):
+                if declarator.type == "identifier" and dtype is not None and "int" in dtype:
+                    yield parsed.text(declarator), declarator
+
+
+def _global_arrays(parsed: ParsedFile) -> dict[str, tuple[str, str]]:
+    """Type and declarator of every `__device__` array or pointer of plain numbers, by name."""
+    return remembered(parsed, "global arrays", lambda: _find_global_arrays(parsed))
+
+
+def _find_global_arrays(parsed: ParsedFile) -> dict[str, tuple[str, str]]:
+    found = {}
+    for item in parsed.items:
+        if item.kind != "variable" or not item.active or not item.qualifiers & {"__device__", "__managed__"}:
+            continue
+        type_node = item.node.child_by_field_name("type")
+        type_text = parsed.text(type_node) if type_node is not None else ""
+        for declarator in item.node.children_by_field_name("declarator"):
+            if declarator.type == "init_declarator":
+                declarator = declarator.child_by_field_name("declarator") or declarator
+            if declarator.type in {"array_declarator", "pointer_declarator"} and parsed.constants.dtype(type_text):
+                found[declared_name(declarator)] = (type_text, " ".join(parsed.text(declarator).split()))
+    return found

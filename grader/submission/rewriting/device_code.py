@@ -1,0 +1,308 @@
+"""What is compiled of a student's file: the kernels and what they need; the rest blanked, so that lines stay true.
+
+NVRTC compiles device code only: `main`, host prototypes and variables, `#include <stdio.h>` are errors to it.
+Nothing is deleted or added: host code becomes spaces, line ends stay.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.files import kind_of, real
+from grader.preprocessor import without_line_directives
+from grader.submission.cpp.tree import Item, ParsedFile, descendants, remembered
+from grader.submission.effort import spend, spend_on
+
+MAX_HEADERS = 32
+# Of headers that are not there: the first tell enough.
+MAX_MISSING = 32
+
+# The headers that NVRTC carries, as in `grader.compiler.headers`, which the compiler serves; here they are only kept.
+_DEVICE_HEADERS = re.compile(
+    r"(cooperative_groups|cuComplex|cuda_awbarrier(_primitives)?|cuda_(bf16|fp16|fp8|fp6|fp4|tf32)"
+    r"|cuda_pipeline(_primitives)?|math_constants|mma|vector_types)\.h|(cooperative_groups|cub|cuda|nv|thrust)/.+"
+)
+# Thrust and whole-device CUB algorithms are called from host code.
+_HOST_ONLY_HEADERS = re.compile(r"thrust/.*|cub/(cub\.cuh|device/.*)")
+# The toolkit's and the samples' headers: host code, or what NVRTC knows without them.
+_TOOLKIT_HEADERS = re.compile(
+    r"(cuda|cuda_runtime|cuda_runtime_api|cuda_profiler_api|cuda_device_runtime_api|device_launch_parameters"
+    r"|device_functions|sm_\w+|vector_functions|driver_types|host_defines|curand|cublas(_v2)?|cufft|nvToolsExt|helper_\w+"
+    r"|device_atomic_functions|math_functions|builtin_types|channel_descriptor|cudaProfiler|texture_fetch_functions"
+    r"|exception|windows|omp|mpi|nvtx3/.*|crt/.*)\.h(pp)?|thrust/.*|cub/.*"
+)
+_STANDARD_HEADERS = re.compile(
+    r"(assert|complex|conio|ctype|errno|fenv|float|getopt|inttypes|iso646|limits|locale|malloc|math|memory|process"
+    r"|pthread|setjmp|signal|stdarg|stdbool|stddef|stdint|stdio|stdlib|string|tgmath|time|unistd|wchar"
+    r"|sys/(time|types|stat|resource))\.h"
+)
+_WORD = re.compile(r"[^\W\d]\w*")
+_HOST_WORDS = re.compile(
+    r"\bcuda[A-Z]\w*|\bcu(blas|rand|fft)\w*|<<<|<<\s+<|\bstd\s*::|\b(fprintf|fopen|fclose|scanf|sscanf|fscanf|cout|cin|cerr"
+    r"|endl|rand|srand|time|clock_gettime|gettimeofday|exit|abort|calloc|realloc|getenv|system|fgets|puts|throw|try"
+    r"|vector|string|ofstream|ifstream|chrono)\b"
+)
+_NOT_LINE_END = re.compile(r"[^\n]")
+_DEVICE_NAMESPACES = frozenset(["cooperative_groups", "nvcuda", "cub", "cuda", "nv"])
+
+
+@dataclass(frozen=True, slots=True)
+class Include:
+    """An `#include` in a file: `kind` is "device" (NVRTC carries it), "host", "local" or "missing"."""
+
+    name: str
+    line: int
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceCode:
+    """What is compiled of one file.
+
+    sources: text by file name, the file first, then local headers by the name they are included by.
+    remarks: message ids with a line, e.g. ("host_function_called", 12).
+    missing_headers: includes of headers that lie neither beside the file nor in CUDA, with their lines.
+    """
+
+    sources: Mapping[str, str]
+    remarks: tuple[tuple[str, int], ...] = ()
+    missing_headers: tuple[tuple[str, int], ...] = ()
+
+
+def device_source(parsed: ParsedFile, local_headers: Mapping[str, ParsedFile] | None = None) -> str:
+    """`parsed` with host code blanked; every line keeps its number, every character its column.
+
+    local_headers: headers of the submission's own by the name they are included by; an include of any other header
+      that is not device code is blanked.
+    """
+    return _Blanking(parsed, local_headers or {}).text()
+
+
+def device_code(
+    parsed: ParsedFile, folder: Path, read: Callable[[Path], ParsedFile], beside: Iterable[ParsedFile] = ()
+) -> DeviceCode:
+    """What is compiled of `parsed`, with the headers that lie in the student's `folder`, read with `read`.
+
+    beside: the submission's other files, which may use the same headers.
+    """
+    headers: dict[str, ParsedFile] = {}
+    missing: list[tuple[str, int]] = []
+    queue = [parsed]
+    while queue:
+        current = queue.pop()
+        for include in includes_of(current):
+            if include.kind != "local" or include.name in headers:
+                continue
+            path = find_header(include.name, parsed.source.path.parent, folder)
+            if path is None:
+                if current is parsed:
+                    missing.append((include.name, include.line))
+            elif len(headers) < MAX_HEADERS:
+                headers[include.name] = read(path)
+                queue.append(headers[include.name])
+    blanking = _Blanking(parsed, headers)
+    sources = {parsed.file: blanking.text()}
+    # A header's functions may be used by the file only, so everything for the device that a header holds is kept, and
+    # what the files and the other headers mention.
+    words = _words(sources[parsed.file]).union(*(_device_words(other) for other in beside))
+    blankings = {name: _Blanking(header, headers, words) for name, header in headers.items()}
+    while fresh := set[str]().union(*(b.kept_words() for b in blankings.values())) - words:
+        # What one header mentions another may define.
+        words |= fresh
+        spend(len(words) * len(blankings))
+        for blanked in blankings.values():
+            blanked.keep(blanked.mentioned(fresh))
+    sources |= {name: b.text() for name, b in blankings.items()}
+    return DeviceCode(sources, blanking.remarks(), tuple(missing[:MAX_MISSING]))
+
+
+def _words(text: str) -> set[str]:
+    spend_on(len(text))
+    return set(_WORD.findall(text))
+
+
+def _device_words(parsed: ParsedFile) -> set[str]:
+    """What the file's device code mentions, as it is without headers of the submission's own."""
+    return remembered(parsed, "device words", lambda: _words(device_source(parsed)))
+
+
+def includes_of(parsed: ParsedFile) -> list[Include]:
+    """The file's active includes that name a header plainly."""
+    found = []
+    for item in parsed.items:
+        path = item.node.child_by_field_name("path") if item.kind == "include" and item.active else None
+        if path is not None and path.type in {"system_lib_string", "string_literal"}:
+            name = parsed.text(path)[1:-1].strip()
+            quoted = path.type == "string_literal"
+            found.append(Include(name, path.start_point.row + 1, header_kind(name, quoted)))
+    return found
+
+
+def header_kind(name: str, quoted: bool) -> str:
+    """ "device" for a header that NVRTC carries, "host" for one of the toolkit or the language, else "local"."""
+    if _DEVICE_HEADERS.fullmatch(name) and not _HOST_ONLY_HEADERS.fullmatch(name):
+        return "device"
+    if (
+        not quoted
+        or _STANDARD_HEADERS.fullmatch(name)
+        or _TOOLKIT_HEADERS.fullmatch(name)
+        or "." not in Path(name).name
+    ):
+        return "host"
+    return "local"
+
+
+def find_header(name: str, beside: Path, folder: Path) -> Path | None:
+    """The submission's own header `name`; None where it is not there or lies outside the student's `folder`."""
+    spend(50)
+    for place in (beside, folder):
+        path = place / name
+        with suppress(OSError):
+            if kind_of(path) == "file" and real(path).is_relative_to(real(folder)):
+                return path
+    return None
+
+
+class _Blanking:
+    """Decides item by item what stays, then blanks the rest."""
+
+    def __init__(self, parsed: ParsedFile, headers: Mapping[str, ParsedFile], wanted: Iterable[str] = ()) -> None:
+        self.parsed = parsed
+        self.headers = headers
+        self.by_name: dict[str, list[int]] = {}
+        for index, item in enumerate(parsed.items):
+            for name in item.names:
+                # A specialisation, `template <> struct Shared<float>`, is mentioned by the name of its template.
+                plain = name.partition("<")[0].rstrip().rpartition("::")[2]
+                self.by_name.setdefault(plain, []).append(index)
+        self.namespaces = {
+            word for spaces in {item.namespace for item in parsed.items} for word in spaces.split("::") if word
+        }
+        self.kept: set[int] = set()
+        self.words: set[str] = set()
+        self.undeclared: set[str] | None = None
+        self.host_called: set[tuple[str, int]] = set()
+        roots = [index for index, item in enumerate(parsed.items) if _is_root(item)]
+        self.keep(roots + self.mentioned(wanted))
+
+    def remarks(self) -> tuple[tuple[str, int], ...]:
+        """Functions without `__device__` that kernels call: nvcc refuses what is compiled here."""
+        return tuple(sorted(self.host_called, key=lambda remark: remark[1]))
+
+    def keep(self, indices: list[int]) -> None:
+        """Keep the items at `indices` and whatever they mention."""
+        pending = list(indices)
+        while pending:
+            index = pending.pop()
+            if index not in self.kept:
+                self.kept.add(index)
+                pending += self.mentioned(_WORD.findall(self.span(self.parsed.items[index])))
+
+    def kept_words(self) -> set[str]:
+        """Every word of what is kept so far, and of what is no declaration: macros, comments."""
+        if self.undeclared is None:
+            spans = (self.span(item) for item in self.parsed.items if not self.is_blanked(item))
+            self.undeclared = {word for span in spans for word in _WORD.findall(span)}
+        return self.words | self.undeclared
+
+    def span(self, item: Item) -> str:
+        spend_on(item.end - item.start)
+        return self.parsed.data[item.start : item.end].decode("utf-8", errors="replace")
+
+    def mentioned(self, words: Iterable[str]) -> list[int]:
+        """Indices of the items that `words` need, through macros too."""
+        found: list[int] = []
+        pending = list(words)
+        while pending:
+            word = pending.pop()
+            if word in self.words:
+                continue
+            spend(1)
+            self.words.add(word)
+            macro = self.parsed.constants.macros.get(word)
+            if macro is not None:
+                pending += _WORD.findall(macro.body)
+            found += [index for index in self.by_name.get(word, ()) if self.is_wanted(self.parsed.items[index])]
+        return found
+
+    def is_wanted(self, item: Item) -> bool:
+        """Whether an item that kept code mentions is device code, or can be."""
+        if item.kind == "variable":
+            type_node = item.node.child_by_field_name("type")
+            defines_type = type_node is not None and type_node.child_by_field_name("body") is not None
+            return item.is_device or defines_type or bool(item.qualifiers & {"const", "constexpr"})
+        if item.kind == "function" and not item.is_device:
+            if item.name == "main" or _HOST_WORDS.search(self.span(item)):
+                return False
+            if "constexpr" not in item.qualifiers:
+                self.host_called.add(("host_function_called", item.node.start_point.row + 1))
+        return item.kind in {"type", "function", "prototype"}
+
+    def text(self) -> str:
+        data = self.parsed.data
+        blank = bytearray(len(data))
+        for index, item in enumerate(self.parsed.items):
+            if index in self.kept:
+                self.mark_host_methods(blank, item)
+            elif self.is_blanked(item):
+                spend_on(item.end - item.start)
+                blank[item.start : item.end] = b"\1" * (item.end - item.start)
+        for index in self.kept:
+            # Kernels that an unclosed brace put into a host function's body stay.
+            item = self.parsed.items[index]
+            if item.kind == "function":
+                spend_on(item.end - item.start)
+                blank[item.start : item.end] = bytes(item.end - item.start)
+        kept = "".join(
+            _NOT_LINE_END.sub(" ", piece) if is_blank else piece
+            for is_blank, start, end in _runs(blank)
+            for piece in [data[start:end].decode("utf-8", errors="replace")]
+        )
+        return without_line_directives(kept)
+
+    def is_blanked(self, item: Item) -> bool:
+        if item.kind == "include":
+            path = item.node.child_by_field_name("path")
+            if path is None or path.type not in {"system_lib_string", "string_literal"}:
+                return False
+            name = self.parsed.text(path)[1:-1].strip()
+            kind = header_kind(name, path.type == "string_literal")
+            return kind == "host" or (kind == "local" and name not in self.headers)
+        if item.kind == "using":
+            # `using namespace std;` has nothing for kernels; the file's own and CUDA's namespaces do.
+            words = set(_WORD.findall(self.span(item)))
+            return "std" in words or not words & (_DEVICE_NAMESPACES | self.namespaces)
+        return item.kind in {"function", "prototype", "variable", "type"}
+
+    def mark_host_methods(self, blank: bytearray, item: Item) -> None:
+        """Blank a struct's methods that only the host can run: with streams, allocations, copies."""
+        if item.kind not in {"type", "variable"}:
+            return
+        for inner in descendants(item.node):
+            if inner.type == "function_definition":
+                text = self.parsed.text(inner)
+                if "__device__" not in text and _HOST_WORDS.search(text):
+                    blank[inner.start_byte : inner.end_byte] = b"\1" * (inner.end_byte - inner.start_byte)
+
+
+def _is_root(item: Item) -> bool:
+    """Whether an item is device code by itself; what is no declaration at all is left for the compiler to judge."""
+    if not item.active:
+        return False
+    if item.kind in {"function", "prototype", "variable"}:
+        return item.is_device
+    return item.kind == "instantiation" or (item.kind == "other" and item.node.type not in {"comment", "preproc_call"})
+
+
+def _runs(mask: bytearray) -> Iterator[tuple[bool, int, int]]:
+    """Stretches of equal bytes in `mask`: value, start, end."""
+    start = 0
+    while start < len(mask):
+        end = mask.find(1 - mask[start], start)
+        end = len(mask) if end < 0 else end
+        yield bool(mask[start]), start, end
+        start = end

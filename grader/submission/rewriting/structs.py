@@ -1,0 +1,114 @@
+"""Matrices handed to a kernel as structs, `struct Matrix { int width, height; float *elements; };`, taken apart.
+
+The kernel gets a parameter for every field, and puts the struct together as its first act: an edit of the device code
+within a line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from grader.submission.cpp.edits import Edit
+from grader.submission.cpp.positions import blank, characters
+from grader.submission.cpp.tree import Item, ParsedFile, declared_name, descendants, function_declarator
+from grader.submission.kernels.kernel import pointer_uses
+from grader.submission.kernels.records import Kernel, KernelParameter
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+MAX_FIELDS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a struct: `type_text` is "float *" or "int", `dtype` what it is or points to."""
+
+    name: str
+    type_text: str
+    dtype: str
+    is_pointer: bool
+
+
+def with_struct_parameters(parsed: ParsedFile, item: Item, kernel: Kernel) -> tuple[Kernel, tuple[Edit, ...]]:
+    """The kernel with a parameter for each field of the structs that it takes, and the edits that make it so.
+
+    Only structs of plain numbers with one pointer to numbers; with any other the kernel stays as it is.
+    """
+    body = item.node.child_by_field_name("body")
+    declarator = function_declarator(item.node.child_by_field_name("declarator"))
+    listed = declarator.child_by_field_name("parameters") if declarator is not None else None
+    nodes = [n for n in listed.named_children if n.type == "parameter_declaration"] if listed is not None else []
+    if body is None or len(nodes) != len(kernel.parameters):
+        return kernel, ()
+    parameters: list[KernelParameter] = []
+    texts: list[str] = []
+    made = ""
+    for node, parameter in zip(nodes, kernel.parameters, strict=True):
+        type_node = node.child_by_field_name("type")
+        name = parsed.text(type_node).removeprefix("struct ").strip() if type_node is not None else ""
+        fields = () if parameter.is_pointer or parameter.dtype else fields_of(parsed, name)
+        if not fields or "&" in parameter.type_text:
+            parameters.append(parameter)
+            texts.append(parsed.text(node))
+            continue
+        parameters += _parameters(parsed, body, parameter.name, fields)
+        texts += [f"{field.type_text} {_flat(parameter.name, field)}" for field in fields]
+        given = " ".join(f"{parameter.name}.{f.name} = {_flat(parameter.name, f)};" for f in fields)
+        made += f" {name} {parameter.name}; {given}"
+    if not made:
+        return kernel, ()
+    assert listed is not None
+    head = Edit(*characters(parsed, listed.start_byte + 1, listed.end_byte - 1), ", ".join(texts))
+    start = Edit(*characters(parsed, body.start_byte + 1, body.start_byte + 1), made)
+    # A prototype would now declare another function of the name.
+    prototypes = [i for i in parsed.by_name.get(item.name, ()) if i.kind == "prototype" and i.active]
+    blanked = [blank(parsed, i.start, i.end) for i in prototypes]
+    return replace(kernel, parameters=tuple(parameters)), (head, start, *blanked)
+
+
+def fields_of(parsed: ParsedFile, name: str) -> Sequence[Field]:
+    """The fields of the struct `name`: plain numbers and one pointer; () for any other type."""
+    for file in (parsed, *parsed.headers):
+        for item in file.by_name.get(name, ()) if name else ():
+            if item.active and item.kind in {"type", "variable"}:
+                body = next((n for n in descendants(item.node) if n.type == "field_declaration_list"), None)
+                return _fields(file, body) if body is not None else ()
+    return ()
+
+
+def _fields(parsed: ParsedFile, body: Node) -> Sequence[Field]:
+    found: list[Field] = []
+    for node in body.named_children:
+        if node.type == "comment":
+            continue
+        type_node = node.child_by_field_name("type")
+        if node.type != "field_declaration" or type_node is None:
+            # A method or a constructor: not put together field by field.
+            return ()
+        type_text = parsed.text(type_node)
+        dtype = parsed.constants.dtype(type_text)
+        for declarator in node.children_by_field_name("declarator"):
+            is_pointer = declarator.type == "pointer_declarator"
+            if dtype is None or (not is_pointer and declarator.type != "field_identifier"):
+                return ()
+            found.append(Field(declared_name(declarator), type_text + " *" * is_pointer, dtype, is_pointer))
+    return found if sum(f.is_pointer for f in found) == 1 and len(found) <= MAX_FIELDS else ()
+
+
+def _parameters(parsed: ParsedFile, body: Node, owner: str, fields: Sequence[Field]) -> list[KernelParameter]:
+    pointer = next(field for field in fields if field.is_pointer)
+    text = f"{owner}.{pointer.name}"
+    reads, writes = pointer_uses(parsed, body, {text})
+    return [
+        KernelParameter(owner, f.type_text, True, False, f.dtype, text in reads, text in writes)
+        if f.is_pointer
+        else KernelParameter(f.name, f.type_text, False, False, f.dtype, owner=owner)
+        for f in fields
+    ]
+
+
+def _flat(owner: str, field: Field) -> str:
+    return f"{owner}__{field.name}"

@@ -1,0 +1,68 @@
+"""Matrices that are handed over as structs: a parameter for each field, and the struct put together in the kernel."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.submission.cpp.edits import apply
+from grader.submission.records import Missing, Submission, VariantBinding
+from tests.submission.labs import PRODUCT, bound
+
+MATRIX = "struct Matrix { int width, height; float *elements; };\n"
+FLIPPED = "out.elements[0] = in.elements[in.width];"
+
+
+def kernel(structs: str, parameters: str, body: str, before: str = "") -> Submission:
+    return bound(f"{structs}{before}__global__ void naive({parameters}) {{ {body} }}\n")
+
+
+def naive(submission: Submission) -> VariantBinding:
+    found = submission.bindings["naive"]
+    assert isinstance(found, VariantBinding), found
+    return found
+
+
+def test_the_device_code_takes_fields_and_keeps_its_lines() -> None:
+    submission = kernel(
+        MATRIX, "const Matrix in, Matrix out", FLIPPED, "__global__ void naive(const Matrix, Matrix);\n"
+    )
+    text = apply(submission.device_source["main.cu"], submission.edits["main.cu"], {})
+    assert text.split("\n") == [
+        MATRIX.strip(),
+        " " * len("__global__ void naive(const Matrix, Matrix);"),
+        "__global__ void naive(int in__width, int in__height, float * in__elements, int out__width, int out__height, "
+        "float * out__elements) { Matrix in; in.width = in__width; in.height = in__height; in.elements = in__elements; "
+        "Matrix out; out.width = out__width; out.height = out__height; out.elements = out__elements; " + FLIPPED + " }",
+        "",
+    ]
+
+
+def test_height_and_width_are_those_of_the_matrix() -> None:
+    found = naive(kernel(MATRIX, "Matrix in, Matrix out", FLIPPED))
+    assert found.candidates[0].roles == ("cols", "rows", "in", "rows", "cols", "out")
+    # What is written is the output, whatever the order and the names.
+    found = naive(kernel(MATRIX, "Matrix p, Matrix q", "p.elements[0] = q.elements[1];"))
+    assert found.candidates[0].roles == ("rows", "cols", "out", "cols", "rows", "in")
+
+
+def test_structs_beside_plain_parameters() -> None:
+    text = MATRIX + "__global__ void multiply(Matrix a, const float *b, float *c) { c[0] = a.elements[0] * b[0]; }\n"
+    found = bound(text, PRODUCT).bindings["naive"]
+    assert isinstance(found, VariantBinding)
+    assert found.candidates[0].roles == ("n", "n", "a", "b", "c")
+
+
+@pytest.mark.parametrize(
+    "structs",
+    [
+        "struct Matrix { int width; std::string name; float *elements; };",
+        "struct Matrix { int width; float *elements; Matrix(int w) : width(w) {} };",
+        "struct Matrix { float *elements, *more; };",
+        "struct Matrix { float elements[4]; };",
+        "class Matrix;",
+    ],
+)
+def test_other_structs_are_none_of_a_labs_parameters(structs: str) -> None:
+    found = kernel(structs + "\n", "Matrix in, Matrix out", FLIPPED).bindings["naive"]
+    assert isinstance(found, Missing)
+    assert (found.reason, found.data["parameter"], found.data["type"]) == ("unbindable", "in", "Matrix")
