@@ -15,6 +15,8 @@ from grader.message import Message, msg, sizes_msg, verbatim
 from grader.ptx.records import Hazard as RawHazard
 from grader.result import Case, Hazard, Launch, Variant
 from grader.running.evidence import Evidence
+from grader.submission.binding.plans import OWN
+from grader.submission.observed import Observed
 from grader.submission.records import Candidate, Missing, VariantBinding
 
 
@@ -56,15 +58,32 @@ def remark_msg(kind: str, line: int, count: int = 1) -> Message:
     return verbatim(f"{kind} ({line})")
 
 
+def observation_remarks(observed: Observed) -> list[Message]:
+    """Why programs were not run, or not as they are."""
+    if observed.failed is not None:
+        return [msg("observation.failed", why=observed.failed)]
+    found = []
+    for run in observed.runs:
+        if run.cause is not None and not run.launches and run.cause.id != "observation.no_main":
+            several = len({other.files for other in observed.runs}) > 1
+            said = "observation.read_file" if several else "observation.read"
+            found.append(msg(said, why=run.cause, **({"file": run.files[0]} if several else {})))
+        elif run.change is not None and run.launches:
+            change = run.change
+            found.append(msg("observation.smaller", name=change.name, before=change.before, after=change.after))
+    return found
+
+
 def _launch(binding: VariantBinding, candidate: Candidate) -> Launch:
     plan = candidate.launch
     requested = binding.requested.block if binding.requested else None
     origin: Literal["submission", "lab", "inferred"] = (
-        "submission" if plan.origin == "submission" else "inferred" if plan.origin == "inferred" else "lab"
+        "submission" if plan.origin in OWN else "inferred" if plan.origin == "inferred" else "lab"
     )
     return Launch(
         block=plan.block,
         origin=origin,
+        by=plan.origin,  # type: ignore[arg-type]  # the plan's names are the contract's
         tile=list(plan.tile),
         shared_bytes=plan.shared_bytes,
         line=plan.line or None,

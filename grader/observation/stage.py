@@ -16,6 +16,7 @@ from grader.observation.stored import Stored
 from grader.programs.observe import Run, observe_each
 from grader.programs.records import Argument, Observation, ObservedLaunch, RunLimits
 from grader.programs.smaller import Change, applied, changes
+from grader.programs.sources import Program, read_program
 from grader.submission.files.source import SourceText
 from grader.submission.observed import Contents, Observed, SeenArgument, SeenChange, SeenLaunch, SeenRun
 
@@ -42,15 +43,21 @@ def observed(sources: Sequence[SourceText], store: Stored | None = None) -> Obse
     runs: list[SeenRun] = []
     for files in programs:
         try:
-            known = store.get(files) if store is not None else None
+            program = _program(files)
+            known = store.get(program) if store is not None else None
             seen = _runs(files) if known is None else known
         except InternalError as error:
             return Observed(tuple(runs), failed=error.message)
         if store is not None and known is None and not any(run.cause and run.cause.id in HANGS for run in seen):
-            store.put(files, seen)
+            store.put(program, seen)
         runs += seen
     hung = next((run.cause for run in runs if run.cause is not None and run.cause.id in HANGS), None)
     return Observed(tuple(sorted(runs, key=lambda run: run.change is not None)), failed=hung)
+
+
+def _program(files: Sequence[SourceText]) -> Program:
+    words = [word for way in ways_to_start(files) for word in way.arguments]
+    return read_program([source.path for source in files], words)
 
 
 def _runs(files: Sequence[SourceText]) -> list[SeenRun]:

@@ -1,6 +1,6 @@
 """Runs that were made before: the same files, run by the same code, do the same.
 
-A program is known by everything that it is made of: its files, those beside them that it may read, and our own code.
+A program is known by all that it is made of: its files, those beside them that it may read, and our own code.
 """
 
 from __future__ import annotations
@@ -15,13 +15,10 @@ from pathlib import Path
 import msgspec
 
 from grader.files import write_atomically
-from grader.submission.files.source import SourceText
+from grader.programs.sources import Program
 from grader.submission.observed import SeenRun
 
 MAX_KEPT = 2000
-MAX_BESIDE = 256
-MAX_BYTES_BESIDE = 64 << 20
-_CHANGES_NOTHING = frozenset({".pdf", ".docx", ".md", ".png", ".jpg", ".html"})
 
 
 class Stored:
@@ -30,45 +27,29 @@ class Stored:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def get(self, files: Sequence[SourceText]) -> list[SeenRun] | None:
+    def get(self, program: Program) -> list[SeenRun] | None:
         """The runs of a program, None where it was not run before."""
         try:
-            return msgspec.msgpack.decode(self._place(files).read_bytes(), type=list[SeenRun])
+            return msgspec.msgpack.decode(self._place(program).read_bytes(), type=list[SeenRun])
         except (OSError, msgspec.MsgspecError):
             return None
 
-    def put(self, files: Sequence[SourceText], runs: Sequence[SeenRun]) -> None:
+    def put(self, program: Program, runs: Sequence[SeenRun]) -> None:
         """Keep a program's runs, and the newest of the others; nothing is said where that cannot be."""
         with contextlib.suppress(OSError):
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            write_atomically(self._place(files), msgspec.msgpack.encode(list(runs)))
+            write_atomically(self._place(program), msgspec.msgpack.encode(list(runs)))
             kept = list(self._folder.glob("*.msgpack"))
             if len(kept) > MAX_KEPT:
                 for path in sorted(kept, key=lambda path: path.stat().st_mtime)[: MAX_KEPT // 4]:
                     path.unlink(missing_ok=True)
 
-    def _place(self, files: Sequence[SourceText]) -> Path:
+    def _place(self, program: Program) -> Path:
+        data = {name: hashlib.sha256(content).hexdigest() for name, content in sorted(program.data.items())}
+        parts = (program.units, sorted(program.host.items()), sorted(program.original.items()), data, program.device)
         digest = hashlib.sha256(_own_code().encode())
-        for source in files:
-            digest.update(f"\n{source.path.name}\n{len(source.text)}\n{source.text}".encode(errors="surrogatepass"))
-        for path in _beside(files[0].path.resolve().parent):
-            with contextlib.suppress(OSError):
-                content = hashlib.sha256(path.read_bytes()).hexdigest()
-                digest.update(f"\n{path.name} {content}".encode(errors="surrogatepass"))
+        digest.update(repr(parts).encode(errors="surrogatepass"))
         return self._folder / f"{digest.hexdigest()[:40]}.msgpack"
-
-
-def _beside(folder: Path) -> list[Path]:
-    """Headers and data that the program may read, in its folder and in those in it."""
-    found = []
-    room = MAX_BYTES_BESIDE
-    for path in sorted(folder.rglob("*"))[: 4 * MAX_BESIDE]:
-        if path.suffix.lower() in _CHANGES_NOTHING or not path.is_file() or len(found) >= MAX_BESIDE:
-            continue
-        room -= path.stat().st_size
-        if room >= 0:
-            found.append(path)
-    return found
 
 
 @functools.cache

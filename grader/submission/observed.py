@@ -54,7 +54,7 @@ class SeenLaunch:
 
 @dataclass(frozen=True, slots=True)
 class SeenChange:
-    """A number of the program's that was made another for a run: a constant of `file`, or an argument (`file` is "")."""
+    """A number of the program's that was made another for a run: a constant of `file`; of no file: an argument."""
 
     file: str
     line: int

@@ -63,5 +63,6 @@ TEXTS: Texts = {
     "emulator_failed": N_("the emulator failed ({kind}: {text})"),
     "own_constants": N_("its own constants"),
     "threads": N_("{threads} threads a block, at most {limit} are possible"),
+    "no_blocks": N_("the grid has no blocks"),
     "shared_bytes": N_("{bytes} bytes of shared memory a block, at most {limit} are possible"),
 }

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 
 from grader.device_limits import is_possible_block
 from grader.lab import formula
 from grader.lab.records import Lab, LaunchRule, Variant
+from grader.submission.binding.grids import formulas_of
 from grader.submission.expressions.number_types import SIZES_OF_TYPES
 from grader.submission.expressions.syntax import Expression
 from grader.submission.files.settings import VariantSettings
 from grader.submission.kernels.records import Kernel, LaunchSite
 from grader.submission.kernels.shape import KernelShape
 from grader.submission.kernels.symbolic import formula_of, named_constants
+from grader.submission.observed import SeenArgument
 from grader.submission.records import Candidate, LaunchPlan
 from grader.submission.rewriting.compile_time import SET_BY_HOST, match_sizes
 
 MAX_CANDIDATES = 8
+OWN = ("told", "observed", "read")
+"""Origins of a launch that is the submission's own."""
 Block = tuple[int, int, int]
 
 
@@ -122,7 +127,8 @@ class _Planner:
         block, origin, formulas = self.block(rule)
         block = _block_at_observed(formulas, block, self.lab)
         site = self.site
-        tile = _tile(self.shape, site if origin == "submission" else None, self.settings, block, len(covers), rule)
+        is_own = origin in OWN
+        tile = _tile(self.shape, site if is_own else None, self.settings, block, len(covers), rule)
         shared_formula = self.shared_formula(rule)
         shared = _shared_bytes(self.kernel, site, self.settings, tile, block, self.variant)
         return LaunchPlan(
@@ -132,11 +138,37 @@ class _Planner:
             exact=exact,
             origin=origin,
             shared_bytes=_at_observed(shared_formula, block, self.lab, shared),
-            line=site.line if site is not None and origin == "submission" else 0,
+            line=site.line if site is not None and is_own else 0,
             block_formula=formulas,
             shared_formula=shared_formula,
-            grid_formula=self.grid_formula(),
+            grid_formula=self.grid(covers, tile) if is_own else self.grid_formula(),
         )
+
+    def grid(self, covers: tuple[str, ...], tile: tuple[int, ...]) -> tuple[str, ...]:
+        """The grid's formulas, where it has another number of blocks than it takes to cover the sizes."""
+        assert self.site is not None or self.settings.block is not None
+        if self.site is None or self.settings.tile is not None:
+            return self.grid_formula()
+        return formulas_of(self.site, self.formula, covers, tile, self.own_sizes(), self.lab) or self.grid_formula()
+
+    def own_sizes(self) -> dict[str, int]:
+        """The sizes at which the program made its launch, as far as its arguments and constants tell."""
+        if self.site is None:
+            return {}
+        found = dict(self.sizes.fixed) | dict(self.sizes.own)
+        by_name = {argument.name: argument for argument in self.site.seen if argument.name}
+        arrays: list[tuple[str, SeenArgument, str]] = []
+        for parameter, role in zip(self.kernel.parameters, self.roles, strict=True):
+            argument = by_name.get(parameter.name)
+            if argument is None:
+                continue
+            if role in self.lab.size_names and isinstance(argument.value, int):
+                found.setdefault(role, argument.value)
+            elif argument.buffer_bytes and parameter.is_pointer:
+                arrays.append((role, argument, parameter.dtype or self.lab.parameter(role).dtype))
+        for role, argument, dtype in arrays:
+            _solve(found, self.lab.parameter(role).shape, argument.buffer_bytes // SIZES_OF_TYPES.get(dtype, 4))
+        return found
 
     def grid_formula(self) -> tuple[str, ...]:
         """The grid as the host code computes it, where its one axis runs over several sizes."""
@@ -148,7 +180,7 @@ class _Planner:
     def block(self, rule: LaunchRule) -> tuple[Block, str, tuple[str, ...]]:
         """Threads of a block, where that is from, and its formulas where it depends on the sizes."""
         block, origin = _block(self.shape, self.site, self.settings, rule, self.lab)
-        if origin == "submission" and self.settings.block is None and self.site is not None:
+        if origin in ("observed", "read") and self.site is not None:
             formulas = tuple(self.formula(e, top=False) or "" for e in self.site.block_expressions)
             depends = any(self.formula(e) for e in self.site.block_expressions)
             return block, origin, formulas if depends and all(formulas) else ()
@@ -160,7 +192,7 @@ class _Planner:
         ):
             formulas = tuple(self.formula(e, top=False) or "" for e in self.site.block_expressions)
             if all(formulas):
-                return block, "submission", formulas
+                return block, "read", formulas
         if origin == "lab" and any(isinstance(n, str) for n in rule.block):
             return block, origin, tuple(str(n) for n in rule.block)
         return block, origin, ()
@@ -191,6 +223,16 @@ class _Planner:
         return sum(not p.is_global for p in self.kernel.parameters)
 
 
+def _solve(known: dict[str, int], shape: Sequence[str | int], elements: int) -> None:
+    """Add the size that is left over in an array's shape, from the number of its elements."""
+    unknown = [axis for axis in shape if isinstance(axis, str) and axis not in known]
+    rest = prod(known[axis] if isinstance(axis, str) else axis for axis in shape if axis not in unknown)
+    if unknown and rest and elements % rest == 0:
+        side = round((elements // rest) ** (1 / len(unknown)))
+        if side ** len(unknown) == elements // rest:
+            known |= dict.fromkeys(unknown, side)
+
+
 def _usable(sites: Sequence[LaunchSite]) -> LaunchSite | None:
     """The first launch that a device can run; one whose block is not readable may still tell what the grid covers."""
     possible = [site for site in sites if site.block is not None and is_possible_block(site.block)]
@@ -201,11 +243,13 @@ def _usable(sites: Sequence[LaunchSite]) -> LaunchSite | None:
 def _block(
     shape: KernelShape, site: LaunchSite | None, settings: VariantSettings, rule: LaunchRule, lab: Lab
 ) -> tuple[Block, str]:
+    if site is not None and site.block is not None and site.observed:
+        return site.block, "observed"
     if settings.block is not None:
         x, y, z = [*settings.block, 1, 1][:3]
-        return (x, y, z), "submission"
+        return (x, y, z), "told"
     if site is not None and site.block is not None:
-        return site.block, "submission"
+        return site.block, "read"
     if len(rule.covers) > 1 and shape.is_flat:
         return (shape.width() or 256, 1, 1), "inferred"
     if len(rule.covers) > 1:

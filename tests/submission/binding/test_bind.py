@@ -316,9 +316,9 @@ def test_of_a_templates_launches_the_one_with_the_labs_type_counts() -> None:
 @pytest.mark.parametrize(
     ("configuration", "origin", "block", "tile", "covers"),
     [
-        ("dim3(w / 16, h / 16), dim3(16, 16)", "submission", (16, 16, 1), (16, 16), ("cols", "rows")),
-        ("dim3(h / 16, w / 8), dim3(16, 8)", "submission", (16, 8, 1), (16, 8), ("rows", "cols")),
-        ("dim3(4, 4), dim3(8, 4)", "submission", (8, 4, 1), (8, 4), ("cols", "rows")),
+        ("dim3(w / 16, h / 16), dim3(16, 16)", "read", (16, 16, 1), (16, 16), ("cols", "rows")),
+        ("dim3(h / 16, w / 8), dim3(16, 8)", "read", (16, 8, 1), (16, 8), ("rows", "cols")),
+        ("dim3(4, 4), dim3(8, 4)", "read", (8, 4, 1), (8, 4), ("cols", "rows")),
         ("dim3(w / 128, h / 128), dim3(128, 128)", "lab", (32, 32, 1), (32, 32), ("cols", "rows")),
         ("", "lab", (32, 32, 1), (32, 32), ("cols", "rows")),
     ],
@@ -330,7 +330,7 @@ def test_launch_of_a_plain_kernel(
     launch = f"naive<<<{configuration}>>>(p, q, h, w);" if configuration else ""
     plan = binding(bound(f"{text}int main() {{ {launch} }}"), "naive").candidates[0].launch
     assert (plan.origin, plan.block, plan.tile, plan.covers) == (origin, block, tile, covers)
-    assert (plan.line > 0) is (origin == "submission")
+    assert (plan.line > 0) is (origin == "read")
 
 
 @pytest.mark.parametrize(
@@ -381,7 +381,7 @@ __global__ void shared(const float *in, float *out, int n) {
 @pytest.mark.parametrize(
     ("main", "block", "origin"),
     [
-        ("naive<<<(n * n + 127) / 128, 128>>>(p, q, n);", (128, 1, 1), "submission"),
+        ("naive<<<(n * n + 127) / 128, 128>>>(p, q, n);", (128, 1, 1), "read"),
         ("int t = atoi(s); naive<<<n * n / t, t>>>(p, q, n);", (256, 1, 1), "inferred"),
         ("", (256, 1, 1), "inferred"),
     ],
@@ -490,7 +490,7 @@ def test_settings_overrule_what_is_found_out() -> None:
     assert found.kernel.name == "odd"
     assert {c.roles for c in found.candidates} == {("out", "in", "cols", "rows")}
     plan = found.candidates[0].launch
-    assert (plan.block, plan.tile, plan.shared_bytes, plan.origin) == ((16, 4, 1), (32, 32), 64, "submission")
+    assert (plan.block, plan.tile, plan.shared_bytes, plan.origin) == ((16, 4, 1), (32, 32), 64, "told")
 
 
 def test_a_named_kernel_is_no_other_variant() -> None:

@@ -74,7 +74,7 @@ def test_a_constant_is_changed_where_it_is_defined_and_the_launch_follows(tmp_pa
     assert found.old == (32,)
     assert text_of(found.submission).startswith("#define TILE_DIM 16\n#define ROWS 8\n")
     plan = found.binding.candidates[0].launch
-    assert (plan.block, plan.tile, plan.origin) == ((16, 8, 1), (16, 16), "submission")
+    assert (plan.block, plan.tile, plan.origin) == ((16, 8, 1), (16, 16), "read")
     # The first program stays as it was.
     assert binding(made).candidates[0].launch.block == (32, 8, 1)
 
