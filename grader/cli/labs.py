@@ -20,7 +20,7 @@ def labs_command() -> click.Command:
 
 
 def _labs(labs_folders: tuple[Path, ...], lang: str) -> int:
-    from grader.lab_files import labs
+    from grader.lab import labs
     from grader.report import terminal
     from grader.report.job import in_language
     from grader.report.numbers import Numbers
@@ -63,7 +63,7 @@ def new_lab_command() -> click.Command:
 
 
 def _new_lab(name: str, into: Path, lang: str) -> int:
-    from grader.lab_files.new_lab import create, next_steps
+    from grader.lab.new_lab import create, next_steps
     from grader.report.visible import visible_line
     from grader.words import said
 
@@ -84,7 +84,7 @@ def calibrate_command() -> click.Command:
 
 def _calibrate(lab: str, labs_folders: tuple[Path, ...], lang: str) -> int:
     from grader.gpu.measurement.calibrate import calibrate, rows
-    from grader.lab_files import labs
+    from grader.lab import labs
     from grader.report import terminal
 
     found = calibrate(labs.find(lab, labs_folders))

@@ -18,13 +18,16 @@ import click
 
 from grader import i18n
 from grader.cli import click_texts
+from grader.cli.check import check_command
 from grader.cli.complaints import complain, internal, refused_by_system, usage_message
 from grader.cli.doctor import doctor_command
+from grader.cli.export import export_command
 from grader.cli.grade import grade_command
 from grader.cli.labs import calibrate_command, labs_command, new_lab_command, selftest_command
 from grader.cli.report import report_command
 from grader.cli.run import run_command, split
 from grader.cli.signals import Interrupted, interruptible
+from grader.cli.watch import watch_command
 from grader.errors import GraderError
 from grader.i18n import _
 
@@ -46,8 +49,11 @@ def run(arguments: list[str]) -> int:
         "calibrate": calibrate_command,
         "selftest": selftest_command,
         "report": report_command,
+        "export": export_command,
         "new-lab": new_lab_command,
         "run": run_command,
+        "check": check_command,
+        "watch": watch_command,
     }
     try:
         with interruptible():

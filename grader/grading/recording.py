@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 import msgspec
@@ -15,9 +16,8 @@ from grader.message import Message, msg, sizes_msg, verbatim
 from grader.ptx.records import Hazard as RawHazard
 from grader.result import Case, Hazard, Launch, Variant
 from grader.running.evidence import Evidence
-from grader.submission.binding.plans import OWN
 from grader.submission.observed import Observed
-from grader.submission.records import Candidate, Missing, VariantBinding
+from grader.submission.records import Candidate, Missing, Origin, VariantBinding
 
 
 def variant_record(evidence: Evidence) -> Variant:
@@ -65,25 +65,32 @@ def observation_remarks(observed: Observed) -> list[Message]:
     found = []
     for run in observed.runs:
         if run.cause is not None and not run.launches and run.cause.id != "observation.no_main":
-            several = len({other.files for other in observed.runs}) > 1
-            said = "observation.read_file" if several else "observation.read"
-            found.append(msg(said, why=run.cause, **({"file": run.files[0]} if several else {})))
+            if len({other.files for other in observed.runs}) > 1:
+                found.append(msg("observation.read_file", file=run.files[0], why=run.cause))
+            else:
+                found.append(msg("observation.read", why=run.cause))
         elif run.change is not None and run.launches:
             change = run.change
             found.append(msg("observation.smaller", name=change.name, before=change.before, after=change.after))
     return found
 
 
+_LAUNCH_ORIGINS: Mapping[Origin, Literal["submission", "lab", "inferred"]] = {
+    "stated": "submission",
+    "observed": "submission",
+    "read": "submission",
+    "inferred": "inferred",
+    "lab": "lab",
+}
+
+
 def _launch(binding: VariantBinding, candidate: Candidate) -> Launch:
     plan = candidate.launch
     requested = binding.requested.block if binding.requested else None
-    origin: Literal["submission", "lab", "inferred"] = (
-        "submission" if plan.origin in OWN else "inferred" if plan.origin == "inferred" else "lab"
-    )
     return Launch(
         block=plan.block,
-        origin=origin,
-        by=plan.origin,  # type: ignore[arg-type]  # the plan's names are the contract's
+        origin=_LAUNCH_ORIGINS[candidate.origins.block],
+        by=candidate.origins.block,
         tile=list(plan.tile),
         shared_bytes=plan.shared_bytes,
         line=plan.line or None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grader.words.texts import N_, Texts
+from grader.words.texts import N_, Plural, Texts
 
 
 def refused(reason: str, path: str) -> str:
@@ -45,7 +45,18 @@ TEXTS: Texts = {
     "result_unwritable": N_("graded, but the result could not be written: {reason}"),
     "grader_failed_why": N_("the grader failed ({error}); details are in {log}"),
     "grader_failed": N_("the grader failed; details are in {log}"),
+    "unchanged": Plural(
+        "{n} submission is unchanged since it was graded; --force grades it again",
+        "{n} submissions are unchanged since they were graded; --force grades them again",
+    ),
+    "each_written": Plural("{n} file {path}", "{n} files {path}"),
+    "no_library": N_("{path}: not written, the Python library {library} is missing; install the grader again"),
+    "no_group": N_("{path}: no group was graded there"),
+    "not_yet": N_("not graded: the run was interrupted or is not finished yet"),
     "not_graded": N_("Not graded: {students}"),
+    "one_submission": N_("{path}: a folder of several students; name one student's folder or file"),
+    "one_result": N_("{path}: {n} results lie there; name one"),
+    "which_lab": N_("{path}: which lab is this? Name it with --lab; there are {labs}"),
     "no_results": N_("{path}: no result of the grader lies there"),
     "no_roster": N_("{path}: no list of a group: {reason}"),
     "old_result": N_("{student}: graded by an earlier version; its messages stay in the language of that run"),

@@ -13,8 +13,8 @@ from msgspec import structs
 
 from grader.checks.few_lanes import crawl
 from grader.compiler.process import CompilerProcess
+from grader.lab import labs
 from grader.lab.records import Lab
-from grader.lab_files import labs
 from grader.launching.arrays import shape_at
 from grader.launching.kernel import BoundKernel
 from grader.launching.run import Run

@@ -9,7 +9,7 @@ import pytest
 from grader.gpu.host.process import GpuProcess
 from grader.gpu.messages import Ready
 from grader.grading.pipeline import grade
-from grader.lab_files import labs
+from grader.lab import labs
 from grader.timing import lock
 
 pytestmark = pytest.mark.gpu

@@ -10,7 +10,7 @@ import pytest
 
 from grader.errors import LabError, UsageError
 from grader.grading import pipeline
-from grader.lab_files import labs
+from grader.lab import labs
 from grader.result import Check, Result, encode
 
 LAB = labs.find("transpose")

@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 from grader.grading import pipeline
-from grader.lab_files import labs
+from grader.lab import labs
 from grader.result import Check, Result, encode, json_schema
 
 SUBMISSIONS = Path(__file__).parents[2] / "submissions"

@@ -11,8 +11,8 @@ from grader.cli import main as cli
 from grader.errors import LabError
 from grader.grading.selftest import KINDS, Specimen, examine, problems, specimens
 from grader.grading.workers import Failed, Graded, Outcome, Refused
+from grader.lab import labs
 from grader.lab.records import Lab
-from grader.lab_files import labs
 from grader.message import verbatim
 from grader.result import Check, Environment, Result, Score, Student, Variant
 from grader.words import text

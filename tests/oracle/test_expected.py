@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from grader.errors import LabError
+from grader.lab import labs
+from grader.lab.file import load
 from grader.lab.records import Lab
-from grader.lab_files import labs
-from grader.lab_files.file import load
 from grader.oracle.expected import Oracle
 from grader.places import data_root
 

@@ -8,8 +8,8 @@ import pytest
 
 from grader.backends.base import LaunchOutcome
 from grader.grading import pipeline
+from grader.lab import labs
 from grader.lab.records import Sizes
-from grader.lab_files import labs
 from grader.launching.run import Run
 from grader.oracle.compare import Difference
 from grader.result import Result

@@ -10,7 +10,7 @@ import pytest
 from grader.errors import UsageError
 from grader.grading import pipeline
 from grader.grading.secret import SECRET, SECRET_FILE, secret
-from grader.lab_files import labs
+from grader.lab import labs
 from grader.result import Result, encode
 from grader.running.drawn import draw
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from grader.grading import pipeline
+from grader.lab import labs
 from grader.lab.records import Sizes
-from grader.lab_files import labs
 from grader.launching.sizes import SizeRules
 from grader.result import Check, Diagnosis
 from grader.running.explain import MAX_TRIES, first_wrong, small_sizes
@@ -140,7 +140,7 @@ def test_an_explanation_costs_little_time(checks: Any, monkeypatch: pytest.Monke
 def candidate(
     tile: tuple[int, ...] = (32, 8), covers: tuple[str, ...] = ("cols", "rows"), roles: tuple[str, ...] = ()
 ) -> Candidate:
-    return Candidate(roles or ("in", "out", "rows", "cols"), LaunchPlan((32, 8, 1), tile, covers, False, "lab"))
+    return Candidate(roles or ("in", "out", "rows", "cols"), LaunchPlan((32, 8, 1), tile, covers, False))
 
 
 def pairs(sizes: list[Sizes]) -> list[tuple[int, int]]:

@@ -11,8 +11,8 @@ import pytest
 from grader import i18n
 from grader.compiler.process import CompileResult, CompilerProcess
 from grader.grading import pipeline
+from grader.lab import labs
 from grader.lab.records import Lab, Sweep, SweepParameter
-from grader.lab_files import labs
 from grader.launching.kernel import BoundKernel
 from grader.oracle.expected import Oracle
 from grader.places import data_root

@@ -23,8 +23,8 @@ from grader.gpu.messages import (
     RoundDone,
     Warm,
 )
+from grader.lab import labs
 from grader.lab.records import Lab, Sweep, SweepParameter
-from grader.lab_files import labs
 from grader.launching.programs import ProgramStore
 from grader.message import verbatim
 from grader.result import SweepPoint

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grader.lab_files import labs
+from grader.lab import labs
 from grader.report.job import make_job
 from grader.report.numbers import Numbers
 from grader.report.page import tables
