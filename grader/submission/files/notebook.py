@@ -200,5 +200,5 @@ def _source(path: Path, program: _Program, files: dict[str, _Program], digest: s
         raise UsageError(msg("submission.bytes", path=path, size=len(text), limit=MAX_BYTES))
     if "\x00" in text:
         raise UsageError(msg("submission.nul", path=path, line=text[: text.index("\x00")].count("\n") + 1))
-    name = path.name if is_only else program.name or f"{path.stem}.cell{program.cells[0][0]}.cu"
+    name = program.name or (f"{path.stem}.cu" if is_only else f"{path.stem}.cell{program.cells[0][0]}.cu")
     return SourceText(path.with_name(name), text, "utf-8", sha256=digest, notebook=path.name, cells=tuple(cells))

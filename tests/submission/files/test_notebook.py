@@ -40,7 +40,7 @@ def test_cells_are_joined_in_order_up_to_the_main() -> None:
     (source,) = programs(
         ("markdown", "# Task"), "!nvcc --version", "%%cu\n#define B 32", "print(1)", f"%%cuda -c 'x'\n{MAIN}"
     )
-    assert source.path == PATH
+    assert source.path == Path("work/lab.cu")
     assert source.text == f"// %%cu\n#define B 32\n// %%cuda -c 'x'\n{MAIN}\n"
     assert source.cells == ((1, 3), (3, 5))
     assert source.notebook == "lab.ipynb"
@@ -136,15 +136,20 @@ def test_every_line_is_a_line_of_the_cell_that_is_told(cells: list[list[str]]) -
 def test_a_notebook_is_graded_like_the_program_in_it(tmp_path: Path) -> None:
     """Two cells of one program: the mark is the same, and the conflict is told at its cell and line."""
     lines = (SAMPLES / "petrova" / "transpose.cu").read_text("utf-8").splitlines()
-    cells = ["%%cu\n" + "\n".join(lines[:31]), ("markdown", "text"), "%%cu\n" + "\n".join(lines[31:])]
+    first, second = "%%cu\n" + "\n".join(lines[:31]), "%%cu\n" + "\n".join(lines[31:])
+    cells: list[str | tuple[str, str]] = [first, ("markdown", "text"), second]
     file = tmp_path / "transpose.ipynb"
     file.write_bytes(notebook(*cells))
     options = GradeOptions(lab="transpose", backend="emulator", sweeps=False)
     result, _seconds = grade_one(tmp_path, options)
     assert (result.score.earned, result.score.possible) == (76, 91)
+    # Its main was run.
+    launch = result.variants["padded"].launch
+    assert launch is not None
+    assert launch.by == "observed"
     (fault,) = [check for check in result.checks if check.status == "fail"]
     assert fault.line == 46  # two lines of magics before line 44
-    assert where(result, "transpose.ipynb", fault.line) == "transpose.ipynb, cell 3, line 14"
+    assert where(result, "transpose.cu", fault.line) == "transpose.ipynb, cell 3, line 14"
     assert write("gcc", result, tmp_path, "en").startswith(f"{file}: error: cell 3, line 14: 32-way bank conflict")
     record = json.loads(write("sarif", result, tmp_path, "en"))
     place = record["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
