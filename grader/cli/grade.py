@@ -39,7 +39,7 @@ def grade_command() -> click.Command:
             ["--force"], is_flag=True, help=_("Grade a whole group again, also what is unchanged since it was graded.")
         ),
         click.Option(
-            ["--remeasure"], is_flag=True, help=_("Time kernels on the GPU anew instead of taking stored times.")
+            ["--remeasure"], is_flag=True, help=_("Time kernels on the GPU again instead of using stored times.")
         ),
         click.Option(
             ["--profile"], is_flag=True, help=_("Show Nsight Compute's counters beside the emulator's (GPU only).")
@@ -73,11 +73,12 @@ def _epilog() -> str:
     """The other commands and the exit codes; \\b keeps click from filling the lines."""
     commands = [
         ("grade labs", _("the labs there are")),
-        ("grade report DIR", _("reports again from stored results, in another language")),
-        ("grade export DIR --format F", _("marks for Moodle, Canvas, Gradescope, spreadsheets, build servers")),
+        ("grade report DIR", _("reports from stored results, in another language")),
+        ("grade export DIR --format F", _("grades for Moodle, Canvas, Gradescope, spreadsheets, build servers")),
         ("grade run PROG.cu", _("run a whole program without a GPU")),
-        ("grade check FILE", _("what is to be mended, as compilers print it")),
+        ("grade check FILE", _("what to fix, in the format of compilers")),
         ("grade watch FILE", _("the same again after each save")),
+        ("grade autograder SERVICE", _("a package for Gradescope, GitHub, GitLab or Moodle")),
         ("grade doctor", _("what this machine can do")),
         ("grade new-lab NAME", _("the skeleton of a lab")),
         ("grade selftest [LAB]", _("whether a lab tells good kernels from bad ones")),

@@ -18,6 +18,7 @@ import click
 
 from grader import i18n
 from grader.cli import click_texts
+from grader.cli.autograder import autograder_command
 from grader.cli.check import check_command
 from grader.cli.complaints import complain, internal, refused_by_system, usage_message
 from grader.cli.doctor import doctor_command
@@ -54,6 +55,7 @@ def run(arguments: list[str]) -> int:
         "run": run_command,
         "check": check_command,
         "watch": watch_command,
+        "autograder": autograder_command,
     }
     try:
         with interruptible():
@@ -72,7 +74,7 @@ def run(arguments: list[str]) -> int:
         return complain(str(error), error.exit_code)
     except (KeyboardInterrupt, click.Abort) as request:
         code = request.code if isinstance(request, Interrupted) else INTERRUPTED
-        return complain(_("interrupted; what is finished is kept"), code)
+        return complain(_("interrupted; finished results are kept"), code)
     except BrokenPipeError:
         # Whoever read our output (`| head`) has seen enough; Python must not complain of it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

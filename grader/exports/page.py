@@ -35,4 +35,4 @@ def rows_of(entries: Sequence[Entry], variants: Sequence[str], language: str) ->
     return rows
 
 
-EXPORT = Export(".html", page, lambda path: _("Marks as a page: {path}").format(path=path))
+EXPORT = Export(".html", page, lambda path: _("Group page:  {path}").format(path=path))
