@@ -38,6 +38,8 @@ LAYERS: dict[str, set[str] | None] = {
     "submission": {"message", "errors", "device_limits", "files", "preprocessor", "lab", "yaml_file"},
     "backends": {"message", "errors", "device_limits", "oracle", "ptx", "result"},
     "course": {"message", "errors", "files", "lab", "result", "yaml_file"},
+    "naming": {"result"},
+    "intake": {"message", "errors", "files", "course", "naming", "result"},
     "report": {"message", "words", "errors", "files", "i18n", "lab", "places", "processes", "result"},
     "exports": {"message", "words", "i18n", "lab", "course", "report", "result"},
     "findings": {"message", "words", "i18n", "report", "exports", "result"},
