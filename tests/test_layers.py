@@ -39,18 +39,21 @@ LAYERS: dict[str, set[str] | None] = {
     "submission": {"message", "errors", "device_limits", "files", "preprocessor", "lab", "yaml_file"},
     "backends": {"message", "errors", "device_limits", "sentinels", "oracle", "ptx", "result"},
     "course": {"message", "errors", "files", "lab", "result", "yaml_file"},
+    "naming": {"result"},
+    "intake": {"message", "errors", "files", "course", "naming", "result"},
     "report": {"message", "words", "errors", "files", "i18n", "lab", "places", "processes", "result"},
     "exports": {"message", "words", "i18n", "lab", "course", "report", "result"},
     "findings": {"message", "words", "i18n", "report", "exports", "result"},
     "diagnosis": None,
     "launching": None,
     "programs": {"message", "words", "errors", "compiler", "submission", "diagnosis", "ptx"},
+    "observation": {"message", "errors", "files", "programs", "submission"},
     "running": None,
     "checks": None,
     "autograders": {"files", "lab", "places", "__version__"},
     "gpu": None,
     "sweeps": None,
-    "doctor": {"message", "compiler", "gpu", "report"},
+    "doctor": {"message", "errors", "compiler", "gpu", "programs", "report"},
     "grading": None,
     "cli": None,
     "__main__": {"cli"},
@@ -167,7 +170,7 @@ GPU_PARTS: dict[str, set[str]] = {
 
 
 # What `submission` is made of, from the bottom up: each may import what stands above it.
-SUBMISSION_PARTS = ["effort", "files", "expressions", "cpp", "kernels", "records", "rewriting", "binding"]
+SUBMISSION_PARTS = ["effort", "observed", "files", "expressions", "cpp", "kernels", "records", "rewriting", "binding"]
 
 
 @pytest.mark.parametrize(
