@@ -10,8 +10,8 @@ import numpy.typing as npt
 from grader.backends.base import BufferArgument, Code, LaunchOutcome, LaunchRequest
 from grader.device_limits import OPT_IN_SHARED_BYTES
 from grader.message import Message, msg, verbatim
-from grader.oracle.compare import sentinel, sentinel_byte
-from grader.ptx import Buffer, Device, DeviceTrap, Limits, launch, parse
+from grader.oracle.compare import sentinel
+from grader.ptx import Buffer, Device, DeviceTrap, Launch, Limits, launch, parse
 from grader.ptx.errors import (
     InvalidInstruction,
     LaunchError,
@@ -26,6 +26,7 @@ from grader.ptx.launch import MAX_STATIC_SHARED, linked
 from grader.ptx.lowering.program import program_of
 from grader.ptx.observers.provenance import Provenance
 from grader.result import BackendName
+from grader.sentinels import sentinel_byte
 
 ARCHITECTURE = "compute_75"
 """What sources are compiled for: the oldest target that NVRTC still has."""
@@ -134,8 +135,7 @@ class _Program:
         history = Provenance(self._module) if request.trace else None
         instructions = INSTRUCTIONS_PER_TRACE if history else INSTRUCTIONS_PER_LAUNCH
         try:
-            report = launch(
-                self._module,
+            what = Launch(
                 request.entry,
                 request.grid,
                 request.block,
@@ -148,6 +148,7 @@ class _Program:
                 observers=[history] if history else [],
                 limits=Limits(instructions=instructions, issued=ISSUED_PER_LAUNCH, seconds=SECONDS_PER_LAUNCH),
             )
+            report = launch(self._module, what)
         except UnsupportedInstruction as error:
             return LaunchOutcome("unsupported", reason="no_instruction", said=verbatim(str(error)), line=error.line)
         except InvalidInstruction as error:

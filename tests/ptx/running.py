@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.ptx import Buffer, Device, Hazard, LaunchReport, Module, launch, parse
+from grader.ptx import Buffer, Device, Hazard, Launch, LaunchReport, Module, launch, parse
 from tests.ptx.nvrtc import compile_ptx
 
 
@@ -52,7 +52,8 @@ def run(
     """Run the (only) kernel: arrays become buffers, ints bytes of unwritten memory when given as `Bytes`, else ints."""
     module = compiled(source, options)
     device = Device()
-    buffers, arrays, passed = [], [], []
+    buffers, arrays = [], []
+    passed: list[Any] = []
     for argument in arguments:
         if isinstance(argument, np.ndarray | Bytes):
             contents = argument if isinstance(argument, np.ndarray) else int(argument)
@@ -63,13 +64,15 @@ def run(
             passed.append(np.int32(argument) if isinstance(argument, int) else argument)
     report = launch(
         module,
-        entry or module.entries()[0],
-        (grid,) if isinstance(grid, int) else grid,
-        (block,) if isinstance(block, int) else block,
-        passed,
-        device=device,
-        observe=observe,
-        **more,
+        Launch(
+            entry or module.entries()[0],
+            (grid,) if isinstance(grid, int) else grid,
+            (block,) if isinstance(block, int) else block,
+            passed,
+            device=device,
+            observe=observe,
+            **more,
+        ),
     )
     return Run(report, buffers, arrays)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from grader.ptx import Device, UnsupportedInstruction, launch, parse
+from grader.ptx import Device, Launch, UnsupportedInstruction, launch, parse
 from tests.ptx.nvrtc import compile_ptx, header_options
 from tests.ptx.running import run
 
@@ -46,7 +48,7 @@ OUTSIDE = {
 def test_the_instruction_and_the_line_are_named(name: str) -> None:
     source, instruction, line = OUTSIDE[name]
     with pytest.raises(UnsupportedInstruction) as caught:
-        arguments = [np.zeros(512, np.float16) if "half" in source else np.zeros(64, np.float32)]
+        arguments: list[Any] = [np.zeros(512, np.float16) if "half" in source else np.zeros(64, np.float32)]
         arguments.append(np.zeros(256, np.float32) if "half" in source else np.int64(0) if "texture" in source else 1)
         run(source, 1, 32, *arguments, options=header_options() if "#include" in source else ())
     assert instruction in caught.value.text
@@ -68,7 +70,7 @@ def test_newer_and_rarer_instructions(arch: str, before: str, code: str, after: 
     module = parse(compile_ptx(f'{KERNEL}    {before}\n    asm volatile("{code}"{operands});\n    {after}\n}}', arch))
     device = Device()
     with pytest.raises(UnsupportedInstruction) as caught:
-        launch(module, "k", (1,), (32,), [device.buffer("out", np.zeros(8, np.float32)), np.int32(1)])
+        launch(module, Launch("k", (1,), (32,), [device.buffer("out", np.zeros(8, np.float32)), np.int32(1)]))
     assert instruction in str(caught.value)
     assert caught.value.line == 3
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from grader.ptx import Device, launch, parse
+from grader.ptx import Device, Launch, launch, parse
 from grader.ptx.observers import provenance
 from grader.ptx.observers.provenance import Provenance
 from grader.ptx.records import Read
-from grader.ptx.values.kinds import Array
+from grader.ptx.values.lanes import Array
 from tests.ptx.nvrtc import compile_ptx
 
 SIDE = 8
@@ -26,7 +26,7 @@ def history(
     given = device.buffer("in", np.arange(elements, dtype=np.float32))
     out = device.buffer("out", 4 * outputs)
     watch = Provenance(module)
-    launch(module, module.entries()[0], grid, block, [given, out], observers=[watch])
+    launch(module, Launch(module.entries()[0], grid, block, [given, out], observers=[watch]))
     return watch, out.read(np.float32)
 
 
@@ -45,7 +45,7 @@ def test_a_move_names_thread_line_and_the_element_read() -> None:
     )
     (write,) = watch.writes("out", 4 * 37, 4)
     assert (write.block, write.thread, write.line, write.op) == ((2, 0, 0), (5, 0, 0), 3, "store")
-    assert np.uint32(write.bits).view(np.float32) == out[37] == 26
+    assert write.bits is not None and np.uint32(write.bits).view(np.float32) == out[37] == 26
     (read,) = watch.reads(write)
     assert (read.array, read.offset_bytes, read.line, read.origin) == ("in", 4 * 26, 3, "input")
     assert (read.block, read.thread) == ((2, 0, 0), (5, 0, 0))
@@ -150,7 +150,7 @@ def test_elements_of_vectors() -> None:
     for element, source in ((20, 23), (21, 22), (22, 21), (23, 20)):
         (write,) = watch.writes("out", 4 * element, 4)
         assert (write.thread, write.offset_bytes, write.width_bytes) == ((5, 0, 0), 4 * element, 4)
-        assert np.uint32(write.bits).view(np.float32) == out[element]
+        assert write.bits is not None and np.uint32(write.bits).view(np.float32) == out[element]
         assert elements(watch.reads(write)) == [("in", source)]
 
 

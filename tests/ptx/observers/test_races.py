@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -14,7 +16,7 @@ HEAD = (
 )
 
 
-def races(body: str, grid: int = 1, block: int = 64, n: int = 64, head: str = HEAD, **more: object) -> list[Hazard]:
+def races(body: str, grid: int = 1, block: int = 64, n: int = 64, head: str = HEAD, **more: Any) -> list[Hazard]:
     """Races of a kernel whose body starts at line 4."""
     result = run(head + body + "\n}", grid, block, np.ones(4096, np.float32), np.zeros(4096, np.float32), n, **more)
     return [hazard for hazard in result.hazards if hazard.kind == "race"]
@@ -239,12 +241,12 @@ extern "C" __global__ void k(float4* a, float* b) {
 }
 """
     device_array = np.zeros(64, np.float32)
-    from grader.ptx import Device, launch
+    from grader.ptx import Device, Launch, launch
     from tests.ptx.running import compiled
 
     device = Device()
     buffer = device.buffer("both", device_array)
-    report = launch(compiled(source), "k", (1,), (40,), [buffer, buffer], device=device, observe=True)
+    report = launch(compiled(source), Launch("k", (1,), (40,), [buffer, buffer], device=device, observe=True))
     assert {h.detail for h in report.hazards} == {"write_write"}
     assert {h.within_warp for h in report.hazards} == {False, True}
     # Whichever branch runs second notices: 24 and 8 narrow stores, or the wide ones of 6 and of 2 lanes.
