@@ -46,6 +46,7 @@ LAYERS: dict[str, set[str] | None] = {
     "programs": {"message", "words", "errors", "compiler", "submission", "diagnosis", "ptx"},
     "running": None,
     "checks": None,
+    "autograders": {"files", "lab", "places", "__version__"},
     "gpu": None,
     "sweeps": None,
     "doctor": {"message", "compiler", "gpu", "report"},

@@ -71,6 +71,7 @@ def _epilog() -> str:
         ("grade run PROG.cu", _("run a whole program without a GPU")),
         ("grade check FILE", _("what is to be mended, as compilers print it")),
         ("grade watch FILE", _("the same again after each save")),
+        ("grade autograder SERVICE", _("a package for Gradescope, GitHub, GitLab or Moodle")),
         ("grade doctor", _("what this machine can do")),
         ("grade new-lab NAME", _("the skeleton of a lab")),
         ("grade selftest [LAB]", _("whether a lab tells good kernels from bad ones")),

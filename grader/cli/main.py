@@ -18,6 +18,7 @@ import click
 
 from grader import i18n
 from grader.cli import click_texts
+from grader.cli.autograder import autograder_command
 from grader.cli.check import check_command
 from grader.cli.complaints import complain, internal, refused_by_system, usage_message
 from grader.cli.doctor import doctor_command
@@ -54,6 +55,7 @@ def run(arguments: list[str]) -> int:
         "run": run_command,
         "check": check_command,
         "watch": watch_command,
+        "autograder": autograder_command,
     }
     try:
         with interruptible():
