@@ -45,6 +45,12 @@ TEXTS: Texts = {
     "copy_from_host": N_("{kind}, but the source is a device pointer: the arguments or the direction are swapped."),
     "copy_reads_past": N_("The copy reads {bytes} bytes of {array}, which has {size}."),
     "copy_writes_past": N_("The copy writes {bytes} bytes into {array}, which has {size}."),
+    "copy_past_array": N_(
+        "The copy reaches to byte {right} of row {bottom} of {array}; it has {height} rows of {width} bytes."
+    ),
+    "array_without_surface": N_(
+        "{array} was made without cudaArraySurfaceLoadStore, so kernels cannot write it through a surface."
+    ),
     "copy_unwritten": Plural(
         "Of the {total} bytes copied from {array}, {n} byte was written by nobody.",
         "Of the {total} bytes copied from {array}, {n} bytes were written by nobody.",
