@@ -30,10 +30,16 @@ def grade_command() -> click.Command:
         click.Option(["--no-pdf"], is_flag=True, help=_("Write the HTML report only.")),
         jobs_option(),
         click.Option(
+            ["--roster"],
+            type=PathType(),
+            metavar="FILE",
+            help=_("A table (.csv, .xlsx) of the group: names come from it, and who handed in nothing is listed."),
+        ),
+        click.Option(
             ["--force"], is_flag=True, help=_("Grade a whole group again, also what is unchanged since it was graded.")
         ),
         click.Option(
-            ["--remeasure"], is_flag=True, help=_("Time kernels on the GPU anew instead of taking stored times.")
+            ["--remeasure"], is_flag=True, help=_("Time kernels on the GPU again instead of using stored times.")
         ),
         click.Option(
             ["--profile"], is_flag=True, help=_("Show Nsight Compute's counters beside the emulator's (GPU only).")
@@ -54,7 +60,8 @@ def grade_command() -> click.Command:
         params=options,
         callback=_grade,
         help=_(
-            "Grade CUDA lab submissions.  PATH is a student's folder, one .cu file, or a folder of students' folders."
+            "Grade CUDA lab submissions.  PATH is a student's folder, one .cu file, a folder of students' folders, or "
+            "an archive as Moodle, Gradescope, Canvas and GitHub Classroom export it."
         ),
         epilog=_epilog(),
         context_settings={"help_option_names": ["-h", "--help"]},
@@ -66,10 +73,10 @@ def _epilog() -> str:
     """The other commands and the exit codes; \\b keeps click from filling the lines."""
     commands = [
         ("grade labs", _("the labs there are")),
-        ("grade report DIR", _("reports again from stored results, in another language")),
-        ("grade export DIR --format F", _("marks for Moodle, Canvas, Gradescope, spreadsheets, build servers")),
+        ("grade report DIR", _("reports from stored results, in another language")),
+        ("grade export DIR --format F", _("grades for Moodle, Canvas, Gradescope, spreadsheets, build servers")),
         ("grade run PROG.cu", _("run a whole program without a GPU")),
-        ("grade check FILE", _("what is to be mended, as compilers print it")),
+        ("grade check FILE", _("what to fix, in the format of compilers")),
         ("grade watch FILE", _("the same again after each save")),
         ("grade autograder SERVICE", _("a package for Gradescope, GitHub, GitLab or Moodle")),
         ("grade doctor", _("what this machine can do")),
@@ -105,6 +112,7 @@ def _grade(
     lang: str,
     no_pdf: bool,
     jobs: int | None,
+    roster: Path | None,
     force: bool,
     remeasure: bool,
     profile: bool,
@@ -122,7 +130,7 @@ def _grade(
         remeasure=remeasure,
         witnesses=tuple(tool for tool, asked in (("ncu", profile), ("compute-sanitizer", sanitize)) if asked),
     )
-    order = Order(paths, out, options, pdf=not no_pdf, jobs=jobs, is_fresh=force)
+    order = Order(paths, out, options, pdf=not no_pdf, jobs=jobs, is_fresh=force, roster=roster)
     try:
         return grade(order)
     except UsageError:

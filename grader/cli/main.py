@@ -74,7 +74,7 @@ def run(arguments: list[str]) -> int:
         return complain(str(error), error.exit_code)
     except (KeyboardInterrupt, click.Abort) as request:
         code = request.code if isinstance(request, Interrupted) else INTERRUPTED
-        return complain(_("interrupted; what is finished is kept"), code)
+        return complain(_("interrupted; finished results are kept"), code)
     except BrokenPipeError:
         # Whoever read our output (`| head`) has seen enough; Python must not complain of it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -21,7 +21,7 @@ _NEEDS_QUOTES = re.compile(r'[",;\t]|^\s|\s$')
 def gradebook(entries: Sequence[Entry], lab: Lab, language: str) -> bytes:
     """The entries as CSV, as spreadsheets in `language` open it: UTF-8 with BOM; in Russian `;` and decimal commas."""
     variants = [variant.name for variant in lab.variants]
-    titles = [_("Student"), _("Name"), _("Group"), _("Status"), _("Points"), _("Pending"), _("Of"), _("Percent")]
+    titles = [_("Student"), _("Name"), _("Group"), _("Status"), _("Points"), _("Pending"), _("Maximum"), _("Percent")]
     rows = [[*titles, *variants, _("Worst fault")]]
     for entry in entries:
         result = entry.result
@@ -72,4 +72,4 @@ def _cell(text: str) -> str:
     return f'"{quoted}"' if _NEEDS_QUOTES.search(text) else text
 
 
-EXPORT = Export(".csv", gradebook, lambda path: _("Marks as a table: {path}").format(path=path))
+EXPORT = Export(".csv", gradebook, lambda path: _("Grade table: {path}").format(path=path))

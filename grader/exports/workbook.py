@@ -63,7 +63,7 @@ def _totals(tables: Sequence[Table], language: str) -> Iterator[list[Value]]:
     """A line for each student: points and per cent for each lab, points of all labs, pending ones."""
     labs = [in_language(table.lab.title, language) for table in tables]
     columns = [name for lab in labs for name in (lab, f"{lab}, %")]
-    yield [_("Student"), _("Name"), _("Group"), *columns, _("Points"), _("Pending"), _("Of"), _("Percent")]
+    yield [_("Student"), _("Name"), _("Group"), *columns, _("Points"), _("Pending"), _("Maximum"), _("Percent")]
     by_lab = [{entry.student: entry for entry in table.entries} for table in tables]
     for student in dict.fromkeys(entry.student for table in tables for entry in table.entries):
         found = [entries.get(student) for entries in by_lab]
@@ -89,7 +89,7 @@ def _who(entries: Sequence[Entry]) -> list[Value]:
 
 def _lab(table: Table) -> Iterator[list[Value]]:
     variants = [variant.name for variant in table.lab.variants]
-    numbers = [_("Points"), _("Pending"), _("Of"), _("Percent")]
+    numbers = [_("Points"), _("Pending"), _("Maximum"), _("Percent")]
     yield [_("Student"), _("Name"), _("Group"), _("Status"), *numbers, *variants, _("Worst fault")]
     for entry in table.entries:
         who, result = entry.who, entry.result

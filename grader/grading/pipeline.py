@@ -18,7 +18,7 @@ from msgspec import structs
 
 from grader import __version__
 from grader.errors import UsageError
-from grader.grading.recording import remark_msg, variant_record
+from grader.grading.recording import observation_remarks, remark_msg, variant_record
 from grader.grading.secret import secret as course_secret
 from grader.lab.records import Lab
 from grader.message import msg
@@ -125,7 +125,10 @@ def _result(lab: Lab, submission: Submission, found: Mapping[str, Evidence], env
         variants={name: variant_record(evidence) for name, evidence in found.items()},
         checks=checks,
         sources=[_source(source, submission) for source in submission.sources],
-        remarks_said=[remark_msg(kind, line) for kind, line in submission.remarks],
+        remarks_said=[
+            *observation_remarks(submission.observed),
+            *(remark_msg(kind, line) for kind, line in submission.remarks),
+        ],
     )
     return told(result)
 
@@ -166,12 +169,14 @@ def _opened(gpu: Gpu | None, backend: str) -> Gpu | None:
 
 
 def _read(path: Path, lab: Lab) -> tuple[FoundSubmission, Submission]:
+    from grader.observation.stage import observed
+    from grader.observation.stored import Stored, default_folder
     from grader.submission.binding.bind import bind
-    from grader.submission.files.folder import find_sources
-    from grader.submission.files.source import decode
+    from grader.submission.files.folder import find_sources, read_sources
 
     found = find_sources(path, lab.id, _known_labs(lab))
-    return found, bind(found, [decode(file) for file in found.files], lab)
+    sources = read_sources(found)
+    return found, bind(found, sources, lab, observed=observed(sources, Stored(default_folder())))
 
 
 def _known_labs(lab: Lab) -> set[str]:
@@ -247,4 +252,6 @@ def _source(source: SourceText, submission: Submission) -> Source:
         text=source.text,
         encoding=source.encoding,
         sha256=source.sha256,
+        notebook=source.notebook,
+        cells=list(source.cells),
     )

@@ -48,7 +48,7 @@ def test_without_a_kernel_every_other_check_waits() -> None:
 @pytest.mark.parametrize(
     ("language", "message"),
     [
-        ("en", "Not graded, because the check “correct result” failed."),
+        ("en", "Not graded: the check “correct result” failed."),
         ("ru", "Не оценивалось: не пройдена проверка «верный результат»."),
     ],
 )

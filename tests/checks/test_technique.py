@@ -48,13 +48,14 @@ def test_reads_may_be_asked_for_by_a_formula_of_the_sizes() -> None:
     assert technique({"shared_memory": "staged", "max_reads": f"{name} / {SIZE[name]}"}).status == "pass"
     row = technique({"shared_memory": "staged", "max_reads": f"0.5 * {name} / {SIZE[name]}"})
     assert (row.status, row.line) == ("fail", 9)
-    assert "0.5 would do" in row.message
+    assert "0.5 would be enough" in row.message
 
 
 def test_settings_are_checked_by_their_types() -> None:
     for wrong in ({"shared_memory": "some"}, {"shared_memory": "any", "unrolled": "yes"}):
+        given: dict[str, object] = dict(wrong)
         try:
-            technique(wrong, unroll=4)
+            technique(given, unroll=4)
         except msgspec.ValidationError:
             continue
         raise AssertionError(wrong)

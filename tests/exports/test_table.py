@@ -30,7 +30,7 @@ def test_a_line_for_every_student() -> None:
     ]
     titles, passed, failed, refused = read(gradebook(entries, LAB, "en"), ",")
     assert titles == [
-        *["Student", "Name", "Group", "Status", "Points", "Pending", "Of", "Percent"],
+        *["Student", "Name", "Group", "Status", "Points", "Pending", "Maximum", "Percent"],
         *["naive", "shared", "padded", "Worst fault"],
     ]
     assert (passed[0], passed[3:]) == ("ivanov", ["passed", "80", "20", "100", "80", "20", "20", "40", ""])

@@ -29,4 +29,4 @@ def test_a_gpu_in_use_leaves_what_the_emulator_found(monkeypatch: pytest.MonkeyP
     assert busy.environment.backend == "emulator"
     assert busy.score == plain.score
     (speed,) = [check for check in busy.checks if check.check == "speedup"]
-    assert (speed.status, speed.message) == ("skip", "Not measured: the GPU was in use all the time.")
+    assert (speed.status, speed.message) == ("skip", "Not measured: the GPU was busy all the time.")

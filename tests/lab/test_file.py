@@ -103,7 +103,7 @@ def test_every_built_in_lab_loads() -> None:
         ),
         ("shared_memory: none", "uses: none", ["variants.naive.checks.technique.uses: unknown key", "max_reads"]),
         ("{ways: 2, share: 0.5}", "{way: 2, share: 0.5}", ["bank_conflicts.partial[0].way: unknown key", "`ways`"]),
-        ("file: naive.cu", "file: nave.cu", ["variants.naive.reference.file: there is no file", "nave.cu"]),
+        ("file: naive.cu", "file: nave.cu", ["variants.naive.reference.file: no such file", "nave.cu"]),
         ("kernel: transpose_naive", "kernel: transpose", ["variants.naive.reference.kernel", "no kernel 'transpose'"]),
         ("names: [naive,", "names: ['(naive',", ["variants.naive.names[0]: not a regular expression"]),
         ("{rows: 33, cols: 33}, {rows: 31, cols: 31}, {rows: 31, cols: 65}", "{rows: 33}", ["ragged[0]", "`cols`"]),
@@ -165,7 +165,7 @@ def test_a_missing_key_is_named(edit: Callable[[str, str], Path]) -> None:
 def test_a_missing_text_is_named(edit: Callable[[str, str], Path]) -> None:
     folder = edit("seed: 1", "seed: 2")
     (folder / "task.ru.md").unlink()
-    with pytest.raises(LabError, match=r"there is no file .*task\.ru\.md"):
+    with pytest.raises(LabError, match=r"no such file: .*task\.ru\.md"):
         load(folder)
 
 
@@ -235,7 +235,11 @@ def test_blocks_tiles_and_shared_memory_may_be_formulas_of_the_sizes() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("launch: {block: [32, 32],", "launch: {block: ['rows +', 32],", ["launch.block[0]: 'rows +' is no formula"]),
+        (
+            "launch: {block: [32, 32],",
+            "launch: {block: ['rows +', 32],",
+            ["launch.block[0]: 'rows +' is not a formula"],
+        ),
         ("launch: {block: [32, 32],", "launch: {block: ['row', 32],", ["unknown name 'row' in the formula", "`rows`"]),
         ("launch: {block: [32, 32],", "launch: {tile: [1], block: [32, 32],", ["launch.tile: a tile has a number for"]),
         (

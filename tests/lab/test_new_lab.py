@@ -69,7 +69,7 @@ def test_a_folder_that_is_there_stays_as_it_is(here: Path) -> None:
 
 
 def test_a_shipped_lab_s_name_is_taken() -> None:
-    with pytest.raises(UsageError, match="there is a lab"):
+    with pytest.raises(UsageError, match="a lab or a folder of that name"):
         new_lab.create("transpose", Path("assignments"))
 
 
@@ -82,7 +82,7 @@ def test_a_folder_that_cannot_be_written(here: Path) -> None:
 def test_the_command_says_how_to_go_on(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["new-lab", "row-sums", "--lang", "en"]) == 0
     assert capsys.readouterr().out.splitlines() == [
-        "The lab is in assignments/row-sums; it can be graded as it stands:",
+        "The lab is in assignments/row-sums; it is ready to be graded:",
         "  grade selftest row-sums",
         "  grade assignments/row-sums/kernels/good/grid_stride.cu --lab row-sums",
     ]

@@ -82,8 +82,8 @@ def test_every_command_succeeds(followed: Followed) -> None:
 
 def test_the_self_tests_tell_good_from_bad(followed: Followed) -> None:
     first, second = [output for command, _code, output in followed.outputs if "selftest" in command]
-    assert "2 of 2 kernels got the verdict" in first
-    assert "4 of 4 kernels got the verdict" in second
+    assert "2 of 2 kernels got the expected verdict" in first
+    assert "4 of 4 kernels got the expected verdict" in second
 
 
 def test_nothing_of_the_skeleton_is_left(followed: Followed) -> None:
@@ -109,7 +109,7 @@ def test_the_student_gets_the_marks_that_the_page_promises(followed: Followed) -
 
 def test_the_report_has_the_graph_that_the_lab_file_declares(followed: Followed) -> None:
     page = (followed.folder / "reports/ivanov/row-sums/report.html").read_text("utf-8")
-    assert "Threads per block: sectors of global memory per element" in page
+    assert "Threads per block: global-memory sectors per element" in page
     (sweep,) = followed.result().sweeps
     assert {(p.of, p.x) for p in sweep.points if p.of == "reference" and p.status == "ok"} == {
         ("reference", x) for x in (32, 64, 128, 256, 512, 1024)

@@ -73,7 +73,7 @@ def test_elements_differ_beyond_what_floats_count_exactly() -> None:
         (
             "import numpy as np\ndef inputs(s, r):\n    return {'in': np.zeros((4, 5))}\n"
             "def expected(i, s):\n    return {}\n",
-            "the oracle gives no `out`",
+            "the oracle does not compute `out`",
         ),
     ],
 )
