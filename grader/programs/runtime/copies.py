@@ -212,7 +212,8 @@ def memcpy_peer(state: State, place: Place, to: int, to_device: int, source: int
     return memcpy(state, place, to, source, size, D2D)
 
 
-def _fill(state: State, pointer: int, value: int, rows: list[tuple[int, int]], stream: Stream, place: Place) -> int:
+def fill(state: State, pointer: int, value: int, rows: list[tuple[int, int]], stream: Stream, place: Place) -> int:
+    """Set rows of (offset, bytes) to a value."""
     total = sum(size for _offset, size in rows)
     if not total:
         return 0
@@ -239,25 +240,25 @@ def _fill(state: State, pointer: int, value: int, rows: list[tuple[int, int]], s
 def memset(state: State, place: Place, pointer: int, value: int, size: int) -> int:
     if size < 0:
         raise CudaError(1)
-    return _fill(state, pointer, value, [(0, size)], state.streams[0], place)
+    return fill(state, pointer, value, [(0, size)], state.streams[0], place)
 
 
 def memset_async(state: State, place: Place, pointer: int, value: int, size: int, stream: int) -> int:
     if size < 0:
         raise CudaError(1)
-    return _fill(state, pointer, value, [(0, size)], state.stream(stream), place)
+    return fill(state, pointer, value, [(0, size)], state.stream(stream), place)
 
 
 def memset_2d(state: State, place: Place, pointer: int, pitch: int, value: int, width: int, height: int) -> int:
     rows = [(to, size) for to, _from, size in _rows(pitch, pitch, width, height)]
-    return _fill(state, pointer, value, rows, state.streams[0], place)
+    return fill(state, pointer, value, rows, state.streams[0], place)
 
 
 def memset_2d_async(
     state: State, place: Place, pointer: int, pitch: int, value: int, width: int, height: int, stream: int
 ) -> int:
     rows = [(to, size) for to, _from, size in _rows(pitch, pitch, width, height)]
-    return _fill(state, pointer, value, rows, state.stream(stream), place)
+    return fill(state, pointer, value, rows, state.stream(stream), place)
 
 
 def symbol(state: State, address: int, place: Place) -> Allocation:
