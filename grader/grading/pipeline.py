@@ -177,11 +177,10 @@ def _read(path: Path, lab: Lab) -> tuple[FoundSubmission, Submission]:
     from grader.observation.stage import observed
     from grader.observation.stored import Stored, default_folder
     from grader.submission.binding.bind import bind
-    from grader.submission.files.folder import find_sources
-    from grader.submission.files.source import decode
+    from grader.submission.files.folder import find_sources, read_sources
 
     found = find_sources(path, lab.id, _known_labs(lab))
-    sources = [decode(file) for file in found.files]
+    sources = read_sources(found)
     return found, bind(found, sources, lab, observed=observed(sources, Stored(default_folder())))
 
 
@@ -258,4 +257,6 @@ def _source(source: SourceText, submission: Submission) -> Source:
         text=source.text,
         encoding=source.encoding,
         sha256=source.sha256,
+        notebook=source.notebook,
+        cells=list(source.cells),
     )

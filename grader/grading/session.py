@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from grader.course.roster import read_roster
 from grader.grading import workers
+from grader.grading.gathering import gather
 from grader.grading.options import GradeOptions
 from grader.grading.outputs import Outputs, check_writable, command
-from grader.grading.students import Work, find_works
+from grader.grading.students import Work
 from grader.grading.workers import GradeTask
 from grader.lab import labs
 from grader.report.rendering.renderer import rendering_pool
@@ -21,7 +23,7 @@ class Order:
     """What the command line asks for.
 
     jobs: submissions at the same time, None for one per core.  is_fresh: a group is graded and rendered anew, whatever
-    is kept of an earlier run.
+    is kept of an earlier run.  roster: a file that says who belongs to the group.
     """
 
     paths: Sequence[Path]
@@ -30,6 +32,7 @@ class Order:
     pdf: bool = True
     jobs: int | None = None
     is_fresh: bool = False
+    roster: Path | None = None
 
 
 def grade(order: Order) -> int:
@@ -48,7 +51,8 @@ def grade(order: Order) -> int:
         folders = [Path(folder) for folder in options.labs_folders]
         lab = labs.find(options.lab, folders)
         known_labs = list(labs.folders(folders))
-        found = find_works(order.paths, options.lab, known_labs, order.out)
+        listed = read_roster(order.roster) if order.roster is not None else None
+        found = gather(order.paths, options.lab, known_labs, order.out, listed)
         outputs = Outputs(order.out, options.lab, (work.student for work in found.works))
         tasks = {work.student: _task(work, options) for work in found.works if not work.refusal}
         if found.is_single:
