@@ -65,6 +65,8 @@ def observe(
     """
     program = read_program(paths, arguments)
     first = _observe(program, [Run(arguments, stdin)], model, limits, emit, progress, host_cache)[0]
+    mended = [Finding("mended", "warning", msg("programs.mended"), line, file) for file, line in program.mended]
+    first.findings = [*mended, *first.findings]
     if not smaller or not is_too_large(first):
         return first
     for change in changes(program.original, arguments)[:MAX_TRIES]:

@@ -156,6 +156,7 @@ class State:
         self.wanted: dict[int, dict[str, None]] = {}
         self.symbols: dict[int, tuple[int, str, int]] = {}
         self.configured: list[Any] = []
+        self.arrays: dict[int, Any] = {}
         self.pending: list[Pending] = []
         self.launches_at_clock = -1
         self.touched_bytes = 0
