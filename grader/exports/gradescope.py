@@ -74,7 +74,7 @@ def _test(check: Check, result: Result, lines: dict[str, list[str]], numbers: Nu
     parts = []
     if check.line:
         code = code_at(lines, file, check.line)
-        parts.append(f"<p><code>{_text(where(file, check.line))}</code></p>")
+        parts.append(f"<p><code>{_text(where(result, file, check.line))}</code></p>")
         parts += [f"<pre>{_text(code)}</pre>"] if code else []
     parts.append(f"<p>{status.symbol} {_text(check.message)}</p>")
     if check.hint:

@@ -10,6 +10,7 @@ from grader.course.people import Person
 from grader.errors import UsageError, describe_os_error
 from grader.message import Message, msg
 from grader.naming import printable
+from grader.submission.files.folder import SUFFIXES
 
 SETTINGS_NAME = "submission.yaml"
 RESULT_PATTERN = "*/*/result.json"
@@ -197,7 +198,7 @@ def _children(folder: Path) -> list[Path]:
 
 
 def _sources_in(folder: Path) -> list[Path]:
-    return [p for p in _children(folder) if p.suffix.lower() == ".cu" and p.name[0] != "." and not _is_folder(p)]
+    return [p for p in _children(folder) if p.suffix.lower() in SUFFIXES and p.name[0] != "." and not _is_folder(p)]
 
 
 def _exists(path: Path) -> bool:

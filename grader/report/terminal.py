@@ -40,6 +40,8 @@ def console(file: IO[str] | None = None) -> Console:
         markup=False,
         emoji=False,
         soft_wrap=False,
+        # In a notebook's kernel rich would show all of it as output of the cell.
+        force_jupyter=False,
     )
 
     class Harmless(RenderHook):

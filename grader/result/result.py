@@ -52,12 +52,23 @@ class Environment(Record, frozen=True):
 
 
 class Source(Record, frozen=True):
-    """A graded file as text (line ends `\\n`, no byte order mark); `sha256` is of the file's bytes."""
+    """A graded file as text (line ends `\\n`, no byte order mark); `sha256` is of the file's bytes.
+
+    notebook: the notebook that the text is taken from, "" for a file of its own.  cells: of such a text the first line
+    of each cell in it, and the cell's number in the notebook, from 1.
+    """
 
     file: str
     text: str
     encoding: str = "utf-8"
     sha256: str = ""
+    notebook: str = ""
+    cells: list[tuple[int, int]] = []
+
+    def cell_at(self, line: int) -> tuple[int, int] | None:
+        """The cell that a line of the text stands in, and its number there, both from 1; None where there are none."""
+        before = [(first, number) for first, number in self.cells if first <= line]
+        return (before[-1][1], line - before[-1][0] + 1) if before else None
 
 
 class Result(Record, frozen=True):
