@@ -9,20 +9,19 @@ from typing import TYPE_CHECKING
 
 from grader.errors import UsageError
 from grader.grading.options import GradeOptions
-from grader.grading.outputs import command
-from grader.grading.stored import find_stored
+from grader.grading.output.paths import command
+from grader.grading.output.stored import find_stored
 from grader.grading.students import find_works
 from grader.grading.workers import GradeTask, grade_here, memory_bytes
 from grader.lab import labs
 from grader.message import msg
 from grader.processes import limits
 from grader.result import Result
+from grader.submission.files.folder import SUFFIXES
 from grader.words import told
 
 if TYPE_CHECKING:
     from grader.compiler.process import CompilerProcess
-
-SUFFIXES = (".cu", ".ipynb")
 
 
 def grade_one(path: Path, options: GradeOptions, compiler: CompilerProcess | None = None) -> tuple[Result, float]:

@@ -1,0 +1,98 @@
+"""Where everything that a run writes lies; the only place that makes paths of students' names."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable
+from pathlib import Path
+from tempfile import NamedTemporaryFile, TemporaryFile
+from urllib.parse import quote
+
+from grader.errors import UsageError
+from grader.files import discard_partial, write_atomically
+from grader.message import msg
+from grader.naming import folder_names, quoted
+from grader.report.rendering.worker import HTML_NAME, PDF_NAME
+from grader.result import Result, encode
+
+RESULT_NAME = "result.json"
+LOG_NAME = "grade-error.log"
+
+
+def check_writable(out: Path) -> None:
+    """Refuse a folder that cannot be written to before anything is graded.
+
+    Raises
+    ------
+    UsageError : it cannot be made, or takes no files.
+    """
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=out):
+            pass
+    except OSError as error:
+        raise UsageError(msg("session.out", path=str(out), reason=error.strerror)) from error
+
+
+class Outputs:
+    """The outputs of a run for one lab below `out`; students: all of them, in order."""
+
+    def __init__(self, out: Path, lab_id: str, students: Iterable[str]) -> None:
+        self.out = out
+        self._lab_id = lab_id
+        self._names = folder_names(students, _capitals_differ(out))
+
+    def folder(self, student: str) -> Path:
+        """Of a student's result and reports."""
+        return self.out / self._names[student] / self._lab_id
+
+    def export(self, suffix: str) -> Path:
+        """The file of a kind of export."""
+        return self.out / f"{self._lab_id}{suffix}"
+
+    def report_link(self, student: str) -> str:
+        """The address of a student's report for a page in `out`."""
+        return "/".join(quote(part) for part in (self._names[student], self._lab_id, HTML_NAME))
+
+    def write_result(self, result: Result) -> Path:
+        """Write `result.json`; what an earlier run left beside it must not pass for this one's.  Returns the folder.
+
+        Raises
+        ------
+        OSError : it cannot be written.
+        """
+        folder = self.folder(result.student.id)
+        for stale in (HTML_NAME, PDF_NAME, LOG_NAME):
+            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+                (folder / stale).unlink()
+        write_atomically(folder / RESULT_NAME, encode(result))
+        return folder
+
+    def write_log(self, student: str, text: str) -> str:
+        """Write what is known of a failure that concerns one student; returns the file, or why there is none."""
+        file = self.folder(student) / LOG_NAME
+        try:
+            write_atomically(file, text.encode("utf-8", errors="backslashreplace"))
+        except OSError as error:
+            return f"{file}: {error.strerror}"
+        return str(file)
+
+    def discard_partial(self, student: str) -> None:
+        """Remove what a renderer that was killed left half written."""
+        for name in (HTML_NAME, PDF_NAME):
+            discard_partial(self.folder(student) / name)
+
+
+def _capitals_differ(folder: Path) -> bool:
+    """Whether names that differ in capitals are different files there."""
+    with NamedTemporaryFile(dir=folder, prefix=".capitals-") as file:
+        return not Path(file.name.replace(".capitals-", ".CAPITALS-")).exists()
+
+
+def command(path: Path, lab_id: str, backend: str, labs_folders: Iterable[str]) -> str:
+    """The command line that grades one submission again, in the same way."""
+    words = ["grade", quoted(path), "--lab", lab_id]
+    words += ["--backend", backend] if backend != "auto" else []
+    for folder in labs_folders:
+        words += ["--labs", quoted(Path(folder))]
+    return " ".join(words)

@@ -1,0 +1,112 @@
+"""Results of an earlier run: found in its folder, single ones and groups."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from grader.errors import UsageError, describe_os_error
+from grader.exports import roster, table
+from grader.exports.entries import Entry
+from grader.grading.output.paths import RESULT_NAME, Outputs
+from grader.message import msg
+from grader.result import Result, decode
+
+NAMES_BELOW = (RESULT_NAME, f"*/{RESULT_NAME}", f"*/*/{RESULT_NAME}")
+"""Where results lie below a folder: of one lab, of one student's labs, of many students."""
+
+
+class StoredOutputs(Outputs):
+    """The outputs of an earlier run, where they lie; folders: by student."""
+
+    def __init__(self, out: Path, lab_id: str, folders: dict[str, Path]) -> None:
+        super().__init__(out, lab_id, folders)
+        self._folders = folders
+
+    def folder(self, student: str) -> Path:
+        return self._folders[student]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRun:
+    """What an earlier run left for one lab.
+
+    entries: in the order of its table.  is_group: whether it has a table, be it of one student.
+    """
+
+    lab: str
+    entries: tuple[Entry, ...]
+    outputs: StoredOutputs
+    is_group: bool
+
+
+def find_stored(path: Path) -> list[StoredRun]:
+    """What lies at `path`: a `result.json`, a student's folder, or the folder that a run wrote to.
+
+    Raises
+    ------
+    UsageError : nothing of the kind is there, or it cannot be read.
+    """
+    try:
+        runs = list(stored_groups(path)) if path.is_dir() else []
+        known = {(run.lab, entry.student) for run in runs for entry in run.entries}
+        files = sorted(file for name in NAMES_BELOW for file in path.glob(name)) if path.is_dir() else [path]
+        alone: dict[str, list[tuple[Path, Result]]] = {}
+        for file in files:
+            result = _read(file)
+            if (result.lab, result.student.id) not in known:
+                alone.setdefault(result.lab, []).append((file.parent, result))
+        for lab, found in alone.items():
+            # A group that was graded before groups were listed has its table of marks.
+            if (path / f"{lab}{table.EXPORT.suffix}").exists():
+                runs.append(_run(path, lab, found, is_group=True))
+            else:
+                runs += [_run(one[0], lab, [one], is_group=False) for one in found]
+    except OSError as error:
+        raise UsageError(describe_os_error(error)) from error
+    if not runs:
+        raise UsageError(msg("session.no_results", path=path))
+    return runs
+
+
+def _run(out: Path, lab: str, found: list[tuple[Path, Result]], is_group: bool) -> StoredRun:
+    entries = tuple(Entry(result.student.id, result) for _folder, result in found)
+    outputs = StoredOutputs(out, lab, {result.student.id: folder for folder, result in found})
+    return StoredRun(lab, entries, outputs, is_group)
+
+
+def stored_groups(folder: Path, skipped: Collection[str] = ()) -> Iterator[StoredRun]:
+    """The groups that are listed in a folder of outputs, but those of the labs in `skipped`.
+
+    Raises
+    ------
+    UsageError : a list or a result cannot be understood.
+    OSError : it cannot be read.
+    """
+    for file in sorted(folder.glob(f"*{roster.SUFFIX}")):
+        if file.stem in skipped or not any(
+            True for _result in folder.glob(f"*/{glob.escape(file.stem)}/{RESULT_NAME}")
+        ):
+            continue
+        try:
+            group = msgspec.json.decode(file.read_bytes(), type=roster.Roster)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise UsageError(msg("session.no_roster", path=file, reason=str(error))) from error
+        outputs = Outputs(folder, group.lab, (member.student for member in group.members))
+        entries, folders = [], {}
+        for member in group.members:
+            place = outputs.folder(member.student)
+            if member.reason:
+                entries.append(Entry(member.student, reason=member.reason_said or member.reason, person=member.person))
+            elif (place / RESULT_NAME).exists():
+                entries.append(Entry(member.student, _read(place / RESULT_NAME), person=member.person))
+                folders[member.student] = place
+        yield StoredRun(group.lab, tuple(entries), StoredOutputs(folder, group.lab, folders), is_group=True)
+
+
+def _read(file: Path) -> Result:
+    return decode(file.read_bytes(), file)
