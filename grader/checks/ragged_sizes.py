@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from grader.checks import races
+from grader.checks import grids, races
 from grader.checks.base import Verdict, failed, not_applicable, passed
 from grader.checks.outcomes import explained, seen_at, verdict_of_runs
 from grader.checks.remedies import count
@@ -45,6 +45,9 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
         message = seen_at(unordered, hazard_msg(hazard))
         data = {"sizes": dict(unordered.sizes), "count": hazard.count}
         return failed(message, races.hint(hazard), hazard.line, data=data)
+    verdict = grids.left_out(evidence, runs)
+    if verdict is not None:
+        return replace(verdict, diagnosis=evidence.diagnoses.get("ragged"))
     verdict = verdict_of_runs(runs)
     if verdict is None:
         return passed(

@@ -18,7 +18,7 @@ from msgspec import structs
 
 from grader import __version__
 from grader.errors import UsageError
-from grader.grading.recording import remark_msg, variant_record
+from grader.grading.recording import observation_remarks, remark_msg, variant_record
 from grader.grading.secret import secret as course_secret
 from grader.lab.records import Lab
 from grader.message import msg
@@ -77,6 +77,7 @@ def grade(
         compiler = compiler or stack.enter_context(CompilerProcess())
         found_files, submission = _read(path, lab)
         from grader.backends.emulator import Emulator
+        from grader.grading.alternatives import with_best
         from grader.launching.programs import ProgramStore
         from grader.launching.trial import Trials
         from grader.oracle.expected import Oracle
@@ -91,7 +92,11 @@ def grade(
         drawn = draw(lab, {s.path.name: s.text for s in submission.sources}, secret)
         drawn_lab = replace(lab, seed=drawn.seed)
         trials = Trials(lab, oracle, programs, Emulator())
-        found = _run(trials, replace(trials, lab=drawn_lab, oracle=Oracle(drawn_lab)), submission, found)
+        drawn_trials = replace(trials, lab=drawn_lab, oracle=Oracle(drawn_lab))
+        found = _run(trials, drawn_trials, submission, found)
+        submission, found = with_best(
+            submission, found, lambda one: _run(trials, drawn_trials, one, _compiled(lab, one, programs))
+        )
         environment = structs.replace(environment, drawn_seed=drawn.seed, drawn_by=drawn.by)
         # Run and time on the GPU, where there is one.
         gpu = _opened(gpu, backend)
@@ -125,7 +130,10 @@ def _result(lab: Lab, submission: Submission, found: Mapping[str, Evidence], env
         variants={name: variant_record(evidence) for name, evidence in found.items()},
         checks=checks,
         sources=[_source(source, submission) for source in submission.sources],
-        remarks_said=[remark_msg(kind, line) for kind, line in submission.remarks],
+        remarks_said=[
+            *observation_remarks(submission.observed),
+            *(remark_msg(kind, line) for kind, line in submission.remarks),
+        ],
     )
     return told(result)
 
@@ -166,12 +174,14 @@ def _opened(gpu: Gpu | None, backend: str) -> Gpu | None:
 
 
 def _read(path: Path, lab: Lab) -> tuple[FoundSubmission, Submission]:
+    from grader.observation.stage import observed
+    from grader.observation.stored import Stored, default_folder
     from grader.submission.binding.bind import bind
-    from grader.submission.files.folder import find_sources
-    from grader.submission.files.source import decode
+    from grader.submission.files.folder import find_sources, read_sources
 
     found = find_sources(path, lab.id, _known_labs(lab))
-    return found, bind(found, [decode(file) for file in found.files], lab)
+    sources = read_sources(found)
+    return found, bind(found, sources, lab, observed=observed(sources, Stored(default_folder())))
 
 
 def _known_labs(lab: Lab) -> set[str]:
@@ -247,4 +257,6 @@ def _source(source: SourceText, submission: Submission) -> Source:
         text=source.text,
         encoding=source.encoding,
         sha256=source.sha256,
+        notebook=source.notebook,
+        cells=list(source.cells),
     )

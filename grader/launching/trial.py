@@ -50,6 +50,10 @@ class Trials:
             return Run(kind, sizes, outcome, None, backend=self.backend.name)
         projected = self.oracle.projected(sizes, kernel.dtypes)
         inputs, expected = (projected.inputs, projected.blanks) if projected else self.oracle.case(sizes, kernel.dtypes)
+        if min(kernel.geometry(sizes).grid) < 1:
+            said = msg("launches.no_blocks")
+            outcome = LaunchOutcome("impossible", reason="no_blocks", said=said)
+            return Run(kind, sizes, outcome, None, backend=self.backend.name)
         loaded = kernel.load(self.programs, sizes)
         if loaded.entry is None:
             return Run(kind, sizes, self._not_compiled(kernel, sizes, loaded.built), None, backend=self.backend.name)

@@ -62,5 +62,6 @@ TEXTS: Texts = {
     "emulator_failed": N_("the emulator failed ({kind}: {text})"),
     "own_constants": N_("its own constants"),
     "threads": N_("{threads} threads per block, at most {limit} are allowed"),
+    "no_blocks": N_("the grid has no blocks"),
     "shared_bytes": N_("{bytes} bytes of shared memory per block, at most {limit} are allowed"),
 }

@@ -12,9 +12,12 @@ from grader import yaml_file
 from grader.lab.records import Lab, Variant
 from grader.message import msg
 from grader.submission import effort
-from grader.submission.binding.assign import Known, assign
+from grader.submission.binding.assign import Known, assign, strong_rank
+from grader.submission.binding.claims import claimed
+from grader.submission.binding.likeness import Profile, likeness, profile_of, profiles
 from grader.submission.binding.plans import CompileTime, candidates, requested_launch
 from grader.submission.binding.precedence import Fact, first, weakest_of
+from grader.submission.binding.reconcile import with_observed
 from grader.submission.binding.roles import Unbindable, readings
 from grader.submission.cpp.edits import Edit
 from grader.submission.cpp.tree import ParsedFile
@@ -27,6 +30,7 @@ from grader.submission.kernels.launches import find_launches
 from grader.submission.kernels.loops import innermost_loops
 from grader.submission.kernels.records import Kernel, LaunchSite, factor_of
 from grader.submission.kernels.shape import KernelShape
+from grader.submission.observed import NOTHING_OBSERVED, Observed
 from grader.submission.records import Missing, Origin, Submission, VariantBinding
 from grader.submission.rewriting.compile_time import constant_edits, size_names, with_global_arrays
 from grader.submission.rewriting.device_code import DeviceCode
@@ -67,8 +71,11 @@ def bind(
     sources: Sequence[SourceText],
     lab: Lab,
     read_header: Callable[[Path], SourceText] = decode,
+    observed: Observed = NOTHING_OBSERVED,
 ) -> Submission:
     """The submission in `sources`, read and bound to `lab`; local headers are read with `read_header`.
+
+    observed: what was seen of its programs, which holds before anything that their text says.
 
     Raises
     ------
@@ -76,31 +83,36 @@ def bind(
     UsageError : a local header is no text; the files take too much work to read.
     """
     with effort.limited(sources[0].path if sources else found.folder):
-        return _bind(found, sources, lab, read_header)
+        return _bind(found, sources, lab, read_header, observed)
 
 
 def _bind(
-    found: FoundSubmission, sources: Sequence[SourceText], lab: Lab, read_header: Callable[[Path], SourceText]
+    found: FoundSubmission,
+    sources: Sequence[SourceText],
+    lab: Lab,
+    read_header: Callable[[Path], SourceText],
+    observed: Observed,
 ) -> Submission:
     settings = variant_settings(found, [variant.name for variant in lab.variants])
     read = read_files(sources, found.folder, read_header)
-    entries = _entries(read.with_kernels, read.codes, lab)
+    entries = _entries(read.with_kernels, read.codes, lab, observed)
     given = _given(found, settings, entries, lab)
-    known = {id(entry): _known(entry, lab) for entry in entries}
+    known = {id(entry): item for entry, item in zip(entries, _all_known(entries, lab), strict=True)}
     by_known = {id(known[id(entry)]): entry for entry in entries}
-    chosen = assign(lab.variants, [known[id(e)] for e in entries], {name: known[id(e)] for name, e in given.items()})
-    bindings = {
-        variant.name: _binding(
-            by_known[id(chosen[variant.name])] if variant.name in chosen else None,
-            "stated" if variant.name in given else "inferred",
-            entries,
-            found,
-            settings[variant.name],
-            variant,
-            lab,
-        )
-        for variant in lab.variants
-    }
+    assigned = assign(lab.variants, [known[id(e)] for e in entries], {name: known[id(e)] for name, e in given.items()})
+
+    def bound_to(variant: Variant, entry: _Entry | None) -> VariantBinding | Missing:
+        origin: Origin = "stated" if variant.name in given else "inferred"
+        return _binding(entry, origin, entries, found, settings[variant.name], variant, lab)
+
+    bindings = {}
+    for variant in lab.variants:
+        chosen = assigned.chosen.get(variant.name)
+        binding = bound_to(variant, by_known[id(chosen)] if chosen is not None else None)
+        if isinstance(binding, VariantBinding):
+            others = [bound_to(variant, by_known[id(k)]) for k in assigned.others.get(variant.name, ())]
+            binding = replace(binding, others=tuple(o for o in others if isinstance(o, VariantBinding)))
+        bindings[variant.name] = binding
     return Submission(
         student=found.student,
         name=found.name,
@@ -117,6 +129,7 @@ def _bind(
             *_contradictions(bindings, settings),
         ),
         edits=_edits(entries, read.by_name()),
+        observed=observed,
         missing_headers=tuple(
             (parsed.file, name, line)
             for parsed, code in zip(read.main_files, read.codes, strict=True)
@@ -137,6 +150,23 @@ def _contradictions(
         if binding.requested.block is not None and binding.requested.block != tuple([*told, 1, 1][:3]):
             found["block_contradicted", binding.requested.line] = None
     return list(found)
+
+
+def _all_known(entries: Sequence[_Entry], lab: Lab) -> list[Known]:
+    """What is known of each kernel; what the lab's own do is looked at where the kernels' names leave it open."""
+    sites = [site for entry in entries for site in entry.sites]
+    lines = {entry.parsed.file: entry.parsed.source.text.split("\n") for entry in entries}
+    found = []
+    own: dict[str, Profile] | None = None
+    for entry in entries:
+        known = replace(_known(entry, lab), claims=claimed(entry.sites, sites, lines, lab.variants))
+        named = any(strong_rank(variant, entry.kernel.name) is not None for variant in lab.variants)
+        if entry.kernel.uses_shared and not named and entry.reason is None:
+            own = profiles(lab) if own is None else own
+            profile = profile_of(entry.kernel, entry.shape, readings(entry.kernel, lab)[0])
+            known = replace(known, likeness=likeness(profile, own))
+        found.append(known)
+    return found
 
 
 def _known(entry: _Entry, lab: Lab) -> Known:
@@ -160,11 +190,11 @@ def _edits(entries: Sequence[_Entry], files: Mapping[str, ParsedFile]) -> dict[s
     }
 
 
-def _entries(files: Sequence[ParsedFile], codes: Sequence[DeviceCode], lab: Lab) -> list[_Entry]:
+def _entries(files: Sequence[ParsedFile], codes: Sequence[DeviceCode], lab: Lab, observed: Observed) -> list[_Entry]:
     """Every kernel of the submission; one in a header is known by the name that the header is included by."""
     included = {Path(name).name: name for code in codes for name in code.sources}
     names = {kernel.name for parsed in files for kernel in parsed.kernels}
-    launches = [site for parsed in files for site in find_launches(parsed, names)]
+    launches = with_observed([site for parsed in files for site in find_launches(parsed, names)], observed)
     entries = []
     for parsed in files:
         for plain in kernels_in(parsed):
@@ -198,6 +228,7 @@ def _instantiate(entry: _Entry, lab: Lab) -> None:
     names = entry.kernel.template_parameters
     if not names:
         return
+    said: Origin = "observed" if any(site.observed for site in entry.sites) else "read"
     usual = next((_type_name(p.dtype) for p in lab.parameters if p.kind != "size"), "float")
     types = [index for index, name in enumerate(names) if _is_type(entry.kernel, name)]
     launches = [s.template_arguments for s in entry.sites if s.template_arguments]
@@ -222,7 +253,7 @@ def _instantiate(entry: _Entry, lab: Lab) -> None:
             plausible = usual
         else:
             plausible = "8" if re.search(r"(?i)row", name) and "block" in name.lower() else "32"
-        fact = first({"read": partial(launched.get, index), "inferred": by_default}, otherwise=plausible)
+        fact = first({said: partial(launched.get, index), "inferred": by_default}, otherwise=plausible)
         values[name] = fact.value
         origins.append(fact.origin)
         typed.types[name] = values[name]
