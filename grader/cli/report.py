@@ -29,7 +29,7 @@ def report_command() -> click.Command:
 
 
 def _report(path: Path, lang: str, no_pdf: bool, labs_folders: tuple[Path, ...]) -> int:
-    from grader.grading.retelling import retell
+    from grader.grading.output.retelling import retell
 
     return retell(path, lang, not no_pdf, labs_folders)
 
@@ -53,6 +53,6 @@ def remark_command() -> click.Command:
 
 
 def _remark(path: Path, lang: str, no_pdf: bool, labs_folders: tuple[Path, ...]) -> int:
-    from grader.grading.remarking import remark
+    from grader.grading.output.remarking import remark
 
     return remark(path, lang, not no_pdf, labs_folders)

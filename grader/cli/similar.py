@@ -32,6 +32,6 @@ def similar_command() -> click.Command:
 
 
 def _similar(path: Path, archives: tuple[Path, ...], lang: str, labs_folders: tuple[Path, ...]) -> int:
-    from grader.grading.comparing import compare_stored
+    from grader.grading.output.comparing import compare_stored
 
     return compare_stored(path, lang, archives, labs_folders)

@@ -21,13 +21,13 @@ from grader.exports import similar
 from grader.exports.entries import Entry, Table, brief, source_of
 from grader.exports.page import rows_of
 from grader.exports.registry import COURSE_EXPORTS, EXPORTS
-from grader.grading.comparing import compare
-from grader.grading.kept import Kept, with_person
-from grader.grading.outputs import Outputs
+from grader.grading.output.comparing import compare
+from grader.grading.output.kept import Kept, with_person
+from grader.grading.output.paths import Outputs
+from grader.grading.output.reporting import Announcer
+from grader.grading.output.tables import Tables, course_tables
 from grader.grading.progress import Account, account
-from grader.grading.reporting import Announcer
 from grader.grading.students import Work
-from grader.grading.tables import Tables, course_tables
 from grader.grading.workers import Failed, Graded, GradeTask, Judged, Outcome, Refused, grading_pool, lost
 from grader.lab.records import Lab
 from grader.message import Message, msg

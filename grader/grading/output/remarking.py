@@ -7,15 +7,15 @@ from pathlib import Path
 
 import msgspec
 
-from grader.checks.again import mark_again
 from grader.course.decisions import Decider, find_decider, undone, write_ledger
 from grader.course.overrides import read_ledger
 from grader.errors import UsageError, describe_os_error
 from grader.exports.roster import rest_of, rules_of
 from grader.files import write_atomically
-from grader.grading.outputs import RESULT_NAME
-from grader.grading.retelling import retell
-from grader.grading.stored import StoredRun, stored_groups
+from grader.grading.output.mark_again import mark_again
+from grader.grading.output.paths import RESULT_NAME
+from grader.grading.output.retelling import retell
+from grader.grading.output.stored import StoredRun, stored_groups
 from grader.lab import labs
 from grader.lab.records import Lab
 from grader.message import msg

@@ -10,8 +10,8 @@ from pathlib import Path
 from grader.errors import UsageError, describe_os_error
 from grader.exports.entries import Entry, Table, source_of
 from grader.exports.similar import EXPORT
-from grader.grading.stored import stored_groups
-from grader.grading.tables import Tables
+from grader.grading.output.stored import stored_groups
+from grader.grading.output.tables import Tables
 from grader.lab import labs
 from grader.lab.records import Lab
 from grader.message import msg

@@ -12,8 +12,8 @@ from types import MappingProxyType
 from grader.errors import UsageError, describe_os_error
 from grader.exports.entries import CourseExport, Entry, Export, StudentExport, Table, brief
 from grader.files import write_atomically
-from grader.grading.outputs import Outputs
-from grader.grading.stored import stored_groups
+from grader.grading.output.paths import Outputs
+from grader.grading.output.stored import stored_groups
 from grader.lab import labs
 from grader.message import msg
 from grader.words import text

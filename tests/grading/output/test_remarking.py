@@ -8,15 +8,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from grader.checks.again import mark_again
 from grader.cli import main as cli
+from grader.grading.output.mark_again import mark_again
 from grader.lab import labs
 from grader.lab.checks import BankConflictSettings, SpeedupSettings, WaysShare
 from grader.lab.records import CheckSpec
 from grader.message import msg
 from grader.result import Check, decode
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 LAB = "transpose"
 
 
