@@ -139,6 +139,8 @@ class Submission:
     missing_headers: tuple[tuple[str, str, int], ...] = ()
     edits: Mapping[str, tuple[Edit, ...]] = field(default_factory=dict)
     observed: Observed = NOTHING_OBSERVED
+    title_page: Mapping[str, str] = field(default_factory=dict)
+    """By field of `grader.result.TitlePage`, what `submission.yaml` gives for it."""
 
     def program(self, file: str, constants: Mapping[str, int] | None = None) -> dict[str, str]:
         """What the compiler needs to compile `file`: its device code first, then the headers it may include.

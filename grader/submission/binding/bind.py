@@ -122,6 +122,7 @@ def _bind(
         student=found.student,
         name=found.name,
         group=found.group,
+        title_page=found.title_page,
         sources=(*sources, *read.header_sources),
         device_source={name: text for code in read.codes for name, text in code.sources.items()},
         kernels=tuple(entry.kernel for entry in entries),

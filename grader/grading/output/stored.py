@@ -12,7 +12,7 @@ import msgspec
 from grader.errors import UsageError, describe_os_error
 from grader.exports import roster, table
 from grader.exports.entries import Entry
-from grader.grading.outputs import RESULT_NAME, Outputs
+from grader.grading.output.paths import RESULT_NAME, Outputs
 from grader.message import msg
 from grader.result import Result, decode
 
