@@ -6,23 +6,28 @@ left and still holds is neither graded nor rendered again.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grader.course.decisions import Decider, write_ledger
 from grader.course.people import Person
 from grader.errors import describe_os_error
-from grader.exports.entries import Entry, Table, brief
+from grader.exports import similar
+from grader.exports.entries import Entry, Table, brief, source_of
 from grader.exports.page import rows_of
 from grader.exports.registry import COURSE_EXPORTS, EXPORTS
-from grader.grading.kept import Kept, with_person
-from grader.grading.outputs import Outputs
+from grader.grading.output.comparing import compare
+from grader.grading.output.kept import Kept, with_person
+from grader.grading.output.paths import Outputs
+from grader.grading.output.reporting import Announcer
+from grader.grading.output.tables import Tables, course_tables
 from grader.grading.progress import Account, account
-from grader.grading.reporting import Announcer
 from grader.grading.students import Work
-from grader.grading.tables import Tables, course_tables
 from grader.grading.workers import Failed, Graded, GradeTask, Judged, Outcome, Refused, grading_pool, lost
 from grader.lab.records import Lab
 from grader.message import Message, msg
@@ -51,6 +56,7 @@ class Group:
     rendering : renders reports; ended with the group.
     pdf : whether reports are wanted as PDF too.
     kept : results of an earlier run that hold still.
+    decider : what the teacher decided.
     """
 
     def __init__(
@@ -63,6 +69,7 @@ class Group:
         rendering: Pool[ReportJob, Reply],
         pdf: bool,
         kept: Kept,
+        decider: Decider,
     ) -> None:
         self._works = works
         self._tasks = tasks
@@ -72,6 +79,7 @@ class Group:
         self._rendering = rendering
         self._pdf = pdf
         self._kept = kept
+        self._decider = decider
         self._announced = Announcer(outputs)
         # By place in the table: a work that is refused may have the name of another.
         self._entries: dict[int, Entry] = {}
@@ -115,13 +123,15 @@ class Group:
         """Take over the result of an earlier run; False if there is none that holds."""
         student = task.student
         try:
-            result = self._kept.find(task, self._person(student))
+            result = self._kept.find(task, partial(self._presented, student))
         except OSError:
             # Told when it is written anew.
             return False
         if result is None:
             return False
-        self._entries[self._places[student]] = Entry(student, brief(result), person=self._person(student))
+        self._entries[self._places[student]] = Entry(
+            student, brief(result), person=self._person(student), source=source_of(result)
+        )
         self._code = max(self._code, exit_code([result]))
         if self._kept.has_reports(student):
             self._announced.rendered.add(student)
@@ -173,7 +183,7 @@ class Group:
         if isinstance(outcome, Failed):
             self._refuse(place, student, self._failure(student, outcome), 3, told)
             return
-        result = with_person(outcome.result, self._person(student))
+        result = self._presented(student, outcome.result)
         try:
             folder = self._outputs.write_result(result)
         except OSError as error:
@@ -182,13 +192,18 @@ class Group:
             return
         if is_whole:
             self._kept.put(task, outcome.result)
-        self._entries[place] = Entry(student, brief(result), person=self._person(student))
+        self._entries[place] = Entry(student, brief(result), person=self._person(student), source=source_of(result))
         self._code = max(self._code, exit_code([result]))
         self._render(result, folder)
         told.graded(student_line(result, self._language))
 
     def _person(self, student: str) -> Person | None:
         return self._works[self._places[student]].person
+
+    def _presented(self, student: str, result: Result) -> Result:
+        """A result as it is shown: with what a roster and the teacher say."""
+        person = self._person(student)
+        return self._decider.decided(with_person(result, person), person)
 
     def _render(self, result: Result, folder: Path) -> None:
         job = make_job(result, self._lab, self._language, str(folder), self._pdf)
@@ -220,7 +235,7 @@ class Group:
         """Write the marks of all that are graded by now, then show them."""
         from grader.report import terminal
 
-        entries, lines = self._write_tables()
+        entries, lines = self._write_tables(is_last=True)
         lines += self._write_course_tables(entries)
         names = [variant.name for variant in self._lab.variants]
         rows = rows_of(entries, names, self._language)
@@ -229,12 +244,20 @@ class Group:
         if missing:
             line = text(msg("session.not_graded", students=visible_line(", ".join(missing))))
             out.print(line, soft_wrap=True)
+        with contextlib.suppress(OSError):
+            write_ledger(self._decider, self._outputs.out)
+        rules = self._decider.rules.path
+        lines += [
+            text(msg("course.asks_time", student=e.student, file=str(rules)))
+            for e in entries
+            if e.result is not None and e.result.decisions is not None and e.result.decisions.asks_time
+        ]
         lines.append(text(msg("session.results", folder=str(self._outputs.out))))
         for line in filter(None, (*lines, *self._announced.notices)):
             out.print(visible_line(line), soft_wrap=True)
         out.file.flush()
 
-    def _write_tables(self) -> tuple[list[Entry], list[str]]:
+    def _write_tables(self, is_last: bool = False) -> tuple[list[Entry], list[str]]:
         """Write the marks of all that are graded by now; returns the rows, and lines that name the files."""
         began_s = time.monotonic()
         nothing = msg("session.not_yet")
@@ -243,7 +266,11 @@ class Group:
             for place, work in enumerate(self._works)
         ]
         tables = Tables(self._language)
-        lines = tables.of_lab(EXPORTS, Table(self._lab, entries), self._outputs)
+        table, exports = Table(self._lab, entries), EXPORTS
+        if is_last:
+            # Who is like whom shows when all are there.
+            table, exports = replace(table, similar=compare(self._lab, entries)), (*EXPORTS, similar.EXPORT)
+        lines = tables.of_lab(exports, table, self._outputs)
         self._unwritten = bool(tables.problems)
         lines += tables.problems
         now_s = time.monotonic()
@@ -254,7 +281,7 @@ class Group:
         """Write the marks of all labs in the folder of outputs; returns lines that name the files."""
         writer = Tables(self._language)
         known = {self._lab.id: Table(self._lab, entries)}
-        tables = course_tables(self._outputs.out, known, [self._lab.path.parent.parent])
+        tables = course_tables(self._outputs.out, known, [self._lab.path.parent.parent], self._decider.rules.weights)
         lines = writer.of_course(COURSE_EXPORTS, tables, self._outputs.out)
         self._unwritten = self._unwritten or bool(writer.problems)
         return lines + writer.problems

@@ -22,7 +22,7 @@ from grader.grading.recording import observation_remarks, remark_msg, variant_re
 from grader.grading.secret import secret as course_secret
 from grader.lab.records import Lab
 from grader.message import Message, msg
-from grader.result import Environment, Result, Source, Student, score_of, status_of
+from grader.result import Environment, Result, Source, Student, TitlePage, score_of, status_of
 from grader.running.evidence import Compilation, Diagnostic, Evidence
 from grader.running.host_code import host_code
 from grader.submission.files.source import SourceText
@@ -78,6 +78,7 @@ def grade(
         compiler = compiler or stack.enter_context(CompilerProcess())
         found_files, submission = _read(path, lab)
         from grader.backends.emulator import Emulator
+        from grader.grading.alternatives import with_best
         from grader.launching.programs import ProgramStore
         from grader.launching.trial import Trials
         from grader.oracle.expected import Oracle
@@ -92,7 +93,11 @@ def grade(
         drawn = draw(lab, {s.path.name: s.text for s in submission.sources}, secret)
         drawn_lab = replace(lab, seed=drawn.seed)
         trials = Trials(lab, oracle, programs, Emulator())
-        found = _run(trials, replace(trials, lab=drawn_lab, oracle=Oracle(drawn_lab)), submission, found)
+        drawn_trials = replace(trials, lab=drawn_lab, oracle=Oracle(drawn_lab))
+        found = _run(trials, drawn_trials, submission, found)
+        submission, found = with_best(
+            submission, found, lambda one: _run(trials, drawn_trials, one, _compiled(lab, one, programs))
+        )
         environment = structs.replace(environment, drawn_seed=drawn.seed, drawn_by=drawn.by)
         # Run and time on the GPU, where there is one.
         gpu = _opened(gpu, backend)
@@ -118,7 +123,12 @@ def _result(lab: Lab, submission: Submission, found: Mapping[str, Evidence], env
 
     checks = [check for evidence in found.values() for check in judge(evidence)]
     result = Result(
-        student=Student(id=submission.student, name=submission.name, group=submission.group),
+        student=Student(
+            id=submission.student,
+            name=submission.name,
+            group=submission.group,
+            title_page=TitlePage(**submission.title_page),
+        ),
         lab=lab.id,
         status=status_of(checks),
         score=score_of(checks),
@@ -188,7 +198,9 @@ def _read(path: Path, lab: Lab) -> tuple[FoundSubmission, Submission]:
 
     found = find_sources(path, lab.id, _known_labs(lab))
     sources = read_sources(found)
-    return found, bind(found, sources, lab, observed=observed(sources, Stored(default_folder())))
+    sizes = [int(size) for size in lab.cases["emulator"].observe.values()]
+    seen = observed(sources, Stored(default_folder()), sizes)
+    return found, bind(found, sources, lab, observed=seen)
 
 
 def _known_labs(lab: Lab) -> set[str]:

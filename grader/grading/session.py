@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from grader.course.decisions import find_decider
 from grader.course.roster import read_roster
 from grader.grading import workers
 from grader.grading.gathering import gather
 from grader.grading.options import GradeOptions
-from grader.grading.outputs import Outputs, check_writable, command
+from grader.grading.output.paths import Outputs, check_writable, command
 from grader.grading.students import Work
 from grader.grading.workers import GradeTask
 from grader.lab import labs
@@ -51,7 +52,10 @@ def grade(order: Order) -> int:
         folders = [Path(folder) for folder in options.labs_folders]
         lab = labs.find(options.lab, folders)
         known_labs = list(labs.folders(folders))
-        listed = read_roster(order.roster) if order.roster is not None else None
+        decider = find_decider([path if path.is_dir() else path.parent for path in order.paths], order.out)
+        decider.overrides.validate(lab)
+        roster = order.roster or decider.rules.roster
+        listed = read_roster(roster) if roster is not None else None
         found = gather(order.paths, options.lab, known_labs, order.out, listed)
         outputs = Outputs(order.out, options.lab, (work.student for work in found.works))
         tasks = {work.student: _task(work, options) for work in found.works if not work.refusal}
@@ -62,7 +66,7 @@ def grade(order: Order) -> int:
             return grade_single(task, lab, outputs, rendering, order.pdf, found.notices)
         from grader.grading.group import Group
         from grader.grading.identity import Identity
-        from grader.grading.kept import Kept
+        from grader.grading.output.kept import Kept
         from grader.report import terminal
 
         jobs = workers.job_count(len(tasks), order.jobs)
@@ -70,7 +74,7 @@ def grade(order: Order) -> int:
         rendering.size = jobs
         is_fresh = order.is_fresh or options.remeasure
         kept = Kept(outputs, lab, Identity(lab, options, known_labs), options.language, order.pdf, is_fresh, started_s)
-        group = Group(found.works, tasks, lab, options.language, outputs, rendering, order.pdf, kept)
+        group = Group(found.works, tasks, lab, options.language, outputs, rendering, order.pdf, kept, decider)
         return group.grade(terminal.console(), jobs, found.notices)
 
 

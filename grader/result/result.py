@@ -7,6 +7,7 @@ from typing import Literal
 
 from grader.message import Message
 from grader.result.check import EXIT_CODES, Check, ResultStatus, Score
+from grader.result.decisions import Decisions
 from grader.result.record import Record
 from grader.result.sweep import SweepRecord
 from grader.result.variant import Variant
@@ -14,12 +15,24 @@ from grader.result.variant import Variant
 SCHEMA_VERSION: Literal[2] = 2
 
 
+class TitlePage(Record, frozen=True):
+    """What a student's university wants on a title page; "" for what was not given."""
+
+    university: str = ""
+    department: str = ""
+    course: str = ""
+    teacher: str = ""
+    city: str = ""
+    year: str = ""
+
+
 class Student(Record, frozen=True):
-    """Who handed the work in; `id` is the folder's name."""
+    """Who handed the work in; `id` is the folder's name, title_page what `submission.yaml` gives for it."""
 
     id: str
     name: str = ""
     group: str = ""
+    title_page: TitlePage = TitlePage()
 
 
 class Environment(Record, frozen=True):
@@ -75,6 +88,8 @@ class Result(Record, frozen=True):
 
     Beside a text `x` its message stands as `x_said`, so that it can be said in another language; results of version 1
     have texts alone.
+
+    decisions: what a teacher decided of the whole mark; `score` is what comes of it, null where nothing was decided.
     """
 
     student: Student
@@ -88,6 +103,7 @@ class Result(Record, frozen=True):
     remarks: list[str] = []
     remarks_said: list[Message] = []
     sweeps: list[SweepRecord] = []
+    decisions: Decisions | None = None
     schema_version: Literal[1, 2] = SCHEMA_VERSION
 
 

@@ -55,6 +55,16 @@ class Staging:
 
 
 @dataclass(frozen=True, slots=True)
+class Other:
+    """A kernel that was graded for the variant as well, and is not what counts; points: earned and pending."""
+
+    kernel: str
+    file: str
+    line: int
+    points: float
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """All about one variant.
 
@@ -70,6 +80,7 @@ class Evidence:
     larger: runs at the lab's `large` sizes, on which no mark depends; of kernels that are right at all others.
     untimed: why the kernel's own doings keep it from being timed, None when nothing does.
     staging: what shared memory is used for; None where that was not looked at.
+    others: kernels that were graded for the variant too, the best of which this one is.
     wired_sizes: the only sizes that the kernel works at, when they are constants of its file; else None.
     host: the host code around its launches.
     """
@@ -94,6 +105,7 @@ class Evidence:
     staging: Staging | None = None
     untimed: Message | None = None
     host: HostCode = NO_HOST_CODE
+    others: tuple[Other, ...] = ()
 
     @property
     def bound(self) -> VariantBinding:

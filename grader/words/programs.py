@@ -46,6 +46,9 @@ TEXTS: Texts = {
     "copy_from_host": N_("{kind}, but the source is a device pointer: the arguments or the direction are swapped."),
     "copy_reads_past": N_("The copy reads {bytes} bytes of {array}, which has {size}."),
     "copy_writes_past": N_("The copy writes {bytes} bytes into {array}, which has {size}."),
+    "array_without_surface": N_(
+        "{array} was made without cudaArraySurfaceLoadStore, so kernels cannot write it through a surface."
+    ),
     "copy_unwritten": Plural(
         "Of the {total} bytes copied from {array}, {n} byte was never written.",
         "Of the {total} bytes copied from {array}, {n} bytes were never written.",

@@ -5,24 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from grader.message import msg
-from grader.programs.emulated import Allocation, TooManyAllocations
+from grader.programs.emulated import Allocation
 from grader.programs.runtime.copies import D2D, D2H, DEFAULT, H2D, fill, transfer
-from grader.programs.runtime.memory import name_at
-from grader.programs.runtime.state import CudaError, Place, ProgramEnded, State, Stream
+from grader.programs.runtime.memory import allocate, release
+from grader.programs.runtime.state import CudaError, Place, State, Stream
 
 MAX_ROWS = 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
 class CudaArray:
-    """A CUDA array: rows of `row_bytes`, of `width` elements; `height` and `depth` are 0 where it has none."""
+    """A CUDA array: rows of `row_bytes`, of `width` elements; `height` and `depth` are 0 where it has none.
+
+    channels: the fields of its cudaChannelFormatDesc.  flags: as in cudaMalloc3DArray.
+    """
 
     allocation: Allocation
     element_bytes: int
     width: int
     height: int
     depth: int
+    channels: tuple[int, ...]
+    flags: int
 
     @property
     def row_bytes(self) -> int:
@@ -33,20 +37,14 @@ class CudaArray:
 def malloc_array(
     state: State, place: Place, pointer: int, desc: int, width: int, height: int, depth: int, flags: int
 ) -> int:
-    bits = state.guest.unpack("iiii", desc)
+    channels = state.guest.unpack("iiiii", desc)
+    bits = channels[:4]
     if width <= 0 or min(height, depth) < 0 or any(b not in (0, 8, 16, 32) for b in bits) or not bits[0]:
         raise CudaError(1)
     element = sum(bits) // 8
     size = width * max(1, height) * max(1, depth) * element
-    if state.allocated_bytes + size > state.model.memory_bytes:
-        raise CudaError(2)
-    try:
-        found = state.gpu.allocate(name_at(state, place, "array"), size, "array", place.line, place.file)
-    except TooManyAllocations as error:
-        raise ProgramEnded(msg("programs.too_many_allocations")) from error
-    state.allocated_bytes += size
-    state.arrays[found.base] = CudaArray(found, element, width, height, depth)
-    state.guest.pack("Q", pointer, found.base)
+    found = allocate(state, pointer, size, place, "array")
+    state.arrays[found.base] = CudaArray(found, element, width, height, depth, channels, flags)
     return 0
 
 
@@ -64,9 +62,7 @@ def free_array(state: State, place: Place, handle: int) -> int:
     found = array_at(state, handle)
     state.wait_for_all()
     del state.arrays[handle]
-    state.allocated_bytes -= found.allocation.size
-    state.resident_bytes -= found.allocation.resident_bytes
-    state.gpu.free(found.allocation)
+    release(state, found.allocation, place)
     return 0
 
 

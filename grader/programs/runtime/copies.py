@@ -121,7 +121,12 @@ def transfer(
     blocking: bool,
     place: Place,
 ) -> int:
-    """Copy rows of (offset in to, offset in source, bytes)."""
+    """Copy rows of (offset in to, offset in source, bytes).
+
+    Raises
+    ------
+    CudaError : the direction is wrong, or a row reaches past its memory; that is told.
+    """
     total = sum(row[2] for row in rows)
     if not total:
         return 0

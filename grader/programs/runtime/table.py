@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from grader.programs.runtime import arrays, copies, launches, libraries, memory, queries, registration, streams
+from grader.programs.runtime import (
+    arrays,
+    copies,
+    launches,
+    libraries,
+    memory,
+    queries,
+    registration,
+    streams,
+    textures,
+)
 from grader.programs.runtime.state import NOT_READY, CudaError, Place, ProgramEnded, State
 from grader.programs.sandbox.guest import BadPointer
 
@@ -13,6 +23,7 @@ CALLS: dict[str, tuple[str, Callable[..., int]]] = {
     **memory.HANDLERS,
     **copies.HANDLERS,
     **arrays.HANDLERS,
+    **textures.HANDLERS,
     **launches.HANDLERS,
     **registration.HANDLERS,
     **streams.HANDLERS,
