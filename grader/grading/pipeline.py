@@ -208,19 +208,13 @@ def _run(
 ) -> dict[str, Evidence]:
     """The evidence after every kernel that compiles was run on the emulator; `drawn_trials` at the drawn case."""
     from grader.launching.kernel import bound_kernels
-    from grader.running.drawn import with_drawn_cases
-    from grader.running.relaunched import with_later_launch
-    from grader.running.runs import run_variant
-    from grader.running.staging import with_staging
+    from grader.running.kernel_runs import run_kernel
 
     kernels = bound_kernels(trials.lab, submission)
     graded = dict(found)
     for name, kernel in kernels.items():
         if not found[name].compilation.failure:
-            evidence, kernel = run_variant(trials, found[name], kernel)
-            evidence = with_staging(trials, evidence, kernel)
-            evidence = with_drawn_cases(drawn_trials, evidence, kernel)
-            graded[name] = with_later_launch(trials, evidence, kernel, drawn_trials.oracle)
+            graded[name] = run_kernel(trials, drawn_trials, found[name], kernel)
     return graded
 
 
