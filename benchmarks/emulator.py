@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.compiler import nvrtc
-from grader.ptx import Device, LaunchReport, Limits, Module, launch, parse
+from grader.ptx import Device, Launch, LaunchReport, Limits, Module, launch, parse
 
 FOLDER = Path(__file__).parent
 REGULAR = ("naive_transpose", "tiled_transpose", "naive_matmul", "tiled_matmul")
@@ -59,7 +59,7 @@ def run(
     passed = [device.buffer(f"b{k}", a) if isinstance(a, np.ndarray) else a for k, a in enumerate(arguments)]
     output = [(p, a) for p, a in zip(passed, arguments, strict=True) if isinstance(a, np.ndarray)][-1]
     started = time.perf_counter()
-    report = launch(module, kernel, grid, block, passed, device=device, limits=Limits(seconds=600), **options)
+    report = launch(module, Launch(kernel, grid, block, passed, device=device, limits=Limits(seconds=600), **options))
     return time.perf_counter() - started, report, output[0].read(output[1].dtype, output[1].shape)
 
 

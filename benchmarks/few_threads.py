@@ -37,7 +37,7 @@ def measure(kernel: str, n: int) -> dict[str, Any]:
     import numpy as np
 
     from grader.compiler import nvrtc
-    from grader.ptx import Device, Limits, launch, parse
+    from grader.ptx import Device, Launch, Limits, launch, parse
 
     source = Path(__file__).with_suffix(".cu").read_bytes()
     options = ["--gpu-architecture=compute_75", "-lineinfo", "-default-device"]
@@ -55,13 +55,15 @@ def measure(kernel: str, n: int) -> dict[str, Any]:
         started = time.process_time()
         report = launch(
             module,
-            kernel,
-            grid,
-            block,
-            [*passed, target, np.int32(n)],
-            device=device,
-            observe=True,
-            limits=Limits(seconds=3600),
+            Launch(
+                kernel,
+                grid,
+                block,
+                [*passed, target, np.int32(n)],
+                device=device,
+                observe=True,
+                limits=Limits(seconds=3600),
+            ),
         )
         times.append(time.process_time() - started)
         expected = a.T if len(inputs) == 1 else a @ b
@@ -86,7 +88,8 @@ def measure(kernel: str, n: int) -> dict[str, Any]:
 
 def asked(kernel: str, n: int, folder: str) -> dict[str, Any]:
     """One row in a process of its own, by the package in a folder."""
-    command = [sys.executable, __file__, "--row", kernel, str(n)]
+    # Versions differ in how a launch is written down: each is asked by its own copy of this program.
+    command = [sys.executable, str(Path(folder, "benchmarks", "few_threads.py")), "--row", kernel, str(n)]
     result = subprocess.run(command, env={**os.environ, "PYTHONPATH": folder}, stdout=subprocess.PIPE, check=True)
     found: dict[str, Any] = json.loads(result.stdout)
     return found

@@ -27,8 +27,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from grader.lab import labs
 from grader.lab.records import Lab, ReferenceKernel, Sizes
-from grader.lab_files import labs
 
 Arrays = Mapping[str, Any]
 Launch = Callable[[], None]

@@ -26,7 +26,7 @@ from grader.gpu.messages import NoDevice  # noqa: E402
 from grader.gpu.profilers import ncu  # noqa: E402
 from grader.gpu.profilers.tool import ToolFailed  # noqa: E402
 from grader.grading import pipeline  # noqa: E402
-from grader.lab_files import labs  # noqa: E402
+from grader.lab import labs  # noqa: E402
 from grader.timing import plan  # noqa: E402
 from grader.timing.plan import Plan  # noqa: E402
 from grader.timing.statistics import robust_deviation  # noqa: E402

@@ -10,6 +10,10 @@ MAX_BLOCK = (1024, 1024, 64)
 """Threads of a block along x, y, z."""
 MAX_GRID = (2**31 - 1, 65535, 65535)
 """Blocks of a grid along x, y, z."""
+SHARED_BYTES = 48 * 1024
+"""Shared memory of a block, unless the program asks for more (cudaFuncSetAttribute)."""
+OPT_IN_SHARED_BYTES = 227 * 1024
+"""The most that a program may ask for on any of them (capability 9.0)."""
 
 
 def is_possible_block(block: tuple[int, int, int]) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import glob
+import math
 import os
 import stat
 import tempfile
@@ -99,6 +100,8 @@ def read_plain(path: Path, limit: int) -> bytes:
 def write_atomically(path: Path, data: bytes) -> None:
     """Write `data` to `path`, making its folder; whoever looks sees the old file or the new one, never a part.
 
+    It is on the disk before it has its name: what is there after a power failure is whole, too.
+
     Raises
     ------
     OSError : the folder cannot be made or written to; names `path`, nothing is left behind.
@@ -116,18 +119,35 @@ def _write(path: Path, data: bytes) -> None:
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
         # mkstemp lets only the owner read; a report is for whoever may read its folder.
         umask = os.umask(0)
         os.umask(umask)
         Path(temporary).chmod(0o666 & ~umask)
         Path(temporary).replace(path)
+        _sync_folder(path.parent)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
 
 
-def discard_partial(path: Path) -> None:
-    """Remove what a process that was killed while it wrote `path` left of it."""
+def _sync_folder(folder: Path) -> None:
+    """Have a folder's names on the disk; there are file systems that cannot."""
     with contextlib.suppress(OSError):
-        for left in path.parent.glob(f".{glob.escape(path.name)}.*"):
-            left.unlink(missing_ok=True)
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def discard_partial(path: Path, before: float = math.inf) -> None:
+    """Remove what a process that was killed while it wrote `path` left of it.
+
+    before: seconds since the epoch; what was written to since then may be somebody's who writes still.
+    """
+    with contextlib.suppress(OSError):
+        for left in path.parent.glob(f".{glob.escape(path.name)}.????????"):
+            if left.stat().st_mtime < before:
+                left.unlink(missing_ok=True)

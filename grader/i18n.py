@@ -52,6 +52,14 @@ def _(message: str) -> str:
     return _translations.gettext(message)
 
 
+def form_of(value: float) -> int:
+    """The whole number whose form a noun takes after `value`: its own, or after a fraction that of two.
+
+    English says 0.5 sectors and 2 sectors, Russian 0,5 сектора and 2 сектора: `ngettext` knows no fractions.
+    """
+    return int(value) if float(value).is_integer() else 2
+
+
 def ngettext(singular: str, plural: str, count: int) -> str:
     """The form for `count` in the language in use; put the number in with `.format(…)` afterwards."""
     return _translations.ngettext(singular, plural, count)

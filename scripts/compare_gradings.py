@@ -114,7 +114,7 @@ def _grade(path: str, lab_id: str, sweeps: bool) -> Any:
     from dataclasses import replace
 
     from grader.grading import pipeline
-    from grader.lab_files import labs
+    from grader.lab import labs
     from grader.result import encode
 
     lab = labs.find(lab_id)

@@ -122,7 +122,7 @@ def trace(path: Path, lab_id: str) -> list[Call]:
     """The calls of one grading on the emulator."""
     import grader
     from grader.grading import pipeline
-    from grader.lab_files import labs
+    from grader.lab import labs
 
     lab = replace(labs.find(lab_id), sweeps=())
     tracer = Tracer(Path(grader.__file__).parent)

@@ -124,7 +124,9 @@ def test_a_group_is_graded_each_in_turn(here: Path, capsys: pytest.CaptureFixtur
     assert all((here / "reports" / link).is_file() for link in links)
     assert "Фёдоров Артём" in page and "nobody" in page
     marks = (here / "reports/transpose.csv").read_text("utf-8-sig").splitlines()
-    assert marks[1].startswith('fedorov,Фёдоров Артём,ИП-311,needs work,0,94,94,0,0,0,"compiles (transpose.cu:37): ')
+    assert marks[1].startswith(
+        'fedorov,Фёдоров Артём,ИП-311,needs work,0,94,94,0,0,0,"does not compile (transpose.cu:37): '
+    )
     assert marks[2].startswith("ivanov,") and marks[3].startswith("nobody,,,not graded,,,,")
     assert sorted(line.split()[0] for line in out.splitlines() if line[:2] in ("1/", "2/", "3/")) == [
         "1/3",
@@ -193,7 +195,7 @@ def test_headers_that_cannot_be_had_are_told_in_the_students_row(
     assert code == 3
     lines = {line.split(":")[0].split()[-1]: line for line in out.splitlines() if line[:2] in ("1/", "2/")}
     assert "the grader failed (NVRTC's headers cannot be unpacked (" in lines["first"]
-    assert "set XDG_CACHE_HOME to a folder to write to); details are in" in lines["first"]
+    assert "set XDG_CACHE_HOME to a writable folder); details are in" in lines["first"]
     assert "95 of 100" in out[out.index("Worst fault") :]
 
 
@@ -248,7 +250,7 @@ def test_wrong_command_lines_get_one_line(here: Path, capsys: pytest.CaptureFixt
     assert complaint(capsys, "nowhere", "--lab", "transpose") == "nowhere: no such file or folder"
     assert complaint(capsys, student) == "--lab is missing; see grade --help"
     assert complaint(capsys, student, "--lab", "transpose", "--no-pfd") == (
-        "there is no option --no-pfd; did you mean --no-pdf?"
+        "no such option: --no-pfd; did you mean --no-pdf?"
     )
     assert "did you mean `transpose`?" in complaint(capsys, student, "--lab", "transpos")
     assert "fast" in complaint(capsys, student, "--lab", "transpose", "--backend", "fast")
@@ -332,7 +334,7 @@ def test_an_interrupted_group_keeps_what_is_finished(here: Path) -> None:
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=30)
     assert process.returncode == cli.INTERRUPTED
-    assert err == "grade: interrupted; what is finished is kept\n"
+    assert err == "grade: interrupted; finished results are kept\n"
     finished = sorted((here / "reports").glob("*/transpose/result.json"))
     assert 1 <= len(finished) < 12
     told = out[out.index("Not graded: ") :].splitlines()[0]

@@ -12,7 +12,7 @@
         }                                                                              \
     } while (0)
 
-// One thread, one matrix, straight from global memory.
+// One thread per matrix, directly from global memory.
 __global__ void square_simple(const float *in, float *out, int n, int count)
 {
 }

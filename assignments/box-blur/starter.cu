@@ -15,7 +15,7 @@
 #define RADIUS 2
 #define BLOCK_SIZE 512
 
-// Straight from global memory.
+// Directly from global memory.
 __global__ void blur_naive(const float *in, float *out, int count)
 {
 }

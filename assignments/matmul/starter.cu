@@ -14,17 +14,17 @@
 
 const int S = 16; // side of a block and of a tile
 
-// One thread, one element of C.
+// One thread per element of C.
 __global__ void matmul_naive(const float *A, const float *B, float *C, int n)
 {
 }
 
-// One block, one row of C; the row of A in shared memory, n * sizeof(float) bytes.
+// One block per row of C; the row of A in shared memory, n * sizeof(float) bytes.
 __global__ void matmul_row(const float *A, const float *B, float *C, int n)
 {
 }
 
-// One block, one column of C; the column of B in shared memory, n * sizeof(float) bytes.
+// One block per column of C; the column of B in shared memory, n * sizeof(float) bytes.
 __global__ void matmul_column(const float *A, const float *B, float *C, int n)
 {
 }

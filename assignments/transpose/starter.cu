@@ -14,7 +14,7 @@
 
 const int TILE = 32;
 
-// Straight through global memory.
+// Directly through global memory.
 __global__ void transpose_naive(const float *in, float *out, int rows, int cols)
 {
 }
@@ -47,7 +47,7 @@ int main()
     transpose_naive<<<grid, block>>>(d_in, d_out, rows, cols);
     CHECK(cudaGetLastError());
     CHECK(cudaMemcpy(out, d_out, bytes, cudaMemcpyDeviceToHost));
-    // Compare `out` with the right answer here, then do the same for the other two, and measure their times.
+    // Compare `out` with the expected result here, then do the same for the other two, and measure their times.
 
     CHECK(cudaFree(d_in));
     CHECK(cudaFree(d_out));

@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.backends.base import BufferArgument, Code, LaunchOutcome, LaunchRequest
+from grader.device_limits import OPT_IN_SHARED_BYTES
 from grader.message import Message, msg, verbatim
 from grader.oracle.compare import sentinel, sentinel_byte
-from grader.ptx import Buffer, Device, DeviceTrap, Limits, launch, parse
+from grader.ptx import Buffer, Device, DeviceTrap, Launch, Limits, launch, parse
 from grader.ptx.errors import (
     InvalidInstruction,
     LaunchError,
@@ -32,10 +33,6 @@ ARCHITECTURE = "compute_75"
 INSTRUCTIONS_PER_LAUNCH = 500_000_000
 """Thread-instructions: several times what a sensible kernel needs at a lab's sizes.  Reached within seconds, and the
 same on every machine, so that a slow one blames nobody."""
-
-MAX_OPT_IN_SHARED_BYTES = 227 * 1024
-"""What a block can have at most on any GPU so far (compute capability 9.0), after opting in, of which only dynamic
-arrays can make use: a static one above 48 KiB does not pass the assembler."""
 
 ISSUED_PER_LAUNCH = 6_000_000
 """The same for kernels of which few threads run at a time: instructions, however many threads execute them."""
@@ -137,21 +134,22 @@ class _Program:
         history = Provenance(self._module) if request.trace else None
         instructions = request.instructions or (INSTRUCTIONS_PER_TRACE if history else INSTRUCTIONS_PER_LAUNCH)
         try:
-            report = launch(
-                self._module,
+            what = Launch(
                 request.entry,
                 request.grid,
                 request.block,
                 arguments,
                 device=device,
                 shared_bytes=request.shared_bytes,
-                max_shared_bytes=MAX_OPT_IN_SHARED_BYTES if request.shared_bytes else MAX_STATIC_SHARED,
+                # Only dynamic arrays can make use of it: a static one above 48 KiB does not pass the assembler.
+                max_shared_bytes=OPT_IN_SHARED_BYTES if request.shared_bytes else MAX_STATIC_SHARED,
                 observe=request.observe,
                 observers=[history] if history else [],
                 limits=Limits(
                     instructions=instructions, issued=min(ISSUED_PER_LAUNCH, instructions), seconds=SECONDS_PER_LAUNCH
                 ),
             )
+            report = launch(self._module, what)
         except UnsupportedInstruction as error:
             return LaunchOutcome("unsupported", reason="no_instruction", said=verbatim(str(error)), line=error.line)
         except InvalidInstruction as error:

@@ -1,34 +1,25 @@
-"""The checks that a lab file can ask for, and the rules by which they depend on one another.
+"""Every check judged, by the rules by which they depend on one another.
 
 A check is a pure function of `grader.running.evidence.Evidence`; it runs nothing and knows no lab.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
-from pkgutil import iter_modules
+from typing import Any
 
-import msgspec
-
-from grader.checks.base import CheckKind, Verdict
+from grader.checks.base import Verdict
+from grader.lab.checks import CHECKS
 from grader.lab.records import CheckSpec
 from grader.message import msg
 from grader.result import Check
 from grader.running.evidence import Evidence
 
-
-def _found() -> dict[str, CheckKind]:
-    """The `CHECK` of each file here that has one, those before that others need."""
-    modules = [import_module(f"{__name__}.{info.name}") for info in iter_modules(__path__)]
-    kinds = [module.CHECK for module in modules if hasattr(module, "CHECK")]
-    return {kind.name: kind for kind in sorted(kinds, key=lambda kind: (kind.place, kind.name))}
-
-
-CHECKS: dict[str, CheckKind] = _found()
-"""By name, in the order in which they run and are shown: what a check depends on comes before it."""
-
-IMPLIED = tuple(kind.name for kind in CHECKS.values() if kind.implied)
-"""Checks that every variant has, with no points where the lab file gives none: the others rest on them."""
+JUDGES: dict[str, Callable[[Evidence, Any], Verdict]] = {
+    name: import_module(f"{__name__}.{name}").judge for name in CHECKS
+}
+"""What each check judges by: `judge` of the file of its name."""
 
 
 def judge(evidence: Evidence) -> list[Check]:
@@ -42,7 +33,7 @@ def judge(evidence: Evidence) -> list[Check]:
         kind = CHECKS[spec.check]
         verdict = _blocked(kind.needs, done)
         if verdict is None:
-            verdict = kind.judge(evidence, msgspec.convert(dict(spec.settings), kind.settings))
+            verdict = JUDGES[kind.name](evidence, spec.settings)
             if verdict.status == "pass":
                 verdict = _blocked(kind.credit_needs, done) or verdict
         done[spec.check] = _check(evidence.variant.name, spec, verdict)

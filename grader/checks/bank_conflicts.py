@@ -11,26 +11,14 @@ from collections import defaultdict
 from math import prod
 
 from grader.checks import few_lanes
-from grader.checks.base import CheckKind, Settings, Verdict, failed, not_measured, passed
+from grader.checks.base import Verdict, failed, not_measured, passed
+from grader.lab.checks import BankConflictSettings
 from grader.message import Message, joined, msg
 from grader.result import LineCounters
 from grader.running.evidence import Evidence
 
 BANKS = 32
 LANES = 32
-
-
-class Part(Settings, frozen=True):
-    """With conflicts of at most `ways` ways, `share` of the points."""
-
-    ways: int
-    share: float
-
-
-class BankConflictSettings(Settings, frozen=True):
-    """Settings: `partial`: what conflicts of few ways still earn."""
-
-    partial: tuple[Part, ...] = ()
 
 
 def judge(evidence: Evidence, settings: BankConflictSettings) -> Verdict:
@@ -112,6 +100,3 @@ def _remedy(evidence: Evidence, worst: LineCounters) -> Message | None:
         declared = array.dims[0] if array.dims[0] else pitch
         return msg("checks.bank_conflicts.hint_column", name=array.name, pitch=pitch, rows=declared)
     return msg("checks.bank_conflicts.hint_odd")
-
-
-CHECK = CheckKind("bank_conflicts", judge, 100, BankConflictSettings, needs=("correct", "technique"))

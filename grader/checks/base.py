@@ -1,22 +1,13 @@
-"""What a check is: a name, its settings in the lab file, what it depends on, and a pure function of the evidence."""
+"""What a check says: a verdict, and how each kind of it is made."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
-
-import msgspec
 
 from grader.message import Message
 from grader.result import CheckStatus, Diagnosis, SkipReason
-from grader.running.evidence import Evidence
-
-
-class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Settings of a check in the lab file; the base has none."""
-
 
 NO_DATA: Mapping[str, object] = MappingProxyType({})
 
@@ -39,25 +30,6 @@ class Verdict:
     skip_reason: SkipReason = ""
     data: Mapping[str, object] = field(default_factory=dict)
     diagnosis: Diagnosis | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class CheckKind:
-    """A check that lab files can ask for.
-
-    place: where it stands among the checks; those that it needs come before it.
-    implied: whether every variant has it, with no points where the lab file gives none.
-    needs: checks that must not have failed, or this one is not run and its points wait.
-    credit_needs: checks that must not have failed for a pass to count; a fault is reported all the same.
-    """
-
-    name: str
-    judge: Callable[[Evidence, Any], Verdict]
-    place: int
-    settings: type[Settings] = Settings
-    needs: tuple[str, ...] = ()
-    credit_needs: tuple[str, ...] = ()
-    implied: bool = False
 
 
 def passed(message: Message, line: int | None = None, data: Mapping[str, object] = NO_DATA) -> Verdict:

@@ -2,36 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from grader.checks import few_lanes
-from grader.checks.base import CheckKind, Settings, Verdict, failed, not_measured, passed
+from grader.checks.base import Verdict, failed, not_measured, passed
+from grader.lab.checks import CoalescingSettings
 from grader.message import Message, joined, msg
 from grader.result import Counters, LineCounters
 from grader.running.evidence import Evidence
 
 TOLERANCE = 1e-9
 """Ratios are quotients of integers; this only absorbs the rounding of the quotient."""
-
-
-class Part(Settings, frozen=True):
-    """With at most `ratio` times the least possible sectors, `share` of the points."""
-
-    ratio: float
-    share: float
-
-
-class CoalescingSettings(Settings, frozen=True):
-    """Settings.
-
-    max_ratio: sectors over the fewest possible, for all points.
-    sides: "both" loads and stores must keep it, or "either" (one side of a plain transposition cannot).
-    partial: what a worse ratio still earns.
-    """
-
-    max_ratio: float = 1.0
-    sides: Literal["both", "either"] = "both"
-    partial: tuple[Part, ...] = ()
 
 
 def judge(evidence: Evidence, settings: CoalescingSettings) -> Verdict:
@@ -104,6 +83,3 @@ def _way_out(evidence: Evidence, settings: CoalescingSettings, loads: float, sto
     if len(evidence.lab.launch.covers) == 1 and min(loads, stores) > settings.max_ratio + TOLERANCE:
         return msg("checks.coalescing.hint_step")
     return None
-
-
-CHECK = CheckKind("coalescing", judge, 90, CoalescingSettings, needs=("correct",))

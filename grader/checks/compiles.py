@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from grader.checks.base import CheckKind, Settings, Verdict, failed, passed
+from grader.checks.base import Verdict, failed, passed
+from grader.lab.checks import Settings
 from grader.message import Message, as_message, joined, msg
 from grader.running.evidence import Diagnostic, Evidence
 
@@ -60,6 +61,3 @@ def _errors(evidence: Evidence) -> Verdict:
 def _text(diagnostic: Diagnostic) -> str:
     """The compiler's own words; the id of ours where it has none."""
     return diagnostic.message if isinstance(diagnostic.message, str) else diagnostic.message.id
-
-
-CHECK = CheckKind("compiles", judge, 20, needs=("present",), implied=True)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from grader.checks import memory_safety, races
-from grader.checks.base import CheckKind, Settings, Verdict, passed
+from grader.checks.base import Verdict, passed
 from grader.checks.outcomes import explained, verdict_of_runs
 from grader.checks.remedies import remedy_of
+from grader.lab.checks import Settings
 from grader.launching.geometry import block_of
 from grader.message import Message, joined, msg
 from grader.result import Diagnosis
@@ -68,6 +69,3 @@ def _of_hazards(evidence: Evidence) -> Message | None:
         return memory_safety.hint(evidence, outside[0])
     unordered = races.counted(evidence.hazards(*races.KINDS))
     return races.hint(races.worst(unordered)) if unordered else None
-
-
-CHECK = CheckKind("correct", judge, 40, needs=("compiles",), implied=True)

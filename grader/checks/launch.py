@@ -7,16 +7,11 @@ from __future__ import annotations
 
 from math import prod
 
-from grader.checks.base import CheckKind, Settings, Verdict, failed, not_applicable, passed
+from grader.checks.base import Verdict, failed, not_applicable, passed
+from grader.device_limits import MAX_BLOCK, MAX_THREADS_PER_BLOCK, OPT_IN_SHARED_BYTES, SHARED_BYTES
+from grader.lab.checks import Settings
 from grader.message import Message, joined, msg
 from grader.running.evidence import Evidence
-
-MAX_THREADS = 1024
-MAX_BLOCK = (1024, 1024, 64)
-MAX_SHARED_BYTES = 48 * 1024
-"""Dynamic shared memory that a launch may ask for without `cudaFuncSetAttribute`."""
-MAX_OPT_IN_SHARED_BYTES = 227 * 1024
-"""With it, on the GPUs that have most (compute capability 9.0)."""
 
 NEVER_RAN = msg("checks.launch.hint_never_ran")
 
@@ -28,7 +23,7 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
         return not_applicable(msg("checks.launch.no_launch"))
     shape = "×".join(str(n) for n in site.block[: 3 if site.block[2] > 1 else 2])
     threads = prod(site.block)
-    if threads > MAX_THREADS:
+    if threads > MAX_THREADS_PER_BLOCK:
         return failed(
             _too_large(shape, threads),
             _too_large_hint(evidence, shape, threads),
@@ -42,7 +37,7 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
             line=site.line,
             data={"threads": threads},
         )
-    limit = MAX_OPT_IN_SHARED_BYTES if site.opts_in else MAX_SHARED_BYTES
+    limit = OPT_IN_SHARED_BYTES if site.opts_in else SHARED_BYTES
     if site.shared_bytes is not None and site.shared_bytes > limit:
         return failed(
             msg("checks.launch.shared_bytes", n=site.shared_bytes, limit=limit),
@@ -58,7 +53,7 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
 
 
 def _too_large(shape: str, threads: int) -> Message:
-    return msg("checks.launch.too_large", shape=shape, threads=threads, limit=MAX_THREADS)
+    return msg("checks.launch.too_large", shape=shape, threads=threads, limit=MAX_THREADS_PER_BLOCK)
 
 
 def _too_large_hint(evidence: Evidence, shape: str, threads: int) -> Message | None:
@@ -74,6 +69,3 @@ def _too_large_hint(evidence: Evidence, shape: str, threads: int) -> Message | N
         n=x * y * z,
     )
     return joined(words, NEVER_RAN, msg("checks.launch.hint_graded_with"))
-
-
-CHECK = CheckKind("launch", judge, 30, needs=("present",), implied=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from grader.checks.base import CheckKind, Settings, Verdict, failed, not_measured, passed
+from grader.checks.base import Verdict, failed, not_measured, passed
 from grader.diagnosis.faults import hazard_msg
+from grader.lab.checks import Settings
 from grader.message import Message, joined, msg
 from grader.ptx.records import Hazard
 from grader.running.evidence import Evidence
@@ -49,6 +50,3 @@ def _hint(hazard: Hazard) -> Message:
     if hazard.space == "shared":
         return msg("checks.memory_safety.hint_shared")
     return msg("checks.memory_safety.hint_global")
-
-
-CHECK = CheckKind("memory_safety", judge, 60, needs=("compiles",), credit_needs=("correct",))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from grader.checks.base import CheckKind, Settings, Verdict, failed, passed
+from grader.checks.base import Verdict, failed, passed
+from grader.lab.checks import Settings
 from grader.message import Message, joined, msg
 from grader.running.evidence import Evidence
 from grader.submission.records import Missing
@@ -60,6 +61,3 @@ def _empty(evidence: Evidence, data: Mapping[str, object]) -> tuple[Message, Mes
 
 def _text(data: Mapping[str, object], name: str) -> str:
     return str(data.get(name))
-
-
-CHECK = CheckKind("present", judge, 10, implied=True)

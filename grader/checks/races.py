@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from grader.checks.base import CheckKind, Settings, Verdict, failed, not_measured, passed
+from grader.checks.base import Verdict, failed, not_measured, passed
 from grader.diagnosis.faults import hazard_msg
+from grader.lab.checks import Settings
 from grader.message import Message, msg
 from grader.ptx.records import Hazard
 from grader.running.evidence import Evidence
@@ -56,6 +57,3 @@ def hint(hazard: Hazard) -> Message:
     if hazard.within_warp:
         return msg("checks.races.hint_within_warp", first=first, second=second)
     return msg("checks.races.hint_between_warps", first=first, second=second)
-
-
-CHECK = CheckKind("races", judge, 70, needs=("compiles",), credit_needs=("correct",))

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from grader.checks import races
-from grader.checks.base import CheckKind, Settings, Verdict, failed, not_applicable, passed
+from grader.checks.base import Verdict, failed, not_applicable, passed
 from grader.checks.outcomes import explained, seen_at, verdict_of_runs
 from grader.checks.remedies import count
 from grader.diagnosis.faults import hazard_msg
+from grader.lab.checks import Settings
 from grader.launching.run import Run
 from grader.message import Message, joined, msg
 from grader.ptx.records import Hazard
@@ -89,6 +90,3 @@ def _guard_hint(evidence: Evidence) -> Message | None:
     if len(set(evidence.lab.launch.covers)) > 1:
         exchanged = msg("checks.ragged_sizes.hint_guard_exchanged")
     return joined(msg("checks.ragged_sizes.hint_guard"), exchanged)
-
-
-CHECK = CheckKind("ragged_sizes", judge, 50, needs=("correct",))

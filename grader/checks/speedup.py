@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-from grader.checks.base import CheckKind, Settings, Verdict, failed, not_measured, passed
+from grader.checks.base import Verdict, failed, not_measured, passed
+from grader.lab.checks import SpeedupSettings
 from grader.message import Message, joined, msg, sizes_msg
 from grader.running.evidence import Evidence
 from grader.timing.summary import marked
 from grader.timing.verdict import credit, decide
-
-
-class SpeedupSettings(Settings, frozen=True):
-    """Settings.
-
-    against: the variant whose reference kernel is the measure; the check's own variant asks whether the kernel is as
-    good as the instructor's.
-    full: the speedup that earns all points.  minimum: the speedup that earns the first; between them linear.
-    """
-
-    against: str
-    full: float
-    minimum: float = 1.0
 
 
 def judge(evidence: Evidence, settings: SpeedupSettings) -> Verdict:
@@ -85,6 +73,3 @@ def _hint(evidence: Evidence) -> Message:
     if resources is not None and resources.occupancy_pct is not None and resources.occupancy_pct < 50:
         return msg("checks.speedup.hint_occupancy", pct=resources.occupancy_pct)
     return msg("checks.speedup.hint_work")
-
-
-CHECK = CheckKind("speedup", judge, 110, SpeedupSettings, needs=("correct",))

@@ -2,34 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from grader.checks import few_lanes
-from grader.checks.base import CheckKind, Settings, Verdict, failed, not_measured, passed
+from grader.checks.base import Verdict, failed, not_measured, passed
 from grader.lab import formula
+from grader.lab.checks import TechniqueSettings
 from grader.message import msg
 from grader.result import Counters
 from grader.running.evidence import Evidence
 from grader.submission.kernels.records import Kernel, factor_of
-
-
-class TechniqueSettings(Settings, frozen=True):
-    """Settings.
-
-    shared_memory: "none": the kernel must not use it; "staged": the data must go through it (at least every
-    element of one input is stored there, and at least as many bytes are loaded from it as the outputs have); "any":
-    either will do.
-    max_reads: how often each input element may be read from global memory on average, a number or a formula of the
-    sizes; null: any number.
-    between_threads: with "staged": for most elements, what a thread takes from shared memory has to be what another
-    one put there; false where each may keep a copy of its own.
-    unrolled: steps that an inner loop must do at a time, by hand or by pragma; 1: none need be.
-    """
-
-    shared_memory: Literal["none", "staged", "any"]
-    max_reads: float | str | None = None
-    between_threads: bool = True
-    unrolled: int = 1
 
 
 def judge(evidence: Evidence, settings: TechniqueSettings) -> Verdict:
@@ -133,6 +113,3 @@ def unroll_factor(kernel: Kernel, counters: Counters) -> int:
 def moved_bytes(counters: Counters, space: str, op: str) -> int:
     """Bytes that all threads together asked for."""
     return sum(c.lanes * c.width_bytes for c in counters.by_line if c.space == space and c.op == op)
-
-
-CHECK = CheckKind("technique", judge, 80, TechniqueSettings, needs=("correct",))

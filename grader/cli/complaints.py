@@ -68,7 +68,7 @@ def complain(message: str, code: int) -> int:
 
 def usage_message(error: click.ClickException) -> str:
     if isinstance(error, click.NoSuchOption):
-        message = _("there is no option {option}").format(option=error.option_name)
+        message = _("no such option: {option}").format(option=error.option_name)
         near = ", ".join(error.possibilities or [])
         return message + (_("; did you mean {options}?").format(options=near) if near else "")
     if isinstance(error, click.MissingParameter) and error.param is not None:

@@ -30,7 +30,10 @@ def grade_command() -> click.Command:
         click.Option(["--no-pdf"], is_flag=True, help=_("Write the HTML report only.")),
         jobs_option(),
         click.Option(
-            ["--remeasure"], is_flag=True, help=_("Time kernels on the GPU anew instead of taking stored times.")
+            ["--force"], is_flag=True, help=_("Grade a whole group again, also what is unchanged since it was graded.")
+        ),
+        click.Option(
+            ["--remeasure"], is_flag=True, help=_("Time kernels on the GPU again instead of using stored times.")
         ),
         click.Option(
             ["--profile"], is_flag=True, help=_("Show Nsight Compute's counters beside the emulator's (GPU only).")
@@ -63,8 +66,12 @@ def _epilog() -> str:
     """The other commands and the exit codes; \\b keeps click from filling the lines."""
     commands = [
         ("grade labs", _("the labs there are")),
-        ("grade report DIR", _("reports again from stored results, in another language")),
+        ("grade report DIR", _("reports from stored results, in another language")),
+        ("grade export DIR --format F", _("grades for Moodle, Canvas, Gradescope, spreadsheets, build servers")),
         ("grade run PROG.cu", _("run a whole program without a GPU")),
+        ("grade check FILE", _("what to fix, in the format of compilers")),
+        ("grade watch FILE", _("the same again after each save")),
+        ("grade autograder SERVICE", _("a package for Gradescope, GitHub, GitLab or Moodle")),
         ("grade doctor", _("what this machine can do")),
         ("grade new-lab NAME", _("the skeleton of a lab")),
         ("grade selftest [LAB]", _("whether a lab tells good kernels from bad ones")),
@@ -98,6 +105,7 @@ def _grade(
     lang: str,
     no_pdf: bool,
     jobs: int | None,
+    force: bool,
     remeasure: bool,
     profile: bool,
     sanitize: bool,
@@ -114,7 +122,7 @@ def _grade(
         remeasure=remeasure,
         witnesses=tuple(tool for tool, asked in (("ncu", profile), ("compute-sanitizer", sanitize)) if asked),
     )
-    order = Order(paths, out, options, pdf=not no_pdf, jobs=jobs)
+    order = Order(paths, out, options, pdf=not no_pdf, jobs=jobs, is_fresh=force)
     try:
         return grade(order)
     except UsageError:

@@ -20,7 +20,7 @@ def labs_command() -> click.Command:
 
 
 def _labs(labs_folders: tuple[Path, ...], lang: str) -> int:
-    from grader.lab_files import labs
+    from grader.lab import labs
     from grader.report import terminal
     from grader.report.job import in_language
     from grader.report.numbers import Numbers
@@ -53,17 +53,17 @@ def new_lab_command() -> click.Command:
                 type=PathType(file_okay=False),
                 default=Path("assignments"),
                 show_default=True,
-                help=_("Folder of labs to write it into."),
+                help=_("Folder to create the lab in."),
             ),
             lang_option(),
         ],
         callback=_new_lab,
-        help=_("Write the skeleton of a lab, which can be graded as it stands."),
+        help=_("Write the skeleton of a lab, ready to be graded."),
     )
 
 
 def _new_lab(name: str, into: Path, lang: str) -> int:
-    from grader.lab_files.new_lab import create, next_steps
+    from grader.lab.new_lab import create, next_steps
     from grader.report.visible import visible_line
     from grader.words import said
 
@@ -78,17 +78,25 @@ def calibrate_command() -> click.Command:
         "calibrate",
         params=[click.Argument(["lab"]), labs_option(), lang_option()],
         callback=_calibrate,
-        help=_("Time a lab's reference kernels on this GPU and propose what its speed checks should ask for."),
+        help=_("Time a lab's reference kernels on this GPU and propose thresholds for its speedup checks."),
     )
 
 
 def _calibrate(lab: str, labs_folders: tuple[Path, ...], lang: str) -> int:
     from grader.gpu.measurement.calibrate import calibrate, rows
-    from grader.lab_files import labs
+    from grader.lab import labs
     from grader.report import terminal
 
     found = calibrate(labs.find(lab, labs_folders))
-    columns = [_("Variant"), _("Against"), _("Measured"), _("Minimum"), _("Full"), _("In the lab file"), _("Verdict")]
+    columns = [
+        _("Variant"),
+        _("Compared with"),
+        _("Measured"),
+        _("Minimum"),
+        _("Full"),
+        _("In the lab file"),
+        _("Verdict"),
+    ]
     terminal.show_table(terminal.console(), columns, rows(found))
     return 0 if all(row.is_sound for row in found) else 1
 
@@ -105,7 +113,7 @@ def selftest_command() -> click.Command:
             lang_option(),
         ],
         callback=_selftest,
-        help=_("Grade kernels that are known to be good or bad, and see that each gets the verdict that it must get."),
+        help=_("Grade kernels that are known to be good or bad, and check that each gets the expected verdict."),
     )
 
 

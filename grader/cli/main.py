@@ -18,13 +18,17 @@ import click
 
 from grader import i18n
 from grader.cli import click_texts
+from grader.cli.autograder import autograder_command
+from grader.cli.check import check_command
 from grader.cli.complaints import complain, internal, refused_by_system, usage_message
 from grader.cli.doctor import doctor_command
+from grader.cli.export import export_command
 from grader.cli.grade import grade_command
 from grader.cli.labs import calibrate_command, labs_command, new_lab_command, selftest_command
 from grader.cli.report import report_command
 from grader.cli.run import run_command, split
 from grader.cli.signals import Interrupted, interruptible
+from grader.cli.watch import watch_command
 from grader.errors import GraderError
 from grader.i18n import _
 
@@ -46,8 +50,12 @@ def run(arguments: list[str]) -> int:
         "calibrate": calibrate_command,
         "selftest": selftest_command,
         "report": report_command,
+        "export": export_command,
         "new-lab": new_lab_command,
         "run": run_command,
+        "check": check_command,
+        "watch": watch_command,
+        "autograder": autograder_command,
     }
     try:
         with interruptible():
@@ -66,7 +74,7 @@ def run(arguments: list[str]) -> int:
         return complain(str(error), error.exit_code)
     except (KeyboardInterrupt, click.Abort) as request:
         code = request.code if isinstance(request, Interrupted) else INTERRUPTED
-        return complain(_("interrupted; what is finished is kept"), code)
+        return complain(_("interrupted; finished results are kept"), code)
     except BrokenPipeError:
         # Whoever read our output (`| head`) has seen enough; Python must not complain of it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -64,5 +64,5 @@ def labs_option() -> click.Option:
         multiple=True,
         type=PathType(),
         metavar="DIR",
-        help=_("A folder with more labs; may be given several times."),
+        help=_("A folder with more labs; may be repeated."),
     )

@@ -22,8 +22,8 @@ def report_command() -> click.Command:
         ],
         callback=_report,
         help=_(
-            "Write reports again from the results in DIR, without grading anew: the folder of a group, of one student, "
-            "or of one lab."
+            "Write the reports again from the results in DIR, without grading again: the folder of a group, "
+            "a student, or a lab."
         ),
     )
 

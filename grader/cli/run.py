@@ -38,8 +38,8 @@ def run_command() -> click.Command:
         params=options,
         callback=_run,
         help=_(
-            "Run a CUDA program without a GPU: it prints what it prints, then comes what it launched and what went "
-            "wrong. Words after -- are the program's own arguments."
+            "Run a CUDA program without a GPU: first its own output, then what it launched and what went "
+            "wrong. Everything after -- is passed to the program."
         ),
         context_settings={"help_option_names": ["-h", "--help"], "ignore_unknown_options": False},
         options_metavar=_("[OPTIONS]"),

@@ -76,7 +76,7 @@ def as_text(observation: Observation) -> str:
             where = f"{finding.file}:{finding.line}  " if finding.line else ""
             lines.append(f"  {_SIGNS[finding.severity]} {where}{text(finding.message)}")
     if any(launch.status == "ran" for launch in observation.launches):
-        lines += ["", _("Times that the program printed are made up: there is no GPU here to take them of.")]
+        lines += ["", _("Times printed by the program are not real: there is no GPU here to measure.")]
     return "\n".join(lines) + "\n"
 
 
@@ -127,7 +127,7 @@ def _launch_lines(launch: ObservedLaunch, count: int) -> list[str]:
         elif counter.space == "global" and counter.ideal and counter.sectors >= 2 * counter.ideal:
             each = counter.sectors / max(1, counter.requests)
             worst[counter.line, "global" + counter.op] = _(
-                "line {line}: {each:.1f} sectors per request, {ideal:.1f} would do"
+                "line {line}: {each:.1f} sectors per request, minimum {ideal:.1f}"
             ).format(line=counter.line, each=each, ideal=counter.ideal / max(1, counter.requests))
     return lines + [f"      {words}" for _key, words in sorted(worst.items())]
 
@@ -137,7 +137,7 @@ _STATUS_SIGNS = {"ran": "✓", "failed": "✗", "faulted": "✗", "traced": "…
 
 def _status(launch: ObservedLaunch) -> str:
     return {
-        "failed": _("refused: {error}; the kernel never ran").format(error=launch.error),
+        "failed": _("rejected: {error}; the kernel never ran").format(error=launch.error),
         "faulted": _("ended by a fault: {error}").format(error=launch.error),
         "traced": _("recorded, not executed"),
     }[launch.status]

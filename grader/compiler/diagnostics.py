@@ -11,7 +11,8 @@ from grader.message import Message, msg
 MAX_LOG_CHARACTERS = 32 * 1024
 MAX_MESSAGE_CHARACTERS = 500
 MAX_DIAGNOSTICS = 100
-MAX_STATIC_BYTES = 192 << 20
+MAX_STATIC_BYTES = 128 << 20
+"""As much as the emulator has for the variables of a module (`ptx/limits.py`): a test holds them together."""
 
 _HEAD = re.compile(
     r"^(?P<file>[^\n]*?)\((?P<line>\d{1,9})\): (?P<severity>catastrophic error|error|warning|remark)"

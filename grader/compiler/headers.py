@@ -1,8 +1,8 @@
 """Headers for device code: which there are, what stands in for the host's, and which includes are refused.
 
 NVRTC brings no standard headers.  nvcc reads a few before any program (`cuda_runtime.h` includes them), so kernels use
-`uint`, `INT_MAX` or `uint32_t` without an include: `PRELUDE` gives the compiler these, before the student's text and
-without a line of its own in it.  `grader.submission.rewriting.device_code` blanks headers that only the host needs.
+`uint`, `uint32_t` or `std::size_t` without an include: `PRELUDE` gives the compiler these, before the student's text
+and without a line of its own in it.  `grader.submission.rewriting.device_code` blanks headers that only the host needs.
 """
 
 from __future__ import annotations
@@ -31,6 +31,13 @@ typedef unsigned long long uintptr_t;
 typedef unsigned int uint;
 typedef unsigned short ushort;
 typedef unsigned long ulong;
+namespace std {
+using ::int8_t; using ::int16_t; using ::int32_t; using ::int64_t; using ::intptr_t;
+using ::uint8_t; using ::uint16_t; using ::uint32_t; using ::uint64_t; using ::uintptr_t;
+typedef decltype(sizeof 0) size_t;
+typedef long ptrdiff_t;
+typedef decltype(nullptr) nullptr_t;
+}
 #define CHAR_BIT 8
 #define SCHAR_MAX 127
 #define UCHAR_MAX 255

@@ -6,6 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
+from grader.course.people import Person
 from grader.lab.records import Lab
 from grader.message import Message
 from grader.result import Result
@@ -16,17 +19,46 @@ class Entry:
     """One student of a group: their result, or why there is none.
 
     report: address of the report for a page in the folder of outputs, "" where there is no report.
+    person: what a roster or a learning system's export knows of the student.
     """
 
     student: str
     result: Result | None = None
     reason: Message | str = ""
     report: str = ""
+    person: Person | None = None
+
+    @property
+    def who(self) -> Person:
+        """The student: what the roster knows, completed by what the submission says of itself."""
+        person = self.person or Person(id=self.student)
+        if self.result is None:
+            return person
+        own = self.result.student
+        return msgspec.structs.replace(person, name=person.name or own.name, group=person.group or own.group)
+
+
+def brief(result: Result) -> Result:
+    """The result without what no export shows and what takes most of the memory of a group."""
+    variants = {
+        name: msgspec.structs.replace(variant, cases=[], hazards=[], witnesses=[], host_memory=[])
+        for name, variant in result.variants.items()
+    }
+    checks = [msgspec.structs.replace(check, diagnosis=None) for check in result.checks]
+    return msgspec.structs.replace(result, sources=[], sweeps=[], variants=variants, checks=checks)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A lab's group."""
+
+    lab: Lab
+    entries: Sequence[Entry]
 
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """A kind of file: `<lab><suffix>` in the folder of outputs.
+    """A kind of file: `<lab><suffix>` in the folder of outputs, one for each lab.
 
     write: the file's bytes, from a group's entries in order, the lab, and the language of its words.
     announce: the line that names the file, "" for one that nobody needs to look at.
@@ -35,3 +67,20 @@ class Export:
     suffix: str
     write: Callable[[Sequence[Entry], Lab, str], bytes]
     announce: Callable[[Path], str]
+
+
+@dataclass(frozen=True, slots=True)
+class CourseExport:
+    """A kind of file: `name` in the folder of outputs, one for all labs that were graded into it."""
+
+    name: str
+    write: Callable[[Sequence[Table], str], bytes]
+    announce: Callable[[Path], str]
+
+
+@dataclass(frozen=True, slots=True)
+class StudentExport:
+    """A kind of file: `name` beside each student's result."""
+
+    name: str
+    write: Callable[[Entry, Lab, str], bytes]

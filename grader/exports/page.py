@@ -24,4 +24,4 @@ def page(entries: Sequence[Entry], lab: Lab, language: str) -> bytes:
     return group_page(rows, names, in_language(lab.title, language), language).encode()
 
 
-EXPORT = Export(".html", page, lambda path: _("Marks as a page: {path}").format(path=path))
+EXPORT = Export(".html", page, lambda path: _("Group page:  {path}").format(path=path))

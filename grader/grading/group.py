@@ -1,25 +1,30 @@
-"""Grades a group: several submissions at the same time, reports rendered beside, a table of marks at the end.
+"""Grades a group: several submissions at the same time, reports and tables of marks written beside.
 
-One thread listens to all processes; whatever becomes of one of them is one student's row.
+One thread listens to all processes; whatever becomes of one of them is one student's row.  What an earlier run has
+left and still holds is neither graded nor rendered again.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.errors import describe_os_error
-from grader.exports.entries import Entry
-from grader.exports.registry import EXPORTS
-from grader.files import write_atomically
+from grader.exports.entries import Entry, Table, brief
+from grader.exports.registry import COURSE_EXPORTS, EXPORTS
+from grader.grading.kept import Kept
 from grader.grading.outputs import Outputs
 from grader.grading.progress import Account, account
 from grader.grading.reporting import Announcer
 from grader.grading.students import Work
+from grader.grading.tables import Tables, course_tables
 from grader.grading.workers import Failed, Graded, GradeTask, Judged, Outcome, Refused, grading_pool, lost
 from grader.lab.records import Lab
 from grader.message import Message, msg
-from grader.processes.pool import Lost, Pool, wait
+from grader.processes.pool import Answer, Lost, Pool, wait
 from grader.report.group import failed_row, group_row, student_line
 from grader.report.job import ReportJob, make_job
 from grader.report.rendering.worker import Reply
@@ -29,6 +34,9 @@ from grader.words import said, text
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+TABLES_EVERY_S = 5.0
+"""The tables show how far a group is; they are written no more often than this, and in 2 % of the time at most."""
 
 
 class Group:
@@ -40,6 +48,7 @@ class Group:
     tasks : what to grade, by student.
     rendering : renders reports; ended with the group.
     pdf : whether reports are wanted as PDF too.
+    kept : results of an earlier run that hold still.
     """
 
     def __init__(
@@ -51,6 +60,7 @@ class Group:
         outputs: Outputs,
         rendering: Pool[ReportJob, Reply],
         pdf: bool,
+        kept: Kept,
     ) -> None:
         self._works = works
         self._tasks = tasks
@@ -59,11 +69,15 @@ class Group:
         self._outputs = outputs
         self._rendering = rendering
         self._pdf = pdf
+        self._kept = kept
         self._announced = Announcer(outputs)
         # By place in the table: a work that is refused may have the name of another.
         self._entries: dict[int, Entry] = {}
         self._places = {work.student: place for place, work in enumerate(works) if not work.refusal}
         self._judged: dict[str, Result] = {}
+        # When the tables are to be written again, on the clock of `time.monotonic`; whether one could not be.
+        self._stale_s = 0.0
+        self._unwritten = False
         self._code = 0
 
     def grade(self, out: Console, jobs: int, notices: Sequence[Message] = ()) -> int:
@@ -71,24 +85,20 @@ class Group:
         for notice in notices:
             out.print(visible_line(text(notice)), soft_wrap=True)
         try:
-            with account(out, len(self._works)) as told, grading_pool(jobs) as grading:
-                for place, work in enumerate(self._works):
-                    if work.refusal:
-                        self._refuse(place, work.student, work.refusal, 2, told)
-                for task in self._tasks.values():
-                    grading.submit(task, task)
-                while grading.unfinished or self._rendering.unfinished:
-                    for event in grading.events():
-                        if isinstance(event, Lost):
-                            self._take(event.task, lost(event), told)
-                        elif isinstance(event.reply, Judged):
-                            # In case that the sweeps, on which no mark depends, come to nothing.
-                            self._judged[event.task.student] = event.reply.result
-                        else:
-                            self._take(event.task, event.reply, told)
-                    self._collect(told)
-                    if grading.unfinished or self._rendering.unfinished:
-                        wait(grading, self._rendering)
+            changed = [task for task in self._tasks.values() if not self._keep(task)]
+            unchanged = len(self._tasks) - len(changed)
+            if unchanged:
+                out.print(text(msg("session.unchanged", n=unchanged)), soft_wrap=True)
+            for place, work in enumerate(self._works):
+                if work.refusal:
+                    self._entries[place] = Entry(work.student, reason=work.refusal)
+                    self._code = 2
+            if changed:
+                # An earlier run's tables would link to what is about to go.
+                self._write_tables()
+                self._grade(changed, out, jobs)
+            else:
+                self._render_missing()
         finally:
             # After an interruption too: what is finished is worth seeing.
             self._collect(None)
@@ -96,17 +106,65 @@ class Group:
             self._rendering.close()
             for student in under_way:
                 self._outputs.discard_partial(student)
-            if self._entries:
-                self._conclude(out)
-        return max(self._code, self._announced.code)
+            self._conclude(out)
+        return max(self._code, self._announced.code, 2 if self._unwritten else 0)
+
+    def _keep(self, task: GradeTask) -> bool:
+        """Take over the result of an earlier run; False if there is none that holds."""
+        student = task.student
+        try:
+            result = self._kept.find(task)
+        except OSError:
+            # Told when it is written anew.
+            return False
+        if result is None:
+            return False
+        self._entries[self._places[student]] = Entry(student, brief(result))
+        self._code = max(self._code, exit_code([result]))
+        if self._kept.has_reports(student):
+            self._announced.rendered.add(student)
+        else:
+            self._render(result, self._outputs.folder(student))
+        return True
+
+    def _render_missing(self) -> None:
+        while self._rendering.unfinished:
+            wait(self._rendering)
+            self._collect(None)
+
+    def _grade(self, tasks: Sequence[GradeTask], out: Console, jobs: int) -> None:
+        """Grade `tasks`, and render what is to be rendered."""
+        refused = [work for work in self._works if work.refusal]
+        with account(out, len(tasks) + len(refused)) as told, grading_pool(min(jobs, len(tasks))) as grading:
+            for place, work in enumerate(self._works):
+                if work.refusal:
+                    self._refuse(place, work.student, work.refusal, 2, told)
+            for task in tasks:
+                grading.submit(task, task)
+            while grading.unfinished or self._rendering.unfinished:
+                for event in grading.events():
+                    if isinstance(event, Lost):
+                        self._take(event.task, lost(event), told)
+                    elif isinstance(event.reply, Judged):
+                        # In case that the sweeps, on which no mark depends, come to nothing.
+                        self._judged[event.task.student] = event.reply.result
+                    else:
+                        self._take(event.task, event.reply, told)
+                self._collect(told)
+                if time.monotonic() >= self._stale_s:
+                    self._write_tables()
+                if grading.unfinished or self._rendering.unfinished:
+                    wait(grading, self._rendering)
 
     def _take(self, task: GradeTask, outcome: Outcome, told: Account) -> None:
         """Write a result and have its report rendered, or note why there is none."""
         student, place = task.student, self._places[task.student]
         judged = self._judged.pop(student, None)
+        is_whole = True
         if isinstance(outcome, Failed) and judged is not None:
             self._announced.fails(student, msg("session.no_graphs"), outcome.message, outcome.details)
             outcome = Graded(result=judged)
+            is_whole = False
         if isinstance(outcome, Refused):
             self._refuse(place, student, msg("session.refused", reason=outcome.message, path=str(task.file)), 2, told)
             return
@@ -120,11 +178,16 @@ class Group:
             reason = msg("session.result_unwritable", reason=describe_os_error(error))
             self._refuse(place, student, reason, 2, told)
             return
-        self._entries[place] = Entry(student, result)
+        if is_whole:
+            self._kept.put(task, result)
+        self._entries[place] = Entry(student, brief(result))
         self._code = max(self._code, exit_code([result]))
+        self._render(result, folder)
+        told.graded(student_line(result, self._language))
+
+    def _render(self, result: Result, folder: Path) -> None:
         job = make_job(result, self._lab, self._language, str(folder), self._pdf)
         self._rendering.submit(job, job)
-        told.graded(student_line(result, self._language))
 
     def _refuse(self, place: int, student: str, reason: Message, code: int, told: Account) -> None:
         self._entries[place] = Entry(student, reason=reason)
@@ -142,6 +205,9 @@ class Group:
         """Take note of the reports that are finished."""
         for event in self._rendering.events():
             self._announced.lines(event)
+            if isinstance(event, Answer) and event.is_last:
+                student = event.task.result.student.id
+                self._kept.put_reports(student, self._announced.files.pop(student, set()))
             if told is not None and (isinstance(event, Lost) or event.is_last):
                 told.rendered()
 
@@ -149,16 +215,8 @@ class Group:
         """Write the marks of all that are graded by now, then show them."""
         from grader.report import terminal
 
-        entries = [self._linked(self._entries[place]) for place in sorted(self._entries)]
-        lines = []
-        for export in EXPORTS:
-            path = self._outputs.export(export.suffix)
-            try:
-                write_atomically(path, export.write(entries, self._lab, self._language))
-                lines.append(export.announce(path))
-            except OSError as error:
-                self._code = max(self._code, 2)
-                lines.append(describe_os_error(error))
+        entries, lines = self._write_tables()
+        lines += self._write_course_tables(entries)
         names = [variant.name for variant in self._lab.variants]
         rows = [
             failed_row(e.student, said(e.reason)) if e.result is None else group_row(e.result, names, self._language)
@@ -174,8 +232,33 @@ class Group:
             out.print(visible_line(line), soft_wrap=True)
         out.file.flush()
 
+    def _write_tables(self) -> tuple[list[Entry], list[str]]:
+        """Write the marks of all that are graded by now; returns the rows, and lines that name the files."""
+        began_s = time.monotonic()
+        nothing = msg("session.not_yet")
+        entries = [
+            self._linked(self._entries.get(place) or Entry(work.student, reason=nothing))
+            for place, work in enumerate(self._works)
+        ]
+        tables = Tables(self._language)
+        lines = tables.of_lab(EXPORTS, Table(self._lab, entries), self._outputs)
+        self._unwritten = bool(tables.problems)
+        lines += tables.problems
+        now_s = time.monotonic()
+        self._stale_s = now_s + max(TABLES_EVERY_S, 50 * (now_s - began_s))
+        return entries, lines
+
+    def _write_course_tables(self, entries: list[Entry]) -> list[str]:
+        """Write the marks of all labs in the folder of outputs; returns lines that name the files."""
+        writer = Tables(self._language)
+        known = {self._lab.id: Table(self._lab, entries)}
+        tables = course_tables(self._outputs.out, known, [self._lab.path.parent.parent])
+        lines = writer.of_course(COURSE_EXPORTS, tables, self._outputs.out)
+        self._unwritten = self._unwritten or bool(writer.problems)
+        return lines + writer.problems
+
     def _linked(self, entry: Entry) -> Entry:
         """An entry with the address of its report, if there is one."""
         if entry.result is None or entry.student not in self._announced.rendered:
             return entry
-        return Entry(entry.student, entry.result, report=self._outputs.report_link(entry.student))
+        return replace(entry, report=self._outputs.report_link(entry.student))

@@ -29,7 +29,7 @@ from grader.submission.records import Missing, Submission, VariantBinding
 from grader.words import told
 
 if TYPE_CHECKING:
-    from grader.compiler.process import CompileResult
+    from grader.compiler.process import CompileResult, CompilerProcess
     from grader.gpu.measurement.part import Gpu
     from grader.launching.programs import ProgramStore
     from grader.launching.trial import Trials
@@ -48,6 +48,7 @@ def grade(
     remeasure: bool = False,
     witnesses: Sequence[str] = (),
     judged: Callable[[Result], None] | None = None,
+    compiler: CompilerProcess | None = None,
 ) -> Result:
     """Grade the work at `path` (a student's folder or one `.cu` file).
 
@@ -58,6 +59,7 @@ def grade(
     remeasure : time anew what was timed before.
     witnesses : other tools to be asked on a GPU, "ncu" and "compute-sanitizer"; no mark depends on them.
     judged : called with the result as soon as every check is judged; its sweeps, on which no mark depends, follow.
+    compiler : one that runs already and has seen this student's files alone; None for one of this grading's own.
 
     Raises
     ------
@@ -72,7 +74,7 @@ def grade(
     # The processes warm up while this one imports the parser and reads the submission.
     with ExitStack() as stack:
         gpu = _start_gpu(stack, backend)
-        compiler = stack.enter_context(CompilerProcess())
+        compiler = compiler or stack.enter_context(CompilerProcess())
         found_files, submission = _read(path, lab)
         from grader.backends.emulator import Emulator
         from grader.launching.programs import ProgramStore
@@ -174,7 +176,7 @@ def _read(path: Path, lab: Lab) -> tuple[FoundSubmission, Submission]:
 
 def _known_labs(lab: Lab) -> set[str]:
     """Names of the labs that there are: built in, in this folder, and beside the one that is graded."""
-    from grader.lab_files.labs import folders
+    from grader.lab.labs import folders
 
     return set(folders([lab.path.parent.parent]))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 import msgspec
@@ -15,7 +16,7 @@ from grader.message import Message, msg, sizes_msg, verbatim
 from grader.ptx.records import Hazard as RawHazard
 from grader.result import Case, Hazard, Launch, Variant
 from grader.running.evidence import Evidence
-from grader.submission.records import Candidate, Missing, VariantBinding
+from grader.submission.records import Candidate, Missing, Origin, VariantBinding
 
 
 def variant_record(evidence: Evidence) -> Variant:
@@ -56,15 +57,21 @@ def remark_msg(kind: str, line: int, count: int = 1) -> Message:
     return verbatim(f"{kind} ({line})")
 
 
+_LAUNCH_ORIGINS: Mapping[Origin, Literal["submission", "lab", "inferred"]] = {
+    "stated": "submission",
+    "observed": "submission",
+    "read": "submission",
+    "inferred": "inferred",
+    "lab": "lab",
+}
+
+
 def _launch(binding: VariantBinding, candidate: Candidate) -> Launch:
     plan = candidate.launch
     requested = binding.requested.block if binding.requested else None
-    origin: Literal["submission", "lab", "inferred"] = (
-        "submission" if plan.origin == "submission" else "inferred" if plan.origin == "inferred" else "lab"
-    )
     return Launch(
         block=plan.block,
-        origin=origin,
+        origin=_LAUNCH_ORIGINS[candidate.origins.block],
         tile=list(plan.tile),
         shared_bytes=plan.shared_bytes,
         line=plan.line or None,

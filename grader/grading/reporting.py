@@ -8,7 +8,7 @@ from grader.message import Message, msg, verbatim
 from grader.processes.pool import Answer, Lost
 from grader.report.job import ReportJob
 from grader.report.rendering.renderer import DEADLINE_S
-from grader.report.rendering.worker import Reply
+from grader.report.rendering.worker import HTML_NAME, PDF_NAME, Reply
 from grader.report.visible import visible_line
 from grader.words import text
 
@@ -19,13 +19,14 @@ class Announcer:
     """Turns what the renderers tell into lines; what holds for all reports is said once.
 
     notices: the lines that a group prints in the end.  code: the exit code that the reports ask for.
-    rendered: the students whose page is written.
+    rendered: the students whose page is written; files: the names of the reports that were written, by student.
     """
 
     def __init__(self, outputs: Outputs) -> None:
         self.notices: list[str] = []
         self.code = 0
         self.rendered: set[str] = set()
+        self.files: dict[str, set[str]] = {}
         self._outputs = outputs
 
     def lines(self, event: RenderingEvent) -> list[str]:
@@ -36,8 +37,10 @@ class Announcer:
         reply = event.reply
         if reply.event == "html":
             self.rendered.add(student)
+            self.files.setdefault(student, set()).add(HTML_NAME)
             return [text(msg("session.report", path=visible_line(reply.text)))]
         if reply.event == "pdf":
+            self.files.setdefault(student, set()).add(PDF_NAME)
             return [text(msg("session.pdf", path=visible_line(reply.text)))]
         if reply.event == "no_pdf":
             from grader.report.page.pdf import DEBIAN_PACKAGES

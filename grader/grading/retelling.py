@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.errors import UsageError, describe_os_error
-from grader.exports.entries import Entry
-from grader.exports.registry import EXPORTS
+from grader.exports.entries import Entry, Table
+from grader.exports.registry import COURSE_EXPORTS, EXPORTS
 from grader.files import write_atomically
+from grader.grading.kept import put_reports, retold
 from grader.grading.outputs import RESULT_NAME
 from grader.grading.reporting import Announcer
 from grader.grading.stored import StoredRun, find_stored
+from grader.grading.tables import Tables, course_tables
+from grader.lab import labs
 from grader.lab.records import Lab
-from grader.lab_files import labs
 from grader.message import msg
-from grader.processes.pool import Pool, wait
+from grader.processes.pool import Answer, Pool, wait
 from grader.report.job import ReportJob, make_job
 from grader.report.rendering.renderer import rendering_pool
 from grader.report.rendering.worker import Reply
@@ -47,6 +50,11 @@ def retell(path: Path, language: str, pdf: bool = True, labs_folders: Sequence[P
                 code = max(code, _Retelling(run, known[run.lab], language, pdf, rendering, out).tell())
             except OSError as error:
                 raise UsageError(describe_os_error(error)) from error
+        for folder in dict.fromkeys(run.outputs.out for run in runs if run.is_group):
+            tables = Tables(language)
+            found = [table for table in course_tables(folder, {}, labs_folders) if table.entries]
+            for line in (*tables.of_course(COURSE_EXPORTS, found, folder), *tables.problems):
+                out.print(visible_line(line), soft_wrap=True)
     return code
 
 
@@ -66,10 +74,7 @@ class _Retelling:
 
     def tell(self) -> int:
         """Write and show it; returns the exit code that the reports ask for."""
-        entries = [
-            Entry(e.student, reason=e.reason) if e.result is None else Entry(e.student, self._rewritten(e.result))
-            for e in self._run.entries
-        ]
+        entries = [e if e.result is None else replace(e, result=self._rewritten(e.result)) for e in self._run.entries]
         for entry in entries:
             if entry.result is not None:
                 folder = self._run.outputs.folder(entry.student)
@@ -89,7 +94,10 @@ class _Retelling:
         """The result with its texts in the language in use, on disk too."""
         again = told(result)
         if again != result:
-            write_atomically(self._run.outputs.folder(result.student.id) / RESULT_NAME, encode(again))
+            folder = self._run.outputs.folder(result.student.id)
+            before, after = (folder / RESULT_NAME).read_bytes(), encode(again)
+            write_atomically(folder / RESULT_NAME, after)
+            retold(folder, before, after, self._language)
         if result.schema_version == 1:
             self._out.print(visible_line(text(msg("session.old_result", student=result.student.id))), soft_wrap=True)
         return again
@@ -107,6 +115,10 @@ class _Retelling:
         while self._rendering.unfinished:
             for event in self._rendering.events():
                 lines += self._announced.lines(event)
+                if isinstance(event, Answer) and event.is_last:
+                    student = event.task.result.student.id
+                    names = self._announced.files.pop(student, set())
+                    put_reports(self._run.outputs.folder(student), self._lab, self._language, names)
             if self._rendering.unfinished:
                 wait(self._rendering)
         return lines
@@ -118,16 +130,12 @@ class _Retelling:
 
         outputs, names = self._run.outputs, [variant.name for variant in self._lab.variants]
         linked = [
-            Entry(e.student, e.result, e.reason, outputs.report_link(e.student))
-            if e.student in self._announced.rendered
-            else e
+            replace(e, report=outputs.report_link(e.student)) if e.student in self._announced.rendered else e
             for e in entries
         ]
-        lines = []
-        for export in EXPORTS:
-            path = outputs.export(export.suffix)
-            write_atomically(path, export.write(linked, self._lab, self._language))
-            lines.append(export.announce(path))
+        tables = Tables(self._language)
+        lines = tables.of_lab(EXPORTS, Table(self._lab, linked), outputs)
+        lines += tables.problems
         rows = [
             failed_row(e.student, said(e.reason)) if e.result is None else group_row(e.result, names, self._language)
             for e in linked

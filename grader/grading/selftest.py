@@ -22,8 +22,8 @@ from grader import words
 from grader.errors import UsageError
 from grader.grading.options import GradeOptions
 from grader.grading.workers import Failed, Graded, GradeTask, Outcome, Refused, grade_all, job_count
+from grader.lab import labs
 from grader.lab.records import Lab
-from grader.lab_files import labs
 from grader.message import Message, as_message, msg
 from grader.result import Result
 from grader.yaml_file import YamlFile, choose, read

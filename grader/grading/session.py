@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,19 +12,24 @@ from grader.grading.options import GradeOptions
 from grader.grading.outputs import Outputs, check_writable, command
 from grader.grading.students import Work, find_works
 from grader.grading.workers import GradeTask
-from grader.lab_files import labs
+from grader.lab import labs
 from grader.report.rendering.renderer import rendering_pool
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What the command line asks for; jobs: submissions at the same time, None for one per core."""
+    """What the command line asks for.
+
+    jobs: submissions at the same time, None for one per core.  is_fresh: a group is graded and rendered anew, whatever
+    is kept of an earlier run.
+    """
 
     paths: Sequence[Path]
     out: Path
     options: GradeOptions
     pdf: bool = True
     jobs: int | None = None
+    is_fresh: bool = False
 
 
 def grade(order: Order) -> int:
@@ -34,14 +40,15 @@ def grade(order: Order) -> int:
     UsageError : a path, the lab, or (of a single submission) the layout is wrong.
     KeyboardInterrupt : Ctrl-C or a like signal; everything finished by then is on disk and shown.
     """
-    options = order.options
+    options, started_s = order.options, time.time()
     check_writable(order.out)
     # Started first of all: while this process grades, that one imports what drawing needs.
     with rendering_pool(order.pdf) as rendering:
         rendering.warm()
         folders = [Path(folder) for folder in options.labs_folders]
         lab = labs.find(options.lab, folders)
-        found = find_works(order.paths, options.lab, list(labs.folders(folders)), order.out)
+        known_labs = list(labs.folders(folders))
+        found = find_works(order.paths, options.lab, known_labs, order.out)
         outputs = Outputs(order.out, options.lab, (work.student for work in found.works))
         tasks = {work.student: _task(work, options) for work in found.works if not work.refusal}
         if found.is_single:
@@ -50,13 +57,16 @@ def grade(order: Order) -> int:
             (task,) = tasks.values()
             return grade_single(task, lab, outputs, rendering, order.pdf, found.notices)
         from grader.grading.group import Group
+        from grader.grading.identity import Identity
+        from grader.grading.kept import Kept
         from grader.report import terminal
 
         jobs = workers.job_count(len(tasks), order.jobs)
         # A report takes longer than a grading.
         rendering.size = jobs
-        rendering.warm()
-        group = Group(found.works, tasks, lab, options.language, outputs, rendering, order.pdf)
+        is_fresh = order.is_fresh or options.remeasure
+        kept = Kept(outputs, lab, Identity(lab, options, known_labs), options.language, order.pdf, is_fresh, started_s)
+        group = Group(found.works, tasks, lab, options.language, outputs, rendering, order.pdf, kept)
         return group.grade(terminal.console(), jobs, found.notices)
 
 

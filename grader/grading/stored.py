@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,7 +52,7 @@ def find_stored(path: Path) -> list[StoredRun]:
     UsageError : nothing of the kind is there, or it cannot be read.
     """
     try:
-        runs = list(_groups(path)) if path.is_dir() else []
+        runs = list(stored_groups(path)) if path.is_dir() else []
         known = {(run.lab, entry.student) for run in runs for entry in run.entries}
         files = sorted(file for name in NAMES_BELOW for file in path.glob(name)) if path.is_dir() else [path]
         alone: dict[str, list[tuple[Path, Result]]] = {}
@@ -79,10 +79,18 @@ def _run(out: Path, lab: str, found: list[tuple[Path, Result]], is_group: bool) 
     return StoredRun(lab, entries, outputs, is_group)
 
 
-def _groups(folder: Path) -> Iterator[StoredRun]:
-    """The groups that are listed in a folder of outputs."""
+def stored_groups(folder: Path, skipped: Collection[str] = ()) -> Iterator[StoredRun]:
+    """The groups that are listed in a folder of outputs, but those of the labs in `skipped`.
+
+    Raises
+    ------
+    UsageError : a list or a result cannot be understood.
+    OSError : it cannot be read.
+    """
     for file in sorted(folder.glob(f"*{roster.SUFFIX}")):
-        if not any(True for _result in folder.glob(f"*/{glob.escape(file.stem)}/{RESULT_NAME}")):
+        if file.stem in skipped or not any(
+            True for _result in folder.glob(f"*/{glob.escape(file.stem)}/{RESULT_NAME}")
+        ):
             continue
         try:
             group = msgspec.json.decode(file.read_bytes(), type=roster.Roster)
@@ -93,9 +101,9 @@ def _groups(folder: Path) -> Iterator[StoredRun]:
         for member in group.members:
             place = outputs.folder(member.student)
             if member.reason:
-                entries.append(Entry(member.student, reason=member.reason_said or member.reason))
+                entries.append(Entry(member.student, reason=member.reason_said or member.reason, person=member.person))
             elif (place / RESULT_NAME).exists():
-                entries.append(Entry(member.student, _read(place / RESULT_NAME)))
+                entries.append(Entry(member.student, _read(place / RESULT_NAME), person=member.person))
                 folders[member.student] = place
         yield StoredRun(group.lab, tuple(entries), StoredOutputs(folder, group.lab, folders), is_group=True)
 

@@ -13,6 +13,7 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -27,6 +28,9 @@ from grader.processes.limits import shortage
 from grader.processes.pool import Lost, Pool, Waiting, wait
 from grader.result import Record, Result
 from grader.words import text
+
+if TYPE_CHECKING:
+    from grader.compiler.process import CompilerProcess
 
 DEADLINE_S = 600.0
 """For judging one submission, and once more for its sweeps; far beyond what its compile and kernel limits add up to.
@@ -88,15 +92,22 @@ def _replies() -> msgspec.msgpack.Decoder[Judged | Graded | Refused | Failed | W
     return msgspec.msgpack.Decoder(Judged | Graded | Refused | Failed | Waiting)
 
 
-def grade_here(task: GradeTask, lab: Lab | None = None, judged: Callable[[Result], None] | None = None) -> Result:
+def grade_here(
+    task: GradeTask,
+    lab: Lab | None = None,
+    judged: Callable[[Result], None] | None = None,
+    compiler: CompilerProcess | None = None,
+) -> Result:
     """Grade in this process; `lab` saves reading it again, `judged` is called once all checks are judged.
+
+    compiler: see `pipeline.grade`.
 
     Raises
     ------
     UsageError : the lab or the submission's layout is wrong, or a file of the submission cannot be read.
     """
     from grader.grading import pipeline
-    from grader.lab_files import labs
+    from grader.lab import labs
 
     options = task.options
     if lab is None:
@@ -120,6 +131,7 @@ def grade_here(task: GradeTask, lab: Lab | None = None, judged: Callable[[Result
             remeasure=options.remeasure,
             witnesses=options.witnesses,
             judged=None if judged is None else lambda result: judged(named(result)),
+            compiler=compiler,
         )
     except OSError as error:
         if not _is_below(error, task.file):

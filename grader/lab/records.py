@@ -1,4 +1,4 @@
-"""What a lab is, as records.  `grader.lab_files.file` reads them from `assignments/<lab>/lab.yaml`.
+"""What a lab is, as records.  `grader.lab.file` reads them from `assignments/<lab>/lab.yaml`.
 
 Nothing in this package knows a lab by name: whatever a lab needs stands in these records.
 """
@@ -9,10 +9,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
 from grader.lab import formula
+from grader.lab.checks import NO_SETTINGS, Settings
+
+S = TypeVar("S", bound=Settings)
 
 Sizes = Mapping[str, int]
 """Values of a lab's size parameters, e.g. {"rows": 256, "cols": 128}."""
@@ -113,11 +117,11 @@ class ReferenceKernel:
 
 @dataclass(frozen=True, slots=True)
 class CheckSpec:
-    """One check of one variant: its points and its settings (check-specific, validated by the check)."""
+    """One check of one variant: its points and its settings, of the type that `grader.lab.checks` gives it."""
 
     check: str
     points: float
-    settings: Mapping[str, object] = field(default_factory=dict)
+    settings: Settings = NO_SETTINGS
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +147,10 @@ class Variant:
     """True: its loops are unrolled by hand or by pragma; False: they are not; None: either. Breaks ties only."""
     more_sizes: tuple[Sizes, ...] = ()
     """Exact sizes of its own that the emulator runs as well, uncounted: beyond what its usual blocks have threads."""
+
+    def settings_of(self, kind: type[S]) -> S | None:
+        """The settings of the check whose settings are of that type; None where the variant has no such check."""
+        return next((spec.settings for spec in self.checks if isinstance(spec.settings, kind)), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,7 @@ def reference_request(lab: Lab, compiled: CompiledReference, sizes: Sizes) -> La
 
 def _plan(lab: Lab, variant: Variant, kernel: ReferenceKernel) -> LaunchPlan:
     covers = lab.launch_of(variant).covers[: len(kernel.tile)]
-    return LaunchPlan(kernel.block, kernel.tile, covers, exact=False, origin="lab")
+    return LaunchPlan(kernel.block, kernel.tile, covers, exact=False)
 
 
 def _argument(lab: Lab, role: str, sizes: Sizes) -> BufferArgument | ScalarArgument:

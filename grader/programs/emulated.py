@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from grader.ptx import Device, DeviceTrap, Limits, Module, launch, linked, parse
+from grader.ptx import Device, DeviceTrap, Launch, Limits, Module, launch, linked, parse
 from grader.ptx.errors import LaunchError, LimitExceeded, PtxError
-from grader.ptx.machine.chunk import Chunk
 from grader.ptx.memory.spaces import GLOBAL_SPACING, MAX_SLOTS, MemoryArray
-from grader.ptx.observers.races import Races
-from grader.ptx.observers.traffic import Traffic
-from grader.ptx.records import Counters, Hazard, LaunchReport
+from grader.ptx.observers.interface import Observer, Scene
+from grader.ptx.records import Counters, Hazard
 
 MAX_ALLOCATIONS = 20_000
 """Over the whole run, freed ones included."""
@@ -117,7 +115,7 @@ class _Memory(Device):
             self._free.append(slots[0])
 
 
-class _Projection:
+class _Projection(Observer):
     """Gives up on a launch once the blocks that have run tell that all of them will take too much."""
 
     def __init__(self, limit: int, blocks: int) -> None:
@@ -125,15 +123,12 @@ class _Projection:
         self._blocks = blocks
         self._tally: Any = None
 
-    def attach(self, chunk: Chunk) -> None:
+    def begin(self, scene: Scene) -> None:
         """Before each batch of blocks."""
-        self._tally = chunk.tally
-        used = chunk.tally.thread_instructions
-        if chunk.first_block and used * self._blocks > 2 * self._limit * chunk.first_block:
+        self._tally = scene.tally
+        used, done = scene.tally.thread_instructions, scene.geometry.first_block
+        if done and used * self._blocks > 2 * self._limit * done:
             raise LimitExceeded("instructions", 0, "projected")
-
-    def finish(self, report: LaunchReport) -> None:
-        """Nothing to add."""
 
     def printed(self) -> str:
         """What device code had printed until the launch was ended."""
@@ -268,12 +263,8 @@ class Gpu:
         is_large = threads * 200 > limit
         before = self.snapshot() if is_large else None
         projection = _Projection(limit, grid[0] * grid[1] * grid[2])
-        observers: list[Traffic | Races | _Projection] = [projection]
-        if observe and not is_large:
-            observers += [Traffic(), Races()]
         try:
-            report = launch(
-                self._modules[unit],
+            what = Launch(
                 entry,
                 grid,
                 block,
@@ -281,9 +272,11 @@ class Gpu:
                 device=self._device,
                 shared_bytes=shared_bytes,
                 max_shared_bytes=max_shared_bytes,
-                observers=observers,
+                observe=observe and not is_large,
+                observers=[projection],
                 limits=Limits(instructions=limit, issued=ISSUED_PER_LAUNCH, seconds=SECONDS_PER_LAUNCH),
             )
+            report = launch(self._modules[unit], what)
         except LaunchError as error:
             return Outcome("impossible", str(error))
         except LimitExceeded as error:

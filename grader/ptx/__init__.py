@@ -24,7 +24,7 @@ Usable by itself; imports NumPy and nothing else.
 ... '''
 >>> device = Device()
 >>> data = device.buffer("data", np.arange(4, dtype=np.float32))
->>> report = launch(parse(text), "twice", grid=(1,), block=(4,), arguments=[data], observe=True)
+>>> report = launch(parse(text), Launch("twice", grid=(1,), block=(4,), arguments=[data], observe=True))
 >>> data.read(np.float32)
 array([0., 2., 4., 6.], dtype=float32)
 >>> report.counters.total("sectors", "global", "load")
@@ -41,7 +41,7 @@ from grader.ptx.errors import (
 )
 from grader.ptx.frontend.nodes import Module
 from grader.ptx.frontend.parser import parse
-from grader.ptx.launch import launch, linked
+from grader.ptx.launch import Launch, launch, linked
 from grader.ptx.limits import Limits
 from grader.ptx.memory.spaces import Buffer, Device
 from grader.ptx.records import Counters, Hazard, LaunchReport, LineCounter
@@ -52,6 +52,7 @@ __all__ = [
     "Device",
     "DeviceTrap",
     "Hazard",
+    "Launch",
     "LaunchError",
     "LaunchReport",
     "LimitExceeded",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,31 +13,23 @@ from grader.ptx.errors import LaunchError
 from grader.ptx.frontend.nodes import Function, Module
 from grader.ptx.limits import Limits, Tally
 from grader.ptx.lowering.program import Linker, program_of
-from grader.ptx.machine.chunk import Chunk
+from grader.ptx.machine.chunk import Chunk, Setting
 from grader.ptx.machine.groups import Frame, Group
-from grader.ptx.machine.outcome import Observer, Outcome
-from grader.ptx.memory.spaces import Buffer, Device, MemoryArray, Window, shared_window
+from grader.ptx.machine.outcome import Outcome
+from grader.ptx.machine.plan import side_by_side, spread
+from grader.ptx.machine.scheduler import Scheduler
+from grader.ptx.memory.spaces import Buffer, Device, MemoryArray, shared_window
 from grader.ptx.native.engine import Engine
 from grader.ptx.observers.hazards import HazardLog
+from grader.ptx.observers.interface import NOBODY, Observer, Scene, Watchers
 from grader.ptx.observers.races import Races
 from grader.ptx.observers.traffic import Traffic
 from grader.ptx.records import Index3, LaunchReport
-from grader.ptx.values.kinds import Layout
-
-CHUNK_LANES = 16_384
-"""Lanes executed side by side: large enough that Python's overhead vanishes, small enough for the L2 cache."""
+from grader.ptx.values.geometry import Geometry
+from grader.ptx.values.lanes import Layout
 
 LAUNCH_CYCLES = 4096
 """Between one chunk's end and the next one's start."""
-
-CONTENDING_LANES = 1024
-"""The same for kernels with locks or loops of compare-and-swap."""
-
-LOCAL_BYTES = 128 * 1024 * 1024
-"""Local memory of all lanes that run side by side, as far as it is known before the launch (recursion is not)."""
-
-SHARED_BYTES = 8 * 1024 * 1024
-"""Shared memory of all blocks that run side by side; what watches it takes twenty times as much."""
 
 MAX_THREADS = 1024
 MAX_BLOCK: Index3 = (1024, 1024, 64)
@@ -52,36 +45,37 @@ Argument = Buffer | np.generic | bytes
 np.empty(30 << 20, np.uint8)
 
 
-def launch(
-    module: Module,
-    entry: str,
-    grid: Sequence[int],
-    block: Sequence[int],
-    arguments: Sequence[Argument],
-    *,
-    device: Device | None = None,
-    shared_bytes: int = 0,
-    observe: bool = False,
-    observers: Sequence[Observer] = (),
-    observed_chunks: int | None = None,
-    limits: Limits | None = None,
-    max_shared_bytes: int = MAX_STATIC_SHARED,
-) -> LaunchReport:
-    """Run a kernel to its end.
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What is to be run, and how.
 
-    Parameters
-    ----------
-    module : from `parse`.
-    entry : the kernel's name in the PTX.
-    grid, block : up to three sizes, x first.
-    arguments : a `Buffer` for each pointer, a NumPy scalar for each number, bytes for a struct by value.
-    device : where to run; by default the device of the first buffer.
-    shared_bytes : dynamic shared memory of a block.
-    observe : count traffic and look for races (the observers `Traffic` and `Races`).
-    observers : what else to watch (see `grader.ptx.observers`); bounds and uninitialised reads are always watched.
-    observed_chunks : at most so many chunks of blocks are shown to the observers, spread over the grid (None: all).
-    limits : when to give up.
-    max_shared_bytes : what a block may have in all; above 48 KiB a device needs opting in.
+    entry: the kernel's name in the PTX.
+    grid, block: up to three sizes, x first.
+    arguments: a `Buffer` for each pointer, a NumPy scalar for each number, bytes for a struct by value.
+    device: where to run; by default the device of the first buffer.
+    shared_bytes: dynamic shared memory of a block.
+    observe: count traffic and look for races (the observers `Traffic` and `Races`).
+    observers: who else watches; bounds and uninitialised reads are always watched.
+    observed_chunks: at most so many chunks of blocks are shown to the observers, spread over the grid (None: all).
+    limits: when to give up.
+    max_shared_bytes: what a block may have in all; above 48 KiB a device needs opting in.
+    """
+
+    entry: str
+    grid: Sequence[int]
+    block: Sequence[int]
+    arguments: Sequence[Argument] = ()
+    device: Device | None = None
+    shared_bytes: int = 0
+    observe: bool = False
+    observers: Sequence[Observer] = ()
+    observed_chunks: int | None = None
+    limits: Limits | None = None
+    max_shared_bytes: int = MAX_STATIC_SHARED
+
+
+def launch(module: Module, what: Launch) -> LaunchReport:
+    """Run a kernel of a module (from `parse`) to its end.
 
     Raises
     ------
@@ -91,108 +85,137 @@ def launch(
     DeviceTrap : the kernel trapped.
     """
     started = time.perf_counter()
-    if device is None:
-        device = next((a.device for a in arguments if isinstance(a, Buffer)), None) or Device()
-    program = program_of(module)
-    function = module.functions.get(entry)
-    if function is None or not function.is_entry:
-        raise LaunchError(f"no kernel {entry!r} in the module; there are: {', '.join(module.entries()) or 'none'}")
-    grid3, block3 = _three(grid, "grid", MAX_GRID), _three(block, "block", MAX_BLOCK)
-    threads = block3[0] * block3[1] * block3[2]
-    if threads > MAX_THREADS:
-        text = f"block {block3} has {threads} threads, at most {MAX_THREADS} are allowed"
-        raise LaunchError(text, "threads", threads, MAX_THREADS)
-    _check_launch_bounds(function, block3)
-    needs = program.needs(entry)
-    slots, static = program.shared_slots(entry, shared_bytes), needs.static_bytes
-    needed = static + shared_bytes
-    if needed > max_shared_bytes:
-        text = f"{needed} bytes of shared memory a block, at most {max_shared_bytes}"
-        raise LaunchError(text, "shared_memory", needed, max_shared_bytes)
-    parameters = _parameters(function, arguments)
-    addresses = linked(module, device, limits).addresses
-    code = program.code(entry)
-    total = grid3[0] * grid3[1] * grid3[2]
-    padded = -(-threads // 32) * 32
-    together = max(1, CHUNK_LANES // padded)
-    if needs.waits:
-        # Blocks that wait for each other must run side by side, as far as memory allows.
-        together = max(together, min(total, 16 * CHUNK_LANES // padded))
-    elif needs.contends:
-        # Of those who want one place in one step all but one have to try again: n threads take n² / 2 attempts.
-        together = max(1, CONTENDING_LANES // padded)
-    # Local memory has a copy for every lane.
-    together = min(together, LOCAL_BYTES // (padded * max(1, needs.local_bytes)))
-    together = max(1, min(together, SHARED_BYTES // max(1, static + shared_bytes)))
-    starts = range(0, total, together)
-    watched = _spread(len(starts), observed_chunks)
+    run = _Run(module, what, started)
+    try:
+        with np.errstate(all="ignore"):
+            outcome = run.carry_out()
+    finally:
+        run.program.forget()
+    report = run.report(outcome)
+    report.elapsed_s = time.perf_counter() - started
+    return report
 
-    def begin(patience: int | None) -> Outcome:
+
+class _Run:
+    """One launch under way.
+
+    Raises LaunchError where it is impossible.
+    """
+
+    def __init__(self, module: Module, what: Launch, started: float) -> None:
+        self._what = what
+        self._started = started
+        found = (a.device for a in what.arguments if isinstance(a, Buffer))
+        self._device = device = what.device or next(found, None) or Device()
+        self.program = program_of(module)
+        entry = what.entry
+        function = module.functions.get(entry)
+        if function is None or not function.is_entry:
+            raise LaunchError(f"no kernel {entry!r} in the module; there are: {', '.join(module.entries()) or 'none'}")
+        self._function = function
+        self._grid, self._block = _three(what.grid, "grid", MAX_GRID), _three(what.block, "block", MAX_BLOCK)
+        self._threads = math.prod(self._block)
+        if self._threads > MAX_THREADS:
+            text = f"block {self._block} has {self._threads} threads, at most {MAX_THREADS} are allowed"
+            raise LaunchError(text, "threads", self._threads, MAX_THREADS)
+        _check_launch_bounds(function, self._block)
+        needs = self.program.needs(entry)
+        self._slots = self.program.shared_slots(entry, what.shared_bytes)
+        needed = self._shared_bytes = needs.static_bytes + what.shared_bytes
+        if needed > what.max_shared_bytes:
+            text = f"{needed} bytes of shared memory a block, at most {what.max_shared_bytes}"
+            raise LaunchError(text, "shared_memory", needed, what.max_shared_bytes)
+        self._parameters = _parameters(function, what.arguments)
+        self._addresses = linked(module, device, what.limits).addresses
+        self._code = self.program.code(entry)
+        self._total = math.prod(self._grid)
+        self._padded = -(-self._threads // 32) * 32
+        self._together = side_by_side(
+            self._total,
+            self._padded,
+            waits=needs.waits,
+            contends=needs.contends,
+            local_bytes=needs.local_bytes,
+            shared_bytes=needed,
+        )
+        self._starts = range(0, self._total, self._together)
+        self._watched = spread(len(self._starts), what.observed_chunks)
+
+    def carry_out(self) -> Outcome:
+        """Run all blocks, in the engine that suits them."""
+        what, watched = self._what, self._watched
+        engine = None
+        if (not what.observers or Watchers(what.observers).nobody) and len(watched) in (0, len(self._starts)):
+            lanes = min(self._total, self._together) * self._padded
+            engine = Engine.for_launch(self._code, self._device, lanes, what.observe and len(watched) > 0)
+        if engine is None:
+            return self._interpret(None)
+        return engine.run(self._interpret, self._begin, self._chunks, alone=self._total * self._threads == 1)
+
+    def _begin(self, patience: int | None) -> Outcome:
         """A fresh start: nothing executed, nothing found."""
-        for known in program.codes():
+        for known in self.program.codes():
             for code_block in known.blocks:
                 code_block.executions = 0
-        tally = Tally(limits or Limits(), started=started, patience=patience)
+        what = self._what
+        tally = Tally(what.limits or Limits(), started=self._started, patience=patience)
         tally.printf_left = tally.limits.printf_bytes
-        return Outcome(tally, HazardLog(), [Traffic(), Races(), *observers] if observe else list(observers))
+        standard: list[Observer] = [Traffic(), Races()] if what.observe else []
+        return Outcome(tally, HazardLog(), [*standard, *what.observers])
 
-    def chunks(outcome: Outcome) -> Iterator[tuple[Chunk, dict[str, int]]]:
+    def _chunks(self, outcome: Outcome) -> Iterator[tuple[Chunk, dict[str, int]]]:
         """The chunks of the grid, one after the other, each with the addresses of its parameters and variables."""
-        for number, first in enumerate(starts):
-            blocks = min(together, total - first)
-            layout = Layout(block3, blocks)
-            shared = shared_window(slots, program.shared_layout, blocks, device.poison)
-            chunk = Chunk(device, layout, first, grid3, shared, outcome.hazards, outcome.tally)
+        device, what = self._device, self._what
+        shared_bytes = (what.shared_bytes, self._shared_bytes)
+        setting = Setting(device, outcome.hazards, outcome.tally, self._addresses, shared_bytes)
+        for number, first in enumerate(self._starts):
+            blocks = min(self._together, self._total - first)
+            geometry = Geometry(Layout(self._block, blocks), first, self._grid)
+            shared = shared_window(self._slots, self.program.shared_layout, blocks, device.poison)
+            watched = number in self._watched
+            observers = outcome.observers if watched else ()
+            chunk = Chunk(setting, geometry, shared, Watchers(observers) if observers else NOBODY)
             try:
-                chunk.shared_bytes = (shared_bytes, static + shared_bytes)
-                chunk.addresses = addresses
-                if number in watched:
-                    outcome.sampled_blocks += blocks
-                    for observer in outcome.observers:
-                        observer.attach(chunk)
-                symbols = _parameter_arrays(chunk, parameters)
-                symbols.update(chunk.local_variables(0, function))
+                outcome.sampled_blocks += blocks if watched else 0
+                scene = Scene(geometry, outcome.hazards, outcome.tally)
+                for observer in observers:
+                    observer.begin(scene)
+                symbols = _parameter_arrays(chunk, self._parameters)
+                symbols.update(chunk.local_variables(0, self._function))
                 yield chunk, symbols
             finally:
                 chunk.close()
             device.cycles += chunk.clock + LAUNCH_CYCLES
             outcome.add_remarks(chunk)
 
-    def interpret(patience: int | None) -> Outcome:
-        outcome = begin(patience)
-        for chunk, symbols in chunks(outcome):
-            registers = code.fresh_registers.copy()
-            chunk.run(Group(chunk, chunk.layout.root, [Frame(code, registers, symbols)], 0, ()))
+    def _interpret(self, patience: int | None) -> Outcome:
+        outcome = self._begin(patience)
+        for chunk, symbols in self._chunks(outcome):
+            registers = self._code.fresh_registers.copy()
+            first = Group(chunk, chunk.layout.root, [Frame(self._code, registers, symbols)], 0, ())
+            Scheduler(chunk).run(first)
         return outcome
 
-    engine = None
-    if not observers and len(watched) in (0, len(starts)):
-        engine = Engine.for_launch(code, device, min(total, together) * padded, observe and len(watched) > 0)
-    try:
-        with np.errstate(all="ignore"):
-            alone = total * threads == 1
-            outcome = interpret(None) if engine is None else engine.run(interpret, begin, chunks, alone)
-    finally:
-        program.forget()
-    tally = outcome.tally
-    report = LaunchReport(
-        thread_instructions=tally.thread_instructions,
-        warp_instructions=tally.warp_instructions,
-        remarks=[(kind, line, count) for (kind, line), count in sorted(outcome.remarks.items())],
-        printf="".join(tally.printf),
-    )
-    report.counters.sampled_blocks, report.counters.total_blocks = outcome.sampled_blocks, total
-    counts = report.opcode_counts
-    for known in program.codes():
-        for code_block in known.blocks:
-            if code_block.executions:
-                for instruction in code_block.instructions:
-                    counts[instruction.opcode] = counts.get(instruction.opcode, 0) + code_block.executions
-    for observer in outcome.observers:
-        observer.finish(report)
-    report.hazards = outcome.hazards.report()
-    report.elapsed_s = time.perf_counter() - started
-    return report
+    def report(self, outcome: Outcome) -> LaunchReport:
+        """What came of it."""
+        tally = outcome.tally
+        report = LaunchReport(
+            thread_instructions=tally.thread_instructions,
+            warp_instructions=tally.warp_instructions,
+            remarks=[(kind, line, count) for (kind, line), count in sorted(outcome.remarks.items())],
+            printf="".join(tally.printf),
+        )
+        report.counters.sampled_blocks, report.counters.total_blocks = outcome.sampled_blocks, self._total
+        counts = report.opcode_counts
+        for known in self.program.codes():
+            for code_block in known.blocks:
+                if code_block.executions:
+                    for instruction in code_block.instructions:
+                        counts[instruction.opcode] = counts.get(instruction.opcode, 0) + code_block.executions
+        for observer in outcome.observers:
+            observer.finish(report)
+        report.hazards = outcome.hazards.report()
+        return report
 
 
 def linked(module: Module, device: Device, limits: Limits | None = None) -> Linker:
@@ -242,7 +265,7 @@ def _parameters(function: Function, arguments: Sequence[Argument]) -> list[tuple
 
 
 def _parameter_arrays(chunk: Chunk, parameters: list[tuple[str, bytes]]) -> dict[str, int]:
-    window: Window = chunk.local
+    window = chunk.local
     symbols = {}
     for name, raw in parameters:
         data = np.zeros(-(-len(raw) // 16) * 16, np.uint8)
@@ -251,12 +274,3 @@ def _parameter_arrays(chunk: Chunk, parameters: list[tuple[str, bytes]]) -> dict
         window.arrays.append(array)
         symbols[name] = array.base
     return symbols
-
-
-def _spread(count: int, wanted: int | None) -> Collection[int]:
-    """Which of `count` chunks to watch: the first, the last, and evenly between."""
-    if wanted is None or wanted >= count:
-        return range(count)
-    if wanted <= 0:
-        return set()
-    return {round(i * (count - 1) / max(wanted - 1, 1)) for i in range(wanted)}

@@ -31,7 +31,7 @@ class Limits:
     printf_bytes: int = 16_384
     local_bytes: int = 512 * 1024
     memory_bytes: int = 256 * 1024 * 1024
-    variable_bytes: int = 64 * 1024 * 1024
+    variable_bytes: int = 128 * 1024 * 1024
     depth: int = 400
     """A GPU's stack of a few KiB a thread has overflowed long before."""
 

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from grader.i18n import _
 from grader.report.labels import check_status, result_status
 from grader.report.numbers import Numbers
-from grader.report.view import FAULT_STATUSES, blocked_points, lost_points, shortened, where
+from grader.report.view import FAULT_STATUSES, blocked_points, lost_points, shortened, title_of, where
 from grader.report.visible import visible_line
 from grader.result import Result, Variant
-from grader.words import check_title
 
 # A variant is as good as its worst check.
 _SEVERITY = {"fail": 4, "error": 3, "borderline": 2, "pass": 1, "skip": 0}
@@ -84,4 +83,4 @@ def worst_fault(result: Result) -> str:
         return ""
     worst = max(faults, key=lambda c: (c.status == "fail", lost_points(c) + blocked_points(checks, c)))
     place = where(result.variants.get(worst.variant, Variant()).file, worst.line) if worst.line else ""
-    return visible_line(f"{check_title(worst.check)}{f' ({place})' if place else ''}: {shortened(worst.message)}")
+    return visible_line(f"{title_of(worst)}{f' ({place})' if place else ''}: {shortened(worst.message)}")

@@ -44,6 +44,6 @@ def result_status(status: str) -> Status:
     shown = {
         "passed": Status("pass", "✓", _("passed")),
         "failed": Status("fail", "✗", _("needs work")),
-        "error": Status("error", "!", _("not judged to the end")),
+        "error": Status("error", "!", _("grading incomplete")),
     }
     return shown[status]

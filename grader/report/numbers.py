@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from grader.i18n import form_of, ngettext
+
 NO_BREAK_SPACE = "\u00a0"
 NARROW_NO_BREAK_SPACE = "\u202f"
 FIGURE_SPACE = "\u2007"
@@ -15,7 +17,6 @@ class Numbers:
 
     def __init__(self, language: str) -> None:
         russian = language == "ru"
-        self._whole_ratios = not russian
         self._microseconds = "мкс" if russian else "µs"
         self._decimal = "," if russian else "."
         self._thousands = NARROW_NO_BREAK_SPACE if russian else ","
@@ -42,10 +43,13 @@ class Numbers:
         whole = self.count(int(whole))
         return f"{sign}{whole}{self._decimal}{rest}" if rest else f"{sign}{whole}"
 
-    def ratio(self, value: float) -> str:
-        """How many times more: one decimal.  Russian keeps it in 8,0 too, so that the noun after it has one form."""
-        text = self.decimal(value, 1)
-        return text if self._whole_ratios or self._decimal in text else f"{text}{self._decimal}0"
+    def times(self, value: float) -> str:
+        """How many times more, with one decimal: "4.2 times", "4,2 раза", "13 раз"."""
+        return ngettext("{n} time", "{n} times", form_of(round(value, 1))).format(n=self.decimal(value, 1))
+
+    def sectors(self, value: float) -> str:
+        """Sectors of memory, on average: "8.12 sectors", "8,12 сектора"."""
+        return ngettext("{n} sector", "{n} sectors", form_of(round(value, 2))).format(n=self.decimal(value))
 
     def points(self, value: float) -> str:
         """Points of a mark: at most two decimals."""

@@ -148,7 +148,9 @@ def _show_faults(out: Console, view: Summary) -> None:
         if fault["lost"]:
             title.append(f"  −{fault['lost']}", style="not bold default")
         if fault["held"]:
-            title.append("  " + _("{points} more wait for it").format(points=fault["held"]), style="not bold dim")
+            title.append(
+                "  " + _("{points} more points depend on it").format(points=fault["held"]), style="not bold dim"
+            )
         out.print(title)
         if fault["where"]:
             place = Text(fault["where"], style="cyan")
@@ -182,7 +184,7 @@ def show_group(out: Console, rows: Sequence[GroupRow], variants: Sequence[str]) 
 
     table = _table()
     table.add_column(_("Student"), overflow="fold")
-    table.add_column(_("Mark"), justify="right", no_wrap=True)
+    table.add_column(_("Grade"), justify="right", no_wrap=True)
     for variant in variants:
         table.add_column(Text(variant), overflow="fold")
     table.add_column(_("Worst fault"), ratio=1, overflow="fold")

@@ -25,7 +25,7 @@ from grader.report.views import (
 )
 from grader.report.visible import visible
 from grader.result import Check, Result, Variant
-from grader.words import check_title
+from grader.words import check_title, fault_title
 
 FAULT_STATUSES = ("fail", "borderline", "error")
 
@@ -139,7 +139,7 @@ def faults(job: ReportJob, numbers: Numbers) -> list[FaultView]:
                 "places": [],
                 "variants": [],
                 "id": check.id,
-                "check": check_title(check.check),
+                "check": title_of(check),
                 "status": status_view(check_status(check.status)),
                 "message": check.message,
                 "hint": check.hint,
@@ -169,6 +169,11 @@ def faults(job: ReportJob, numbers: Numbers) -> list[FaultView]:
         file, entry["line"] = entry["places"][0] if len(entry["places"]) == 1 else (None, None)
         entry["code"] = code_at(lines, file, entry["line"])
     return entries
+
+
+def title_of(check: Check) -> str:
+    """What a check is called in a list of faults: the fault where it failed, else the check itself."""
+    return fault_title(check.check, check.message_said) if check.status == "fail" else check_title(check.check)
 
 
 def _same_fault(entry: FaultView, check: Check, place: tuple[str | None, int | None]) -> bool:

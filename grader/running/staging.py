@@ -8,6 +8,7 @@ from math import prod
 
 import numpy as np
 
+from grader.lab.checks import TechniqueSettings
 from grader.launching.arrays import shape_at
 from grader.launching.kernel import BoundKernel
 from grader.launching.trial import Trials
@@ -25,8 +26,8 @@ def with_staging(trials: Trials, evidence: Evidence, kernel: BoundKernel) -> Evi
     Nothing is added for one that is wrong, or where no size is small enough to be followed.
     """
     runs = evidence.runs_of("correct", "observe")
-    settings = next((spec.settings for spec in evidence.variant.checks if spec.check == "technique"), {})
-    asked = settings.get("shared_memory") == "staged" and settings.get("between_threads", True)
+    settings = evidence.variant.settings_of(TechniqueSettings)
+    asked = settings is not None and settings.shared_memory == "staged" and settings.between_threads
     counters = evidence.counters
     if not asked or counters is None or not counters.shared_requests:
         return evidence

@@ -4,10 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from grader.submission.cpp.edits import Edit, apply
 from grader.submission.files.source import SourceText
 from grader.submission.kernels.records import Kernel, LaunchSite
+
+Origin = Literal["stated", "observed", "read", "inferred", "lab"]
+ORIGINS: tuple[Origin, ...] = ("stated", "observed", "read", "inferred", "lab")
+"""Who says a fact about a kernel or its launch, each before those that it outweighs.
+
+stated: `submission.yaml`.  observed: a run of the program.  read: the text of its host code.  inferred: the text of the
+kernel itself.  lab: nobody but the lab, for want of better.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Origins:
+    """Where the facts that make up a candidate are from.
+
+    kernel: that it is the variant's.  arguments: which parameter is what.  template: its arguments, by the weakest of
+    them; None for a kernel that is no template.  block, tile, covers, shared_bytes: as in `LaunchPlan`; of a tile the
+    weakest of its axes.
+    """
+
+    kernel: Origin = "lab"
+    arguments: Origin = "lab"
+    template: Origin | None = None
+    block: Origin = "lab"
+    tile: Origin = "lab"
+    covers: Origin = "lab"
+    shared_bytes: Origin = "lab"
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +42,6 @@ class LaunchPlan:
     """How to launch a kernel at any size: grid axis i has ceil(size / tile[i]) blocks over the size `covers[i]`.
 
     exact: sizes must be multiples of the tile (the kernel derives them from the grid or has no guard argument).
-    origin: "submission" (read from host code), "lab" (the lab's default), "inferred" (from tile macros and arrays).
     shared_bytes: dynamic shared memory.
     line: where the host code says so, 0 otherwise.
     block_formula: formulas of the sizes for the block's axes, where it depends on them; () where it does not.
@@ -28,7 +54,6 @@ class LaunchPlan:
     tile: tuple[int, ...]
     covers: tuple[str, ...]
     exact: bool
-    origin: str
     shared_bytes: int = 0
     line: int = 0
     block_formula: tuple[str, ...] = ()
@@ -46,6 +71,7 @@ class Candidate:
     template: the kernel's template arguments as (text, role): a role's size takes the place of the text.
     fixed: sizes that cannot be changed, as (role, value): the kernel runs at that value only.
     own: values that the program gives to the sizes that are its constants, as (role, value).
+    origins: who says all that.
     """
 
     roles: tuple[str, ...]
@@ -55,6 +81,7 @@ class Candidate:
     template: tuple[tuple[str, str], ...] = ()
     fixed: tuple[tuple[str, int], ...] = ()
     own: tuple[tuple[str, int], ...] = ()
+    origins: Origins = Origins()
 
 
 @dataclass(frozen=True, slots=True)

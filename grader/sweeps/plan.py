@@ -10,7 +10,7 @@ from typing import Literal
 
 from msgspec import structs
 
-from grader.device_limits import MAX_BLOCK, MAX_THREADS_PER_BLOCK
+from grader.device_limits import MAX_BLOCK, MAX_THREADS_PER_BLOCK, OPT_IN_SHARED_BYTES
 from grader.lab import formula
 from grader.lab.records import Lab, ReferenceKernel, Sizes, Sweep, SweepParameter, Variant
 from grader.launching.geometry import Axes, Geometry
@@ -24,9 +24,6 @@ from grader.submission.kernels.kernel import kernels_in
 from grader.submission.kernels.loops import unroll_factor
 from grader.submission.records import Candidate, LaunchPlan, Submission, VariantBinding
 from grader.submission.rewriting.changes import Change, Changed, Program, relaunched, same_reading
-
-MAX_SHARED_BYTES = 227 * 1024
-"""Of dynamic shared memory a block, the most that any GPU has (compute capability 9.0, after opting in)."""
 
 Owner = Literal["submission", "reference"]
 Infeasible = Literal["impossible", "fixed", "wrong", "failed"]
@@ -173,7 +170,6 @@ def _reference_submission(lab: Lab, variant: Variant, kernel: ReferenceKernel, s
         tile=kernel.tile,
         covers=lab.launch_of(variant).covers[: len(kernel.tile)],
         exact=False,
-        origin="lab",
         shared_formula=kernel.shared_bytes,
     )
     candidate = Candidate(kernel.arguments, plan, template=tuple(("", role) for role in kernel.template))
@@ -229,8 +225,8 @@ def _launch_obstacle(at: Geometry) -> Message | None:
     """Why no device can run the launch, as far as that is known without compiling; None when nothing is against it."""
     if at.threads > MAX_THREADS_PER_BLOCK or at.block[2] > MAX_BLOCK[2]:
         return msg("launches.threads", threads=at.threads, limit=MAX_THREADS_PER_BLOCK)
-    if at.shared_bytes > MAX_SHARED_BYTES:
-        return msg("launches.shared_bytes", bytes=at.shared_bytes, limit=MAX_SHARED_BYTES)
+    if at.shared_bytes > OPT_IN_SHARED_BYTES:
+        return msg("launches.shared_bytes", bytes=at.shared_bytes, limit=OPT_IN_SHARED_BYTES)
     if prod(at.grid) == 0:
         return msg("sweeps.empty_grid")
     return None

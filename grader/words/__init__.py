@@ -20,6 +20,7 @@ catalogue (`make messages`).  A test compares ids and placeholders of both sides
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from typing import TypeVar
@@ -88,6 +89,29 @@ def check_title(check: str) -> str:
         return text(msg(f"checks.{check}.title"))
     except NoWordsError:
         return check
+
+
+def fault_title(check: str, message: Message | None) -> str:
+    """What went wrong where a check fails, in a few words: "data race", where the check itself is "no data races".
+
+    A kind of fault may have a title of its own, `fault_` and the last part of the id of a message within `message`.
+    """
+    kinds = [f"fault_{id.rpartition('.')[2]}" for id in _ids_within(message)] if message else []
+    for name in [*kinds, "fault"]:
+        try:
+            return text(msg(f"checks.{check}.{name}"))
+        except NoWordsError:
+            continue
+    return check_title(check)
+
+
+def _ids_within(message: Message) -> Iterator[str]:
+    """The ids of a message and of the messages put into it, in their order."""
+    yield message.id
+    for value in message.data.values():
+        for part in value if isinstance(value, list) else [value]:
+            if isinstance(part, Message):
+                yield from _ids_within(part)
 
 
 def language() -> str:

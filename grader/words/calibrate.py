@@ -6,11 +6,11 @@ from grader.words.texts import N_, Texts
 
 TEXTS: Texts = {
     "no_gpu": N_("grade calibrate needs an NVIDIA GPU; see grade doctor"),
-    "no_speed_check": N_("{lab}: no speed check, or no sizes to be timed at"),
+    "no_speed_check": N_("{lab}: the lab has no speedup check or no sizes to time at"),
     "refused": N_("grade calibrate: {reason}; see grade doctor"),
-    "launch_bound": N_("{lab}: the kernels of {variant} take hardly longer than a launch"),
+    "launch_bound": N_("{lab}: the kernels of {variant} take hardly longer than an empty launch"),
     "sound": N_("sound"),
-    "in_noise": N_("lies within the noise"),
+    "in_noise": N_("within the noise"),
     "out_of_reach": N_("the reference kernel itself does not reach it"),
-    "too_close": N_("minimum and full are closer than the noise"),
+    "too_close": N_("minimum and full are closer together than the noise"),
 }

@@ -5,27 +5,27 @@ from __future__ import annotations
 from grader.words.texts import N_, Texts
 
 TEXTS: Texts = {
-    "std_in_device": N_("Device code has {name} of its own: write it without std::."),
+    "std_in_device": N_("Device code has a built-in {name}: write it without std::."),
     "std_for_host": N_("The C++ standard library is for host code: a kernel cannot use std::{name}."),
     "host_only": N_("{name} is for host code: a kernel cannot use it."),
-    "nested_launch": N_("A kernel is launched from host code here, not from another kernel."),
+    "nested_launch": N_("Kernels are launched from host code here, not from another kernel."),
     "refused": N_("NVRTC refused to compile: {reason}"),
     "error_elsewhere": N_(
-        "the compiler found an error outside this file, in a header or a line that it names otherwise"
+        "the compiler found an error outside this file: in a header, or in a line it reports under another name"
     ),
     "forbidden_include": N_("{include} cannot be included: only the CUDA device headers can"),
     "static_arrays": N_(
         "the array {array} takes {megabytes} MB; all global arrays of a program together may take at most {limit} MB"
     ),
     "too_large": N_("the program becomes {megabytes} MB of PTX; at most {limit} MB are allowed"),
-    "short": N_("the compiler cannot work within the limits of this shell ({limits}): {reason}"),
+    "short": N_("the compiler cannot run within the limits of this shell ({limits}): {reason}"),
     "ended": N_("the compiler process ended unexpectedly ({ending})"),
     "not_started": N_("the compiler process did not start"),
     "no_toolkit": N_(
-        "NVRTC {version} brings no headers of the device (cuda_fp16.h, cooperative_groups.h, …), and no CUDA "
-        "toolkit of that version was found; run: pip install --upgrade nvidia-cuda-nvrtc, or set CUDA_HOME to a "
-        "toolkit's folder"
+        "NVRTC {version} comes without device headers (cuda_fp16.h, cooperative_groups.h, …), and no "
+        "CUDA toolkit of that version was found; run: pip install --upgrade nvidia-cuda-nvrtc, or set "
+        "CUDA_HOME to a toolkit's folder"
     ),
-    "no_headers": N_("NVRTC's headers cannot be unpacked ({reason}); set XDG_CACHE_HOME to a folder to write to"),
+    "no_headers": N_("NVRTC's headers cannot be unpacked ({reason}); set XDG_CACHE_HOME to a writable folder"),
     "unusable": N_("CUDA's compiler NVRTC cannot be used ({reason}); install it with: pip install nvidia-cuda-nvrtc"),
 }

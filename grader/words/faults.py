@@ -5,17 +5,17 @@ from __future__ import annotations
 from grader.words.texts import N_, Plural, Texts
 
 TEXTS: Texts = {
-    "uninitialized": N_("{who} reads {array}, byte {offset}, which nothing had written."),
+    "uninitialized": N_("{who} reads {array}, byte {offset}, which was never written."),
     "different_barriers": N_("{who} waits at this barrier, while others of its block wait at the one in line {line}."),
     "barrier": N_("{who} waits at a barrier that other threads of its block never reach."),
-    "warp_mask": N_("{who} names lanes in a warp mask that do not take part."),
+    "warp_mask": N_("{who} passes a warp mask with lanes that do not take part."),
     # Seen on a GPU by guard zones, which do not tell who it was.
-    "beside": N_("The kernel writes outside {array}: on the GPU bytes beside it have changed."),
-    "misaligned": N_("{who} uses an address in {array} that is no multiple of {width} bytes."),
+    "beside": N_("The kernel writes outside {array}: on the GPU, bytes next to it have changed."),
+    "misaligned": N_("{who} uses an address in {array} that is not a multiple of {width} bytes."),
     # Counted in elements, as the program counts: a student can compare that with the index in the line.
-    "reads_element": N_("{who} reads element {index} {of_array}; there are elements 0 to {last} ({width} bytes each)."),
+    "reads_element": N_("{who} reads element {index} {of_array}, which has elements 0 to {last} ({width} bytes each)."),
     "writes_element": N_(
-        "{who} writes element {index} {of_array}; there are elements 0 to {last} ({width} bytes each)."
+        "{who} writes element {index} {of_array}, which has elements 0 to {last} ({width} bytes each)."
     ),
     "reads_bytes": N_("{who} reads {distance} {side} of {array} ({size} bytes)."),
     "writes_bytes": N_("{who} writes {distance} {side} of {array} ({size} bytes)."),

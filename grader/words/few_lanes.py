@@ -6,14 +6,16 @@ from grader.words.texts import N_, Texts
 
 TEXTS: Texts = {
     "found": N_(
-        "Few lanes take part in a request in line {line}: {requests} requests where whole warps need {needed}."
+        "Only a few lanes are active in the requests of line {line}: {requests} requests, where full "
+        "warps need {needed}."
     ),
     "hint_block": N_(
-        "A block of {x}×{y} threads leaves most of its warp idle: a warp has 32 lanes, and a request costs the "
-        "same whether one of them takes part or all. Launch blocks of 32 threads or more, best a multiple of 32."
+        "A block of {x}×{y} threads leaves most of its warp idle: a warp has 32 lanes, and a request "
+        "costs the same whether one of them is active or all. Launch blocks of at least 32 threads, "
+        "ideally a multiple of 32."
     ),
     "hint_turns": N_(
-        "A request costs the same whether one lane of a warp takes part or all 32. Let all threads of a warp go "
-        "through this line together: no loop in which they take turns, no if that picks a thread."
+        "A request costs the same whether one lane of a warp is active or all 32. Let all threads of a "
+        "warp execute this line together: no loop in which they take turns, no if that picks one thread."
     ),
 }

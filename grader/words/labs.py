@@ -15,13 +15,13 @@ TEXTS: Texts = {
     "only_gpu": N_("only a GPU runs large sizes"),
     "no_timed_size": N_("at least one size must be timed"),
     "tolerance": N_("a tolerance must not be negative (got {got!r})"),
-    "formula": N_("{text!r} is no formula; allowed: {names}"),
+    "formula": N_("{text!r} is not a formula; allowed: {names}"),
     "unknown_name": N_("unknown name {name!r} in the formula; {allowed}"),
     "missing_size": N_("missing size `{name}`"),
     "size": N_("a size must be at least 1 (got {got})"),
     "unknown_name_here": N_("unknown name {name!r}; {allowed}"),
     "pattern": N_("not a regular expression: {error} in {pattern!r}"),
-    "no_file": N_("there is no file {path}"),
+    "no_file": N_("no such file: {path}"),
     "block": N_("a block is one to three numbers or formulas, x first (got {got})"),
     "tile": N_("a tile has a number for each of `covers` (got {got})"),
     "variant_name": N_("a variant's name is lower-case letters, digits and _"),
@@ -54,7 +54,7 @@ TEXTS: Texts = {
         "{name}: a lab's name is lower-case letters and digits, in words joined by hyphens, at most {limit} "
         "characters: row-sums"
     ),
-    "new_exists": N_("there is a lab or a folder of that name: {path}"),
+    "new_exists": N_("a lab or a folder of that name exists: {path}"),
     "cannot_write": N_("{path}: {reason}"),
-    "new_made": N_("The lab is in {folder}; it can be graded as it stands:"),
+    "new_made": N_("The lab is in {folder}; it is ready to be graded:"),
 }

@@ -12,15 +12,13 @@ def value_at(value: str, element: str) -> str:
 
 TEXTS: Texts = {
     "value_at": value_at,
-    "untouched": N_("The kernel wrote nothing into {name}."),
+    "untouched": N_("The kernel wrote nothing to {name}."),
     "wrong": Plural("{n} of {total} elements is wrong.", "{n} of {total} elements are wrong."),
     "first_unwritten": N_("The first: {where} should be {expected}, but no thread wrote it."),
     "first": N_("The first: {where} should be {expected}, got {got}."),
-    "input_changed": N_("The kernel writes into its input {name}."),
-    "hint_input_changed": N_(
-        "The input must stay as it is: declare it const, and look at which pointer is written to."
-    ),
-    "only_unwritten": N_("All wrong elements are elements that no thread wrote."),
+    "input_changed": N_("The kernel writes to its input {name}."),
+    "hint_input_changed": N_("The input must not change: declare it const, and check which pointer is written to."),
+    "only_unwritten": N_("All wrong elements were written by no thread."),
     "constant_columns": N_("All elements of a column are the same."),
     "constant_rows": N_("All elements of a row are the same."),
     "projections": Plural(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from grader.words.texts import N_, Texts
 
 TEXTS: Texts = {
-    "fails_on_gpu": N_("At {sizes} the kernel fails on the GPU: what was found in it is not a matter of theory."),
+    "fails_on_gpu": N_("At {sizes} the kernel fails on the GPU: the fault found in it has real consequences."),
     "not_timed": N_("Not measured: speed can only be timed on an NVIDIA GPU."),
     "gpu_failed": N_("Not measured: the GPU failed ({reason})."),
-    "no_timed_sizes": N_("The lab has no sizes to be timed at."),
-    "gpu_in_use": N_("Not measured: the GPU was in use all the time."),
+    "no_timed_sizes": N_("The lab sets no sizes to time at."),
+    "gpu_in_use": N_("Not measured: the GPU was busy all the time."),
     "throttled": N_(
-        "Not measured: the GPU ran below its usual clock in {dropped} of {rounds} rounds; try again later."
+        "Not measured: the GPU ran below its usual clock rate in {dropped} of {rounds} rounds; try again later."
     ),
     "found_nothing": N_("nothing was found"),
     "emulator_cannot": N_("the emulator cannot run this kernel: {reason}"),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from grader.words.texts import N_, Plural, Texts
 
 TEXTS: Texts = {
-    "no_folder": N_("there is no folder {path}"),
-    "no_verdict": N_("{name} lies in the folder and has no verdict here"),
-    "no_kernel": N_("there is no such kernel: {path}"),
+    "no_folder": N_("no such folder: {path}"),
+    "no_verdict": N_("{name} is in the folder, but has no verdict here"),
+    "no_kernel": N_("no such kernel: {path}"),
     "unknown_variant": N_("unknown variant {variant!r}; {allowed}"),
     "unknown_check": N_("unknown check {check!r}; {allowed}"),
     "good_and_bad": N_("a bad kernel fails something, a good one nothing"),
@@ -18,13 +18,13 @@ TEXTS: Texts = {
     "why": N_("{check}: {message}"),
     "passes": N_("{check} does not fail"),
     "line": N_("{check} fails at line {got} instead of {expected}"),
-    "lab_without": N_("{lab}: the lab file names no folder of kernels to test it with"),
+    "lab_without": N_("{lab}: the lab file sets no `selftest` folder of kernels"),
     "kernel": N_("Kernel"),
     "must_fail": N_("Must fail"),
     "verdict": N_("Verdict"),
     "count": Plural(
-        "{n} of {total} kernel got the verdict that it must get.",
-        "{n} of {total} kernels got the verdict that they must get.",
+        "{n} of {total} kernels got the expected verdict.",
+        "{n} of {total} kernels got the expected verdict.",
     ),
     "place": N_("{check} (line {line})"),
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grader.words.texts import N_, Texts
+from grader.words.texts import N_, Plural, Texts
 
 
 def refused(reason: str, path: str) -> str:
@@ -35,8 +35,8 @@ TEXTS: Texts = {
     "memory": N_("it needs more than {n} GiB of memory"),
     "no_graphs": N_("no graphs"),
     "no_such_path": N_("{path}: no such file or folder"),
-    "results_folder": N_("{path}: results of the grader, not graded"),
-    "link": N_("a link to {other}, which is graded by itself"),
+    "results_folder": N_("{path}: holds results of the grader, not graded"),
+    "link": N_("a link to {other}, which is graded separately"),
     "same_name": N_("{path} has the same name"),
     "passed_over": N_("{path}: not graded; to grade it, name it: grade {path} --lab {lab}"),
     "unknown_backend": N_("unknown backend {backend}; allowed: {allowed}"),
@@ -45,11 +45,22 @@ TEXTS: Texts = {
     "result_unwritable": N_("graded, but the result could not be written: {reason}"),
     "grader_failed_why": N_("the grader failed ({error}); details are in {log}"),
     "grader_failed": N_("the grader failed; details are in {log}"),
+    "unchanged": Plural(
+        "{n} submission is unchanged since it was graded; --force grades it again",
+        "{n} submissions are unchanged since they were graded; --force grades them again",
+    ),
+    "each_written": Plural("{n} file {path}", "{n} files {path}"),
+    "no_library": N_("{path}: not written, the Python library {library} is missing; install the grader again"),
+    "no_group": N_("{path}: no group was graded there"),
+    "not_yet": N_("not graded: the run was interrupted or is not finished yet"),
     "not_graded": N_("Not graded: {students}"),
-    "no_results": N_("{path}: no result of the grader lies there"),
+    "one_submission": N_("{path}: a folder of several students; name one student's folder or file"),
+    "one_result": N_("{path}: {n} results lie there; name one"),
+    "which_lab": N_("{path}: which lab is this? Name it with --lab; there are {labs}"),
+    "no_results": N_("{path}: no results of the grader there"),
     "no_roster": N_("{path}: no list of a group: {reason}"),
     "old_result": N_("{student}: graded by an earlier version; its messages stay in the language of that run"),
     "results": N_("Results and reports: {folder}"),
-    "no_utf8": N_("no UTF-8 text"),
+    "no_utf8": N_("not UTF-8 text"),
     "secret_short": N_("{name}: the secret has {got} characters, at least {least} are needed"),
 }

@@ -15,7 +15,7 @@ TEXTS: Texts = {
     "not_plain": N_("{path}: is not a plain file"),
     "unreadable": N_("{path}: cannot be read ({reason})"),
     "utf16": N_("{path}: is UTF-16 or UTF-32 text; save it as UTF-8"),
-    "nul": N_("{path}: is no text: NUL byte in line {line}; save the program as UTF-8 text"),
+    "nul": N_("{path}: not a text file: NUL byte in line {line}; save the program as UTF-8 text"),
     "empty": N_("{path}: the file is empty"),
     "bytes": N_("{path}: the file has {size} bytes; at most {limit} are allowed"),
     "no_kernel": N_("no such kernel: {kernel}; {allowed}"),

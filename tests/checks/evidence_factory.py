@@ -6,8 +6,8 @@ from typing import Any
 
 from grader.backends.base import LaunchOutcome
 from grader.checks import judge
+from grader.lab import labs
 from grader.lab.records import Lab
-from grader.lab_files import labs
 from grader.launching.run import Run
 from grader.message import verbatim
 from grader.oracle.compare import Difference
@@ -46,7 +46,7 @@ def site(block: tuple[int, int, int] | None, shared_bytes: int | None = 0) -> La
 
 def evidence(variant: str = "padded", block: tuple[int, int, int] = (32, 32, 1), **changes: Any) -> Evidence:
     """Evidence of a right kernel; `changes` replace fields of `Evidence` or of its binding."""
-    plan = LaunchPlan(block, (32, 32), ("cols", "rows"), False, "submission", line=60)
+    plan = LaunchPlan(block, (32, 32), ("cols", "rows"), False, line=60)
     candidate = Candidate(("in", "out", "rows", "cols"), plan)
     binding = VariantBinding(
         variant=variant,

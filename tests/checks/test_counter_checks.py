@@ -21,7 +21,7 @@ def test_technique_without_shared_memory() -> None:
     assert (row.status, row.line, row.message) == ("fail", 6, "The kernel does not use shared memory.")
     unused = check(evidence(counters=counters(shared=False)), "technique")
     assert (unused.status, unused.line) == ("fail", 7)
-    assert unused.message.startswith("t lies in shared memory, but nothing of the result comes from it")
+    assert unused.message.startswith("t is in shared memory, but the result does not depend on it")
     assert check(evidence(counters=counters(shared=False)), "bank_conflicts").skip_reason == "prerequisite"
 
 
@@ -50,7 +50,7 @@ def test_technique_none_forbids_shared_memory() -> None:
 
 def test_coalescing() -> None:
     row = check(evidence(), "coalescing")
-    assert (row.status, row.message) == ("pass", "Coalesced: 4 sectors a request for loads, 4 for stores.")
+    assert (row.status, row.message) == ("pass", "Coalesced: 4 sectors per request for loads, 4 for stores.")
 
 
 @pytest.mark.parametrize(("sectors", "earned"), [(8.0, 2.0), (8.5, 0.0), (32.0, 0.0)])
@@ -58,8 +58,8 @@ def test_coalescing_names_the_worst_line_and_gives_a_part(sectors: float, earned
     row = check(evidence(counters=counters(store_sectors=sectors)), "coalescing")
     assert (row.status, row.line, row.earned) == ("fail", 12, earned)
     assert f"{sectors:g} (best: 4) for stores" in row.message
-    assert f"touches {sectors:g} of them where 4 hold" in row.hint
-    assert "exchange the blocks' indices" in row.hint
+    assert f"touches {sectors:g} sectors, while 4 would hold" in row.hint
+    assert "swap the block indices" in row.hint
 
 
 def test_coalescing_on_either_side() -> None:
@@ -75,7 +75,7 @@ def test_coalescing_on_either_side() -> None:
 def test_no_bank_conflicts() -> None:
     row = check(evidence(), "bank_conflicts")
     assert (row.status, row.earned) == ("pass", 10.0)
-    assert row.message == "No bank conflict: 4096 requests in 4096 wavefronts, as few as possible."
+    assert row.message == "No bank conflicts: 4096 requests in 4096 wavefronts, the fewest possible."
 
 
 def test_bank_conflicts_of_an_unpadded_tile() -> None:
@@ -85,8 +85,8 @@ def test_bank_conflicts_of_an_unpadded_tile() -> None:
     assert row.message == (
         "32-way bank conflict in line 12 (excess wavefronts per request: 31); efficiency of shared memory 6.06 %."
     )
-    assert "Lanes 0 and 1 of a warp want words 0 and 32 of shared memory; both lie in bank 0" in row.hint
-    assert "In all 32 different words" in row.hint
+    assert "Lanes 0 and 1 of a warp access words 0 and 32 of shared memory; both are in bank 0" in row.hint
+    assert "In total 32 different words" in row.hint
     assert "t[32][32 + 1]" in row.hint
     assert row.data == {"excess": 63488, "ways": 32, "shared_efficiency_pct": 6.06, "lines": [12]}
 
@@ -123,8 +123,8 @@ def test_bank_conflicts_of_a_padded_16_by_16_tile_are_two_ways_and_earn_half() -
     row = check(evidence(block=(16, 16, 1), counters=two_ways, kernel=kernel((16, 17))), "bank_conflicts")
     assert (row.status, row.earned, row.line) == ("fail", 5.0, 9)
     assert "2-way bank conflict in line 9 (excess wavefronts per request: 1), also in line 12" in row.message
-    assert "Lanes 0 and 31 of a warp want words 0 and 32" in row.hint
-    assert "16 threads wide puts 2 rows of threads into one warp" in row.hint
+    assert "Lanes 0 and 31 of a warp access words 0 and 32" in row.hint
+    assert "16 threads wide a warp spans 2 rows of threads" in row.hint
     assert "padding by one element is not enough" in row.hint
     assert "32×8" in row.hint
 

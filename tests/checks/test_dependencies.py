@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from grader import i18n
-from grader.checks import CHECKS, judge
+from grader.checks import judge
+from grader.lab.checks import CHECKS
+from grader.message import msg
 from grader.oracle.compare import Difference
 from grader.result import Check, score_of, status_of
 from grader.running.evidence import Compilation, Diagnostic, Evidence
 from grader.submission.records import Missing
-from grader.words import told
+from grader.words import text, told
 from tests.checks.evidence_factory import evidence, hazard, run
 from tests.sample_results import counters
 
+PACKAGE = Path(__file__).parent.parent.parent / "grader"
 WRONG = Difference(4096, 4096, first=(0, 1), expected=1.0, got=2.0, name="out")
 
 
@@ -44,7 +48,7 @@ def test_without_a_kernel_every_other_check_waits() -> None:
 @pytest.mark.parametrize(
     ("language", "message"),
     [
-        ("en", "Not graded, because the check “correct result” failed."),
+        ("en", "Not graded: the check “correct result” failed."),
         ("ru", "Не оценивалось: не пройдена проверка «верный результат»."),
     ],
 )
@@ -122,6 +126,20 @@ def test_every_point_is_earned_pending_or_lost() -> None:
             assert (c.status == "skip") == bool(c.skip_reason)
             assert told(c).message
             assert c.id == f"padded.{c.check}"
+
+
+@pytest.mark.parametrize("folder", ["checks", "words/checks"])
+def test_a_check_is_a_file_of_its_name(folder: str) -> None:
+    files = {path.stem: path.read_text("utf-8") for path in (PACKAGE / folder).glob("*.py")}
+    assert CHECKS.keys() <= files.keys()
+    judging = {name for name, text in files.items() if "\ndef judge(" in text} - {"__init__"}
+    assert judging == (set(CHECKS) if folder == "checks" else set())
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_a_check_has_a_title_and_stands_in_the_description_of_labs(name: str) -> None:
+    assert text(msg(f"checks.{name}.title"))
+    assert f"`{name}`" in (PACKAGE.parent / "docs" / "labs.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize("name", CHECKS)

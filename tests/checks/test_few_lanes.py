@@ -13,8 +13,8 @@ from msgspec import structs
 
 from grader.checks.few_lanes import crawl
 from grader.compiler.process import CompilerProcess
+from grader.lab import labs
 from grader.lab.records import Lab
-from grader.lab_files import labs
 from grader.launching.arrays import shape_at
 from grader.launching.kernel import BoundKernel
 from grader.launching.run import Run
@@ -62,7 +62,7 @@ def test_half_an_array_by_a_few_lanes_is_a_crawl(space: str, op: str, names: set
         failed = {name for name in ("coalescing", "technique", "bank_conflicts") if check(given, name).status == "fail"}
         assert failed == failing
     row = check(evidence(counters=few(space, op, 1.0)), next(iter(names)))
-    assert row.message.endswith("65536 requests where whole warps need 2048.")
+    assert row.message.endswith("65536 requests, where full warps need 2048.")
     assert row.data == {"requests": 65536, "needed_requests": 2048}
     assert "take turns" in row.hint
     alone = check(evidence(counters=few(space, op, 1.0), block=(1, 1, 1)), next(iter(names)))

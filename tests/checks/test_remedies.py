@@ -43,13 +43,13 @@ def diagnosis(**changes: Any) -> Diagnosis:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({}, "look at what is computed from them"),
-        ({"got": 0.0, "values": WrongPattern(id="zero", holds=60, of=60)}, "integer division such as 1 / 5 is 0"),
-        ({"got": None, "values": WrongPattern(id="nan", holds=60, of=60)}, "Begin with float sum = 0"),
+        ({}, "check what is computed from them"),
+        ({"got": 0.0, "values": WrongPattern(id="zero", holds=60, of=60)}, "integer division such as 1 / 5 gives 0"),
+        ({"got": None, "values": WrongPattern(id="nan", holds=60, of=60)}, "Start with float sum = 0"),
         ({"values": WrongPattern(id="scaled", holds=60, of=60)}, "multiplied or divided by"),
         ({"compared": False}, ""),
-        ({"missing": SUM}, "The loop leaves terms out"),
-        ({"surplus": SUM}, "The loop takes in too much"),
+        ({"missing": SUM}, "The loop skips terms"),
+        ({"surplus": SUM}, "The loop includes too many terms"),
     ],
 )
 def test_a_wrong_sum(changes: dict[str, Any], words: str) -> None:
@@ -73,7 +73,7 @@ def test_sizes_off_the_tile(found: Diagnosis, words: str) -> None:
 
 def test_rows_and_columns_change_places_where_a_lab_has_both() -> None:
     given = evidence(runs=(run("correct"), run("ragged", WRONG)))
-    assert "Rows and columns change places" in check(given, "ragged_sizes").hint
+    assert "Rows and columns are swapped in the output" in check(given, "ragged_sizes").hint
     launch = replace(given.lab.launch, covers=("rows",))
     line = evidence(runs=(run("correct"), run("ragged", WRONG)), lab=replace(given.lab, launch=launch))
     assert "guard every read" in check(line, "ragged_sizes").hint
@@ -91,5 +91,5 @@ def test_past_the_end_of_shared_memory(dynamic: bool, words: str) -> None:
 def test_a_wrong_result_beside_a_race_is_mended_by_mending_the_race() -> None:
     race = hazard("race", "write_write", op="store", other_line=12, other_thread=(2, 0, 0))
     given = evidence(runs=(run("correct", WRONG, hazards=(race,)),))
-    assert "Two threads own one element" in check(given, "correct").hint
+    assert "Two threads write the same element" in check(given, "correct").hint
     assert "Follow one element by hand" in check(evidence(runs=(run("correct", WRONG),)), "correct").hint

@@ -26,7 +26,11 @@ SLIP = Difference(
 
 def test_correct_counts_the_sizes() -> None:
     row = check(evidence(), "correct")
-    assert (row.status, row.message, row.data) == ("pass", "Every element is right at 2 sizes.", {"sizes": 2})
+    assert (row.status, row.message, row.data) == (
+        "pass",
+        "Every element is right at 2 tested tested sizes.",
+        {"sizes": 2},
+    )
 
 
 def test_correct_names_the_first_element_and_its_values() -> None:
@@ -44,7 +48,7 @@ def test_correct_names_the_first_element_and_its_values() -> None:
 @pytest.mark.parametrize(
     ("wrong", "unwritten", "message", "hint"),
     [
-        (4, 4, "wrote nothing into out", "reach the line"),
+        (4, 4, "wrote nothing to out", "reach the line"),
         (2, 2, "but no thread wrote it", "have no thread"),
         (4, 1, "Every element is wrong", "by hand"),
         (2, 1, "2 of 4 elements", "by hand"),
@@ -61,9 +65,9 @@ def test_every_extent_has_words_and_a_hint(wrong: int, unwritten: int, message: 
 @pytest.mark.parametrize(
     ("outcome", "words", "hint"),
     [
-        ({"status": "fault", "reason": "deadlock", "line": 10}, "never ends: threads wait at line 10", "barrier"),
-        ({"status": "fault", "reason": "time", "line": 9}, "stopped at line 9", "condition"),
-        ({"status": "fault", "reason": "instructions", "line": 9}, "stopped at line 9", "condition"),
+        ({"status": "fault", "reason": "deadlock", "line": 10}, "never ends: threads wait in line 10", "barrier"),
+        ({"status": "fault", "reason": "time", "line": 9}, "stopped in line 9", "condition"),
+        ({"status": "fault", "reason": "instructions", "line": 9}, "stopped in line 9", "condition"),
         ({"status": "fault", "reason": "trap", "line": 9}, "stopped itself", "cudaGetLastError"),
         ({"status": "impossible", "reason": "65536 bytes"}, "launch is impossible: 65536 bytes", "cudaGetLastError"),
     ],
@@ -82,12 +86,12 @@ def test_an_input_that_was_written_to_is_a_fault() -> None:
     changed = replace(run("correct"), changed_inputs=("in",))
     row = check(evidence(runs=(changed,)), "correct")
     assert row.status == "fail"
-    assert "The kernel writes into its input in." in row.message
+    assert "The kernel writes to its input in." in row.message
 
 
 def test_ragged_sizes() -> None:
     row = check(evidence(), "ragged_sizes")
-    assert (row.status, row.message) == ("pass", "Right at 1 size that is no multiple of the tile.")
+    assert (row.status, row.message) == ("pass", "Right at 1 size not divisible by the tile.")
 
 
 def test_ragged_sizes_without_a_guard() -> None:
@@ -97,7 +101,7 @@ def test_ragged_sizes_without_a_guard() -> None:
     row = check(evidence(runs=(run("correct"), run("ragged", SLIP, (outside,)))), "ragged_sizes")
     assert (row.status, row.line) == ("fail", 11)
     assert row.message == (
-        "Thread (1, 0, 0) of block (2, 0, 0) reads element 1024 of in; there are elements 0 to 1022 (4 bytes each). "
+        "Thread (1, 0, 0) of block (2, 0, 0) reads element 1024 of in, which has elements 0 to 1022 (4 bytes each). "
         "Seen at rows = 33, cols = 31."
     )
     assert "guard" in row.hint
@@ -150,16 +154,16 @@ def test_ragged_sizes_that_the_lab_does_not_have() -> None:
     [
         (
             hazard("out_of_bounds", "before", offset_bytes=-4),
-            "reads element -1 of t; there are elements 0 to 1023",
+            "reads element -1 of t, which has elements 0 to 1023",
             "declared size",
         ),
-        (hazard("out_of_bounds", "after", offset_bytes=4096), "reads element 1024 of t; there are", "declared size"),
+        (hazard("out_of_bounds", "after", offset_bytes=4096), "reads element 1024 of t, which has", "declared size"),
         (hazard("out_of_bounds", "after", offset_bytes=4094), "reads 2 bytes past the end of t", "declared size"),
         (hazard("out_of_bounds", "after", op="store", offset_bytes=4096), "writes element 1024 of t", "declared size"),
         (hazard("out_of_bounds", "unmapped", space="global", array=""), "belongs to no array", "last thread"),
-        (hazard("out_of_bounds", "misaligned", width_bytes=16), "no multiple of 16 bytes", "float4"),
-        (hazard("uninitialized", ""), "reads t, byte 128, which nothing had written", "last block left"),
-        (hazard("uninitialized", "", space="global", array="in"), "reads in", "copied in by the host"),
+        (hazard("out_of_bounds", "misaligned", width_bytes=16), "not a multiple of 16 bytes", "float4"),
+        (hazard("uninitialized", ""), "reads t, byte 128, which was never written", "last block left"),
+        (hazard("uninitialized", "", space="global", array="in"), "reads in", "copied by the host"),
     ],
 )
 def test_memory_safety(fault: Hazard, words: str, hint: str) -> None:
@@ -174,7 +178,7 @@ def test_memory_safety_counts_other_lines() -> None:
     faults = (hazard("uninitialized", "", 12), hazard("uninitialized", "", 9), hazard("uninitialized", "", 12))
     row = check(evidence(runs=(run("correct", hazards=faults),)), "memory_safety")
     assert row.line == 9
-    assert row.message.endswith("(1 more line does so.)")
+    assert row.message.endswith("(1 more line does the same.)")
 
 
 @pytest.mark.parametrize(
@@ -198,7 +202,7 @@ def test_memory_safety_counts_other_lines() -> None:
         (
             hazard("race", "write_write", op="store", other_line=12, other_thread=(2, 0, 0)),
             "writes too (line 12)",
-            "Two threads own one element",
+            "Two threads write the same element",
         ),
         (
             hazard(

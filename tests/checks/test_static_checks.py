@@ -12,7 +12,7 @@ from tests.checks.evidence_factory import check, evidence, site
 
 def test_present_names_the_kernel() -> None:
     row = check(evidence(), "present")
-    assert (row.status, row.line, row.message) == ("pass", 6, "Found as the kernel tiled.")
+    assert (row.status, row.line, row.message) == ("pass", 6, "Found: kernel tiled.")
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ def test_present_names_the_kernel() -> None:
             "parameters of the kernel k",
             "in, out, rows, cols",
         ),
-        (Missing("padded", "empty", {"kernel": "k", "line": 4}), "k has an empty body", "Write the kernel's body"),
+        (Missing("padded", "empty", {"kernel": "k", "line": 4}), "k has an empty body", "Write the body of the kernel"),
     ],
 )
 def test_present_says_why_not(missing: Missing, message: str, hint: str) -> None:
@@ -56,7 +56,7 @@ def test_compiles_names_an_error_elsewhere() -> None:
     header = Diagnostic("tile.h", 3, 'expected a ";"')
     row = check(evidence(compilation=Compilation("errors", (header,))), "compiles")
     assert (row.line, row.message) == (None, 'tile.h, line 3: expected a ";"')
-    assert "look at the end of the line before" in row.hint
+    assert "look at the end of the previous line" in row.hint
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_compiles_other_ends(failure: str, words: str) -> None:
 def test_compiles_names_a_header_that_was_not_handed_in() -> None:
     failed = Compilation("errors", (Diagnostic("transpose.cu", 9, "x is undefined"),), ("matrix.h",))
     row = check(evidence(compilation=failed), "compiles")
-    assert "includes matrix.h, which was not handed in" in row.hint
+    assert "includes matrix.h, which was not submitted" in row.hint
 
 
 def test_launch_of_too_many_threads_says_that_nothing_ran() -> None:
@@ -87,7 +87,7 @@ def test_launch_of_too_many_threads_says_that_nothing_ran() -> None:
     assert "never ran" in row.message
     assert "time of a failed launch" in row.message
     assert "cudaGetLastError()" in row.hint
-    assert "32×32 are 1024" in row.hint
+    assert "32×32 is 1024" in row.hint
 
 
 @pytest.mark.parametrize(

@@ -7,21 +7,25 @@ from dataclasses import replace
 import msgspec
 
 from grader.checks import judge
+from grader.lab.checks import TechniqueSettings
 from grader.lab.records import CheckSpec
 from grader.message import msg
 from grader.result import Check
-from grader.running.evidence import Staging
+from grader.running.evidence import Evidence, Staging
 from grader.words import told
 from tests.checks.evidence_factory import evidence, kernel
 from tests.sample_results import SIZE, counters
 
 
+def with_settings(given: Evidence, settings: dict[str, object]) -> Evidence:
+    made = msgspec.convert(settings, TechniqueSettings)
+    specs = (CheckSpec(s.check, s.points, made) if s.check == "technique" else s for s in given.variant.checks)
+    return replace(given, variant=replace(given.variant, checks=tuple(specs)))
+
+
 def technique(settings: dict[str, object], unroll: int = 1, shared: bool = True) -> Check:
     given = evidence(kernel=replace(kernel(), unroll=unroll), counters=counters(shared=shared))
-    specs = tuple(
-        CheckSpec("technique", s.points, settings) if s.check == "technique" else s for s in given.variant.checks
-    )
-    given = replace(given, variant=replace(given.variant, checks=specs))
+    given = with_settings(given, settings)
     return told(next(c for c in judge(given) if c.check == "technique"))
 
 
@@ -44,7 +48,7 @@ def test_reads_may_be_asked_for_by_a_formula_of_the_sizes() -> None:
     assert technique({"shared_memory": "staged", "max_reads": f"{name} / {SIZE[name]}"}).status == "pass"
     row = technique({"shared_memory": "staged", "max_reads": f"0.5 * {name} / {SIZE[name]}"})
     assert (row.status, row.line) == ("fail", 9)
-    assert "0.5 would do" in row.message
+    assert "0.5 would be enough" in row.message
 
 
 def test_settings_are_checked_by_their_types() -> None:
@@ -58,11 +62,7 @@ def test_settings_are_checked_by_their_types() -> None:
 
 def flowing(staging: Staging | None, **settings: object) -> Check:
     given = evidence(counters=counters(), staging=staging)
-    specs = tuple(
-        CheckSpec("technique", s.points, {"shared_memory": "staged", **settings}) if s.check == "technique" else s
-        for s in given.variant.checks
-    )
-    given = replace(given, variant=replace(given.variant, checks=specs))
+    given = with_settings(given, {"shared_memory": "staged", **settings})
     return next(c for c in judge(given) if c.check == "technique")
 
 

@@ -61,7 +61,7 @@ def test_the_same_message_counts_once() -> None:
 @pytest.mark.parametrize(
     ("message", "hint"),
     [
-        ('namespace "std" has no member "min"', "Device code has min of its own: write it without std::."),
+        ('namespace "std" has no member "min"', "Device code has a built-in min: write it without std::."),
         ('namespace "std" has no member "sort"', "a kernel cannot use std::sort."),
         ('identifier "cudaMalloc" is undefined', "cudaMalloc is for host code"),
         ('identifier "cout" is undefined', "cout is for host code"),

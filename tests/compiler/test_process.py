@@ -15,11 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from grader.compiler.diagnostics import Diagnostic
+from grader.compiler.diagnostics import MAX_STATIC_BYTES, Diagnostic
 from grader.compiler.process import CompileResult, CompilerProcess
 from grader.compiler.sandbox import landlock_version
 from grader.errors import InternalError
 from grader.message import as_message, msg
+from grader.ptx.limits import Limits
 from grader.words import text
 
 KERNEL = "__global__ void k(int *a) { a[0] = 1; }\n"
@@ -457,3 +458,7 @@ def test_a_cache_that_cannot_be_written_is_said(tmp_path: Path) -> None:
         assert compiled(compiler, KERNEL, "k").ok
         with pytest.raises(InternalError, match=rf"{blocked}.*XDG_CACHE_HOME"):
             compiled(compiler, "#include <cuda_fp16.h>\n" + KERNEL, "k")
+
+
+def test_the_arrays_of_a_program_may_take_as_much_as_the_emulator_has() -> None:
+    assert Limits().variable_bytes == MAX_STATIC_BYTES

@@ -205,11 +205,11 @@ WRONG_KERNELS: list[tuple[str, str, Task, list[str], str]] = [
         transposition(8, 8),
         [
             "56 of 64 elements are wrong.",
-            "out[0][1] should be in[1][0] = 9, but thread (1, 0) of block (0, 0) wrote in[0][1] = 2 there at line 4.",
+            "out[0][1] should be in[1][0] = 9, but thread (1, 0) of block (0, 0) wrote in[0][1] = 2 there in line 4.",
             "Exactly these elements are wrong: all but the main diagonal.",
-            "In all wrong elements the element of in at the same place came out, nothing was rearranged.",
+            "In all wrong elements the result is the element of in at the same index: nothing was rearranged.",
         ],
-        "Row and column have to change places between reading and writing.",
+        "Swap row and column between reading and writing.",
     ),
     (
         "row length of the input in the output's index",
@@ -219,10 +219,11 @@ WRONG_KERNELS: list[tuple[str, str, Task, list[str], str]] = [
             "120 of 128 elements are wrong.",
             "out[1][0] should be in[0][1] = 2, but no thread wrote it.",
             "Exactly these elements are wrong: the last 15 rows.",
-            "In 56 of 120 wrong elements the value came out that an index with 16 elements to a row puts there, not 8.",
+            "In 56 of 120 wrong elements the result is the value that an index with a row length of 16 in place of 8 "
+            "stores there.",
             "64 of the wrong elements were written by no thread.",
         ],
-        "A row of out has 8 elements: that is what the row's number is multiplied by in its index.",
+        "A row of out has 8 elements: multiply the row number by this in the index.",
     ),
     (
         "row length of the output in the input's index",
@@ -230,11 +231,12 @@ WRONG_KERNELS: list[tuple[str, str, Task, list[str], str]] = [
         transposition(8, 16),
         [
             "112 of 128 elements are wrong.",
-            "out[0][1] should be in[1][0] = 17, but thread (0, 1) of block (0, 0) wrote in[0][8] = 9 there at line 4.",
+            "out[0][1] should be in[1][0] = 17, but thread (0, 1) of block (0, 0) wrote in[0][8] = 9 there in line 4.",
             "Exactly these elements are wrong: the last 7 columns.",
-            "In all wrong elements the element of in came out that an index with 8 elements to a row finds, not 16.",
+            "In all wrong elements the result is the element of in that an index with a row length of 8 in place of 16 "
+            "finds.",
         ],
-        "A row of in has 16 elements: that is what the row's number is multiplied by in its index.",
+        "A row of in has 16 elements: multiply the row number by this in the index.",
     ),
     (
         "guard one too small",
@@ -255,10 +257,10 @@ WRONG_KERNELS: list[tuple[str, str, Task, list[str], str]] = [
         transposition(8, 8),
         [
             "Every element is wrong.",
-            "out[0][0] should be in[0][0] = 1, but thread (0, 0) of block (0, 0) wrote in[0][1] = 2 there at line 4.",
-            "In 56 of 64 wrong elements the value came out that belongs 1 row below.",
+            "out[0][0] should be in[0][0] = 1, but thread (0, 0) of block (0, 0) wrote in[0][1] = 2 there in line 4.",
+            "In 56 of 64 wrong elements the result is the value that belongs 1 row below.",
         ],
-        "An index is off by a constant: look at every + 1 and − 1 in it, and at < against <=.",
+        "An index is off by a constant: check every + 1 and − 1 in it, and < versus <=.",
     ),
     (
         "no guard at a size that is no multiple",
@@ -266,13 +268,13 @@ WRONG_KERNELS: list[tuple[str, str, Task, list[str], str]] = [
         transposition(5, 3),
         [
             "6 of 15 elements are wrong.",
-            "out[1][0] should be in[0][1] = 2, but thread (0, 5) of block (0, 0) wrote 0 there at line 4.",
-            "The right value was there: thread (1, 0) of block (0, 0) had written it at line 4, and it was "
+            "out[1][0] should be in[0][1] = 2, but thread (0, 5) of block (0, 0) wrote 0 there in line 4.",
+            "The right value was there: thread (1, 0) of block (0, 0) had written it in line 4, and it was "
             "overwritten.",
-            "What it read for it, at line 4, lies outside the array.",
+            "What it read for this, in line 4, is outside the array.",
             "Exactly these elements are wrong: rows 1…2, columns 0…2.",
         ],
-        "Two threads write to one element: the index of the output must be another one for each thread.",
+        "Two threads write to the same element: each thread needs its own index into the output.",
     ),
     (
         "tile read the way it was written",
@@ -280,11 +282,11 @@ WRONG_KERNELS: list[tuple[str, str, Task, list[str], str]] = [
         transposition(8, 16),
         [
             "112 of 128 elements are wrong.",
-            "out[0][1] should be in[1][0] = 17, but thread (1, 0) of block (0, 0) wrote in[0][1] = 2 there at line 7.",
-            "It came from tile[0][1] (line 7), where the same thread had put in[0][1] at line 4.",
-            "In all wrong elements the value came out that belongs at the mirrored place of the same tile.",
+            "out[0][1] should be in[1][0] = 17, but thread (1, 0) of block (0, 0) wrote in[0][1] = 2 there in line 7.",
+            "It came from tile[0][1] (line 7), where the same thread had stored in[0][1] in line 4.",
+            "In all wrong elements the result is the value that belongs at the mirrored position of the same tile.",
         ],
-        "The indices inside the tile must change places too: what is written by [y][x] is read by [x][y].",
+        "The indices inside the tile must be swapped too: what is written as [y][x] is read as [x][y].",
     ),
     (
         "tiles left where they were",
@@ -292,11 +294,11 @@ WRONG_KERNELS: list[tuple[str, str, Task, list[str], str]] = [
         transposition(16, 16),
         [
             "128 of 256 elements are wrong.",
-            "out[0][8] should be in[8][0] = 129, but thread (0, 0) of block (1, 0) wrote in[0][8] = 9 there at line 7.",
-            "It came from tile[0][0] (line 7), where the same thread had put in[0][8] at line 4.",
+            "out[0][8] should be in[8][0] = 129, but thread (0, 0) of block (1, 0) wrote in[0][8] = 9 there in line 7.",
+            "It came from tile[0][0] (line 7), where the same thread had stored in[0][8] in line 4.",
             "Exactly these elements are wrong: the blocks off the main diagonal.",
-            "In all wrong elements the value came out that belongs at the same place of the tile mirrored at the "
-            "diagonal.",
+            "In all wrong elements the result is the value that belongs at the same position of the tile mirrored "
+            "across the diagonal.",
         ],
         "On the diagonal blockIdx.x and blockIdx.y are equal, so a slip between them does not show there: they have to "
         "change places when the output's index is made.",
@@ -307,9 +309,9 @@ WRONG_KERNELS: list[tuple[str, str, Task, list[str], str]] = [
         transposition(8, 8),
         [
             "Every element is wrong.",
-            "out[0][0] should be in[0][0] = 1, but thread (0, 0) of block (0, 0) wrote in[0][7] = 8 there at line 7.",
-            "It came from tile[0][7] (line 7), where thread (7, 0) of block (0, 0) had put in[0][7] at line 4.",
-            "In all wrong elements the value came out that belongs in the row counted from the other end.",
+            "out[0][0] should be in[0][0] = 1, but thread (0, 0) of block (0, 0) wrote in[0][7] = 8 there in line 7.",
+            "It came from tile[0][7] (line 7), where thread (7, 0) of block (0, 0) had stored in[0][7] in line 4.",
+            "In all wrong elements the result is the value that belongs in the row counted from the other end.",
         ],
         "",
     ),
@@ -319,13 +321,13 @@ WRONG_KERNELS: list[tuple[str, str, Task, list[str], str]] = [
         transposition(8, 8, block=(8, 4, 1)),
         [
             "48 of 64 elements are wrong.",
-            "out[0][4] should be in[4][0] = 33, but thread (4, 0) of block (0, 0) wrote the content of memory that "
-            "nobody had written there at line 7.",
-            "It had read tile[4][0] at line 7, which nobody ever writes.",
-            "In 16 of 48 wrong elements the value came out that memory has which nobody wrote.",
+            "out[0][4] should be in[4][0] = 33, but thread (4, 0) of block (0, 0) wrote uninitialised memory "
+            "there in line 7.",
+            "It read tile[4][0] in line 7, which no thread ever writes.",
+            "In 16 of 48 wrong elements the result is uninitialised memory.",
             "32 of the wrong elements were written by no thread.",
         ],
-        "Every element that is read must have been written: compare the indices of line 7.",
+        "Every element that is read must be written first: compare the indices in line 7.",
     ),
     (
         "last term left out",
@@ -333,10 +335,10 @@ WRONG_KERNELS: list[tuple[str, str, Task, list[str], str]] = [
         product(16),
         [
             "Every element is wrong.",
-            "The value was made from a[0][0…14], b[0…14][0].",
+            "The value was computed from a[0][0…14], b[0…14][0].",
             "Missing from it: a[0][15], b[15][0].",
         ],
-        "The loop leaves terms out: look at where it starts, where it ends, and its step.",
+        "The loop skips terms: check where it starts, where it ends, and its step.",
     ),
     (
         "second factor transposed",
@@ -344,11 +346,11 @@ WRONG_KERNELS: list[tuple[str, str, Task, list[str], str]] = [
         product(16),
         [
             "Every element is wrong.",
-            "The value was made from a[0][0…15], b[0][0…15].",
+            "The value was computed from a[0][0…15], b[0][0…15].",
             "Missing from it: b[1…15][0].",
-            "Not wanted in it: b[0][1…15].",
+            "Not needed in it: b[0][1…15].",
         ],
-        "Row and column of b are exchanged where it is read: compare its index with the formula.",
+        "Row and column of b are swapped where it is read: compare its index with the formula.",
     ),
     (
         "sum that starts with one",
@@ -356,11 +358,11 @@ WRONG_KERNELS: list[tuple[str, str, Task, list[str], str]] = [
         product(16),
         [
             "Every element is wrong.",
-            "The value was made from a[0][0…15], b[0…15][0].",
-            "These are the right elements, so look at what is computed from them.",
-            "In all wrong elements the right value plus 1 came out.",
+            "The value was computed from a[0][0…15], b[0…15][0].",
+            "These are the right elements, so check what is computed from them.",
+            "In all wrong elements the result is the right value plus 1.",
         ],
-        "All but a constant is right: look at the value that the sum starts with.",
+        "The result is off by a constant: check the initial value of the sum.",
     ),
     (
         "always the first tile of a factor",
@@ -368,11 +370,11 @@ WRONG_KERNELS: list[tuple[str, str, Task, list[str], str]] = [
         product(16),
         [
             "Every element is wrong.",
-            "The value was made from a[0][0…15], b[0…7][0].",
-            "They came by way of p (filled at line 6), q (filled at line 7).",
+            "The value was computed from a[0][0…15], b[0…7][0].",
+            "They came through p (filled in line 6), q (filled in line 7).",
             "Missing from it: b[8…15][0].",
         ],
-        "Some elements are used again and again in place of others: an index does not follow the loop.",
+        "Some elements are used repeatedly in place of others: an index does not change with the loop.",
     ),
     (
         "sum in place of mean",
@@ -380,13 +382,13 @@ WRONG_KERNELS: list[tuple[str, str, Task, list[str], str]] = [
         mean(64),
         [
             "60 of 64 elements are wrong.",
-            "The value was made from in[0…4].",
-            "They came by way of t (filled at line 4).",
-            "These are the right elements, so look at what is computed from them.",
+            "The value was computed from in[0…4].",
+            "They came through t (filled in line 4).",
+            "These are the right elements, so check what is computed from them.",
             "Exactly these elements are wrong: all but the border (width 2).",
-            "In all wrong elements the right value times 5 came out.",
+            "In all wrong elements the result is the right value times 5.",
         ],
-        "All but a factor is right: look at what the result is multiplied or divided by.",
+        "The result is off by a constant factor: check what it is multiplied or divided by.",
     ),
     (
         "right neighbours missing at the end of a tile",
@@ -394,11 +396,11 @@ WRONG_KERNELS: list[tuple[str, str, Task, list[str], str]] = [
         mean(64),
         [
             "6 of 64 elements are wrong.",
-            "It had read t[18] at line 8, which nobody ever writes.",
-            "All wrong elements lie within this part: the last 2 elements of every tile (6 of its 8).",
-            "In all wrong elements NaN came out.",
+            "It read t[18] in line 8, which no thread ever writes.",
+            "All wrong elements are in this part: the last 2 elements of every tile (6 of its 8).",
+            "In all wrong elements the result is NaN.",
         ],
-        "Every element that is read must have been written: compare the indices of line 8.",
+        "Every element that is read must be written first: compare the indices in line 8.",
     ),
 ]
 
@@ -475,8 +477,8 @@ def test_lost_updates_name_the_race() -> None:
     )
     assert found is not None
     assert (found.expected, found.got) == (16, 1)
-    assert found.sentences[1] == "out[0] should be 16, but thread 0 of block 0 wrote 1 there at line 7."
-    assert found.sentences[-1].startswith("A data race at line 5: Thread (0, 0, 0) of block (0, 0, 0)")
+    assert found.sentences[1] == "out[0] should be 16, but thread 0 of block 0 wrote 1 there in line 7."
+    assert found.sentences[-1].startswith("Data race in line 5: Thread (0, 0, 0) of block (0, 0, 0)")
     assert "writes the element of h that thread" in found.sentences[-1]
 
 
@@ -497,10 +499,10 @@ def test_a_sum_onto_what_was_never_set() -> None:
         "__global__ void k(const int *in, int *out) {\n    out[threadIdx.x] += 2 * in[threadIdx.x];\n}", task
     )
     assert found is not None
-    assert found.sentences[2] == ("It adds to what stands in out[0], which nothing had set to a first value (line 2).")
+    assert found.sentences[2] == ("It adds to out[0], which was never given an initial value (line 2).")
     assert (
         words.text(remedy(found))
-        == "Add up in a variable that starts at 0, and store it once; or set the output to 0 first."
+        == "Sum in a variable that starts at 0 and store it once, or set the output to 0 first."
     )
 
 
@@ -521,11 +523,11 @@ def test_no_number_is_no_number() -> None:
     assert found.sentences[1] == "out[0][0] should be 1, got nan."
     assert found.sentences[2:] == [
         "Exactly these elements are wrong: the main diagonal.",
-        "In all wrong elements NaN came out.",
+        "In all wrong elements the result is NaN.",
     ]
 
 
 def test_nothing_written_is_one_sentence() -> None:
     found = diagnosis(naive("out[x * rows + y] = in[y * cols + x]", "x < 0"), transposition(8, 8))
     assert found is not None
-    assert found.sentences == ["The kernel wrote nothing into out."]
+    assert found.sentences == ["The kernel wrote nothing to out."]

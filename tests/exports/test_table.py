@@ -11,7 +11,7 @@ import pytest
 from grader import i18n
 from grader.exports.entries import Entry
 from grader.exports.table import gradebook
-from grader.lab_files import labs
+from grader.lab import labs
 from grader.result import Score, Student
 from tests import sample_results
 
@@ -30,13 +30,13 @@ def test_a_line_for_every_student() -> None:
     ]
     titles, passed, failed, refused = read(gradebook(entries, LAB, "en"), ",")
     assert titles == [
-        *["Student", "Name", "Group", "Status", "Points", "Pending", "Of"],
+        *["Student", "Name", "Group", "Status", "Points", "Pending", "Maximum", "Percent"],
         *["naive", "shared", "padded", "Worst fault"],
     ]
-    assert (passed[0], passed[3:]) == ("ivanov", ["passed", "80", "20", "100", "20", "20", "40", ""])
-    assert (failed[0], failed[4], failed[6]) == ("petrova", "25", "80")
+    assert (passed[0], passed[3:]) == ("ivanov", ["passed", "80", "20", "100", "80", "20", "20", "40", ""])
+    assert (failed[0], *failed[4:8:2], failed[7]) == ("petrova", "25", "80", "31.25")
     assert failed[-1].startswith("bank conflicts (transpose.cu:12): 32-way bank")
-    assert refused == ["nobody", "", "", "not graded", *[""] * 6, "no .cu file"]
+    assert refused == ["nobody", "", "", "not graded", *[""] * 7, "no .cu file"]
 
 
 def test_russian_spreadsheets_take_semicolons_and_commas() -> None:

@@ -17,8 +17,8 @@ from grader.errors import InternalError
 from grader.gpu.host.session import GpuSession
 from grader.gpu.measurement.bench import with_data
 from grader.grading import pipeline
+from grader.lab import labs
 from grader.lab.records import Lab, Sizes, Variant
-from grader.lab_files import labs
 from grader.launching.programs import Built
 from grader.launching.references import CompiledReference, reference_request
 from grader.oracle.expected import Oracle

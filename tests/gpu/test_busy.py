@@ -9,7 +9,7 @@ import pytest
 from grader.gpu.host.process import GpuProcess
 from grader.gpu.messages import Ready
 from grader.grading.pipeline import grade
-from grader.lab_files import labs
+from grader.lab import labs
 from grader.timing import lock
 
 pytestmark = pytest.mark.gpu
@@ -29,4 +29,4 @@ def test_a_gpu_in_use_leaves_what_the_emulator_found(monkeypatch: pytest.MonkeyP
     assert busy.environment.backend == "emulator"
     assert busy.score == plain.score
     (speed,) = [check for check in busy.checks if check.check == "speedup"]
-    assert (speed.status, speed.message) == ("skip", "Not measured: the GPU was in use all the time.")
+    assert (speed.status, speed.message) == ("skip", "Not measured: the GPU was busy all the time.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from grader.gpu.measurement.calibrate import calibrate, rows
-from grader.lab_files import labs
+from grader.lab import labs
 
 
 def test_the_lab_s_thresholds_are_sound_here() -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from grader.grading import pipeline
+from grader.lab import labs
 from grader.lab.records import Sweep, SweepParameter
-from grader.lab_files import labs
 from grader.places import data_root
 
 KERNELS = data_root() / "tests" / "kernels"
@@ -45,7 +45,7 @@ def test_blocks_that_grow_with_the_matrix_end_at_1024_threads() -> None:
     graded = pipeline.grade(KERNELS / "matmul" / "good" / "row_and_column_n_threads.cu", MATMUL, backend="gpu")
     for name in ("row", "column"):
         (large,) = (case for case in graded.variants[name].cases if case.kind == "large")
-        assert (large.status, "4096 threads a block, at most 1024 are possible" in large.message) == ("fail", True)
+        assert (large.status, "4096 threads per block, at most 1024 are allowed" in large.message) == ("fail", True)
         assert all(c.status != "fail" for c in graded.checks if c.variant == name)
 
 

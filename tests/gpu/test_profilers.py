@@ -10,7 +10,7 @@ import pytest
 
 from grader.gpu.profilers.tool import ToolFailed
 from grader.grading import pipeline
-from grader.lab_files import labs
+from grader.lab import labs
 
 SUBMISSIONS = Path(__file__).parents[2] / "submissions"
 LAB = replace(labs.find("transpose"), sweeps=())

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from grader.grading import pipeline
-from grader.lab_files import labs
+from grader.lab import labs
 
 SUBMISSIONS = Path(__file__).parents[2] / "submissions"
 LAB = replace(labs.find("transpose"), sweeps=())

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from grader.grading import pipeline
+from grader.lab import labs
 from grader.lab.records import Lab, Sweep, SweepParameter
-from grader.lab_files import labs
 from grader.places import data_root
 from grader.result import Result
 

@@ -16,7 +16,7 @@ from grader.gpu.measurement.bench import sample_rounds
 from grader.gpu.profilers import ncu
 from grader.gpu.profilers.tool import ToolFailed
 from grader.grading import pipeline
-from grader.lab_files import labs
+from grader.lab import labs
 from grader.timing import plan
 from grader.timing.plan import Plan
 from tests.gpu.conftest import Loader

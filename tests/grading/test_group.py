@@ -174,7 +174,7 @@ def test_an_ended_group_keeps_what_is_finished_and_links_nothing_else(bench: Ben
         process.stdout.readline()
     process.send_signal(number)
     out, err = process.communicate(timeout=60)
-    assert (process.returncode, err) == (128 + number, "grade: interrupted; what is finished is kept\n")
+    assert (process.returncode, err) == (128 + number, "grade: interrupted; finished results are kept\n")
     kept = bench.results()
     assert 2 <= len(kept) < 6
     assert all((bench.folder / "reports" / link).is_file() for link in bench.links())

@@ -10,7 +10,7 @@ import pytest
 
 from grader.errors import LabError, UsageError
 from grader.grading import pipeline
-from grader.lab_files import labs
+from grader.lab import labs
 from grader.result import Check, Result, encode
 
 LAB = labs.find("transpose")
@@ -106,14 +106,14 @@ def test_an_input_that_is_overwritten(grade: Callable[..., Result]) -> None:
     body = "{ out[c * rows + r] = in[r * cols + c]; ((float *)in)[r * cols + c] = 0; }"
     result = grade(transpose__cu=NAIVE.format(t="float", body=body))
     assert rows(result)["naive.correct"].status == "fail"
-    assert "writes into its input in" in rows(result)["naive.correct"].message
+    assert "writes to its input in" in rows(result)["naive.correct"].message
     assert {c.status for c in result.variants["naive"].cases} == {"fail"}
 
 
 def test_one_element_past_the_end(grade: Callable[..., Result]) -> None:
     row = rows(grade(transpose__cu=NAIVE.format(t="float", body="{ " + RIGHT + " out[c * rows + r + 1] = in[0]; }")))
     assert row["naive.memory_safety"].status == "fail"
-    assert "of out; there are elements 0 to" in row["naive.memory_safety"].message
+    assert "of out, which has elements 0 to" in row["naive.memory_safety"].message
 
 
 def test_what_the_emulator_lacks_blames_nobody(grade: Callable[..., Result]) -> None:
@@ -175,7 +175,7 @@ def test_a_header_that_was_not_handed_in(grade: Callable[..., Result]) -> None:
     text = '#include "matrix.h"\n' + NAIVE.format(t="float", body="out[INDEX(c, r)] = 1;")
     row = rows(grade(transpose__cu=text))["naive.compiles"]
     assert (row.status, row.line) == ("fail", 6)
-    assert "includes matrix.h, which was not handed in" in row.hint
+    assert "includes matrix.h, which was not submitted" in row.hint
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_a_wrong_oracle_blames_the_lab(tmp_path: Path) -> None:
     oracle = tmp_path / "oracle.py"
     oracle.write_text("def inputs(sizes, rng):\n    return {}\n\ndef expected(inputs, sizes):\n    return {}\n")
     (tmp_path / "transpose.cu").write_text(NAIVE.format(t="float", body=RIGHT))
-    with pytest.raises(LabError, match=r"oracle\.py: the oracle gives no `in`"):
+    with pytest.raises(LabError, match=r"oracle\.py: the oracle does not compute `in`"):
         pipeline.grade(tmp_path, replace(LAB, oracle=oracle))
 
 

@@ -20,7 +20,7 @@ def test_large_sizes_are_told_and_cost_nothing() -> None:
         for n, difference, outcome in (
             (4096, Difference(1 << 24, 0, name="c", projections=32), LaunchOutcome("ok")),
             (8192, Difference(1 << 26, 2, first=(5, 7), expected=3.0, got=4.0, name="c"), LaunchOutcome("ok")),
-            (2048, None, LaunchOutcome("impossible", reason="2048 threads a block, at most 1024 are possible.")),
+            (2048, None, LaunchOutcome("impossible", reason="2048 threads per block, at most 1024 are allowed.")),
         )
     )
     record = told(variant_record(evidence(larger=(right, wrong, impossible))))
@@ -35,5 +35,6 @@ def test_large_sizes_are_told_and_cost_nothing() -> None:
     costs_nothing = "So large a size is tried beside the others and costs no points."
     assert record.remarks == [
         "2 of 67108864 elements are wrong. The first: c[5][7] should be 3, got 4. Seen at n = 8192. " + costs_nothing,
-        "the launch is impossible: 2048 threads a block, at most 1024 are possible. Seen at n = 2048. " + costs_nothing,
+        "the launch is impossible: 2048 threads per block, at most 1024 are allowed. Seen at n = 2048. "
+        + costs_nothing,
     ]

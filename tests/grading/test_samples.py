@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 from grader.grading import pipeline
-from grader.lab_files import labs
+from grader.lab import labs
 from grader.result import Check, Result, encode, json_schema
 
 SUBMISSIONS = Path(__file__).parents[2] / "submissions"
@@ -202,7 +202,7 @@ def test_smirnov_is_told_that_no_kernel_ever_ran() -> None:
 def test_volkova_s_hint_explains_why_one_column_is_not_enough() -> None:
     row = checks("volkova")["padded.bank_conflicts"]
     assert "2-way" in row.message and "also in line 43" in row.message
-    assert "16 threads wide puts 2 rows of threads into one warp" in row.hint
+    assert "16 threads wide a warp spans 2 rows of threads" in row.hint
     source = result("volkova").sources[0]
     assert source.encoding == "cp1251"
     assert "\r" not in source.text
@@ -216,7 +216,7 @@ def test_fedorov_s_error_is_quoted_at_its_line() -> None:
 
 def test_morozov_s_message_names_array_and_thread() -> None:
     row = checks("morozov")["padded.memory_safety"]
-    assert "writes element 1056 of tile; there are elements 0 to 1055 (4 bytes each)" in row.message
+    assert "writes element 1056 of tile, which has elements 0 to 1055 (4 bytes each)" in row.message
     assert [h.kind for h in result("morozov").variants["padded"].hazards] == ["out_of_bounds"]
 
 

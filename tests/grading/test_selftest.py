@@ -11,8 +11,8 @@ from grader.cli import main as cli
 from grader.errors import LabError
 from grader.grading.selftest import KINDS, Specimen, examine, problems, specimens
 from grader.grading.workers import Failed, Graded, Outcome, Refused
+from grader.lab import labs
 from grader.lab.records import Lab
-from grader.lab_files import labs
 from grader.message import verbatim
 from grader.result import Check, Environment, Result, Score, Student, Variant
 from grader.words import text
@@ -43,7 +43,7 @@ def test_the_table_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        (GOOD, "bad/b.cu lies in the folder and has no verdict here"),
+        (GOOD, "bad/b.cu is in the folder, but has no verdict here"),
         (GOOD + BAD + "bad/c.cu: {variants: [naive], fails: {naive.correct: 1}}\n", "there is no such kernel"),
         (GOOD + BAD.replace("[naive]", "[naiv]"), "unknown variant 'naiv'; did you mean `naive`?"),
         (GOOD + BAD.replace("naive.correct", "naive.races_"), "unknown check 'naive.races_'"),
@@ -61,7 +61,7 @@ def test_a_table_that_is_wrong_is_refused(tmp_path: Path, table: str, message: s
 
 def test_a_folder_that_is_not_there_is_named_with_its_line(tmp_path: Path) -> None:
     lab = labs.find("transpose")
-    with pytest.raises(LabError, match=r"lab\.yaml:\d+: selftest: there is no folder .*gone"):
+    with pytest.raises(LabError, match=r"lab\.yaml:\d+: selftest: no such folder: .*gone"):
         specimens(replace(lab, selftest=tmp_path / "gone"))
 
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.backends.base import BufferArgument, ScalarArgument
+from grader.lab import labs
 from grader.lab.records import Cases
-from grader.lab_files import labs
 from grader.launching.geometry import geometry, tile_of_output
 from grader.launching.kernel import BoundKernel
 from grader.launching.sizes import SizeRules
@@ -28,7 +28,7 @@ CASES = Cases(
 
 
 def candidate(*sizes: str, tile: tuple[int, int] = (32, 32), exact: bool = False, square: bool = False) -> Candidate:
-    plan = LaunchPlan((32, 8, 1), tile, ("cols", "rows"), exact, "lab", shared_bytes=64)
+    plan = LaunchPlan((32, 8, 1), tile, ("cols", "rows"), exact, shared_bytes=64)
     return Candidate(("in", "out", *sizes), plan, square)
 
 

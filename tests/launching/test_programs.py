@@ -12,7 +12,7 @@ import pytest
 from grader.backends.emulator import Emulator
 from grader.compiler.process import CompileResult
 from grader.grading import pipeline
-from grader.lab_files import labs
+from grader.lab import labs
 from grader.launching.kernel import BoundKernel
 from grader.launching.programs import Program, ProgramStore
 from grader.launching.trial import Trials
@@ -125,7 +125,7 @@ def test_what_is_ordered_is_compiled_beside() -> None:
 )
 def test_a_program_that_cannot_be_compiled_anew_blames_nobody(architecture: str, status: str, reason: str) -> None:
     compiler = Compiler()
-    reading = Candidate(("in", "out"), LaunchPlan((32, 1, 1), (32, 1), ("cols", "rows"), False, "lab"))
+    reading = Candidate(("in", "out"), LaunchPlan((32, 1, 1), (32, 1), ("cols", "rows"), False))
     reading = replace(reading, constants=(("rows", "N"),))
     parameters = tuple(KernelParameter(n, "float *", True, n == "in", "float32") for n in ("in", "out"))
     kernel = Kernel("k", "x.cu", 1, 9, parameters, (), (), False)

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from grader.errors import LabError
+from grader.lab import labs
+from grader.lab.file import load
 from grader.lab.records import Lab
-from grader.lab_files import labs
-from grader.lab_files.file import load
 from grader.oracle.expected import Oracle
 from grader.places import data_root
 
@@ -73,7 +73,7 @@ def test_elements_differ_beyond_what_floats_count_exactly() -> None:
         (
             "import numpy as np\ndef inputs(s, r):\n    return {'in': np.zeros((4, 5))}\n"
             "def expected(i, s):\n    return {}\n",
-            "the oracle gives no `out`",
+            "the oracle does not compute `out`",
         ),
     ],
 )

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from grader.grading import pipeline
-from grader.lab_files import labs
+from grader.lab import labs
 from grader.oracle.expected import Oracle
 from grader.result import Check
 

@@ -13,8 +13,8 @@ import pytest
 
 from grader.errors import LabError
 from grader.grading import pipeline
-from grader.lab_files import labs
-from grader.lab_files.file import load
+from grader.lab import labs
+from grader.lab.file import load
 from grader.oracle.compare import sentinel
 from grader.oracle.expected import Oracle
 from grader.oracle.projected import VECTORS, Projected, slack

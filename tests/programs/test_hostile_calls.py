@@ -96,7 +96,7 @@ def test_calls_with_anything_at_all(seed: int) -> None:
     functions: dict[str, tuple[str, Any]] = {}
     for name in table.CALLS:
         functions[name] = table.find(state, "cuda", name)  # type: ignore[assignment]
-    for name in launches.INTERNAL:
+    for name in table.INTERNAL:
         functions[name] = table.find(state, "env", name)  # type: ignore[assignment]
     for name in HANDLERS:
         if name != "proc_exit":

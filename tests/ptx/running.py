@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.ptx import Buffer, Device, Hazard, LaunchReport, Module, launch, parse
+from grader.ptx import Buffer, Device, Hazard, Launch, LaunchReport, Module, launch, parse
 from tests.ptx.nvrtc import compile_ptx
 
 
@@ -63,13 +63,15 @@ def run(
             passed.append(np.int32(argument) if isinstance(argument, int) else argument)
     report = launch(
         module,
-        entry or module.entries()[0],
-        (grid,) if isinstance(grid, int) else grid,
-        (block,) if isinstance(block, int) else block,
-        passed,
-        device=device,
-        observe=observe,
-        **more,
+        Launch(
+            entry or module.entries()[0],
+            (grid,) if isinstance(grid, int) else grid,
+            (block,) if isinstance(block, int) else block,
+            passed,
+            device=device,
+            observe=observe,
+            **more,
+        ),
     )
     return Run(report, buffers, arrays)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grader.ptx import Buffer, Device, LaunchReport, Module, launch, parse
+from grader.ptx import Buffer, Device, Launch, LaunchReport, Module, launch, parse
 from tests.ptx.corpus.case import FOLDER
 from tests.ptx.corpus_cases import CASES, Array, Case, Struct, buffers, pack
 from tests.ptx.nvrtc import compile_ptx, header_options
@@ -38,13 +38,15 @@ def run(case: Case, debug: bool = False) -> tuple[list[Any], list[Array], Launch
             passed.append(next(waiting) if isinstance(argument, np.ndarray) else argument)
     report = launch(
         module(case.source, case.options, debug),
-        case.entry,
-        case.grid,
-        case.block,
-        passed,
-        device=device,
-        shared_bytes=case.shared_bytes,
-        observe=True,
+        Launch(
+            case.entry,
+            case.grid,
+            case.block,
+            passed,
+            device=device,
+            shared_bytes=case.shared_bytes,
+            observe=True,
+        ),
     )
     results = [b.read(a.dtype, a.shape) for b, a in zip(made, buffers(arguments), strict=True)]
     return arguments, results, report

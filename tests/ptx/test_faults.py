@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from grader.backends.base import BufferArgument, Code, LaunchRequest, ScalarArgument
 from grader.backends.emulator import Emulator
-from grader.ptx import Device, DeviceTrap, LimitExceeded, Limits, PtxError, launch, parse
+from grader.ptx import Device, DeviceTrap, Launch, LimitExceeded, Limits, PtxError, launch, parse
 from grader.ptx.errors import InvalidInstruction
 from tests.ptx.nvrtc import compile_ptx
 from tests.ptx.ptx_text import module_text
@@ -234,7 +234,9 @@ def test_broken_ptx_is_refused_or_runs(data: Any) -> None:
         module = parse("\n".join(lines))
         device = Device()
         out = device.buffer("out", np.zeros(64, np.int32))
-        launch(module, "k", (2,), (64,), [out, np.int32(5)], device=device, observe=True, limits=Limits(seconds=2))
+        launch(
+            module, Launch("k", (2,), (64,), [out, np.int32(5)], device=device, observe=True, limits=Limits(seconds=2))
+        )
     except PtxError:
         pass
 
@@ -327,7 +329,10 @@ def test_nothing_holds_a_launch_that_is_over(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_form_that_cannot_be_is_told_from_one_that_is_lacking() -> None:
     device = Device()
     with pytest.raises(InvalidInstruction, match="no valid instruction"):
-        launch(parse(module_text("st.global.v2.u32 [%rd1], {%r1};\nret;")), "k", (1,), (1,), [device.buffer("o", 8)])
+        launch(
+            parse(module_text("st.global.v2.u32 [%rd1], {%r1};\nret;")),
+            Launch("k", (1,), (1,), [device.buffer("o", 8)]),
+        )
 
 
 @pytest.mark.parametrize("text", ["frobnicate.b32 %0, %0;", "addd.s32 %0, %0, 1;", "sortof;"])

@@ -7,7 +7,7 @@ import importlib
 import numpy as np
 import pytest
 
-from grader.ptx import Counters, Device, LaunchError, LimitExceeded, Limits, launch, parse
+from grader.ptx import Counters, Device, Launch, LaunchError, LimitExceeded, Limits, launch, parse
 from tests.ptx.ptx_text import HEADER, module_text
 from tests.ptx.running import compiled, run
 
@@ -43,7 +43,7 @@ def test_impossible_launches(change: dict[str, object], message: str) -> None:
     settings: dict[str, object] = {"entry": "k", "grid": (1,), "block": (32,), "shared_bytes": 16}
     settings["arguments"] = [device.buffer("out", np.zeros(32, np.int32)), np.int32(1)]
     with pytest.raises(LaunchError, match=message):
-        launch(compiled(SOURCE), **(settings | change), device=device)  # type: ignore[arg-type]
+        launch(compiled(SOURCE), Launch(**(settings | change), device=device))  # type: ignore[arg-type]
 
 
 def test_the_last_byte_of_shared_memory_may_be_used() -> None:
@@ -111,7 +111,7 @@ extern "C" __global__ void k(const int* a, int* out, int n) {
     a = np.random.default_rng(1).integers(0, 9, 1900).astype(np.int32)
     seen = []
     for lanes in (64, 640, 16384):
-        monkeypatch.setattr(importlib.import_module("grader.ptx.launch"), "CHUNK_LANES", lanes)
+        monkeypatch.setattr(importlib.import_module("grader.ptx.machine.plan"), "CHUNK_LANES", lanes)
         result = run(source, 30, 64, a, np.zeros(1902, np.int32), 1900)
         report = result.report
         hazards = [(h.kind, h.detail, h.line, h.other_line, h.count) for h in report.hazards]
@@ -134,11 +134,11 @@ extern "C" __global__ void bump(int* out) { out[0] = atomicAdd(&counter, 1); }
     device = Device()
     out = device.buffer("out", np.zeros(1, np.int32))
     for expected in (10, 11, 12):
-        launch(module, "bump", (1,), (1,), [out], device=device)
+        launch(module, Launch("bump", (1,), (1,), [out], device=device))
         assert out.read(np.int32).tolist() == [expected]
     other = Device()
     fresh = other.buffer("out", np.zeros(1, np.int32))
-    launch(module, "bump", (1,), (1,), [fresh], device=other)
+    launch(module, Launch("bump", (1,), (1,), [fresh], device=other))
     assert fresh.read(np.int32).tolist() == [10]
 
 
@@ -162,7 +162,7 @@ def test_special_registers_that_depend_on_the_launch() -> None:
     )
     device = Device()
     out = device.buffer("out", np.zeros(len(names), np.uint32))
-    launch(parse(text), "k", (1, 1, 3), (96,), [out], device=device, shared_bytes=64)
+    launch(parse(text), Launch("k", (1, 1, 3), (96,), [out], device=device, shared_bytes=64))
     assert out.read(np.uint32).tolist() == [96, 1, 3, 2, 64, 128, 64]
 
 
@@ -205,9 +205,9 @@ def test_more_threads_than_the_launch_bounds_promise() -> None:
 
 def test_a_block_that_the_kernel_requires() -> None:
     source = HEADER + ".entry k() .reqntid 32, 2 { ret; }"
-    launch(parse(source), "k", (1,), (32, 2), [])
+    launch(parse(source), Launch("k", (1,), (32, 2), []))
     with pytest.raises(LaunchError, match=r"the block is \(64, 1, 1\), the kernel requires \(32, 2, 1\)"):
-        launch(parse(source), "k", (1,), (64,), [])
+        launch(parse(source), Launch("k", (1,), (64,), []))
 
 
 def test_few_threads_that_go_on_for_long_run_into_a_limit_of_their_own() -> None:

@@ -158,11 +158,11 @@ extern "C" __global__ void k(Table t, float* out) {
     device = Device()
     rows = [device.buffer(f"row{k}", np.full(8, k, np.float32)) for k in range(3)]
     out = device.buffer("out", np.zeros(32, np.float32))
-    from grader.ptx import launch
+    from grader.ptx import Launch, launch
     from tests.ptx.running import compiled
 
     pointers = np.array([*(row.address for row in rows), 0], np.uint64).tobytes()
-    report = launch(compiled(source), "k", (1,), (32,), [pointers, out], device=device)
+    report = launch(compiled(source), Launch("k", (1,), (32,), [pointers, out], device=device))
     np.testing.assert_array_equal(out.read(np.float32), np.arange(32) % 4 % 3)
     (hazard,) = report.hazards
     assert (hazard.detail, hazard.count, hazard.thread) == ("unmapped", 8, (3, 0, 0))

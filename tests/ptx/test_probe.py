@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from grader.ptx import Device, launch
+from grader.ptx import Device, Launch, launch
 from tests.ptx import probe
 from tests.ptx.running import compiled
 
@@ -15,12 +15,14 @@ def told(device: Device) -> dict[str, object]:
     arguments = [source, out, np.int32(7)]
     launch(
         compiled(probe.SOURCE),
-        "probe",
-        (probe.BLOCKS,),
-        (probe.THREADS,),
-        arguments,
-        device=device,
-        shared_bytes=probe.DYNAMIC_BYTES,
+        Launch(
+            "probe",
+            (probe.BLOCKS,),
+            (probe.THREADS,),
+            arguments,
+            device=device,
+            shared_bytes=probe.DYNAMIC_BYTES,
+        ),
     )
     return probe.facts(out.read(np.uint64))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from grader.ptx import Device, UnsupportedInstruction, launch, parse
+from grader.ptx import Device, Launch, UnsupportedInstruction, launch, parse
 from tests.ptx.nvrtc import compile_ptx, header_options
 from tests.ptx.running import run
 
@@ -68,7 +68,7 @@ def test_newer_and_rarer_instructions(arch: str, before: str, code: str, after: 
     module = parse(compile_ptx(f'{KERNEL}    {before}\n    asm volatile("{code}"{operands});\n    {after}\n}}', arch))
     device = Device()
     with pytest.raises(UnsupportedInstruction) as caught:
-        launch(module, "k", (1,), (32,), [device.buffer("out", np.zeros(8, np.float32)), np.int32(1)])
+        launch(module, Launch("k", (1,), (32,), [device.buffer("out", np.zeros(8, np.float32)), np.int32(1)]))
     assert instruction in str(caught.value)
     assert caught.value.line == 3
 

@@ -27,7 +27,7 @@ def point(
     """A point with a value; without one it is impossible."""
     values = {} if value is None else {metric: Estimate(value=value)}
     status: Literal["ok", "impossible"] = "ok" if value is not None else "impossible"
-    reason = "" if value is not None else "4096 threads a block, at most 1024 are possible"
+    reason = "" if value is not None else "4096 threads per block, at most 1024 are allowed"
     made = SweepPoint(variant=variant, of=of, x=x, size={"n": 64}, status=status, reason=reason, values=values)
     return msgspec.structs.replace(made, **more)
 

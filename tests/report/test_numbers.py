@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grader import i18n
 from grader.report.numbers import Numbers, digits_needed
 
 
@@ -57,10 +58,22 @@ def test_errors_are_powers_of_ten() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "english", "russian"), [(8, "8", "8,0"), (5.04, "5", "5,0"), (31.46, "31.5", "31,5")]
+    ("value", "english", "russian"),
+    [
+        (8, "8 times", "8 раз"),
+        (5.04, "5 times", "5 раз"),
+        (31.46, "31.5 times", "31,5 раза"),
+        (2, "2 times", "2 раза"),
+        (1, "1 time", "1 раз"),
+        (21, "21 times", "21 раз"),
+        (0.43, "0.4 times", "0,4 раза"),
+    ],
 )
-def test_a_ratio_in_russian_always_has_a_decimal(value: float, english: str, russian: str) -> None:
-    assert (Numbers("en").ratio(value), Numbers("ru").ratio(value)) == (english, russian)
+def test_the_noun_agrees_with_its_number(value: float, english: str, russian: str) -> None:
+    assert Numbers("en").times(value) == english
+    i18n.use("ru")
+    assert Numbers("ru").times(value) == russian
+    assert Numbers("ru").sectors(8.12) == "8,12 сектора"
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import pytest
 
 from grader.backends.base import LaunchOutcome
 from grader.grading import pipeline
+from grader.lab import labs
 from grader.lab.records import Sizes
-from grader.lab_files import labs
 from grader.launching.run import Run
 from grader.oracle.compare import Difference
 from grader.result import Result
@@ -66,7 +66,7 @@ int main() { float *a, *b; naive<<<dim3(SIDE / 16, SIDE / 16), dim3(16, 16)>>>(a
     record = result.variants["naive"]
     assert [c.size for c in record.cases if not c.drawn] == [{"rows": 512, "cols": 512}]
     assert record.remarks == [
-        "The kernel works at rows = 512, cols = 512 only: the size is a constant of the program. Make it a parameter."
+        "The kernel works only at rows = 512, cols = 512: the size is a constant in the program. Make it a parameter."
     ]
 
 

@@ -1,4 +1,4 @@
-"""The drawn case: from what it is drawn, within which rules, and what the secret is kept from."""
+"""The random test case: from what it is drawn, within which rules, and what the secret is kept from."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from grader.errors import UsageError
 from grader.grading import pipeline
 from grader.grading.secret import SECRET, SECRET_FILE, secret
-from grader.lab_files import labs
+from grader.lab import labs
 from grader.result import Result, encode
 from grader.running.drawn import draw
 
@@ -117,7 +117,7 @@ def test_a_secret_that_cannot_be_one_is_refused(tmp_path: Path, monkeypatch: pyt
     with pytest.raises(UsageError, match=f"{SECRET_FILE}: .*none.txt: No such file"):
         secret()
     (tmp_path / "none.txt").write_bytes(b"\xff\xfe" * 20)
-    with pytest.raises(UsageError, match="no UTF-8 text"):
+    with pytest.raises(UsageError, match="not UTF-8 text"):
         secret()
     (tmp_path / "none.txt").write_text("")
     with pytest.raises(UsageError, match="has 0 characters"):

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from grader.grading import pipeline
+from grader.lab import labs
 from grader.lab.records import Sizes
-from grader.lab_files import labs
 from grader.launching.sizes import SizeRules
 from grader.result import Check, Diagnosis
 from grader.running.explain import MAX_TRIES, first_wrong, small_sizes
@@ -61,11 +61,11 @@ def test_an_index_slip_is_told_at_one_tile_with_thread_and_line(checks: Any) -> 
     assert "but thread (1, 0) of block (0, 0) wrote in[0][1] = " in row.message
     assert row.message.endswith(
         " there at line 4. Exactly these elements are wrong: all but the main diagonal. "
-        "In all wrong elements the element of in at the same place came out, nothing was rearranged. "
+        "In all wrong elements the result is the element of in at the same index: nothing was rearranged. "
         "The smallest size that goes wrong: rows = 16, cols = 16."
     )
     assert (row.status, row.line) == ("fail", 4)
-    assert row.hint == "Row and column have to change places between reading and writing."
+    assert row.hint == "Swap row and column between reading and writing."
     assert row.diagnosis is not None and row.diagnosis.size == {"rows": 16, "cols": 16}
 
 
@@ -81,7 +81,7 @@ def test_a_fault_that_one_tile_hides_is_found_at_two(checks: Any) -> None:
 
 def test_a_guard_left_out_is_told_at_a_size_off_the_tile(checks: Any) -> None:
     row = checks("out[x * rows + y] = in[y * cols + x];")["naive.ragged_sizes"]
-    assert row.status == "fail" and "there are elements 0 to" in row.message
+    assert row.status == "fail" and "which has elements 0 to" in row.message
     found = row.diagnosis
     assert found is not None
     assert found.size == {"rows": 3, "cols": 3}
@@ -140,7 +140,7 @@ def test_an_explanation_costs_little_time(checks: Any, monkeypatch: pytest.Monke
 def candidate(
     tile: tuple[int, ...] = (32, 8), covers: tuple[str, ...] = ("cols", "rows"), roles: tuple[str, ...] = ()
 ) -> Candidate:
-    return Candidate(roles or ("in", "out", "rows", "cols"), LaunchPlan((32, 8, 1), tile, covers, False, "lab"))
+    return Candidate(roles or ("in", "out", "rows", "cols"), LaunchPlan((32, 8, 1), tile, covers, False))
 
 
 def pairs(sizes: list[Sizes]) -> list[tuple[int, int]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from grader.grading import pipeline
-from grader.lab_files import labs
+from grader.lab import labs
 from grader.result import Result
 
 Grade = Callable[..., Result]
@@ -59,7 +59,7 @@ def test_a_right_kernel_is_run_there_and_counted_at_the_observed_size(graded: Gr
     counters = result.variants["row"].counters
     assert counters is not None and counters.size == {"n": 96}
     (row,) = (check for check in result.checks if check.id == "row.correct")
-    assert (row.status, row.message) == ("pass", "Every element is right at 4 sizes.")
+    assert (row.status, row.message) == ("pass", "Every element is right at 4 tested sizes.")
 
 
 @pytest.mark.parametrize("threads", [100, 256])
@@ -71,9 +71,9 @@ def test_columns_beyond_the_block_that_nobody_makes_are_told(graded: Grade, thre
     assert row.message.startswith(f"{288 * (288 - threads)} of 82944 elements are wrong. c[0][{threads}] should be ")
     assert row.message.endswith(
         f", but no thread wrote it. Exactly these elements are wrong: the last {288 - threads} columns. "
-        "In all wrong elements nothing was written. The smallest size that goes wrong: n = 288."
+        "In all wrong elements nothing was written. The smallest size with a wrong result: n = 288."
     )
-    assert row.hint.startswith(f"Only the first {threads} columns are made, as many as the block has threads.")
+    assert row.hint.startswith(f"Only the first {threads} columns are computed, as many as the block has threads.")
 
 
 def test_a_column_that_is_taller_than_the_block_is_told_in_rows() -> None:
@@ -81,7 +81,7 @@ def test_a_column_that_is_taller_than_the_block_is_told_in_rows() -> None:
     result = pipeline.grade(LAB.selftest / "bad" / "column_taller_than_block.cu", LAB, "emulator")
     (row,) = (check for check in result.checks if check.id == "column.correct")
     assert "Exactly these elements are wrong: the last 160 rows." in row.message
-    assert row.hint.startswith("Only the first 128 rows are made, as many as the block has threads.")
+    assert row.hint.startswith("Only the first 128 rows are computed, as many as the block has threads.")
 
 
 def test_a_kernel_that_is_wrong_already_is_not_run_there(graded: Grade) -> None:
@@ -90,7 +90,7 @@ def test_a_kernel_that_is_wrong_already_is_not_run_there(graded: Grade) -> None:
     (row,) = (check for check in result.checks if check.id == "row.correct")
     # At a size that is small enough for the launch's history the same is told.
     assert row.message.endswith("The smallest size that goes wrong: n = 96.")
-    assert row.hint.startswith("Only the first 64 columns are made, as many as the block has threads.")
+    assert row.hint.startswith("Only the first 64 columns are computed, as many as the block has threads.")
 
 
 def test_a_kernel_of_one_size_is_not_asked_for_another(graded: Grade) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from grader.grading import pipeline
-from grader.lab_files import labs
+from grader.lab import labs
 from grader.result import Check
 
 LAB = replace(labs.find("transpose"), sweeps=())

@@ -11,8 +11,8 @@ import pytest
 from grader import i18n
 from grader.compiler.process import CompileResult, CompilerProcess
 from grader.grading import pipeline
+from grader.lab import labs
 from grader.lab.records import Lab, Sweep, SweepParameter
-from grader.lab_files import labs
 from grader.launching.kernel import BoundKernel
 from grader.oracle.expected import Oracle
 from grader.places import data_root
@@ -120,7 +120,7 @@ def test_blocks_that_no_device_can_run(compiling: Compiling) -> None:
     (record,) = run(lab, references(lab), compiling)
     impossible = record.points[1]
     assert (impossible.status, impossible.block, impossible.values) == ("impossible", (64, 64, 1), {})
-    assert impossible.reason == "4096 threads a block, at most 1024 are possible"
+    assert impossible.reason == "4096 threads per block, at most 1024 are allowed"
 
 
 def test_the_lab_s_own_kernels_are_counted_once(compiling: Compiling, tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ def test_shared_memory_that_no_device_has(compiling: Compiling) -> None:
     lab = lab_with(threads, lab="batch-square")
     (record,) = run(lab, references(lab), compiling)
     assert [p.status for p in record.points] == ["ok", "impossible"]
-    assert record.points[1].reason == f"{4 * 1024 * 64} bytes of shared memory a block, at most 232448 are possible"
+    assert record.points[1].reason == f"{4 * 1024 * 64} bytes of shared memory per block, at most 232448 are allowed"
 
 
 def test_a_line_for_each_size_and_sizes_from_formulas(compiling: Compiling) -> None:
@@ -223,7 +223,7 @@ def test_a_kernel_that_leaves_its_arrays_has_no_figures(compiling: Compiling, tm
     lab = lab_with(replace(sweep_of(tile(16, 32), "naive"), base={"emulator": base, "gpu": base}))
     (record,) = run(lab, students(lab, tmp_path / "transpose.cu"), compiling)
     assert [p.status for p in record.points] == ["ok", "wrong"]
-    assert record.points[1].reason == "the kernel works outside its arrays there"
+    assert record.points[1].reason == "the kernel accesses memory outside its arrays there"
 
 
 def test_a_program_that_does_not_compile_for_a_value(compiling: Compiling, tmp_path: Path) -> None:
@@ -275,7 +275,7 @@ def test_shared_memory_that_only_the_compiled_kernel_shows(compiling: Compiling)
     lab = lab_with(threads, lab="batch-square")
     (record,) = run(lab, students(lab, KERNELS / "batch-square" / "good" / "constant_size.cu"), compiling)
     assert [p.status for p in record.points] == ["ok", "impossible"]
-    assert record.points[1].reason == "65536 bytes of shared memory a block, at most 49152 are possible"
+    assert record.points[1].reason == "65536 bytes of shared memory per block, at most 49152 are allowed"
 
 
 def test_very_long_files_are_not_swept(tmp_path: Path) -> None:
@@ -364,7 +364,7 @@ def test_kernels_that_are_wrong_or_missing_are_left_out_and_the_lab_s_are_shown(
     lab = lab_with(sweep_of(tile(16, 32), "naive", "shared"))
     _early, final = graded(KERNELS / "transpose" / "bad" / "copied.cu", lab)
     (record,) = final.sweeps
-    reasons = {"its results are wrong", "there is no kernel"}
+    reasons = {"its results are wrong", "no kernel"}
     assert set(record.left_out) == {"naive", "shared"} and set(record.left_out.values()) <= reasons
     assert {p.of for p in record.points} == {"reference"} and all(p.status == "ok" for p in record.points)
 
@@ -373,4 +373,4 @@ def test_a_kernel_that_leaves_its_arrays_is_left_out_for_that() -> None:
     lab = lab_with(sweep_of(tile(16, 32), "naive", "padded"))
     _early, final = graded(data_root() / "submissions" / "morozov", lab)
     (record,) = final.sweeps
-    assert record.left_out == {"padded": "it works outside its arrays"}
+    assert record.left_out == {"padded": "it accesses memory outside its arrays"}

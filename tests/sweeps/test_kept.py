@@ -32,8 +32,8 @@ def test_what_was_kept_is_found(tmp_path: Path) -> None:
     assert found == [record()]
     assert [point.reason for point in told(found[0]).points] == [
         "",
-        "4096 threads a block, at most 1024 are possible",
-        "16.5 GiB of the GPU's memory are needed, 14.4 GiB can be had",
+        "4096 threads per block, at most 1024 are allowed",
+        "16.5 GiB of GPU memory are needed, 14.4 GiB are available",
         "CUDA_ERROR_MISALIGNED_ADDRESS",
     ]
 
@@ -46,7 +46,7 @@ def test_reasons_are_said_in_the_language_of_the_day(tmp_path: Path) -> None:
     russian = told(found[0])
     assert [point.reason for point in russian.points] == [
         "",
-        "потоков на блок 4096, возможно не больше 1024",
+        "потоков в блоке — 4096, допустимо не больше 1024",
         "нужно 16,5 ГиБ памяти GPU, доступно 14,4 ГиБ",
         "CUDA_ERROR_MISALIGNED_ADDRESS",
     ]

@@ -23,8 +23,8 @@ from grader.gpu.messages import (
     RoundDone,
     Warm,
 )
+from grader.lab import labs
 from grader.lab.records import Lab, Sweep, SweepParameter
-from grader.lab_files import labs
 from grader.launching.programs import ProgramStore
 from grader.message import verbatim
 from grader.result import SweepPoint
@@ -147,7 +147,7 @@ def test_arrays_that_the_gpu_has_no_memory_for() -> None:
     bench = PaperBench(device=replace_device(memory_bytes=17 << 30))
     points = run(bench, sized(16384, 32768))
     assert [(p.x, p.status) for p in points] == [(16384, "ok"), (32768, "impossible")] * 2
-    assert points[1].reason == "16.0 GiB of the GPU's memory are needed, 15.3 GiB can be had"
+    assert points[1].reason == "16.0 GiB of GPU memory are needed, 15.3 GiB are available"
     assert {k.request.grid for kernels in bench.prepared for k in kernels} == {(512, 512, 1)}
     assert [p.status for p in run(PaperBench(device=replace_device(memory_bytes=18 << 30)), sized(32768))] == ["ok"] * 2
 
@@ -161,7 +161,7 @@ def test_memory_that_others_hold() -> None:
 
     points = run(Full(), sized(32, 64))
     assert [(p.x, p.status) for p in points] == [(32, "ok"), (64, "impossible")] * 2
-    assert points[1].reason == "so much of the GPU's memory is not free"
+    assert points[1].reason == "not enough GPU memory is free"
 
 
 def test_points_stand_in_the_sweep_s_order_with_those_that_cannot_be() -> None:
@@ -217,7 +217,7 @@ def test_a_fault_of_nobody_known_is_the_device_s() -> None:
 def test_a_slow_clock_is_no_measurement() -> None:
     points = run(PaperBench(sm_mhz=900.0))
     assert {p.status for p in points if p.x < 64} == {"failed"}
-    assert points[0].reason == "the GPU ran below its usual clock"
+    assert points[0].reason == "the GPU ran below its usual clock rate"
 
 
 def test_a_program_that_does_not_compile_for_the_device() -> None:

@@ -23,8 +23,8 @@ from grader.gpu.messages import (
     RoundDone,
     Warm,
 )
+from grader.lab import labs
 from grader.lab.records import Sizes, TimingRule
-from grader.lab_files import labs
 from grader.timing.summary import timings
 
 LAB = replace(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from grader.gpu.measurement.work import cpu_times_of
-from grader.lab_files import labs
+from grader.lab import labs
 from grader.oracle.expected import Oracle
 from grader.timing.store import Store
 

@@ -12,6 +12,7 @@ from grader.gpu.host.session import GpuSession, TimedKernel
 from grader.gpu.measurement.bench import sample_rounds
 from grader.gpu.measurement.runs import pools
 from grader.gpu.measurement.work import baseline_of
+from grader.lab.checks import SpeedupSettings
 from grader.lab.records import Lab
 from grader.launching.programs import ProgramStore
 from grader.launching.references import compile_references, reference_request
@@ -58,8 +59,8 @@ def calibrate(lab: Lab) -> list[Calibration]:
     """
     if not has_driver():
         raise UsageError(msg("calibrate.no_gpu"))
-    specs = [(v.name, spec) for v in lab.variants for spec in v.checks if spec.check == "speedup"]
-    if lab.timing is None or not specs:
+    marked = [(v.name, settings) for v in lab.variants if (settings := v.settings_of(SpeedupSettings)) is not None]
+    if lab.timing is None or not marked:
         raise UsageError(msg("calibrate.no_speed_check", lab=lab.id))
     from grader.gpu.measurement.part import Gpu
 
@@ -70,15 +71,15 @@ def calibrate(lab: Lab) -> list[Calibration]:
             raise UsageError(msg("calibrate.refused", reason=reason))
         session = gpu.session()
         with lock.exclusive(session.device.uuid, LOCK_WAIT_S):
-            names = {name for variant, _spec in specs for name in (variant, baseline_of(lab, variant)[0])}
+            names = {name for variant, _settings in marked for name in (variant, baseline_of(lab, variant)[0])}
             samples = _measure(gpu, session, lab, sorted(names))
-    for variant, spec in specs:
+    for variant, settings in marked:
         measure = baseline_of(lab, variant)[0]
         speedups = [s.median for one in samples if (s := one.speedup(reference(variant), reference(measure)))]
         if not speedups:
             raise UsageError(msg("calibrate.launch_bound", lab=lab.id, variant=variant))
         proposal = propose(speedups)
-        minimum, full = _number(spec.settings.get("minimum", 1.0)), _number(spec.settings["full"])
+        minimum, full = settings.minimum, settings.full
         found.append(Calibration(variant, measure, minimum, full, proposal, judge(minimum, full, proposal)))
     return found
 
@@ -128,8 +129,3 @@ def _measure(gpu: Gpu, session: GpuSession, lab: Lab, names: list[str]) -> list[
     if least < plan.LAUNCH_BOUND_FACTOR * prepared.empty_us:
         return []
     return samples
-
-
-def _number(value: object) -> float:
-    assert isinstance(value, int | float)
-    return float(value)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from grader.lab import formula
+from grader.lab.checks import SpeedupSettings
 from grader.lab.records import Lab, Sizes
 from grader.launching.arrays import shape_at
 from grader.oracle.expected import Oracle
@@ -25,13 +26,8 @@ CPU_GROWTH = 1.5
 
 def baseline_of(lab: Lab, variant: str) -> tuple[str, float | None]:
     """The variant whose reference `variant` is measured by, and the speed-up that earns all points (None: unmarked)."""
-    checks = next(v.checks for v in lab.variants if v.name == variant)
-    for spec in checks:
-        if spec.check == "speedup":
-            full = spec.settings["full"]
-            assert isinstance(full, int | float)
-            return str(spec.settings["against"]), float(full)
-    return variant, None
+    settings = next(v for v in lab.variants if v.name == variant).settings_of(SpeedupSettings)
+    return (variant, None) if settings is None else (settings.against, settings.full)
 
 
 def lab_files(lab: Lab) -> dict[str, bytes]:

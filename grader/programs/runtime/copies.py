@@ -11,6 +11,7 @@ import numpy as np
 from grader.message import msg
 from grader.programs.emulated import Allocation, Bytes
 from grader.programs.runtime.memory import shared_at
+from grader.programs.runtime.registration import load
 from grader.programs.runtime.state import CudaError, Place, State, Stream
 
 H2H, H2D, D2H, D2D, DEFAULT = range(5)
@@ -256,8 +257,6 @@ def memset_2d_async(
 
 def symbol(state: State, address: int, place: Place) -> Allocation:
     """The device variable that host code calls by its own shadow at `address`.  Raises CudaError 13."""
-    from grader.programs.runtime.launches import load
-
     known = state.symbols.get(address)
     if known is None:
         raise CudaError(13, state.tell("bad_symbol", "error", msg("programs.no_symbol"), place))

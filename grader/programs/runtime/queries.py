@@ -6,9 +6,10 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
+from grader.programs.runtime.configuration import MAX_BLOCK, MAX_GRID, STATIC_LIMIT
 from grader.programs.runtime.errors import NAMES, name_of, text_of
-from grader.programs.runtime.launches import MAX_BLOCK, MAX_GRID, STATIC_LIMIT, load
 from grader.programs.runtime.memory import nothing
+from grader.programs.runtime.registration import load
 from grader.programs.runtime.state import CudaError, Kernel, Place, State
 
 DRIVER = 12_040

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from grader.programs.runtime import copies, launches, libraries, memory, queries, streams
+from grader.programs.runtime import copies, launches, libraries, memory, queries, registration, streams
 from grader.programs.runtime.state import NOT_READY, CudaError, Place, ProgramEnded, State
 from grader.programs.sandbox.guest import BadPointer
 
@@ -13,17 +13,19 @@ CALLS: dict[str, tuple[str, Callable[..., int]]] = {
     **memory.HANDLERS,
     **copies.HANDLERS,
     **launches.HANDLERS,
+    **registration.HANDLERS,
     **streams.HANDLERS,
     **queries.HANDLERS,
     **libraries.HANDLERS,
 }
+INTERNAL = {**launches.INTERNAL, **registration.INTERNAL}
 MAX_CALLS = 5_000_000
 
 
 def find(state: State, module: str, name: str) -> tuple[str, Callable[..., int]] | None:
     """Kinds of the parameters and the function that an import is bound to; None for what nothing serves."""
-    if module == "env" and name in launches.INTERNAL:
-        kinds, function = launches.INTERNAL[name]
+    if module == "env" and name in INTERNAL:
+        kinds, function = INTERNAL[name]
         return kinds, _quiet(state, function)
     if module != "cuda":
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from grader.ptx.frontend.nodes import Address, Instruction, Negated, Operand, Register, Vector
-from grader.ptx.isa.opcodes import facts
+from grader.ptx.isa.opcodes import facts, is_barrier
 
 
 def _registers(operand: Operand) -> tuple[Register, ...]:
@@ -22,7 +22,7 @@ def _registers(operand: Operand) -> tuple[Register, ...]:
 
 def _writes_first(instruction: Instruction) -> bool:
     opcode = instruction.opcode
-    if opcode in ("bar", "barrier"):
+    if is_barrier(opcode):
         return "red" in instruction.modifiers
     return facts(opcode).writes_first and bool(instruction.operands) and type(instruction.operands[0]) is not Address
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from grader.ptx.analysis.graphs import Graph, NaturalLoop
 from grader.ptx.analysis.liveness import destinations, sources
 from grader.ptx.frontend.nodes import Address, Function, Instruction, Module, Register, Sink, Special, Symbol, Vector
-from grader.ptx.isa.opcodes import facts
+from grader.ptx.isa.opcodes import facts, is_barrier
 
 _FRESH_LOADS = frozenset({"volatile", "relaxed", "acquire", "mmio"})
 _Code = Sequence[Sequence[Instruction]]
@@ -136,9 +136,13 @@ def _decision(
                     if _call_waits(caller, module):
                         waits = polls = True
                 reads_memory |= _reads_memory(instruction)
-                unknown |= instruction.opcode in ("bar", "barrier", "activemask") or any(
-                    isinstance(operand, Special) and operand.name.startswith(("clock", "globaltimer"))
-                    for operand in instruction.operands
+                unknown |= (
+                    is_barrier(instruction.opcode)
+                    or instruction.opcode == "activemask"
+                    or any(
+                        isinstance(operand, Special) and operand.name.startswith(("clock", "globaltimer"))
+                        for operand in instruction.operands
+                    )
                 )
                 pending.extend(sources(instruction))
                 follow_branches(controllers[block])
@@ -153,7 +157,7 @@ def _decision(
                 if facts(instruction.opcode).memory in ("store", "atomic"):
                     pending.extend(sources(instruction))
                     follow_branches(controllers[block])
-                unknown |= instruction.opcode in ("bar", "barrier") and "warp" not in instruction.modifiers
+                unknown |= is_barrier(instruction.opcode) and "warp" not in instruction.modifiers
         close()
     return ExitDecision(frozenset(registers), ends_with_others, reads_memory, unknown, ends_with_later)
 

@@ -15,14 +15,15 @@ MANY = 64
 class OpcodeFacts:
     """One opcode.
 
-    ends: what it does to a block: "" (nothing), "branch", "leave" (of the function or the grid), "suspend" (threads may
-    be held behind it).
+    ends: what it does to a block: "" (nothing), "branch", "leave" (of the function or the grid); "barrier", "call":
+    threads may be held behind it.
     collective: every lane named in its member mask, the last operand, executes it together.
     memory: "load", "store", "atomic", "fence", or "".
     writes_first: its first operand is written (an address is never).
     operands: fewest and most; modifiers: fewest.
     idle: a thread that has nothing else before it is as good as gone.
     exchanges: its result comes from other lanes of the warp.
+    hint: it changes nothing that a program could see.
     """
 
     ends: str = ""
@@ -33,55 +34,56 @@ class OpcodeFacts:
     modifiers: int = 0
     idle: bool = False
     exchanges: bool = False
+    hint: bool = False
 
 
 _READS = OpcodeFacts(writes_first=False, operands=(0, MANY))
-_BARRIER = OpcodeFacts("suspend", writes_first=False, operands=(0, 4))
+_BARRIER = OpcodeFacts("barrier", writes_first=False, operands=(0, 4))
 _FENCE = OpcodeFacts(memory="fence", writes_first=False, operands=(0, MANY))
+_HINT = OpcodeFacts(writes_first=False, operands=(0, MANY), hint=True)
 _TRAP = OpcodeFacts(writes_first=False, operands=(0, 0))
 
-OPCODES: dict[str, OpcodeFacts] = {
-    "bra": OpcodeFacts("branch", writes_first=False, operands=(1, 1), idle=True),
-    "brx": OpcodeFacts("branch", writes_first=False, operands=(2, 2)),
-    "ret": OpcodeFacts("leave", writes_first=False, operands=(0, 0), idle=True),
-    "exit": OpcodeFacts("leave", writes_first=False, operands=(0, 0), idle=True),
-    "trap": _TRAP,
-    "brkpt": _TRAP,
-    "call": OpcodeFacts("suspend", writes_first=False, operands=(3, 4)),
-    "bar": _BARRIER,
-    "barrier": _BARRIER,
-    "shfl": OpcodeFacts(collective=True, exchanges=True, operands=(5, 5), modifiers=3),
-    "vote": OpcodeFacts(collective=True, exchanges=True, operands=(3, 3), modifiers=2),
-    "match": OpcodeFacts(collective=True, exchanges=True, operands=(3, 3), modifiers=3),
-    "redux": OpcodeFacts(collective=True, exchanges=True, operands=(3, 3), modifiers=3),
-    "activemask": OpcodeFacts(exchanges=True, operands=(1, 1)),
-    "ld": OpcodeFacts(memory="load", operands=(2, 3), modifiers=1),
-    "ldu": OpcodeFacts(memory="load", operands=(2, 2), modifiers=1),
-    "st": OpcodeFacts(memory="store", writes_first=False, operands=(2, 3), modifiers=1),
-    "atom": OpcodeFacts(memory="atomic", operands=(3, 5), modifiers=2),
-    "red": OpcodeFacts(memory="atomic", writes_first=False, operands=(2, 4), modifiers=2),
-    "membar": _FENCE,
-    "fence": _FENCE,
-    "mov": OpcodeFacts(operands=(2, 2), modifiers=1),
-    "cvta": OpcodeFacts(operands=(2, 2), modifiers=2),
-    "isspacep": OpcodeFacts(operands=(2, 2), modifiers=1),
-} | dict.fromkeys(
-    (
-        "nanosleep",
-        "prefetch",
-        "prefetchu",
-        "cp",
-        "pmevent",
-        "discard",
-        "applypriority",
-        "griddepcontrol",
-        "stmatrix",
-        "setmaxnreg",
-        "stackrestore",
-        "sust",
-        "sured",
-    ),
-    _READS,
+OPCODES: dict[str, OpcodeFacts] = (
+    {
+        "bra": OpcodeFacts("branch", writes_first=False, operands=(1, 1), idle=True),
+        "brx": OpcodeFacts("branch", writes_first=False, operands=(2, 2)),
+        "ret": OpcodeFacts("leave", writes_first=False, operands=(0, 0), idle=True),
+        "exit": OpcodeFacts("leave", writes_first=False, operands=(0, 0), idle=True),
+        "trap": _TRAP,
+        "brkpt": _TRAP,
+        "call": OpcodeFacts("call", writes_first=False, operands=(3, 4)),
+        "bar": _BARRIER,
+        "barrier": _BARRIER,
+        "shfl": OpcodeFacts(collective=True, exchanges=True, operands=(5, 5), modifiers=3),
+        "vote": OpcodeFacts(collective=True, exchanges=True, operands=(3, 3), modifiers=2),
+        "match": OpcodeFacts(collective=True, exchanges=True, operands=(3, 3), modifiers=3),
+        "redux": OpcodeFacts(collective=True, exchanges=True, operands=(3, 3), modifiers=3),
+        "activemask": OpcodeFacts(exchanges=True, operands=(1, 1)),
+        "ld": OpcodeFacts(memory="load", operands=(2, 3), modifiers=1),
+        "ldu": OpcodeFacts(memory="load", operands=(2, 2), modifiers=1),
+        "st": OpcodeFacts(memory="store", writes_first=False, operands=(2, 3), modifiers=1),
+        "atom": OpcodeFacts(memory="atomic", operands=(3, 5), modifiers=2),
+        "red": OpcodeFacts(memory="atomic", writes_first=False, operands=(2, 4), modifiers=2),
+        "membar": _FENCE,
+        "fence": _FENCE,
+        "mov": OpcodeFacts(operands=(2, 2), modifiers=1),
+        "cvta": OpcodeFacts(operands=(2, 2), modifiers=2),
+        "isspacep": OpcodeFacts(operands=(2, 2), modifiers=1),
+    }
+    | dict.fromkeys(
+        (
+            "cp",
+            "pmevent",
+            "griddepcontrol",
+            "stmatrix",
+            "setmaxnreg",
+            "stackrestore",
+            "sust",
+            "sured",
+        ),
+        _READS,
+    )
+    | dict.fromkeys(("applypriority", "discard", "nanosleep", "pragma", "prefetch", "prefetchu"), _HINT)
 )
 """PTX ISA, chapter "Instruction set"."""
 
@@ -91,3 +93,8 @@ _COMPUTES = OpcodeFacts()
 def facts(opcode: str) -> OpcodeFacts:
     """What is known of an opcode."""
     return OPCODES.get(opcode, _COMPUTES)
+
+
+def is_barrier(opcode: str) -> bool:
+    """Whether threads meet at it."""
+    return facts(opcode).ends == "barrier"

@@ -5,18 +5,16 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from grader.ptx.errors import DeviceTrap, UnsupportedInstruction
 from grader.ptx.frontend.nodes import Instruction
+from grader.ptx.machine.chunk import Chunk
+from grader.ptx.machine.groups import Group
 from grader.ptx.memory.spaces import LOCAL_WINDOW
-from grader.ptx.values.kinds import Array
-
-if TYPE_CHECKING:
-    from grader.ptx.machine.chunk import Chunk
-    from grader.ptx.machine.groups import Group
+from grader.ptx.values.lanes import Array
 
 U64 = np.dtype(np.uint64)
 _CONVERSION = re.compile(r"%([-+ #0]*)(\d+|\*)?(?:\.(\d+|\*))?(hh|h|ll|l|z|j|t)?([diouxXcsfFeEgGaAp%])")

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from grader.ptx.errors import DeviceTrap, InvalidInstruction, UnsupportedInstruction
 from grader.ptx.frontend.nodes import Immediate, Instruction, Register, Symbol, Vector
 from grader.ptx.lowering.builtins import BUILTINS
-from grader.ptx.machine.barriers import Parked
-from grader.ptx.machine.code import Code, CodeBlock, getter, refuse
-from grader.ptx.machine.convergence import report_outsiders
-from grader.ptx.machine.groups import Frame
+from grader.ptx.lowering.operands import getter, refuse
+from grader.ptx.machine.barriers import Barriers, Parked
+from grader.ptx.machine.code import Code, CodeBlock, Finish
+from grader.ptx.machine.groups import Frame, Group
+from grader.ptx.machine.members import report_outsiders
+from grader.ptx.machine.scheduler import Scheduler
 from grader.ptx.values.kinds import BOOL, UNSIGNED, Shifted, Vec, as_array, from_array, select
-
-if TYPE_CHECKING:
-    from grader.ptx.machine.groups import Group
-
-Finish = Callable[["Group"], bool]
 
 
 def finisher(code: Code, block: CodeBlock, successors: tuple[int, ...]) -> Finish | None:
@@ -35,7 +32,7 @@ def finisher(code: Code, block: CodeBlock, successors: tuple[int, ...]) -> Finis
     except UnsupportedInstruction as error:
         step = refuse(instruction, error.reason)
 
-        def fail(group: Group) -> bool:
+        def fail(group: Group, scheduler: Scheduler) -> bool:
             step(group)
             return False
 
@@ -48,17 +45,19 @@ def _bra(code: Code, block: CodeBlock, instruction: Instruction, successors: tup
     backwards = (here, taken) in code.back_edges
     if guard is None:
 
-        def jump(group: Group) -> bool:
+        def jump(group: Group, scheduler: Scheduler) -> bool:
             group.block = taken
             group.from_back_edge = backwards
             return True
 
         return jump
     index, negated, fall = guard.register.index, guard.negated, successors[1]
-    return lambda group: take_branch(group, group.registers[index], negated, taken, fall)
+    return lambda group, scheduler: take_branch(group, scheduler, group.registers[index], negated, taken, fall)
 
 
-def take_branch(group: Group, predicate: Any, negated: bool, taken: int, fallthrough: int) -> bool:
+def take_branch(
+    group: Group, scheduler: Scheduler, predicate: Any, negated: bool, taken: int, fallthrough: int
+) -> bool:
     """Send a group's lanes to one or two blocks; True when the same group simply goes on at `group.block`."""
     code = group.frames[-1].code
     if isinstance(predicate, Vec):
@@ -74,7 +73,7 @@ def take_branch(group: Group, predicate: Any, negated: bool, taken: int, fallthr
             for selected, target in ((np.flatnonzero(mask), taken), (np.flatnonzero(~mask), fallthrough)):
                 part = group.split(lanes.select(selected), target)
                 part.from_back_edge = (here, target) in code.back_edges
-                group.chunk.queue(part)
+                scheduler.queue.add(part)
             return False
         truth = count > 0
     else:
@@ -88,7 +87,7 @@ def take_branch(group: Group, predicate: Any, negated: bool, taken: int, fallthr
 def _brx(code: Code, block: CodeBlock, instruction: Instruction, successors: tuple[int, ...]) -> Finish:
     read = getter(code, instruction.operands[0], 4)
 
-    def finish(group: Group) -> bool:
+    def finish(group: Group, scheduler: Scheduler) -> bool:
         choice = as_array(read(group), UNSIGNED[4])
         values = np.unique(choice).tolist()
         if values[-1] >= len(successors):
@@ -101,7 +100,7 @@ def _brx(code: Code, block: CodeBlock, instruction: Instruction, successors: tup
             lanes = group.lanes.select(np.flatnonzero(choice == value))
             part = group.split(lanes, successors[value])
             part.from_back_edge = (block.index, successors[value]) in code.back_edges
-            group.chunk.queue(part)
+            scheduler.queue.add(part)
         return False
 
     return finish
@@ -110,7 +109,7 @@ def _brx(code: Code, block: CodeBlock, instruction: Instruction, successors: tup
 def _ret(code: Code, block: CodeBlock, instruction: Instruction, successors: tuple[int, ...]) -> Finish:
     leaves = instruction.opcode == "exit"
 
-    def finish(group: Group) -> bool:
+    def finish(group: Group, scheduler: Scheduler) -> bool:
         if leaves or len(group.frames) == 1:
             group.chunk.retire(group.lanes)
             return False
@@ -129,9 +128,9 @@ def _barrier(code: Code, block: CodeBlock, instruction: Instruction, successors:
             raise InvalidInstruction(instruction.text, instruction.location.line, "no lanes are named")
         mask = getter(code, operands[0], 4)
 
-        def in_warp(group: Group) -> bool:
+        def in_warp(group: Group, scheduler: Scheduler) -> bool:
             report_outsiders(group, instruction, mask(group))
-            if not group.chunk.convergence.sync(group, block, mask(group)):
+            if not scheduler.convergence.sync(group, block, mask(group)):
                 return False
             group.from_back_edge = block.next_is_back_edge
             group.block = successors[0]
@@ -153,50 +152,49 @@ def _barrier(code: Code, block: CodeBlock, instruction: Instruction, successors:
     number = getter(code, operands[0], 4)
     count = getter(code, operands[1], 4) if len(operands) > 1 else (lambda group: 0)
 
-    def meet(group: Group, barrier: int, expected: int, vote: Any) -> bool:
+    def meet(group: Group, barriers: Barriers, barrier: int, expected: int, vote: Any) -> bool:
         parked = Parked(group, block, barrier, expected)
-        chunk = group.chunk
         if kind == "arrive":
             parked.group = group.split(group.lanes, successors[0])
             parked.arrive_only = True
-            chunk.barriers.arrive(parked)
+            barriers.arrive(parked)
             group.from_back_edge = block.next_is_back_edge
             group.block = successors[0]
             return True
         if target is not None:
-            _vote_at(group, barrier, vote)
-            parked.release = lambda released: _deliver(code, released, barrier, modifiers[1], target)
-        chunk.barriers.parked.append(parked)
+            _vote_at(group, barriers, barrier, vote)
+            parked.release = lambda released: _deliver(code, released, barriers, barrier, modifiers[1], target)
+        barriers.parked.append(parked)
         return False
 
-    def finish(group: Group) -> bool:
+    def finish(group: Group, scheduler: Scheduler) -> bool:
         barrier, expected, vote = number(group), count(group), None if target is None else predicate(group)
         if isinstance(barrier, int) and isinstance(expected, int):
-            return meet(group, barrier, expected, vote)
+            return meet(group, scheduler.barriers, barrier, expected, vote)
         # Threads of one group that name different barriers go to them by themselves.
         barriers, counts = (np.broadcast_to(as_array(v, UNSIGNED[4]), (group.lanes.n,)) for v in (barrier, expected))
         for pair in sorted(set(zip(barriers.tolist(), counts.tolist(), strict=True))):
             lanes = group.lanes.select(np.flatnonzero((barriers == pair[0]) & (counts == pair[1])))
             part = group.split(lanes, successors[0])
             part.block = block.index
-            if meet(part, *pair, select(vote, lanes)):
-                group.chunk.queue(part)
+            if meet(part, scheduler.barriers, *pair, select(vote, lanes)):
+                scheduler.queue.add(part)
         return False
 
     return finish
 
 
-def _vote_at(group: Group, barrier: int, value: Any) -> None:
+def _vote_at(group: Group, barriers: Barriers, barrier: int, value: Any) -> None:
     chunk = group.chunk
-    votes = chunk.barriers.votes.setdefault(barrier, np.zeros((chunk.layout.blocks, 2), np.int64))
+    votes = barriers.votes.setdefault(barrier, np.zeros((chunk.layout.blocks, 2), np.int64))
     truth = np.broadcast_to(as_array(value, BOOL), (group.lanes.n,))
     blocks = group.lanes.blocks
     votes[:, 0] += np.bincount(blocks[truth], minlength=chunk.layout.blocks)
     votes[:, 1] += np.bincount(blocks, minlength=chunk.layout.blocks)
 
 
-def _deliver(code: Code, group: Group, barrier: int, operation: str, target: int) -> None:
-    true, arrived = group.chunk.barriers.votes[barrier].T
+def _deliver(code: Code, group: Group, barriers: Barriers, barrier: int, operation: str, target: int) -> None:
+    true, arrived = barriers.votes[barrier].T
     result = {"popc": true.astype(np.uint32), "and": true == arrived, "or": true > 0}[operation]
     group.registers[target] = from_array(result[group.lanes.blocks], group.lanes, code.register_bytes[target])
 
@@ -215,7 +213,7 @@ def _call(code: Code, block: CodeBlock, instruction: Instruction, successors: tu
         builtin = BUILTINS.get(target.name)
         if builtin is not None:
 
-            def call_builtin(group: Group) -> bool:
+            def call_builtin(group: Group, scheduler: Scheduler) -> bool:
                 symbols = group.frames[-1].symbols
                 builtin(group, instruction, [symbols[n] for n in given], [symbols[n] for n in wanted])
                 group.from_back_edge = block.next_is_back_edge
@@ -227,13 +225,13 @@ def _call(code: Code, block: CodeBlock, instruction: Instruction, successors: tu
             raise UnsupportedInstruction(instruction.text, reason=f"function {target.name} has no body")
         name = target.name
 
-        def call(group: Group) -> bool:
+        def call(group: Group, scheduler: Scheduler) -> bool:
             return enter(group, code.program.code(name), given, wanted, resume, (block.index, name))
 
         return call
     read = getter(code, target)
 
-    def call_pointer(group: Group) -> bool:
+    def call_pointer(group: Group, scheduler: Scheduler) -> bool:
         value = read(group)
         if isinstance(value, (Vec, Shifted)):
             pointers = as_array(value, UNSIGNED[8])
@@ -242,7 +240,7 @@ def _call(code: Code, block: CodeBlock, instruction: Instruction, successors: tu
                 part = group.split(lanes, resume)
                 callee = code.program.function_at(pointer, instruction)
                 enter(part, callee, given, wanted, resume, (block.index, callee.name))
-                group.chunk.queue(part)
+                scheduler.queue.add(part)
             return False
         callee = code.program.function_at(value, instruction)
         return enter(group, callee, given, wanted, resume, (block.index, callee.name))

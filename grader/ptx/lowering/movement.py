@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from grader.ptx.errors import DeviceTrap, UnsupportedInstruction
 from grader.ptx.frontend.nodes import Address, Instruction, Operand, Register, Sink, Symbol, Vector
+from grader.ptx.lowering.operands import getter, symbol_getter
 from grader.ptx.machine import transfers
-from grader.ptx.machine.code import Code, Getter, Step, getter, symbol_getter
-from grader.ptx.machine.transfers import Repeat
+from grader.ptx.machine.code import Code, Getter, Step
+from grader.ptx.machine.groups import Group
 from grader.ptx.memory.access import AccessSpec, element_dtype
+from grader.ptx.memory.repeats import Repeat
 from grader.ptx.memory.spaces import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BYTES
 from grader.ptx.values import affine
 from grader.ptx.values.kinds import UNSIGNED, Shifted, Value, Vec, as_array, from_array
-
-if TYPE_CHECKING:
-    from grader.ptx.machine.groups import Group
 
 
 def _size(instruction: Instruction) -> int:
@@ -26,10 +25,10 @@ def _size(instruction: Instruction) -> int:
     type_name = instruction.modifiers[-1]
     if type_name == "pred":
         return 0
-    try:
-        return element_dtype(type_name).itemsize
-    except KeyError:
-        raise UnsupportedInstruction(instruction.text, reason=f"type .{type_name}") from None
+    dtype = element_dtype(type_name)
+    if dtype is None:
+        raise UnsupportedInstruction(instruction.text, reason=f"type .{type_name}")
+    return dtype.itemsize
 
 
 def _mov(code: Code, instruction: Instruction) -> Step:
@@ -238,9 +237,8 @@ def _fence(code: Code, instruction: Instruction) -> Step | None:
     in_block_only = "cta" in modifiers
 
     def step(group: Group) -> None:
-        chunk = group.chunk
-        for listener in chunk.on_fence:
-            listener(chunk, group.lanes, in_block_only)
+        for tell in group.chunk.watchers.fence:
+            tell(group.lanes, in_block_only)
 
     return step
 
@@ -250,11 +248,6 @@ def _trap(code: Code, instruction: Instruction) -> Step:
         raise DeviceTrap(instruction.location.line, "the kernel executed a trap")
 
     return step
-
-
-def _nothing(code: Code, instruction: Instruction) -> None:
-    """Hints."""
-    return
 
 
 STEPS: dict[str, Callable[[Code, Instruction], Step | None]] = {
@@ -271,10 +264,4 @@ STEPS: dict[str, Callable[[Code, Instruction], Step | None]] = {
     "brkpt": _trap,
     "membar": _fence,
     "fence": _fence,
-    "prefetch": _nothing,
-    "prefetchu": _nothing,
-    "nanosleep": _nothing,
-    "pragma": _nothing,
-    "discard": _nothing,
-    "applypriority": _nothing,
 }

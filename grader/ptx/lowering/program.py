@@ -15,7 +15,7 @@ from grader.ptx.limits import Limits
 from grader.ptx.lowering.translate import translate
 from grader.ptx.machine.code import Code
 from grader.ptx.memory.spaces import FUNCTION_WINDOW, SHARED_WINDOW, Device, MemoryArray, SharedLayout
-from grader.ptx.values.kinds import Array
+from grader.ptx.values.lanes import Array
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,6 @@ that does not depend on the group beforehand.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
-
 from grader.ptx.analysis.cfg import ControlFlowGraph
 from grader.ptx.errors import UnsupportedInstruction
 from grader.ptx.frontend.nodes import Immediate, Instruction, Operand, Register, Vector
@@ -16,16 +13,15 @@ from grader.ptx.isa.opcodes import facts
 from grader.ptx.isa.registry import is_arithmetic, lookup
 from grader.ptx.lowering import movement, warps
 from grader.ptx.lowering.control import finisher
+from grader.ptx.lowering.operands import getter, refuse
 from grader.ptx.lowering.shortcuts import short_cut_of
-from grader.ptx.machine.code import Code, CodeBlock, Getter, Step, getter, refuse
+from grader.ptx.machine.code import Code, CodeBlock, Finish, Getter, Linkage, Step
+from grader.ptx.machine.groups import Group
+from grader.ptx.machine.scheduler import Scheduler
 from grader.ptx.values.kinds import BOOL, UNSIGNED, as_array, from_array
 
-if TYPE_CHECKING:
-    from grader.ptx.lowering.program import Program
-    from grader.ptx.machine.groups import Group
 
-
-def translate(graph: ControlFlowGraph, program: Program) -> Code:
+def translate(graph: ControlFlowGraph, program: Linkage) -> Code:
     """A function, ready to run."""
     code = Code(graph, program)
     for block in graph.blocks:
@@ -67,10 +63,10 @@ def _member_mask(code: Code, block: CodeBlock) -> Getter | None:
     return None
 
 
-def _fall_through(block: CodeBlock) -> Callable[[Group], bool]:
+def _fall_through(block: CodeBlock) -> Finish:
     following, backwards = block.next, block.next_is_back_edge
 
-    def finish(group: Group) -> bool:
+    def finish(group: Group, scheduler: Scheduler) -> bool:
         group.block = following
         group.from_back_edge = backwards
         return True
@@ -81,6 +77,8 @@ def _fall_through(block: CodeBlock) -> Callable[[Group], bool]:
 def compile_step(code: Code, instruction: Instruction) -> Step | None:
     """The step of one instruction that does not end a block; None when it does nothing."""
     opcode = instruction.opcode
+    if facts(opcode).hint:
+        return None
     try:
         special_case = movement.STEPS.get(opcode) or warps.STEPS.get(opcode)
         if special_case is not None:

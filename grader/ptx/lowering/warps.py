@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from grader.ptx.errors import UnsupportedInstruction
 from grader.ptx.frontend.nodes import Instruction, Operand, Register, Vector
-from grader.ptx.machine.code import Code, Step, getter
-from grader.ptx.machine.convergence import report_missing, report_outsiders
-from grader.ptx.values.kinds import BOOL, UNSIGNED, Array, Lanes, Value, as_array, from_array
-
-if TYPE_CHECKING:
-    from grader.ptx.machine.groups import Group
+from grader.ptx.lowering.operands import getter
+from grader.ptx.machine.code import Code, Step
+from grader.ptx.machine.groups import Group
+from grader.ptx.machine.members import missing, report_missing, report_outsiders
+from grader.ptx.values.kinds import BOOL, UNSIGNED, Value, as_array, from_array
+from grader.ptx.values.lanes import Array, Lanes
 
 U32 = UNSIGNED[4]
 
@@ -31,7 +31,7 @@ def _members(group: Group, instruction: Instruction, mask: Value) -> Array:
     lanes = group.lanes
     table = _table(mask, lanes, U32)
     if not lanes.whole_warps:
-        report_missing(group, instruction, group.chunk.convergence.missing(lanes, mask))
+        report_missing(group, instruction, missing(group.chunk, lanes, mask))
     report_outsiders(group, instruction, mask)
     return table
 
@@ -79,7 +79,7 @@ def _report_inactive(group: Group, instruction: Instruction, inactive: Array) ->
     positions = np.flatnonzero(lanes.from_warps(inactive))
     if len(positions):
         group.chunk.hazards.add(
-            group.chunk,
+            group.chunk.geometry,
             "warp_sync",
             "inactive_source",
             instruction,

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from grader.ptx.errors import LimitExceeded
 from grader.ptx.frontend.nodes import Instruction
+from grader.ptx.isa.opcodes import is_barrier
+from grader.ptx.machine.chunk import Chunk
+from grader.ptx.machine.code import CodeBlock
 from grader.ptx.machine.groups import Group
-from grader.ptx.values.kinds import Array, Lanes
-
-if TYPE_CHECKING:
-    from grader.ptx.machine.chunk import Chunk
-    from grader.ptx.machine.code import CodeBlock
+from grader.ptx.machine.queue import Queue
+from grader.ptx.observers.interface import Meeting
+from grader.ptx.values.lanes import Array, Lanes
 
 
 @dataclass
@@ -30,19 +30,12 @@ class Parked:
     release: Callable[[Group], None] | None = None
 
 
-@dataclass(frozen=True)
-class Meeting:
-    """Who met at a barrier for so many threads, by its number: sets of lanes, and whether each waited for the rest."""
-
-    barrier: int
-    parties: list[tuple[Lanes, bool]]
-
-
 class Barriers:
     """The groups of a chunk that wait at barriers."""
 
-    def __init__(self, chunk: Chunk) -> None:
+    def __init__(self, chunk: Chunk, queue: Queue) -> None:
         self.chunk = chunk
+        self._queue = queue
         self.parked: list[Parked] = []
         self.votes: dict[int, Array] = {}
         """For reducing barriers: true predicates and arrivals so far, (blocks, 2), by barrier number."""
@@ -69,11 +62,11 @@ class Barriers:
     def _report(self, at: Parked, lanes: Lanes, other: Instruction, other_lanes: Lanes, blocks: Array) -> None:
         """Divergence at the barrier of `at`: one of `lanes` is to blame, `other` is where its opponent is."""
         chunk = self.chunk
-        mixed = other.opcode in ("bar", "barrier") and lanes is at.group.lanes
+        mixed = is_barrier(other.opcode) and lanes is at.group.lanes
         first = int(lanes.ids[np.searchsorted(lanes.blocks, blocks[0])])
         opponent = int(other_lanes.ids[np.searchsorted(other_lanes.blocks, blocks[0])])
         chunk.hazards.add(
-            chunk,
+            chunk.geometry,
             "barrier_divergence",
             "different_barriers" if mixed else "bypassed",
             at.block.last,
@@ -82,7 +75,7 @@ class Barriers:
             op="barrier",
             other=other,
             other_op="barrier" if mixed else "bypass",
-            other_thread=chunk.coordinates(opponent),
+            other_thread=chunk.geometry.coordinates(opponent),
         )
 
     def release(self) -> bool:
@@ -103,8 +96,8 @@ class Barriers:
     def arrive(self, parked: Parked) -> None:
         """Lanes come to a barrier and go on at once."""
         self.parked.append(parked)
-        for listener in self.chunk.on_arrival:
-            listener(self.chunk, parked.barrier, parked.group.lanes)
+        for tell in self.chunk.watchers.arrival:
+            tell(parked.barrier, parked.group.lanes)
 
     def check_nobody_waits(self) -> None:
         """Raises LimitExceeded when threads still wait, nobody being able to release them: a deadlock."""
@@ -173,13 +166,13 @@ class Barriers:
             parked.release(group)
         group.block = parked.block.next
         group.from_back_edge = parked.block.next_is_back_edge
-        self.chunk.queue(group)
+        self._queue.add(group)
 
     def _announce(self, number: int, released: Array | None, meeting: Meeting | None) -> None:
         if number in self.votes:
             self.votes[number][slice(None) if released is None else released] = 0
-        for listener in self.chunk.on_barrier:
-            listener(self.chunk, released, meeting)
+        for tell in self.chunk.watchers.barrier:
+            tell(released, meeting)
 
     def _report_mixed(self, sites: list[Parked], complete: Array) -> None:
         """Threads of one block that met at different barrier instructions."""
@@ -198,6 +191,4 @@ class Barriers:
         waiting = np.bincount(parked.group.lanes.blocks, minlength=self.chunk.layout.blocks) > 0
         count = int(exited[waiting].sum())
         if count:
-            remarks = self.chunk.remarks
-            key = ("exited_before_barrier", parked.block.last.location.line)
-            remarks[key] = max(remarks.get(key, 0), count)
+            self.chunk.remark("exited_before_barrier", parked.block.last.location.line, count)

@@ -3,24 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from grader.ptx.analysis.cfg import ControlFlowGraph
 from grader.ptx.analysis.liveness import destinations
 from grader.ptx.analysis.uses import Uses
-from grader.ptx.errors import UnsupportedInstruction
-from grader.ptx.frontend.nodes import Immediate, Instruction, Negated, Operand, Register, Special, Symbol
+from grader.ptx.frontend.nodes import Instruction, Module
 from grader.ptx.isa.opcodes import facts
-from grader.ptx.machine import special
-from grader.ptx.values.kinds import Vec
+from grader.ptx.memory.repeats import Repeat
 
-if TYPE_CHECKING:
-    from grader.ptx.lowering.program import Program
-    from grader.ptx.machine.groups import Group
-    from grader.ptx.machine.transfers import Repeat
+Step = Callable[[Any], None]
+"""Carries out an instruction for a `Group`."""
+Getter = Callable[[Any], Any]
+"""The value of an operand for a `Group`."""
+Finish = Callable[[Any, Any], bool]
+"""What a `Group` does at the end of a block, under a `Scheduler`: whether the same group simply goes on."""
 
-Step = Callable[["Group"], None]
-Getter = Callable[["Group"], Any]
+
+class Linkage(Protocol):
+    """What functions know of the module that they are part of."""
+
+    module: Module
+    addresses: dict[str, int]
+
+    def space_of(self, name: str) -> str:
+        """The state space of a named variable."""
+        ...
+
+    def has_body(self, name: str) -> bool:
+        """Whether a function is defined in this module, not only declared."""
+        ...
+
+    def code(self, name: str) -> Code:
+        """The runnable form of a function."""
+        ...
+
+    def function_at(self, pointer: int, instruction: Instruction) -> Code:
+        """The function that a function pointer names.  Raises DeviceTrap where it names none."""
+        ...
 
 
 def type_bytes(name: str) -> int:
@@ -58,7 +78,7 @@ class CodeBlock:
         self.instructions = instructions
         self.size = len(instructions)
         self.steps: tuple[Step, ...] = ()
-        self.finish: Callable[[Group], bool] = lambda group: False
+        self.finish: Finish = lambda group, scheduler: False
         self.next = following
         self.next_is_back_edge = False
         self.executions = 0
@@ -67,7 +87,7 @@ class CodeBlock:
             self.first = instructions[0]
             self.last = instructions[-1]
         self.does_something = any(not facts(i.opcode).idle for i in instructions)
-        self.leaves = bool(instructions) and all(i.opcode in ("ret", "exit") for i in instructions)
+        self.leaves = bool(instructions) and all(facts(i.opcode).ends == "leave" for i in instructions)
         self.collective = any(facts(i.opcode).collective for i in instructions)
         self.member_mask: Getter | None = None
         """The mask of the first warp-wide instruction, where it is known before the block is executed."""
@@ -76,7 +96,7 @@ class CodeBlock:
 class Code:
     """A function in its runnable form; `grader.ptx.lowering.translate.translate` fills the blocks with steps."""
 
-    def __init__(self, graph: ControlFlowGraph, program: Program) -> None:
+    def __init__(self, graph: ControlFlowGraph, program: Linkage) -> None:
         function = graph.function
         self.function = function
         self.graph = graph
@@ -153,49 +173,3 @@ class LoopInfo:
         self.spins = spins
         self.deciding = deciding
         self.reads_memory = reads_memory
-
-
-def refuse(instruction: Instruction, reason: str = "") -> Step:
-    """A step that says, when it is reached, that the emulator cannot execute the instruction."""
-
-    def step(group: Group) -> None:
-        raise UnsupportedInstruction(instruction.text, instruction.location.line, reason)
-
-    return step
-
-
-def getter(code: Code, operand: Operand, size: int = 8) -> Getter:
-    """A function group → value for a source operand; immediates are cut to `size` bytes."""
-    if isinstance(operand, Register):
-        index = operand.index
-        return lambda group: group.registers[index]
-    if isinstance(operand, Immediate):
-        value = bool(operand.value) if size == 0 else operand.value & ((1 << 8 * size) - 1)
-        return lambda group: value
-    if isinstance(operand, Special):
-        name = operand.name
-        if not special.is_known(name):
-            raise UnsupportedInstruction(f"%{name}", reason=f"special register %{name}")
-        return lambda group: special.read(group, name)
-    if isinstance(operand, Symbol):
-        return symbol_getter(code, operand.name, operand.offset)
-    if isinstance(operand, Negated):
-        index = operand.register.index
-
-        def negated(group: Group) -> Any:
-            value = group.registers[index]
-            return Vec(~value.array, value.lanes) if isinstance(value, Vec) else not value
-
-        return negated
-    raise UnsupportedInstruction(str(operand), reason="operand")
-
-
-def symbol_getter(code: Code, name: str, offset: int) -> Getter:
-    """The address of a variable or function; local and `.param` variables have one in every activation."""
-    address = code.program.addresses.get(name)
-    if address is not None:
-        total = address + offset
-        return lambda group: total
-    if code.program.space_of(name) in ("global", "const"):
-        return lambda group: group.chunk.addresses[name] + offset
-    return lambda group: group.frames[-1].symbols[name] + offset

@@ -7,50 +7,31 @@ still wait are let go, and whom they waited for in vain is a hazard.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from grader.ptx.frontend.nodes import Instruction
 from grader.ptx.isa.opcodes import facts
+from grader.ptx.machine.chunk import Chunk
+from grader.ptx.machine.code import CodeBlock
 from grader.ptx.machine.groups import Group, merge_groups
-from grader.ptx.values.kinds import UNSIGNED, Array, Lanes, Value, Vec, as_array
-
-if TYPE_CHECKING:
-    from grader.ptx.frontend.nodes import Instruction
-    from grader.ptx.machine.chunk import Chunk
-    from grader.ptx.machine.code import CodeBlock
-
-U32 = UNSIGNED[4]
-FULL = 0xFFFFFFFF
+from grader.ptx.machine.members import U32, missing, report_missing
+from grader.ptx.machine.queue import Queue
+from grader.ptx.values.kinds import Value, Vec, as_array
+from grader.ptx.values.lanes import Array, Lanes
 
 
 class Convergence:
     """The groups of a chunk that wait for other lanes of their warps."""
 
-    def __init__(self, chunk: Chunk) -> None:
+    def __init__(self, chunk: Chunk, queue: Queue) -> None:
         self._chunk = chunk
+        self._queue = queue
         self._early: dict[tuple[Any, ...], list[Group]] = {}
         self._syncing: list[tuple[Group, CodeBlock, Array]] = []
         self._forced: Group | None = None
         self._bypassed: set[tuple[int, int]] = set()
-        layout = chunk.layout
-        inside = np.arange(layout.padded) < layout.threads
-        self._existing = np.tile(_pack(inside), layout.blocks)
-
-    def missing(self, lanes: Lanes, mask: Value, arrived: Array | None = None) -> Array:
-        """(n,) uint32: for each lane, the lanes that its mask names, that have not returned and are not there.
-
-        `arrived` : (warps,) lanes that are there, by warp of the chunk; by default the given lanes themselves.
-        """
-        if arrived is None:
-            arrived = self._bits(lanes)
-        absent = self._existing & ~_pack(self._chunk.retired) & ~arrived
-        return np.broadcast_to(as_array(mask, U32), (lanes.n,)) & absent[lanes.ids >> 5]
-
-    def _bits(self, lanes: Lanes) -> Array:
-        present = np.zeros(self._chunk.layout.blocks * self._chunk.layout.padded, np.bool_)
-        present[lanes.ids] = True
-        return _pack(present)
 
     @property
     def waiting(self) -> bool:
@@ -77,7 +58,8 @@ class Convergence:
             if group.block not in code.forward_reach(waiter.block):
                 continue
             self._bypassed.add(key)
-            gone = self.missing(waiter.lanes, mask) & self._bits(group.lanes)[waiter.lanes.ids >> 5]
+            gone = missing(self._chunk, waiter.lanes, mask)
+            gone &= self._chunk.lanes_by_warp(group.lanes)[waiter.lanes.ids >> 5]
             report_missing(waiter, instruction, gone)
 
     def _syncing_masks(self) -> list[tuple[Group, CodeBlock, Value]]:
@@ -90,7 +72,7 @@ class Convergence:
         if group is self._forced:
             self._forced = None
             return False
-        if block.member_mask is None or not self.missing(group.lanes, block.member_mask(group)).any():
+        if block.member_mask is None or not missing(self._chunk, group.lanes, block.member_mask(group)).any():
             return False
         self._early.setdefault((group.chain, group.block), []).append(group)
         return True
@@ -99,34 +81,34 @@ class Convergence:
 
     def sync(self, group: Group, block: CodeBlock, mask: Value) -> bool:
         """Lanes are at `bar.warp.sync`, the end of `block`; True when all they wait for are with them."""
-        if group.lanes.whole_warps or not self.missing(group.lanes, mask).any():
+        if group.lanes.whole_warps or not missing(self._chunk, group.lanes, mask).any():
             self._announce(group.lanes)
             return True
         self._syncing.append((group, block, np.broadcast_to(as_array(mask, U32), (group.lanes.n,))))
         return False
 
     def _announce(self, lanes: Lanes) -> None:
-        for listener in self._chunk.on_warp_sync:
-            listener(self._chunk, lanes)
+        for tell in self._chunk.watchers.warp_sync:
+            tell(lanes)
 
     # -- letting go ----------------------------------------------------------------------------------------------------
 
     def resume(self) -> bool:
         """Let go, nobody else being able to run, who now has everybody; False when there is none."""
         before, self._early = self._early, {}
-        for key, groups in before.items():
+        for groups in before.values():
             group = groups[0] if len(groups) == 1 else merge_groups(groups)
             block = group.frames[-1].code.blocks[group.block]
             if not self.hold(group, block):
-                self._chunk.pending.setdefault(key, []).append(group)
-        arrived = np.zeros(len(self._existing), np.uint32)
+                self._queue.put(group)
+        arrived = np.zeros(len(self._chunk.retired) // 32, np.uint32)
         for group, _, _ in self._syncing:
-            arrived |= self._bits(group.lanes)
+            arrived |= self._chunk.lanes_by_warp(group.lanes)
         before_sync, self._syncing = self._syncing, []
         freed: list[tuple[Group, CodeBlock]] = []
         for group, block, mask in before_sync:
             lanes = group.lanes
-            absent = self._existing & ~_pack(self._chunk.retired) & ~arrived
+            absent = self._chunk.absent_by_warp(arrived)
             go = (mask & absent[lanes.ids >> 5]) == 0
             if go.all():
                 freed.append((group, block))
@@ -137,7 +119,7 @@ class Convergence:
                 self._syncing.append((stay, block, mask[~go]))
                 freed.append((group.split(lanes.select(np.flatnonzero(go)), block.next), block))
         self._free(freed)
-        return bool(self._chunk.pending)
+        return bool(self._queue.pending)
 
     def force(self) -> bool:
         """Let go who waits in vain, the lowest place first; False when nobody waits."""
@@ -145,7 +127,7 @@ class Convergence:
             before, self._syncing = self._syncing, []
             for group, block, mask in before:
                 if not any(reported == id(block.last) for reported, _ in self._bypassed):
-                    report_missing(group, block.last, self._lost(group, mask))
+                    report_missing(group, block.last, missing(self._chunk, group.lanes, Vec(mask, group.lanes)))
             self._free([(group, block) for group, block, _ in before])
             return True
         if not self._early:
@@ -153,45 +135,14 @@ class Convergence:
         key = min(self._early, key=lambda key: (-len(key[0]), key[1]))
         (group,) = self._early.pop(key)
         self._forced = group
-        self._chunk.pending[key] = [group]
+        self._queue.put(group)
         return True
-
-    def _lost(self, group: Group, mask: Array) -> Array:
-        absent = self._existing & ~_pack(self._chunk.retired) & ~self._bits(group.lanes)
-        return mask & absent[group.lanes.ids >> 5]
 
     def _free(self, freed: list[tuple[Group, CodeBlock]]) -> None:
         if not freed:
             return
-        self._announce(self._chunk.union([group.lanes for group, _ in freed]))
+        self._announce(self._chunk.geometry.union([group.lanes for group, _ in freed]))
         for group, block in freed:
             group.block = block.next
             group.from_back_edge = block.next_is_back_edge
-            self._chunk.queue(group)
-
-
-def report_missing(group: Group, instruction: Instruction, missing: Array) -> None:
-    """A member mask names lanes that did not come: `missing` is (n,), as from `Convergence.missing`."""
-    positions = np.flatnonzero(missing)
-    if len(positions):
-        first = int(group.lanes.ids[positions[0]])
-        group.chunk.hazards.add(
-            group.chunk, "warp_sync", "missing_lanes", instruction, first, len(positions), op="sync"
-        )
-
-
-def _pack(lanes: Array) -> Array:
-    """(warps,) uint32 masks of (warps · 32,) flags."""
-    return np.packbits(lanes, bitorder="little").view(np.uint32)
-
-
-def report_outsiders(group: Group, instruction: Instruction, mask: Value) -> None:
-    """Report lanes that execute a warp-wide instruction although its member mask leaves them out."""
-    if isinstance(mask, int) and mask == FULL:
-        return
-    lanes = group.lanes
-    own = np.uint32(1) << (lanes.ids & 31).astype(np.uint32)
-    outside = np.flatnonzero((as_array(mask, U32) & own) == 0)
-    if len(outside):
-        first = int(lanes.ids[outside[0]])
-        group.chunk.hazards.add(group.chunk, "warp_sync", "not_a_member", instruction, first, len(outside), op="sync")
+            self._queue.add(group)

@@ -8,17 +8,18 @@ Where memory is part of that computation, it must not have changed meanwhile, an
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from grader.ptx.errors import LimitExceeded
-from grader.ptx.values.kinds import UNSIGNED, Lanes, Shifted, Vec, split_shift
-
-if TYPE_CHECKING:
-    from grader.ptx.machine.chunk import Chunk
-    from grader.ptx.machine.code import Code, LoopInfo
-    from grader.ptx.machine.groups import Group
+from grader.ptx.machine.barriers import Barriers
+from grader.ptx.machine.chunk import Chunk
+from grader.ptx.machine.code import Code, LoopInfo
+from grader.ptx.machine.groups import Group
+from grader.ptx.machine.queue import Queue
+from grader.ptx.values.kinds import UNSIGNED, Shifted, Vec, split_shift
+from grader.ptx.values.lanes import Lanes
 
 
 class _Snapshot:
@@ -38,8 +39,10 @@ class _Snapshot:
 class EndlessLoops:
     """Watches the loops of one chunk; a snapshot is renewed after 1, 2, 4, … arrivals (Brent's cycle detection)."""
 
-    def __init__(self, chunk: Chunk) -> None:
+    def __init__(self, chunk: Chunk, queue: Queue, barriers: Barriers) -> None:
         self._chunk = chunk
+        self._queue = queue
+        self._barriers = barriers
         self._snapshots: dict[tuple[Any, ...], _Snapshot] = {}
 
     def enter(self, group: Group) -> None:
@@ -71,11 +74,10 @@ class EndlessLoops:
 
     def _nobody_else(self, code: Code, key: tuple[Any, ...], lanes: Lanes) -> bool:
         """Whether all who could run are caught in loops that wait for memory to change."""
-        chunk = self._chunk
-        if chunk.barriers.parked and chunk.barriers.release_complete():
+        if self._barriers.parked and self._barriers.release_complete():
             return False
         caught: dict[tuple[Any, ...], list[Lanes]] = {}
-        for (chain, block), groups in chunk.pending.items():
+        for (chain, block), groups in self._queue.pending.items():
             if chain != key[0]:
                 return False
             headers = [h for h, loop in code.loop_at_header.items() if block in loop.body]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from grader.ptx.values.kinds import Lanes, merge, select
-
-if TYPE_CHECKING:
-    from grader.ptx.machine.chunk import Chunk
-    from grader.ptx.machine.code import Code
+from grader.ptx.machine.chunk import Chunk
+from grader.ptx.machine.code import Code
+from grader.ptx.values.kinds import merge, select
+from grader.ptx.values.lanes import Lanes
 
 
 class Frame:
@@ -76,7 +75,7 @@ def merge_groups(groups: list[Group]) -> Group:
     first = groups[0]
     chunk = first.chunk
     parts = [group.lanes for group in groups]
-    lanes = chunk.union(parts)
+    lanes = chunk.geometry.union(parts)
     frames = []
     resume = first.block
     for depth in range(len(first.frames) - 1, -1, -1):

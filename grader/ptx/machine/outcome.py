@@ -4,26 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
 
 from grader.ptx.limits import Tally
+from grader.ptx.machine.chunk import Chunk
 from grader.ptx.observers.hazards import HazardLog
-from grader.ptx.records import LaunchReport
-
-if TYPE_CHECKING:
-    from grader.ptx.machine.chunk import Chunk
-
-
-class Observer(Protocol):
-    """Watches a launch; knows nothing of instructions' meanings."""
-
-    def attach(self, chunk: Chunk) -> None:
-        """Subscribe to what it wants to see of a chunk that is about to run."""
-        ...
-
-    def finish(self, report: LaunchReport) -> None:
-        """Add what was found to the report."""
-        ...
+from grader.ptx.observers.interface import Observer
 
 
 @dataclass

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from grader.ptx.limits import CYCLES
+from grader.ptx.machine.chunk import Chunk
+from grader.ptx.machine.groups import Group
 from grader.ptx.memory.spaces import Device
-from grader.ptx.values.kinds import Array, Value, Vec, select
-
-if TYPE_CHECKING:
-    from grader.ptx.machine.chunk import Chunk
-    from grader.ptx.machine.groups import Group
+from grader.ptx.values.kinds import Value, Vec, select
+from grader.ptx.values.lanes import Array
 
 _AXES = {"x": 0, "y": 1, "z": 2}
 
@@ -49,11 +46,11 @@ def read(group: Group, name: str) -> Value:
     chunk = group.chunk
     if name in _CLOCKS:
         # Counts instructions issued by the chunk: it grows from one reading to the next, and no more is promised.
-        chunk.clock += CYCLES
+        chunk.pass_time(CYCLES)
         return select(_time(chunk, name), group.lanes)
     found = chunk.specials.get(name)
     if found is None:
-        found = chunk.specials[name] = _compute(chunk, name)
+        found = chunk.specials[name] = compute(chunk, name)
     return select(found, group.lanes)
 
 
@@ -79,11 +76,12 @@ def _time(chunk: Chunk, name: str) -> Value:
 
 def _multiprocessors(chunk: Chunk) -> Array:
     """(blocks of the chunk,) the multiprocessor of each: neighbouring blocks go to different ones."""
-    numbers = chunk.first_block + np.arange(chunk.layout.blocks, dtype=np.int64)
+    numbers = chunk.geometry.first_block + np.arange(chunk.layout.blocks, dtype=np.int64)
     return (numbers * 2 + numbers // (MULTIPROCESSORS // 2) + chunk.device.seed) % MULTIPROCESSORS
 
 
-def _compute(chunk: Chunk, name: str) -> Value:
+def compute(chunk: Chunk, name: str) -> Value:
+    """The value of a special register other than a clock, for all lanes."""
     layout = chunk.layout
     root = layout.root
     if name in _UNIFORM:
@@ -92,21 +90,21 @@ def _compute(chunk: Chunk, name: str) -> Value:
     if register == "ntid":
         return layout.block[_AXES[axis]]
     if register == "nctaid":
-        return chunk.grid[_AXES[axis]]
+        return chunk.geometry.grid[_AXES[axis]]
     thread = root.ids % layout.padded
     if register == "tid":
         x, y, _ = layout.block
         return _vec(chunk, {"x": thread % x, "y": thread // x % y, "z": thread // (x * y)}[axis])
     if register == "ctaid":
-        number = chunk.first_block + root.blocks
-        x, y, _ = chunk.grid
+        number = chunk.geometry.first_block + root.blocks
+        x, y, _ = chunk.geometry.grid
         return _vec(chunk, {"x": number % x, "y": number // x % y, "z": number // (x * y)}[axis])
     lane = thread & 31
     bit = np.left_shift(np.int64(1), lane)
     if name == "laneid":
         return _vec(chunk, lane)
     if name == "warpid":
-        resident = (chunk.first_block + root.blocks) // MULTIPROCESSORS
+        resident = (chunk.geometry.first_block + root.blocks) // MULTIPROCESSORS
         return _vec(chunk, ((thread >> 5) + resident * (layout.padded // 32)) % WARPS)
     if name == "smid":
         return _vec(chunk, _multiprocessors(chunk)[root.blocks])

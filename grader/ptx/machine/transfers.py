@@ -3,30 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from grader.ptx.isa.atomic import apply
+from grader.ptx.isa.modifiers import DTYPES
+from grader.ptx.machine.chunk import Chunk
+from grader.ptx.machine.groups import Group
 from grader.ptx.machine.written import check_written, mark_written
 from grader.ptx.memory.access import Access, AccessSpec
 from grader.ptx.memory.placing import Fault, Place, locate, scatter
-from grader.ptx.memory.spaces import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BITS, WINDOW_BYTES, MemoryArray, Space
-from grader.ptx.values.kinds import (
-    UNSIGNED,
-    Array,
-    Lanes,
-    Shifted,
-    Value,
-    Vec,
-    as_array,
-    from_array,
-    select,
-    split_shift,
-)
-
-if TYPE_CHECKING:
-    from grader.ptx.machine.chunk import Chunk
-    from grader.ptx.machine.groups import Group
+from grader.ptx.memory.repeats import Repeat
+from grader.ptx.memory.spaces import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BITS, WINDOW_BYTES, Space
+from grader.ptx.values.kinds import UNSIGNED, Shifted, Value, Vec, as_array, from_array, select, split_shift
+from grader.ptx.values.lanes import Array, Lanes
 
 
 def resolve(chunk: Chunk, spec_space: str, address: Value, offset: int) -> tuple[Space, int] | None:
@@ -90,7 +80,7 @@ def _report(chunk: Chunk, spec: AccessSpec, fault: Fault, lanes: Lanes) -> None:
     lane = int(lanes.ids[fault.positions[0]])
     array = fault.array
     chunk.hazards.add(
-        chunk,
+        chunk.geometry,
         "out_of_bounds",
         fault.detail,
         spec.instruction,
@@ -103,40 +93,6 @@ def _report(chunk: Chunk, spec: AccessSpec, fault: Fault, lanes: Lanes) -> None:
         width=spec.width,
         array_bytes=array.size if array else 0,
     )
-
-
-class Repeat:
-    """A load as it went last time: in a loop the same lanes come back to it with the same array, moved by a constant.
-
-    delta: what makes the smallest lane's byte offset in the array out of the value's shift.  span: bytes from the
-    smallest lane's element to the largest's.
-    """
-
-    __slots__ = ("array", "delta", "indices", "place_shift", "span", "vec", "view")
-
-    def __init__(self) -> None:
-        self.forget()
-
-    def forget(self) -> None:
-        """Let go of the arrays of a launch that is over."""
-        self.vec: Vec | None = None
-        self.array: MemoryArray | None = None
-        self.indices: Array | None = None
-        self.view: Array | None = None
-
-    def note(self, spec: AccessSpec, place: Place, shift: int) -> None:
-        """Remember a load that went well; `shift` is that of its address."""
-        vec = place.vec
-        assert vec is not None
-        indices, _ = place.index(spec.element_bytes)
-        if isinstance(indices, int):
-            return
-        low, high = vec.signed_bounds()
-        self.array, self.vec, self.indices = place.array, vec, indices
-        self.view = place.array.view(spec.dtype)
-        self.place_shift = place.shift - shift
-        self.delta = low + self.place_shift
-        self.span = high - low
 
 
 def load_again(group: Group, spec: AccessSpec, last: Repeat, address: Value, size: int) -> Value | None:
@@ -155,7 +111,7 @@ def load_again(group: Group, spec: AccessSpec, last: Repeat, address: Value, siz
     if position < 0 or position + last.span + width > array.size or position % width:
         return None
     chunk = group.chunk
-    if chunk.observers or array.valid is not None:
+    if chunk.watchers.access or array.valid is not None:
         place = Place(array, vec, shift + last.place_shift, group.lanes)
         _check_initialised(chunk, spec, place)
         _observe(chunk, spec, place, None)
@@ -202,7 +158,7 @@ def store(group: Group, spec: AccessSpec, address: Value, offset: int, values: l
             _read_only(group.chunk, spec, place)
             continue
         _observe(group.chunk, spec, place, stored, parts)
-        group.chunk.version += 1
+        group.chunk.note_change()
         indices, start = place.index(spec.element_bytes)
         view = place.array.view(spec.dtype)
         for element, value in enumerate(stored):
@@ -217,7 +173,7 @@ def store(group: Group, spec: AccessSpec, address: Value, offset: int, values: l
 def _read_only(chunk: Chunk, spec: AccessSpec, place: Place) -> None:
     array = place.array
     chunk.hazards.add(
-        chunk, "out_of_bounds", "read_only", spec.instruction, int(place.lanes.ids[0]), place.lanes.n,
+        chunk.geometry, "out_of_bounds", "read_only", spec.instruction, int(place.lanes.ids[0]), place.lanes.n,
         op=spec.op, space=array.space, array=array.name, width=spec.width, array_bytes=array.size,
     )  # fmt: skip
 
@@ -226,9 +182,6 @@ def atomic(
     group: Group, spec: AccessSpec, address: Value, offset: int, operand: Value, compare: Value | None, size: int
 ) -> Value:
     """Carry out an atomic, lanes in ascending order; returns the old values."""
-    from grader.ptx.isa.atomic import apply
-    from grader.ptx.isa.modifiers import DTYPES
-
     dtype = DTYPES[spec.type_name]
     result = np.zeros(group.lanes.n, dtype)
     parts = pieces(group, spec, address, offset)
@@ -259,7 +212,7 @@ def atomic(
         _observe(group.chunk, spec, place, None, parts, changed)
         if not np.array_equal(before, bits.take(index)):
             # A failed compare-and-swap changes nothing: loops that only try again can be told from those that advance.
-            group.chunk.version += 1
+            group.chunk.note_change()
         if positions is None:
             result = old
         else:
@@ -283,9 +236,10 @@ def _observe(
     changed: Array | None = None,
 ) -> None:
     array = place.array
-    if chunk.observers and array.space in ("global", "shared"):
-        event = Access(spec, place, chunk, stored, changed)
+    watchers = chunk.watchers.access
+    if watchers and array.space in ("global", "shared"):
+        event = Access(spec, place, chunk.geometry, stored, changed)
         if len(parts) > 1:
             event.together = [other for _, other in parts if other.array.space == array.space]
-        for observe in chunk.observers:
-            observe(event)
+        for tell in watchers:
+            tell(event)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from grader.ptx.machine.chunk import Chunk
+from grader.ptx.memory.access import AccessSpec
 from grader.ptx.memory.placing import Place
 from grader.ptx.memory.spaces import MemoryArray
-from grader.ptx.values.kinds import UNSIGNED, Array, remember
-
-if TYPE_CHECKING:
-    from grader.ptx.machine.chunk import Chunk
-    from grader.ptx.memory.access import AccessSpec
+from grader.ptx.values.kinds import UNSIGNED
+from grader.ptx.values.lanes import Array, remember
 
 _ALL_WRITTEN = {size: np.array(int.from_bytes(b"\x01" * size, "little"), UNSIGNED[size]) for size in (1, 2, 4, 8)}
 
@@ -61,7 +60,7 @@ def check_written(chunk: Chunk, spec: AccessSpec, place: Place, array: MemoryArr
     positions = np.flatnonzero(bad)
     offset = int(place.offsets()[positions[0]])
     chunk.hazards.add(
-        chunk,
+        chunk.geometry,
         "uninitialized",
         "",
         spec.instruction,

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from grader.ptx.errors import UnsupportedInstruction
 from grader.ptx.frontend.nodes import Instruction
 from grader.ptx.memory.placing import Place
-from grader.ptx.values.kinds import Array, Value
-
-if TYPE_CHECKING:
-    from grader.ptx.machine.chunk import Chunk
+from grader.ptx.values.geometry import Geometry
+from grader.ptx.values.kinds import Value
+from grader.ptx.values.lanes import Array
 
 _SPACES = {"global", "shared", "local", "param", "const"}
 _HINTS = {"ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc", "cta", "cluster", "gpu", "sys", "unified", "cta::"}
@@ -24,16 +23,15 @@ _VECTORS = {"v2": 2, "v4": 4, "v8": 8}
 _KINDS = {"u": "u", "s": "i", "b": "u", "f": "f"}
 
 
-def element_dtype(name: str) -> np.dtype[Any]:
-    """NumPy dtype of a PTX type name; raises KeyError when there is none."""
-    kind, bits = _KINDS[name[0]], name[1:]
+def element_dtype(name: str) -> np.dtype[Any] | None:
+    """NumPy dtype of a PTX type name, None when there is none of that name."""
     if name in ("f16x2", "bf16x2"):
         return np.dtype(np.uint32)
     if name in ("f16", "bf16"):
         return np.dtype(np.uint16)
-    if bits not in ("8", "16", "32", "64"):
-        raise KeyError(name)
-    return np.dtype(f"{kind}{int(bits) // 8}")
+    kind, bits = _KINDS.get(name[:1]), name[1:]
+    known = kind and bits in ("8", "16", "32", "64") and name != "f8"
+    return np.dtype(f"{kind}{int(bits) // 8}") if known else None
 
 
 class Access:
@@ -45,13 +43,13 @@ class Access:
     together: where lanes go to several arrays of one space there is an event for each; all their places.
     """
 
-    __slots__ = ("changed", "chunk", "compared", "instruction", "op", "place", "spec", "stored", "together", "width")
+    __slots__ = ("changed", "compared", "geometry", "instruction", "op", "place", "spec", "stored", "together", "width")
 
     def __init__(
         self,
         spec: AccessSpec,
         place: Place,
-        chunk: Chunk,
+        geometry: Geometry,
         stored: list[Value] | None = None,
         changed: Array | None = None,
     ) -> None:
@@ -61,7 +59,7 @@ class Access:
         self.compared = spec.compared
         self.spec = spec
         self.place = place
-        self.chunk = chunk
+        self.geometry = geometry
         self.stored = stored
         self.changed = changed
         self.together: Sequence[Place] = (place,)
@@ -101,12 +99,10 @@ class AccessSpec:
             elif op == "atomic" and modifier == "noftz":
                 continue
             else:
-                try:
-                    self.dtype = element_dtype(modifier)
-                except KeyError:
-                    raise UnsupportedInstruction(
-                        instruction.text, instruction.location.line, f"modifier .{modifier}"
-                    ) from None
+                dtype = element_dtype(modifier)
+                if dtype is None:
+                    raise UnsupportedInstruction(instruction.text, instruction.location.line, f"modifier .{modifier}")
+                self.dtype = dtype
                 type_name = modifier
         if not type_name or (op == "atomic" and (not self.operation or self.count > 1)):
             raise UnsupportedInstruction(instruction.text, instruction.location.line)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from grader.ptx.memory.spaces import MemoryArray, Space
-from grader.ptx.values.kinds import SIGNED, UNSIGNED, Array, Lanes, Shifted, Value, Vec, remember, split_shift
+from grader.ptx.values.kinds import SIGNED, UNSIGNED, Shifted, Value, Vec, split_shift
+from grader.ptx.values.lanes import Array, Lanes, remember
 
 
 class Place:

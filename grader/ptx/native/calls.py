@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,13 +12,12 @@ from grader.ptx.frontend.nodes import Immediate, Instruction, Negated, Operand, 
 from grader.ptx.isa.fma import fma_f64
 from grader.ptx.isa.registry import lookup
 from grader.ptx.lowering import warps
+from grader.ptx.machine.chunk import Chunk
 from grader.ptx.machine.code import Code
 from grader.ptx.machine.groups import Frame, Group
 from grader.ptx.native.kernel import Generated
-from grader.ptx.values.kinds import BOOL, SIGNED, UNSIGNED, Array, Lanes, Value, Vec, as_array, constant
-
-if TYPE_CHECKING:
-    from grader.ptx.machine.chunk import Chunk
+from grader.ptx.values.kinds import BOOL, SIGNED, UNSIGNED, Value, Vec, as_array, constant
+from grader.ptx.values.lanes import Array, Lanes
 
 
 def fma64(a: int, b: int, c: int) -> int:
@@ -66,7 +65,7 @@ def _warp_call(code: Code, generated: Generated, instruction: Instruction) -> Ca
     """An instruction by which lanes of a warp see each other, as the other engine does it: with whole warps only."""
     try:
         step = warps.STEPS[instruction.opcode](code, instruction)
-    except (UnsupportedInstruction, AssertionError, IndexError, KeyError, ValueError):
+    except UnsupportedInstruction:
         # The other engine says so where it is reached.
         step = None
 

@@ -11,18 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from grader.ptx.errors import LimitExceeded
 from grader.ptx.limits import TakesLong
+from grader.ptx.machine.chunk import Chunk
+from grader.ptx.machine.code import Code
+from grader.ptx.machine.outcome import Outcome
+from grader.ptx.memory.spaces import Device
+from grader.ptx.native.kernel import is_refused
 from grader.ptx.observers.traffic import Traffic
-from grader.ptx.values.kinds import Array
-
-if TYPE_CHECKING:
-    from grader.ptx.machine.chunk import Chunk
-    from grader.ptx.machine.code import Code
-    from grader.ptx.machine.outcome import Outcome
-    from grader.ptx.memory.spaces import Device
+from grader.ptx.values.lanes import Array
 
 PATIENCE = 3000
 PATIENCE_PER_INSTRUCTION = 12
@@ -33,9 +31,6 @@ FEW_LANES = 1024
 """Lanes side by side; where there are more, arrays of them are as fast."""
 MAX_COPY_BYTES = 256 << 20
 """Arrays of a device beyond which it is not copied."""
-
-REFUSED = frozenset({"atom", "red", "membar", "fence", "elect", "call", "brx"})
-"""What a kernel must not have at all: atomics and fences, calls and jumps through tables."""
 
 Chunks = Callable[["Outcome"], Iterator[tuple["Chunk", dict[str, int]]]]
 
@@ -75,7 +70,7 @@ class Engine:
         histories: dict[tuple[str, bool], History] = code.program.module.derived.setdefault("engines", {})
         key = (code.name, observed)
         if key not in histories:
-            histories[key] = History(refused=any(i.opcode in REFUSED for b in code.blocks for i in b.instructions))
+            histories[key] = History(refused=any(is_refused(i.opcode) for b in code.blocks for i in b.instructions))
         history = histories[key]
         return None if history.refused else cls(code, device, lanes, observed, history)
 

@@ -12,22 +12,22 @@ from pathlib import Path
 from grader.ptx.analysis.liveness import destinations, sources
 from grader.ptx.errors import UnsupportedInstruction
 from grader.ptx.frontend.nodes import Immediate, Instruction, Negated, Register, Special, Symbol, Vector
+from grader.ptx.isa.opcodes import facts, is_barrier
 from grader.ptx.isa.registry import lookup
+from grader.ptx.isa.semantics import Semantics
 from grader.ptx.lowering import warps
 from grader.ptx.machine import special
 from grader.ptx.machine.code import Code, CodeBlock
 from grader.ptx.memory.spaces import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BITS
 from grader.ptx.native import layout
 from grader.ptx.native.arithmetic import express
-from grader.ptx.native.engine import REFUSED
-from grader.ptx.native.kernel import WARPS, Generated, Kernel
+from grader.ptx.native.kernel import WARPS, Generated, Kernel, is_refused
 from grader.ptx.native.layout import CONTEXT
 from grader.ptx.native.loops import header
 from grader.ptx.native.pieces import Piece
 from grader.ptx.native.transfers import SEEN, Unfit, transfer_of
 from grader.ptx.native.types import local_type
 
-_NOTHING = frozenset({"prefetch", "prefetchu", "pragma", "discard", "applypriority", "nanosleep"})
 _CLOCKS = ("clock", "globaltimer")
 
 
@@ -64,9 +64,9 @@ class Generator:
     def _check(self) -> None:
         for block in self.code.blocks:
             for instruction in block.instructions:
-                if instruction.opcode in REFUSED:
+                if is_refused(instruction.opcode):
                     raise Unfit(instruction.text)
-                if instruction.opcode in ("bar", "barrier") and not self._is_plain_barrier(instruction):
+                if is_barrier(instruction.opcode) and not self._is_plain_barrier(instruction):
                     raise Unfit(instruction.text)
                 if instruction.opcode in ("ld", "ldu", "st"):
                     transfer = transfer_of(instruction, self.code.program.space_of)
@@ -188,7 +188,7 @@ class Generator:
         return "\n".join(text)
 
     def _body_and_last(self, block: CodeBlock) -> tuple[tuple[Instruction, ...], Instruction | None]:
-        if block.instructions and block.last.opcode in ("bra", "ret", "exit", "bar", "barrier", "trap"):
+        if block.instructions and (facts(block.last.opcode).ends or block.last.opcode == "trap"):
             return block.instructions[:-1], block.last
         return block.instructions, None
 
@@ -200,13 +200,13 @@ class Generator:
         here = block.index
         if last is None:
             return f"{self._edge(here, block.next)} (br $dispatch)"
-        if last.opcode in ("ret", "exit"):
+        if facts(last.opcode).ends == "leave":
             return f"(local.set $status (i32.const {layout.RETURNED})) (br $out)"
         if "warp" in last.modifiers:
             # Whole warps have met already.
             met = f"(i32.eq (local.get $n) (i32.shl {WARPS} (i32.const 5)))"
             return f"(if (i32.eqz {met}) (then unreachable)) {self._edge(here, successors[0])} (br $dispatch)"
-        if last.opcode in ("bar", "barrier"):
+        if is_barrier(last.opcode):
             return f"(local.set $status (i32.const {layout.BARRIER})) (br $out)"
         if last.opcode == "trap":
             return "unreachable"
@@ -232,7 +232,7 @@ class Generator:
 
         for instruction in body:
             opcode = instruction.opcode
-            if opcode in _NOTHING:
+            if facts(opcode).hint:
                 continue
             if opcode in ("ld", "ldu", "st"):
                 transfer = transfer_of(instruction, self.code.program.space_of)
@@ -254,12 +254,9 @@ class Generator:
     def _expressible(self, instruction: Instruction) -> bool:
         if instruction.opcode in ("mov", "cvta"):
             return True
-        if not instruction.operands or not self._fits(instruction):
+        if not self._fits(instruction) or self._semantics(instruction) is None:
             return False
-        try:
-            return express(instruction, lambda operand, name: "") is not None
-        except (IndexError, KeyError):
-            return False
+        return express(instruction, lambda operand, name: "") is not None
 
     def _fits(self, instruction: Instruction) -> bool:
         """Whether no operand is of a kind that only `isa/` knows."""
@@ -270,18 +267,21 @@ class Generator:
             for o in instruction.operands
         )
 
-    def _computable(self, instruction: Instruction) -> bool:
-        """Whether `isa/` can compute it from registers and numbers."""
+    def _semantics(self, instruction: Instruction) -> Semantics | None:
+        """What `isa/` knows of an instruction; None where that does not fit how it is written."""
         if not instruction.operands:
-            return False
+            return None
         first, *rest = instruction.operands
         targets = first.elements if isinstance(first, Vector) else (first,)
-        if not all(isinstance(o, (Register, Immediate, Special, Negated)) for o in rest):
-            return False
         try:
             semantics = lookup(instruction.opcode, instruction.modifiers, len(targets))
         except UnsupportedInstruction:
+            return None
+        return semantics if len(semantics.inputs) == len(rest) else None
+
+    def _computable(self, instruction: Instruction) -> bool:
+        """Whether `isa/` can compute it from registers and numbers."""
+        semantics = self._semantics(instruction)
+        if semantics is None or semantics.reads_carry or semantics.writes_carry:
             return False
-        except (AssertionError, IndexError, KeyError, ValueError):
-            return False
-        return not semantics.reads_carry and not semantics.writes_carry and len(semantics.inputs) == len(rest)
+        return all(isinstance(o, (Register, Immediate, Special, Negated)) for o in instruction.operands[1:])

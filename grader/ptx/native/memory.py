@@ -6,19 +6,17 @@ Generated code can reach nothing else.  What it changed comes to the device when
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from grader.ptx.memory.spaces import MemoryArray
+from grader.ptx.machine.chunk import Chunk
+from grader.ptx.memory.spaces import Device, MemoryArray
 from grader.ptx.native import layout
 from grader.ptx.native.layout import CONTEXT
 from grader.ptx.native.module import Compiled, engine
-from grader.ptx.values.kinds import Array, Vec
-
-if TYPE_CHECKING:
-    from grader.ptx.machine.chunk import Chunk
-    from grader.ptx.memory.spaces import Device
+from grader.ptx.values.kinds import Vec
+from grader.ptx.values.lanes import Array
 
 PAGE = 65536
 MAX_BYTES = 1 << 31
@@ -202,7 +200,9 @@ class LinearMemory:
         table = self._view(self.lanes, np.uint32, 4 * lanes).reshape(-1, 4)
         number = np.arange(lanes, dtype=np.uint32)
         table[:, 0] = number // padded
-        table[:, 1] = (number // padded + np.uint32(chunk.first_block + 1)) << layout.THREAD_BITS | number % padded
+        table[:, 1] = (
+            number // padded + np.uint32(chunk.geometry.first_block + 1)
+        ) << layout.THREAD_BITS | number % padded
         table[:, 2] = self.epochs + 4 * (number // padded)
         table[:, 3] = (number // padded) * self._shared_row
         self._view(self.epochs, np.uint32, blocks)[:] = 0

@@ -6,15 +6,13 @@ import atexit
 import weakref
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from grader.ptx.errors import UnsupportedInstruction
+from grader.ptx.machine.code import Code
 from grader.ptx.native.generate import Generator
 from grader.ptx.native.kernel import Generated
 from grader.ptx.native.transfers import Unfit
-
-if TYPE_CHECKING:
-    from grader.ptx.machine.code import Code
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Runs a chunk of blocks in generated code: which lanes go next is decided here, as `machine.py` decides it.
+"""Runs a chunk of blocks in generated code: which lanes go next is decided here, as `machine/scheduler.py` decides it.
 
 A set of lanes runs in generated code for as long as it stays whole and nobody else has to go first; it comes back at
 a barrier, when its lanes part, at a place where others wait, and when it has had its share of instructions.
@@ -8,24 +8,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from grader.ptx.limits import CYCLES
+from grader.ptx.limits import CYCLES, Tally
 from grader.ptx.machine import special
+from grader.ptx.machine.chunk import Chunk
+from grader.ptx.machine.code import Code, CodeBlock
 from grader.ptx.native import layout
 from grader.ptx.native.calls import Unusual, call_of, fma64
 from grader.ptx.native.layout import CONTEXT
 from grader.ptx.native.memory import LinearMemory
 from grader.ptx.native.module import Compiled
 from grader.ptx.records import LineCounter
-from grader.ptx.values.kinds import Lanes
-
-if TYPE_CHECKING:
-    from grader.ptx.limits import Tally
-    from grader.ptx.machine.chunk import Chunk
-    from grader.ptx.machine.code import Code, CodeBlock
+from grader.ptx.values.lanes import Lanes
 
 SLICE = 32_000_000
 """Thread-instructions between two looks at the clock."""
@@ -76,7 +73,7 @@ class Runner:
         self._issued_before = self.tally.issued
         memory, code = self.memory, self.code
         known = {**chunk.addresses, **code.program.addresses, **symbols}
-        specials = {name: special._compute(chunk, name) for name in self.generated.specials}
+        specials = {name: special.compute(chunk, name) for name in self.generated.specials}
         if any(name not in known for name, _ in self.generated.symbols):
             raise Unusual
         memory.begin(chunk, known, specials)
@@ -114,7 +111,7 @@ class Runner:
             parties = self.pending.pop(self._choose())
         if len(parties) == 1:
             return parties[0]
-        lanes = self.chunk.union([party.lanes for party in parties])
+        lanes = self.chunk.geometry.union([party.lanes for party in parties])
         return _Party(lanes, parties[0].block, all(party.back for party in parties))
 
     def _choose(self) -> int:
@@ -203,8 +200,7 @@ class Runner:
         exited = np.where(complete, chunk.layout.threads - chunk.alive, 0)
         count = int(exited[waiting].sum())
         if count:
-            key = ("exited_before_barrier", at.last.location.line)
-            chunk.remarks[key] = max(chunk.remarks.get(key, 0), count)
+            chunk.remark("exited_before_barrier", at.last.location.line, count)
         self.parked = []
         for party, _ in parked:
             go = complete[party.lanes.blocks]
@@ -282,7 +278,7 @@ class Runner:
                 self._visit(block, lanes, warps)
         visits[:] = 0
         self._used = 0
-        self.chunk.clock = CYCLES * (self.tally.issued - self._issued_before)
+        self.chunk.pass_time(CYCLES * (self.tally.issued - self._issued_before))
 
     def counters(self) -> list[LineCounter]:
         """What requests cost, by line."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from grader.ptx.values.kinds import Array, Lanes, Layout
+from grader.ptx.values.lanes import Array, Lanes, Layout
 
 
 @dataclass(frozen=True, slots=True, eq=False)

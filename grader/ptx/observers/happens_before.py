@@ -23,7 +23,7 @@ import numpy as np
 
 from grader.ptx.observers.clocks import Clock
 from grader.ptx.observers.shadow import Stamp
-from grader.ptx.values.kinds import Array, Lanes, Layout
+from grader.ptx.values.lanes import Array, Lanes, Layout
 
 NONE = -1
 KEPT_ENTRIES = 4_000_000

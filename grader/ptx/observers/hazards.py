@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from grader.ptx.frontend.nodes import Instruction
 from grader.ptx.records import Hazard, Index3
-
-if TYPE_CHECKING:
-    from grader.ptx.machine.chunk import Chunk
+from grader.ptx.values.geometry import Geometry
 
 MAX_HAZARDS = 200
 """Different faults kept; a kernel with more is broken enough."""
@@ -25,7 +23,7 @@ class HazardLog:
 
     def add(
         self,
-        chunk: Chunk,
+        geometry: Geometry,
         kind: str,
         detail: str,
         instruction: Instruction,
@@ -43,7 +41,7 @@ class HazardLog:
         other_op: str = "",
         other_thread: tuple[Index3, Index3] | None = None,
     ) -> None:
-        """Record `count` offences of one kind by one instruction; `lane` is the first offender's lane id in `chunk`.
+        """Record `count` offences of one kind by one instruction; `lane` is the first offender's.
 
         other_thread: (block, thread) of the access it conflicts with.
         """
@@ -54,7 +52,7 @@ class HazardLog:
             return
         if len(self._found) >= MAX_HAZARDS:
             return
-        block, thread = chunk.coordinates(lane)
+        block, thread = geometry.coordinates(lane)
         hazard = Hazard(
             kind,
             detail,

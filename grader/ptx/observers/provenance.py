@@ -13,11 +13,13 @@ import numpy as np
 from grader.ptx.analysis.feeding import Feeders, feeders
 from grader.ptx.frontend.nodes import Function, Instruction, Module, Vector
 from grader.ptx.isa.opcodes import facts
-from grader.ptx.machine.chunk import Chunk
 from grader.ptx.memory.access import Access
 from grader.ptx.memory.spaces import MemoryArray
-from grader.ptx.records import LaunchReport, Read, Write
-from grader.ptx.values.kinds import UNSIGNED, Array, Lanes, as_array
+from grader.ptx.observers.interface import Observer
+from grader.ptx.records import Read, Write
+from grader.ptx.values.geometry import Geometry
+from grader.ptx.values.kinds import UNSIGNED, as_array
+from grader.ptx.values.lanes import Array, Lanes
 
 KEPT_LANES = 6_000_000
 """Accesses (of single threads) that are kept; a launch with more leaves no history."""
@@ -27,11 +29,11 @@ MAX_READS = 4096
 """Reads that are followed for one element."""
 
 
-class Provenance:
+class Provenance(Observer):
     """The history of a launch's memory.  Attach it, then ask `writes` and `reads`.
 
     >>> import numpy as np
-    >>> from grader.ptx import Device, launch, parse
+    >>> from grader.ptx import Device, Launch, launch, parse
     >>> text = '''.version 8.0
     ... .target sm_75
     ... .address_size 64
@@ -50,7 +52,7 @@ class Provenance:
     >>> module, device = parse(text), Device()
     >>> source, target = device.buffer("source", np.arange(8, dtype=np.float32)), device.buffer("target", 32)
     >>> history = Provenance(module)
-    >>> report = launch(module, "copy", (1,), (7,), [source, target], observers=[history])
+    >>> report = launch(module, Launch("copy", (1,), (7,), [source, target], observers=[history]))
     >>> last = history.writes("target", 20, 4)[-1]
     >>> last.thread, [(read.array, read.offset_bytes) for read in history.reads(last)]
     ((4, 0, 0), [('source', 16)])
@@ -74,13 +76,6 @@ class Provenance:
         self._indices: dict[int, StoreIndex] = {}
         self._feeders: dict[tuple[Instruction, int], Feeders] = {}
         self._left = MAX_READS
-
-    def attach(self, chunk: Chunk) -> None:
-        """Watch a chunk."""
-        chunk.observers.append(self._access)
-
-    def finish(self, report: LaunchReport) -> None:
-        """Nothing to add to the report."""
 
     def writes(self, array: str, offset_bytes: int, width_bytes: int) -> list[Write]:
         """Every write to those bytes of a global array, in order; the last is the one whose value stayed."""
@@ -115,7 +110,8 @@ class Provenance:
 
     # -- recording ---------------------------------------------------------------------
 
-    def _access(self, event: Access) -> None:
+    def access(self, event: Access) -> None:
+        """Keep an access."""
         if not self.complete:
             return
         self._kept += event.place.lanes.n
@@ -143,7 +139,7 @@ class Provenance:
         each = event.width // _elements(event.instruction)
         start = int(event.place.offsets()[position])
         element = max(0, (offset - start) // each)
-        block, thread = event.chunk.coordinates(int(event.place.lanes.ids[position]))
+        block, thread = event.geometry.coordinates(int(event.place.lanes.ids[position]))
         array, line = event.place.array, event.instruction.location.line
         bits = None
         if event.stored is not None:
@@ -155,8 +151,9 @@ class Provenance:
 
     def _reads(self, write: Write, depth: int) -> list[Read]:
         event = self._events[write.event]
-        chunk = event.chunk
-        lane = _lane(event, write)
+        geometry = event.geometry
+        layout = geometry.layout
+        lane = geometry.lane(write.block, write.thread)
         key = (event.instruction, write.element)
         feeding = self._feeders.get(key)
         if feeding is None:
@@ -165,7 +162,7 @@ class Provenance:
         lanes = [lane]
         if feeding.exchanged:
             warp = lane // 32 * 32
-            lanes = [i for i in range(warp, warp + 32) if i % chunk.layout.padded < chunk.layout.threads]
+            lanes = [i for i in range(warp, warp + 32) if i % layout.padded < layout.threads]
         loads: list[tuple[int, int, int]] = []
         for instruction, numbers in self._by_instruction.items():
             elements = feeding.by_load.get(instruction)
@@ -173,7 +170,7 @@ class Provenance:
                 continue
             wanted = sorted(elements) if elements is not None and feeding.complete else range(_elements(instruction))
             for reader in lanes:
-                made = [n for n in numbers if n < write.event and self._takes_part(n, chunk, reader)]
+                made = [n for n in numbers if n < write.event and self._takes_part(n, geometry, reader)]
                 inside = [n for n in made if n > start]
                 if not inside and len(made) == 1:
                     inside = made
@@ -192,13 +189,13 @@ class Provenance:
     def _previous(self, event: Access, number: int, lane: int) -> int:
         """The event before `number` in which the same thread stored by the same instruction, -1 when there is none."""
         for other in reversed(self._by_instruction[event.instruction]):
-            if other < number and self._takes_part(other, event.chunk, lane):
+            if other < number and self._takes_part(other, event.geometry, lane):
                 return other
         return -1
 
-    def _takes_part(self, number: int, chunk: Chunk, lane: int) -> bool:
+    def _takes_part(self, number: int, geometry: Geometry, lane: int) -> bool:
         event = self._events[number]
-        return event.chunk is chunk and _position(event.place.lanes, lane) is not None
+        return event.geometry is geometry and _position(event.place.lanes, lane) is not None
 
     def _read(self, number: int, lane: int, element: int, depth: int) -> Read:
         event = self._events[number]
@@ -207,14 +204,14 @@ class Provenance:
         position = _position(event.place.lanes, lane)
         assert position is not None
         offset = int(event.place.offsets()[position]) + element * each
-        row = lane // event.chunk.layout.padded if array.rows == "block" else 0
+        row = lane // event.geometry.layout.padded if array.rows == "block" else 0
         hits = self._index(id(array)).find(row, offset, each) if id(array) in self._stores else []
         # Atomics of one instruction are carried out in the order of lanes.
         before = [hit for hit in hits if hit < (number, position)]
         after = [hit for hit in hits if hit[0] > number]
         put = self._write(*before[-1], offset) if before else None
         origin = "written" if put else "input" if _was_initialised(array, offset, bool(hits)) else "nothing"
-        block, thread = event.chunk.coordinates(lane)
+        block, thread = event.geometry.coordinates(lane)
         reads: list[Read] = []
         if put is not None and depth < MAX_DEPTH:
             reads = self._reads(put, depth + 1)
@@ -260,14 +257,6 @@ def _elements(instruction: Instruction) -> int:
         if isinstance(operand, Vector):
             return len(operand.elements)
     return 1
-
-
-def _lane(event: Access, write: Write) -> int:
-    chunk = event.chunk
-    (x, y, z), (across, down, _) = write.block, chunk.grid
-    number = x + across * (y + down * z) - chunk.first_block
-    (x, y, z), (across, down, _) = write.thread, chunk.layout.block
-    return number * chunk.layout.padded + x + across * (y + down * z)
 
 
 def _position(lanes: Lanes, lane: int) -> int | None:

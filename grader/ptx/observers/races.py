@@ -10,15 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from grader.ptx.machine.barriers import Meeting
-from grader.ptx.machine.chunk import Chunk
 from grader.ptx.memory.access import Access
 from grader.ptx.memory.spaces import MemoryArray
 from grader.ptx.observers.clocks import Clock
 from grader.ptx.observers.happens_before import HappensBefore, StrongAccess
+from grader.ptx.observers.interface import Meeting, Observer, Scene
 from grader.ptx.observers.shadow import Order, Shadow, Stamp
-from grader.ptx.records import LaunchReport
-from grader.ptx.values.kinds import UNSIGNED, Array, Lanes, Value, as_array
+from grader.ptx.values.kinds import UNSIGNED, Value, as_array
+from grader.ptx.values.lanes import Array, Lanes
 
 INTERVAL_LANES = 4_000_000
 """Lane accesses kept before an interval is examined early."""
@@ -30,7 +29,7 @@ STRONG = frozenset({"atomic", "peek", "signal"})
 """Kinds of accesses that threads may make to one place at a time."""
 
 
-class Races:
+class Races(Observer):
     """The race detector: attach it to a launch, read `LaunchReport.hazards`."""
 
     def __init__(self) -> None:
@@ -45,27 +44,20 @@ class Races:
         self._read_bytes: dict[int, int] = {}
         self._graph = HappensBefore()
 
-    # -- subscription ------------------------------------------------------------------
+    # -- what is told --------------------------------------------------------------------
 
-    def attach(self, chunk: Chunk) -> None:
-        """Watch a chunk; shared memory starts afresh, global memory keeps its history."""
-        self._clock = Clock.start(chunk.layout)
-        self._graph.begin(chunk.layout, chunk.first_block * chunk.layout.padded)
+    def begin(self, scene: Scene) -> None:
+        """Watch some blocks; shared memory starts afresh, global memory keeps its history."""
+        geometry = scene.geometry
+        self._hazards, self._layout = scene.hazards, geometry.layout
+        self._clock = Clock.start(geometry.layout)
+        self._graph.begin(geometry.layout, geometry.first_thread)
         self._arrived: dict[int, Array] = {}
         self._shared: Shadow | None = None
         self._clean_start = True
         self._interval, self._keys, self._interval_lanes = [], set(), 0
         # What was found harmless is known by the identity of objects of the last chunk.
         self._harmless, self._kept, self._kept_bytes = set(), {}, 0
-        chunk.observers.append(self.access)
-        chunk.on_barrier.append(self._barrier)
-        chunk.on_arrival.append(self._arrival)
-        chunk.on_warp_sync.append(self._warp_sync)
-        chunk.on_fence.append(self._fence)
-        chunk.on_end.append(self._end)
-
-    def finish(self, report: LaunchReport) -> None:
-        """Nothing to add: races are hazards."""
 
     def access(self, event: Access) -> None:
         """Take note of an access."""
@@ -83,11 +75,13 @@ class Races:
             self._examine(whole=False)
         self._clean_start = False
 
-    def _fence(self, chunk: Chunk, lanes: Lanes, in_block_only: bool) -> None:
+    def fence(self, lanes: Lanes, in_block_only: bool) -> None:
+        """Take note of a fence."""
         self._settle()
         self._graph.fence(lanes, self._clock, in_block_only)
 
-    def _barrier(self, chunk: Chunk, released: Array | None, meeting: Meeting | None) -> None:
+    def barrier(self, released: Array | None, meeting: Meeting | None) -> None:
+        """Take note of a barrier: an interval is over."""
         whole = released is None and meeting is None
         if self._interval:
             self._examine(whole)
@@ -97,31 +91,34 @@ class Races:
         else:
             self._graph.meeting(meeting.barrier, meeting.parties)
         if meeting is None:
-            self._clock = self._clock.after_barrier(released, chunk.layout)
+            self._clock = self._clock.after_barrier(released, self._layout)
         else:
             arrived = self._arrived.get(meeting.barrier)
-            self._clock = self._clock.after_meeting(meeting.parties, arrived, chunk.layout)
+            self._clock = self._clock.after_meeting(meeting.parties, arrived, self._layout)
             if arrived is not None:
                 for lanes, _ in meeting.parties:
                     arrived[lanes.ids >> 5] = -1
 
-    def _arrival(self, chunk: Chunk, barrier: int, lanes: Lanes) -> None:
+    def arrival(self, barrier: int, lanes: Lanes) -> None:
+        """Take note of lanes that do not wait."""
         arrived = self._arrived.setdefault(barrier, np.full(len(self._clock.epochs), -1, np.int32))
         warps = np.unique(lanes.ids >> 5)
         arrived[warps] = self._clock.epochs[warps]
-        self._clock = self._clock.after_arrival(lanes, chunk.layout)
+        self._clock = self._clock.after_arrival(lanes, self._layout)
         if self._graph.active:
             self._settle()
             self._graph.arrival(barrier, lanes)
         self._clean_start = False
 
-    def _warp_sync(self, chunk: Chunk, lanes: Lanes) -> None:
+    def warp_sync(self, lanes: Lanes) -> None:
+        """Take note of lanes that have met."""
         if self._graph.active:
             self._settle()
             self._graph.warp_sync(lanes)
         self._clock = self._clock.after_warp_sync(lanes)
 
-    def _end(self, chunk: Chunk) -> None:
+    def end(self) -> None:
+        """Judge the last interval."""
         if self._interval:
             self._examine(whole=True)
         self._shared = None
@@ -229,14 +226,14 @@ class Races:
 
     def _check(self, shadow: Shadow, event: Access, clock: Clock) -> bool:
         """Compare an access with the history, report conflicts, and record it; True when there were any."""
-        place, chunk = event.place, event.chunk
-        lanes, padded = place.lanes, chunk.layout.padded
+        place, geometry = event.place, event.geometry
+        lanes, padded = place.lanes, geometry.layout.padded
         offsets = place.offsets()
         rows = place.array.row_starts(lanes, 1)
         if rows is not None:
             offsets = offsets + rows + place.array.storage
         units, per_lane = shadow.units(offsets, event.width)
-        first_thread = chunk.first_block * padded
+        first_thread = geometry.first_thread
         thread = (lanes.ids + first_thread).astype(np.int32)
         warps = lanes.ids >> 5
         epoch, segment = clock.epochs[warps], clock.segments[warps]
@@ -314,8 +311,8 @@ class Races:
         per_lane: int,
     ) -> bool:
         other_thread, other_event = past.thread, np.asarray(past.event)
-        chunk, array = event.chunk, event.place.array
-        start = chunk.first_block * chunk.layout.padded
+        geometry, array = event.geometry, event.place.array
+        start = geometry.first_thread
         ids = np.repeat(event.place.lanes.ids, per_lane) if per_lane > 1 else event.place.lanes.ids
         same_warp = (other_thread - start) // 32 == ids // 32
         for within in (False, True):
@@ -329,8 +326,8 @@ class Races:
             ):
                 kind = "write_write_same_value"
             other = shadow.events[int(other_event[first])]
-            chunk.hazards.add(
-                chunk,
+            self._hazards.add(
+                geometry,
                 "race",
                 kind,
                 event.instruction,
@@ -345,7 +342,7 @@ class Races:
                 within_warp=within,
                 other=other.instruction,
                 other_op=other.op,
-                other_thread=chunk.coordinates(int(other_thread[first]) - start),
+                other_thread=geometry.coordinates(int(other_thread[first]) - start),
             )
         return True
 
@@ -386,7 +383,7 @@ def _same_values(event: Access, positions: Array, events: list[Access], numbers:
             return False
         chosen = numbers == number
         lanes = other.place.lanes
-        where = np.searchsorted(lanes.ids, threads[chosen] - other.chunk.first_block * other.chunk.layout.padded)
+        where = np.searchsorted(lanes.ids, threads[chosen] - other.geometry.first_thread)
         for own, foreign in zip(mine, theirs, strict=True):
             left = _bits(own, event)[positions[chosen]]
             if (left != _bits(foreign, other)[where]).any():

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from grader.ptx.memory.access import Access
 from grader.ptx.observers.clocks import Clock
-from grader.ptx.values.kinds import Array
-
-if TYPE_CHECKING:
-    from grader.ptx.memory.access import Access
+from grader.ptx.values.lanes import Array
 
 NOBODY = -1
 KEPT_LANES = 2_000_000

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from grader.ptx.machine.chunk import Chunk
 from grader.ptx.memory.access import Access
 from grader.ptx.memory.placing import Place
 from grader.ptx.observers import metrics
+from grader.ptx.observers.interface import Observer
 from grader.ptx.records import LaunchReport, LineCounter
-from grader.ptx.values.kinds import Array, Lanes, remember
+from grader.ptx.values.lanes import Array, Lanes, remember
 
 
-class Traffic:
+class Traffic(Observer):
     """Shared-memory banks and global-memory sectors of every access.
 
     What a request costs depends only on its lanes' addresses relative to each other and to a boundary of 128
@@ -25,10 +25,6 @@ class Traffic:
     def __init__(self) -> None:
         self._lines: dict[tuple[int, str, str, int], LineCounter] = {}
         self._by_instruction: dict[tuple[int, str], LineCounter] = {}
-
-    def attach(self, chunk: Chunk) -> None:
-        """Watch a chunk."""
-        chunk.observers.append(self.access)
 
     def access(self, event: Access) -> None:
         """Count one access of one set of lanes."""
@@ -48,7 +44,7 @@ class Traffic:
             cost = self._cost(place, event.op, event.width, space)
             counter.lanes += place.lanes.n
         else:
-            lanes = event.chunk.union([part.lanes for part in together])
+            lanes = event.geometry.union([part.lanes for part in together])
             cost = _measure(lanes, _addresses(together, lanes), event.op, event.width, space)
             counter.lanes += lanes.n
         counter.requests += cost[0]

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from grader.ptx.values.kinds import SIGNED, UNSIGNED, Array, Shifted, Value, Vec, remember, shifted, split_shift
+from grader.ptx.values.kinds import SIGNED, UNSIGNED, Shifted, Value, Vec, shifted, split_shift
+from grader.ptx.values.lanes import Array, remember
 
 
 def to_signed(value: int, bits: int) -> int:

@@ -69,9 +69,7 @@ class BankMap:
 
 def wavefront_chart(job: ReportJob) -> BarChart | None:
     """Wavefronts per shared-memory request; None when no variant uses shared memory."""
-    return _chart(
-        job, "shared", _("Wavefronts per shared-memory request"), _("wavefronts per request"), _("the least possible")
-    )
+    return _chart(job, "shared", _("Wavefronts per shared-memory request"), _("wavefronts per request"), _("minimum"))
 
 
 def sector_chart(job: ReportJob) -> BarChart | None:
@@ -81,7 +79,7 @@ def sector_chart(job: ReportJob) -> BarChart | None:
         "global",
         _("Sectors per global-memory request"),
         _("sectors of 32 bytes per request"),
-        _("the least possible"),
+        _("minimum"),
     )
 
 

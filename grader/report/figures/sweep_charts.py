@@ -83,8 +83,8 @@ def metric_title(metric: str) -> str:
         "total_time": _("time with copies, µs"),
         "gflop_per_s": _("performance, GFLOP/s"),
         "gb_per_s": _("bandwidth, GB/s"),
-        "sectors": _("sectors of global memory per element"),
-        "wavefronts": _("wavefronts of shared memory per element"),
+        "sectors": _("global-memory sectors per element"),
+        "wavefronts": _("shared-memory wavefronts per element"),
         "instructions": _("instructions per element"),
         "bus_bytes": _("bytes over the bus per element"),
     }

@@ -91,7 +91,7 @@ def _map(check: str, diagnosis: Diagnosis, extents: Sequence[str]) -> WrongMap:
             shape = diagnosis.inputs[name]
             if prod(shape) <= MAX_CELLS:
                 panels.append(_input_panel(diagnosis, name, shape))
-    caption = _("The output at the size {size}.").format(size=size_text(diagnosis.size, extents))
+    caption = _("The output at {size}.").format(size=size_text(diagnosis.size, extents))
     return WrongMap(check, tuple(panels), " ".join(diagnosis.sentences), caption)
 
 
@@ -103,7 +103,7 @@ def _input_panel(diagnosis: Diagnosis, name: str, shape: list[int]) -> Panel:
     marked = [i for i, cell in enumerate(cells) if cell != RIGHT]
     words = {USED: _("used"), WRONG: _("used"), MISSING: _("needed")}
     named = [(words[cells[i]], i) for i in marked] if len(marked) <= FEW else []
-    legend = [(USED, _("used, rightly")), (WRONG, _("used, wrongly")), (MISSING, _("needed, not used"))]
+    legend = [(USED, _("used, as needed")), (WRONG, _("used, not needed")), (MISSING, _("needed, not used"))]
     return _panel(name, "".join(cells), shape, [], [entry for entry in legend if entry[0] in cells], marked[0], named)
 
 

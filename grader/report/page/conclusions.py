@@ -44,9 +44,9 @@ def _correctness(variants: dict[str, Variant], numbers: Numbers) -> list[str]:
             errors.append(largest)
         alike.setdefault((kind, wrong, len(cases)), []).append(name)
     texts = {
-        "exact": _("{names}: the result matches the expected one to the bit at all sizes tried ({all})."),
-        "close": _("{names}: the result is right at all sizes tried ({all}); the largest error is {error}."),
-        "wrong": _("{names}: the result is wrong at {wrong} of the {all} sizes tried."),
+        "exact": _("{names}: the result is bit-exact at all tested sizes ({all})."),
+        "close": _("{names}: the result is right at all tested sizes ({all}); the largest error is {error}."),
+        "wrong": _("{names}: the result is wrong at {wrong} of the {all} tested sizes."),
     }
     return [
         texts[kind].format(names=", ".join(names), wrong=wrong, all=total, error=numbers.error(max(errors)))
@@ -58,7 +58,7 @@ def _passed_over(wrong: list[str]) -> list[str]:
     """That counters of wrong kernels are not compared: what a kernel that leaves work undone saves is no gain."""
     if not wrong:
         return []
-    text = _("{names}: nothing is concluded from the memory traffic, for the result is wrong.")
+    text = _("{names}: the memory traffic says nothing, since the result is wrong.")
     return [text.format(names=", ".join(wrong))]
 
 
@@ -74,8 +74,9 @@ def _shared(counted: dict[str, Counters], numbers: Numbers) -> list[str]:
             continue
         sentences.append(
             _(
-                "{name}: bank conflicts of up to {ways} ways; a shared-memory request takes {per_request} wavefronts "
-                "on average, {excess} of {wavefronts} wavefronts are superfluous; efficiency {efficiency}."
+                "{name}: up to {ways}-way bank conflicts; a shared-memory request takes {per_request} "
+                "wavefronts on average, {excess} of {wavefronts} wavefronts are unnecessary; efficiency "
+                "{efficiency}."
             ).format(
                 name=name,
                 ways=c.worst_conflict_ways,
@@ -86,30 +87,24 @@ def _shared(counted: dict[str, Counters], numbers: Numbers) -> list[str]:
             )
         )
     text = _(
-        "{name}: no bank conflicts, every shared-memory request takes as few wavefronts as it can; "
+        "{name}: no bank conflicts, every shared-memory request takes the fewest wavefronts possible; "
         "efficiency {efficiency}."
     )
     sentences += [text.format(name=", ".join(names), efficiency=shown) for shown, names in clean.items()]
     if users:
         worst, best = (choose(users, key=lambda n: users[n].shared_wavefronts) for choose in (max, min))
         if users[worst].shared_wavefronts > users[best].shared_wavefronts > 0:
-            text = _("In shared memory {best} takes {ratio} times fewer wavefronts than {worst}.")
+            text = _("In shared memory {worst} takes {times} as many wavefronts as {best}.")
             ratio = users[worst].shared_wavefronts / users[best].shared_wavefronts
-            sentences.append(text.format(best=best, worst=worst, ratio=numbers.ratio(ratio)))
+            sentences.append(text.format(best=best, worst=worst, times=numbers.times(ratio)))
     return sentences
 
 
 def _global(counted: dict[str, Counters], numbers: Numbers) -> list[str]:
     """Which variants move more sectors of global memory than their data need."""
-    load_text = _(
-        "{name}: a load moves {sectors} sectors per request where {ideal} would do: {ratio} times the traffic."
-    )
-    store_text = _(
-        "{name}: a store moves {sectors} sectors per request where {ideal} would do: {ratio} times the traffic."
-    )
-    both_text = _(
-        "{name}: loads and stores move {sectors} sectors per request where {ideal} would do: {ratio} times the traffic."
-    )
+    load_text = _("{name}: a load request takes {sectors} in place of {ideal}: {times} the necessary traffic.")
+    store_text = _("{name}: a store request takes {sectors} in place of {ideal}: {times} the necessary traffic.")
+    both_text = _("{name}: load and store requests take {sectors} in place of {ideal}: {times} the necessary traffic.")
     sentences = []
     coalesced = []
     for name, c in counted.items():
@@ -122,14 +117,14 @@ def _global(counted: dict[str, Counters], numbers: Numbers) -> list[str]:
         if len({(sectors, ideal) for _text, sectors, ideal in scattered}) < len(scattered):
             scattered = [(both_text, *scattered[0][1:])]
         for text, sectors, ideal in scattered:
-            ratio = numbers.ratio(sectors / ideal)
+            times = numbers.times(sectors / ideal)
             sentences.append(
-                text.format(name=name, sectors=numbers.decimal(sectors), ideal=numbers.decimal(ideal), ratio=ratio)
+                text.format(name=name, sectors=numbers.sectors(sectors), ideal=numbers.decimal(ideal), times=times)
             )
         if measured and not scattered:
             coalesced.append(name)
     if coalesced:
-        text = _("{names}: global memory is read and written without a superfluous sector.")
+        text = _("{names}: global memory is read and written without an unnecessary sector.")
         sentences.append(text.format(names=", ".join(coalesced)))
     return sentences
 
@@ -148,8 +143,8 @@ def _times(variants: dict[str, Variant], numbers: Numbers, extents: tuple[str, .
     if not sentences:
         sentences.append(
             _(
-                "Times were not measured: the counters say how much memory traffic each variant causes; "
-                "only a GPU says how long it takes."
+                "Times were not measured: the counters say how much memory traffic each variant causes; only a "
+                "GPU can say how long it takes."
             )
         )
     return sentences
@@ -158,7 +153,7 @@ def _times(variants: dict[str, Variant], numbers: Numbers, extents: tuple[str, .
 def _time(name: str, timing: Timing, baseline: str, numbers: Numbers, extents: tuple[str, ...]) -> str:
     """One time with what it is compared with."""
     assert timing.median_us is not None
-    text = _("{name}: {time} at the size {size}").format(
+    text = _("{name}: {time} at {size}").format(
         name=name, time=numbers.microseconds(timing.median_us), size=size_text(timing.size, extents)
     )
     if timing.gb_per_s is not None:
@@ -170,5 +165,5 @@ def _time(name: str, timing: Timing, baseline: str, numbers: Numbers, extents: t
         text += "; " + _("{ratio} times the speed of {baseline}").format(ratio=ratio, baseline=baseline)
     if timing.over_reference is not None:
         ratio = numbers.fixed(timing.over_reference.value, ratio_digits(timing.over_reference.value))
-        text += "; " + _("{ratio} times the speed of the lab's own kernel").format(ratio=ratio)
+        text += "; " + _("{ratio} times the speed of the lab's reference kernel").format(ratio=ratio)
     return text + "."

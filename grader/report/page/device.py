@@ -26,14 +26,14 @@ def resource_table(job: ReportJob) -> ResourceTable | None:
     if not found:
         return None
     rows: list[tuple[str, Callable[[Resources], str]]] = [
-        (_("registers of a thread"), lambda r: numbers.count(r.registers)),
-        (_("shared memory of a block, bytes"), lambda r: numbers.count(r.shared_bytes)),
-        (_("local memory of a thread, bytes"), lambda r: numbers.count(r.local_bytes)),
+        (_("registers per thread"), lambda r: numbers.count(r.registers)),
+        (_("shared memory per block, bytes"), lambda r: numbers.count(r.shared_bytes)),
+        (_("local memory per thread, bytes"), lambda r: numbers.count(r.local_bytes)),
         (
             _("spilled registers, bytes stored and loaded"),
             lambda r: f"{numbers.count(r.spill_store_bytes)} / {numbers.count(r.spill_load_bytes)}",
         ),
-        (_("blocks on a multiprocessor"), lambda r: "–" if r.blocks_per_sm is None else numbers.count(r.blocks_per_sm)),
+        (_("blocks per multiprocessor"), lambda r: "–" if r.blocks_per_sm is None else numbers.count(r.blocks_per_sm)),
         (
             _("occupancy"),
             lambda r: "–" if r.occupancy_pct is None else f"{numbers.decimal(r.occupancy_pct, 0)}{NO_BREAK_SPACE}%",
@@ -71,7 +71,7 @@ def witness_tables(job: ReportJob) -> WitnessTables | None:
 
 def _told(witness: Witness) -> str:
     if witness.name == "failed":
-        return _("could not be asked: {reason}").format(reason=witness.text)
+        return _("could not be queried: {reason}").format(reason=witness.text)
     return witness.text
 
 

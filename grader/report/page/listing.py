@@ -9,10 +9,9 @@ from grader.report.job import ReportJob
 from grader.report.labels import check_status
 from grader.report.numbers import Numbers
 from grader.report.page.highlight import highlight_lines, lines_of
-from grader.report.view import FAULT_STATUSES, shortened, variant_columns
+from grader.report.view import FAULT_STATUSES, shortened, title_of, variant_columns
 from grader.report.views import GapRow, LineRow, Listing, NoteGroup, VariantView
 from grader.result import LineCounters, Result, Source, Variant
-from grader.words import check_title
 
 KINDS = ("kernel", "fault", "hazard", "counter")
 
@@ -123,7 +122,7 @@ def _variant_notes(result: Result, name: str, variant: Variant, numbers: Numbers
     for check in result.checks:
         if check.variant == name and check.line and check.status in FAULT_STATUSES:
             symbol = check_status(check.status).symbol
-            text = f"{symbol} {check_title(check.check)}: {shortened(check.message)}"
+            text = f"{symbol} {title_of(check)}: {shortened(check.message)}"
             notes.append((check.line, Note("fault", "bad", text)))
             said.add(check.message)
     seen = set()
@@ -162,7 +161,7 @@ def counter_note(counter: LineCounters, numbers: Numbers) -> tuple[str, bool]:
     }
     wasteful = counter.sectors > counter.ideal * 1.005
     if wasteful:
-        text = _("{operation}: sectors per request: {cost}, enough would be {ideal}")
+        text = _("{operation}: sectors per request: {cost}, minimum {ideal}")
     else:
         text = _("{operation}: sectors per request: {cost}")
     return (

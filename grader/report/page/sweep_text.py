@@ -50,7 +50,7 @@ def sweep_notes(job: ReportJob, sweep: SweepRecord) -> SweepNotes:
     for name, reason in sweep.left_out.items():
         names.setdefault(reason, []).append(name)
     notes += [
-        _("Not swept: {names} ({reason}).").format(names=", ".join(found), reason=reason)
+        _("Skipped: {names} ({reason}).").format(names=", ".join(found), reason=reason)
         for reason, found in names.items()
     ]
     return {"title": text_of(job, sweep).title, "notes": notes}
@@ -68,7 +68,7 @@ def sweeps_intro(job: ReportJob) -> str:
         )
     )
     if any(point.of == "reference" for sweep in sweeps for point in sweep.points):
-        text += " " + _("Dashed lines with hollow marks are the lab's own kernels.")
+        text += " " + _("Dashed lines with hollow markers are the lab's reference kernels.")
     return text
 
 
@@ -101,7 +101,7 @@ class _Teller:
                         alike.setdefault(self._of_best(values), []).append(who)
         found = [text.replace(WHO, "; ".join(names)) for text, names in alike.items()]
         if flat:
-            text = _("{title}: {names}: {quantity} hardly depends on {x}.")
+            text = _("{title}: {names}: hardly any dependence on {x} ({quantity}).")
             found.append(
                 text.format(title=self._title, names="; ".join(flat), quantity=quantity(self._metric), x=self._x)
             )
@@ -135,9 +135,9 @@ class _Teller:
         """The sentence with `WHO` for the kernels that it holds for."""
         best, worst = self._best(values), self._worst(values)
         if self._metric in MEASURED:
-            text = _("{title}: {who} does best at {x} = {best}, {amount}; {x} = {worst} is {ratio} times slower.")
+            text = _("{title}: {who}: best at {x} = {best}, {amount}; {x} = {worst} is {times} slower.")
         else:
-            text = _("{title}: {who} needs least at {x} = {best}, {amount}; {x} = {worst} takes {ratio} times as many.")
+            text = _("{title}: {who}: least at {x} = {best}, {amount}; {x} = {worst} takes {times} as many.")
         return text.format(
             title=self._title,
             who=WHO,
@@ -145,7 +145,7 @@ class _Teller:
             best=best,
             worst=worst,
             amount=self._amount(values[best]),
-            ratio=self._numbers.ratio(max(values.values()) / min(values.values())),
+            times=self._numbers.times(max(values.values()) / min(values.values())),
         )
 
     def _of_all(self, bests: Mapping[str, float], title: str = "") -> list[str]:
@@ -159,20 +159,18 @@ class _Teller:
             return []
         if self._metric in MEASURED:
             text = _(
-                "{title}: each at its best, {best} is {ratio} times faster than {worst} "
-                "({quantity}: {low} against {high})."
+                "{title}: each at its best, {best} is {times} faster than {worst} ({quantity}: {low} against {high})."
             )
         else:
             text = _(
-                "{title}: each at its best, {best} needs {ratio} times fewer than {worst} "
-                "({quantity}: {low} against {high})."
+                "{title}: each at its best, {best} needs {times} fewer than {worst} ({quantity}: {low} against {high})."
             )
         return [
             text.format(
                 title=title or self._title,
                 best=best,
                 worst=worst,
-                ratio=self._numbers.ratio(ratio),
+                times=self._numbers.times(ratio),
                 quantity=quantity(self._metric),
                 low=amount(self._metric, bests[best], self._numbers),
                 high=amount(self._metric, bests[worst], self._numbers),
@@ -189,13 +187,13 @@ class _Teller:
         if self._metric not in MEASURED:
             text = self._of_fewer(bool(better), steady, from_here, xs[0])
         elif not better:
-            text = _("{title}: {name} is faster than {first} at no {x} tried ({quantity}).")
+            text = _("{title}: {name} is not faster than {first} at any tested {x} ({quantity}).")
         elif from_here is None:
-            text = _("{title}: {name} is faster than {first} at {x} = {values} only, up to {most} times ({quantity}).")
+            text = _("{title}: {name} is faster than {first} at {x} = {values} only, by up to {most} ({quantity}).")
         elif from_here != xs[0]:
-            text = _("{title}: {name} is faster than {first} from {x} = {start} on, up to {most} times ({quantity}).")
+            text = _("{title}: {name} is faster than {first} from {x} = {start} on, by up to {most} ({quantity}).")
         else:
-            text = _("{title}: {name} is faster than {first} at every {x} tried, up to {most} times ({quantity}).")
+            text = _("{title}: {name} is faster than {first} at every tested {x}, by up to {most} ({quantity}).")
         return text.format(
             title=self._title,
             name=WHO,
@@ -204,22 +202,20 @@ class _Teller:
             values=", ".join(map(str, better)),
             start=from_here,
             quantity=quantity(self._metric),
-            most=self._numbers.ratio(max(ratios.values())),
+            most=self._numbers.times(max(ratios.values())),
         )
 
     def _of_fewer(self, any_better: bool, steady: bool, from_here: int | None, first_x: int) -> str:
         """The same of counted work, which is no better or worse but more or less."""
         if not any_better:
-            return _("{title}: {name} needs no fewer than {first} at any {x} tried ({quantity}).")
+            return _("{title}: {name} needs no fewer {quantity} than {first} at any tested {x}.")
         if from_here is None:
-            return _(
-                "{title}: {name} needs fewer than {first} at {x} = {values} only, up to {most} times ({quantity})."
-            )
+            return _("{title}: {name} needs up to {most} fewer {quantity} than {first}, but only at {x} = {values}.")
         if from_here != first_x:
-            return _("{title}: {name} needs fewer than {first} from {x} = {start} on, up to {most} times ({quantity}).")
+            return _("{title}: {name} needs up to {most} fewer {quantity} than {first}, fewer from {x} = {start} on.")
         if steady:
-            return _("{title}: {name} needs {most} times fewer than {first} at every {x} tried ({quantity}).")
-        return _("{title}: {name} needs fewer than {first} at every {x} tried, up to {most} times ({quantity}).")
+            return _("{title}: {name} needs {most} fewer {quantity} than {first} at every tested {x}.")
+        return _("{title}: {name} needs up to {most} fewer {quantity} than {first}, fewer at every tested {x}.")
 
     def _amount(self, value: float) -> str:
         text = amount(self._metric, value, self._numbers)

@@ -84,7 +84,7 @@ def counter_table(job: ReportJob) -> CounterTable | None:
         shared: list[tuple[str, list[int]]] = [
             (_("shared memory: requests"), [c.shared_requests for c in found]),
             (_("shared memory: wavefronts"), [c.shared_wavefronts for c in found]),
-            (_("of them more than needed"), [c.shared_excess for c in found]),
+            (_("of these, more than needed"), [c.shared_excess for c in found]),
         ]
         for title, values in shared:
             cells = [numbers.count(v) if c.shared_requests else "–" for v, c in zip(values, found, strict=True)]
@@ -99,8 +99,8 @@ def counter_table(job: ReportJob) -> CounterTable | None:
     loads = [(c.global_load_sectors_per_request, c.global_load_ideal_per_request) for c in found]
     stores = [(c.global_store_sectors_per_request, c.global_store_ideal_per_request) for c in found]
     rows += [
-        (_("sectors per global load (least possible)"), against_ideal(loads)),
-        (_("sectors per global store (least possible)"), against_ideal(stores)),
+        (_("sectors per global load (minimum)"), against_ideal(loads)),
+        (_("sectors per global store (minimum)"), against_ideal(stores)),
     ]
     sizes = {size_text(c.size, job.extents): None for c in found}
     sampled = [c for c in found if c.sampled_blocks < c.total_blocks]
@@ -123,8 +123,8 @@ def _shared_words_note(found: Sequence[Counters]) -> str:
     if not low:
         return ""
     return _(
-        "An efficiency below 100 % without bank conflicts is no fault: lanes of a warp read the same words, "
-        "or some of them take no part."
+        "An efficiency below 100 % without bank conflicts is not a fault: several lanes of a warp read "
+        "the same word, or some lanes are inactive."
     )
 
 
@@ -137,9 +137,9 @@ def counted(result: Result, name: str) -> Any:
 def _drawn(environment: Environment) -> str:
     """What the case was drawn from that no lab names, "" where none was run."""
     if environment.drawn_by == "secret":
-        return _("seed {seed}, drawn from the files and the course's secret").format(seed=environment.drawn_seed)
+        return _("seed {seed}, derived from the files and the course's secret").format(seed=environment.drawn_seed)
     if environment.drawn_by == "submission":
-        text = _("seed {seed}, drawn from the files; the teacher's grading may draw another case")
+        text = _("seed {seed}, derived from the files; the teacher's grading may use another one")
         return text.format(seed=environment.drawn_seed)
     return ""
 
@@ -154,7 +154,7 @@ def reproduce(job: ReportJob) -> Reproduce:
         (_("driver"), environment.driver or ""),
         (_("compiled for"), environment.architecture),
         (_("seed of the input data"), str(environment.seed)),
-        (_("drawn case"), _drawn(environment)),
+        (_("random test case"), _drawn(environment)),
         ("NVRTC", environment.nvrtc or ""),
         (_("grader"), environment.grader),
         ("Python", environment.python),

@@ -69,7 +69,7 @@ def _common(sizes: Sequence[dict[str, int]], extents: Sequence[str]) -> dict[str
 def _columns(timed: Sequence[Timing], baseline: str, numbers: Numbers) -> list[tuple[str, str, list[str]]]:
     """For each column that has values what it stands under, its title, and its cells."""
     texts = _Cells(timed, numbers)
-    speedup = _("speed-up over")
+    speedup = _("speedup over")
     columns = [
         ("", _("time, µs"), texts.times(lambda t: t.median_us)),
         ("", _("99 % interval"), texts.intervals()),
@@ -80,7 +80,7 @@ def _columns(timed: Sequence[Timing], baseline: str, numbers: Numbers) -> list[t
         (speedup, baseline, texts.ratios(lambda t: _value(t.over_baseline))),
         (speedup, _("CPU"), texts.ratios(lambda t: t.over_cpu)),
         (speedup, _("reference"), texts.ratios(lambda t: _value(t.over_reference))),
-        (speedup, _("marked"), texts.ratios(lambda t: t.speedup)),
+        (speedup, _("threshold"), texts.ratios(lambda t: t.speedup)),
     ]
     return [(group, title, cells) for group, title, cells in columns if any(c.strip() != NOTHING for c in cells)]
 
@@ -141,12 +141,13 @@ def _notes(timed: list[tuple[VariantView, Timing]], baseline: str) -> list[str]:
     """What has to be said of the table."""
     notes = [
         _(
-            "Speed-ups are how many times as fast the kernel is as: the student's own {name}; the lab's NumPy program "
-            "on the CPU; the lab's own kernel of the same variant; the kernel that the mark goes by."
+            "Speedups say how many times as fast the kernel is as: the student's own {name}; the lab's "
+            "NumPy program on the CPU; the lab's reference kernel of the same variant; the kernel that the "
+            "grade is based on."
         ).format(name=baseline)
     ]
     if any(t.pct_of_device is not None for _column, t in timed):
-        notes.append(_("Per cents are of the greatest rate that was measured on the device."))
+        notes.append(_("Percentages are of the highest rate measured on this GPU."))
     threads = {t.cpu_threads for _column, t in timed if t.cpu_threads}
     if len(threads) > 1:
         text = _("NumPy on the CPU used {least} to {most} threads, depending on the size.")
@@ -156,9 +157,9 @@ def _notes(timed: list[tuple[VariantView, Timing]], baseline: str) -> list[str]:
         notes.append(ngettext("NumPy on the CPU used {n} thread.", "NumPy on the CPU used {n} threads.", count))
         notes[-1] = notes[-1].format(n=count)
     if any(t.launch_bound for _column, t in timed):
-        notes.append(_("* hardly longer than the launch of an empty kernel takes: not marked."))
+        notes.append(_("* hardly longer than launching an empty kernel: not graded."))
     if any(t.undecided for _column, t in timed):
-        notes.append(_("Where the interval straddles what is asked for, the mark is left to the teacher."))
+        notes.append(_("Where the interval includes the threshold, the teacher decides."))
     return notes
 
 
@@ -190,10 +191,8 @@ def host_memory_table(job: ReportJob) -> TimeTable | None:
         {**column, "first": index == 0, "size": modes[row.mode], "cells": list(cells)}
         for (column, index, row), cells in zip(found, zip(*texts, strict=True), strict=True)
     ]
-    titles = [_("copy in"), _("kernel"), _("copy out"), _("together"), _("CPU reads the result")]
-    note = _(
-        "At the size {size}. In mapped memory the kernel itself reads and writes over the bus: there are no copies."
-    )
+    titles = [_("copy to GPU"), _("kernel"), _("copy from GPU"), _("total"), _("CPU reads the result")]
+    note = _("Size: {size}. With mapped memory the kernel itself reads and writes over the bus: there are no copies.")
     size = size_text(found[-1][2].size, job.extents)
     head: list[HeadView] = [{"title": _("time, µs"), "columns": titles}]
     return {"caption": "", "head": head, "rows": rows, "notes": [note.format(size=size)]}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from grader import yaml_file
@@ -13,6 +14,7 @@ from grader.message import msg
 from grader.submission import effort
 from grader.submission.binding.assign import Known, assign
 from grader.submission.binding.plans import CompileTime, candidates, requested_launch
+from grader.submission.binding.precedence import Fact, first, weakest_of
 from grader.submission.binding.roles import Unbindable, readings
 from grader.submission.cpp.edits import Edit
 from grader.submission.cpp.tree import ParsedFile
@@ -25,7 +27,7 @@ from grader.submission.kernels.launches import find_launches
 from grader.submission.kernels.loops import innermost_loops
 from grader.submission.kernels.records import Kernel, LaunchSite, factor_of
 from grader.submission.kernels.shape import KernelShape
-from grader.submission.records import Missing, Submission, VariantBinding
+from grader.submission.records import Missing, Origin, Submission, VariantBinding
 from grader.submission.rewriting.compile_time import constant_edits, size_names, with_global_arrays
 from grader.submission.rewriting.device_code import DeviceCode
 from grader.submission.rewriting.structs import with_struct_parameters
@@ -42,6 +44,7 @@ class _Entry:
     kernel: Kernel
     sites: tuple[LaunchSite, ...]
     template_values: dict[str, str] = field(default_factory=dict)
+    template_origin: Origin | None = None
     expression: str = ""
     reason: Unbindable | None = None
     edits: tuple[Edit, ...] = ()
@@ -89,6 +92,7 @@ def _bind(
     bindings = {
         variant.name: _binding(
             by_known[id(chosen[variant.name])] if variant.name in chosen else None,
+            "stated" if variant.name in given else "inferred",
             entries,
             found,
             settings[variant.name],
@@ -198,29 +202,34 @@ def _instantiate(entry: _Entry, lab: Lab) -> None:
     types = [index for index, name in enumerate(names) if _is_type(entry.kernel, name)]
     launches = [s.template_arguments for s in entry.sites if s.template_arguments]
     of_usual = (given for given in launches if all(given[i : i + 1] in ((), (usual,)) for i in types))
-    launched = next(of_usual, launches[0] if launches else ())
-    if launches and launched != launches[0]:
-        entry.sites = tuple(sorted(entry.sites, key=lambda site: site.template_arguments != launched))
+    chosen = next(of_usual, launches[0] if launches else ())
+    if launches and chosen != launches[0]:
+        entry.sites = tuple(sorted(entry.sites, key=lambda site: site.template_arguments != chosen))
+    launched = dict(enumerate(chosen))
     values: dict[str, str] = {}
+    origins: list[Origin] = []
     constants = entry.parsed.constants
     typed = replace(constants, types=dict(constants.types), values=dict(constants.values))
     for index, name in enumerate(names):
         default = item.template_defaults[index] if index < len(item.template_defaults) else ""
-        if index < len(launched):
-            values[name] = launched[index]
-        elif default:
+
+        def by_default(default: str = default) -> str | None:
             # It may be made of the parameters before it: `int ROWS = TILE / 4`.
-            number = typed.integer(default)
-            values[name] = str(number) if number is not None else values.get(default, default)
-        elif _is_type(entry.kernel, name):
-            values[name] = usual
+            number = typed.integer(default) if default else None
+            return str(number) if number is not None else values.get(default, default) or None
+
+        if _is_type(entry.kernel, name):
+            plausible = usual
         else:
-            values[name] = "8" if re.search(r"(?i)row", name) and "block" in name.lower() else "32"
+            plausible = "8" if re.search(r"(?i)row", name) and "block" in name.lower() else "32"
+        fact = first({"read": partial(launched.get, index), "inferred": by_default}, otherwise=plausible)
+        values[name] = fact.value
+        origins.append(fact.origin)
         typed.types[name] = values[name]
         expression = constants.parse(values[name])
         if expression is not None:
             typed.values[name] = expression
-    entry.template_values = values
+    entry.template_values, entry.template_origin = values, weakest_of(origins)
     entry.expression += f"<{', '.join(values[name] for name in names)}>"
     concrete = kernel_of(replace(entry.parsed, constants=typed), item)
     entry.kernel = replace(concrete, file=entry.kernel.file)
@@ -259,6 +268,7 @@ def _given(
 
 def _binding(
     entry: _Entry | None,
+    kernel_origin: Origin,
     entries: Sequence[_Entry],
     found: FoundSubmission,
     settings: VariantSettings,
@@ -274,13 +284,20 @@ def _binding(
     where = {"kernel": kernel.name, "file": kernel.file, "line": kernel.line}
     if kernel.is_empty:
         return Missing(variant.name, "empty", where)
-    if settings.arguments is not None:
-        roles = [_checked_roles(settings.arguments, kernel, found, variant, lab)]
-    elif entry.reason is not None:
+    stated = settings.arguments
+    if stated is None and entry.reason is not None:
         return Missing(variant.name, "unbindable", {**where, "detail": entry.reason.detail, **entry.reason.data})
-    else:
-        roles = readings(kernel, lab)
-    choices = candidates(kernel, entry.shape, entry.sites, roles, settings, variant, lab, entry.compile_time)
+    roles: Fact[Sequence[tuple[str, ...]]] = first(
+        {
+            "stated": lambda: [_checked_roles(stated, kernel, found, variant, lab)] if stated is not None else None,
+            "inferred": lambda: readings(kernel, lab),
+        },
+        otherwise=(),
+    )
+    choices = tuple(
+        replace(c, origins=replace(c.origins, kernel=kernel_origin, template=entry.template_origin))
+        for c in candidates(kernel, entry.shape, entry.sites, roles, settings, variant, lab, entry.compile_time)
+    )
     return VariantBinding(
         variant=variant.name,
         kernel=kernel,

@@ -1,20 +1,24 @@
-"""How a kernel is launched: as the student's host code says, else as the kernel itself shows, else as the lab does."""
+"""How a kernel is launched: who says what of its block, what that covers, and its dynamic shared memory.
+
+For each of these facts there is a function with all that say something of it; `precedence` chooses among them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from grader.device_limits import is_possible_block
 from grader.lab import formula
 from grader.lab.records import Lab, LaunchRule, Variant
+from grader.submission.binding.precedence import OF_PROGRAM, Fact, first, weakest_of
 from grader.submission.expressions.number_types import SIZES_OF_TYPES
 from grader.submission.expressions.syntax import Expression
 from grader.submission.files.settings import VariantSettings
 from grader.submission.kernels.records import Kernel, LaunchSite
 from grader.submission.kernels.shape import KernelShape
 from grader.submission.kernels.symbolic import formula_of, named_constants
-from grader.submission.records import Candidate, LaunchPlan
+from grader.submission.records import Candidate, LaunchPlan, Origins
 from grader.submission.rewriting.compile_time import SET_BY_HOST, match_sizes
 
 MAX_CANDIDATES = 8
@@ -44,7 +48,7 @@ def candidates(
     kernel: Kernel,
     shape: KernelShape,
     sites: Sequence[LaunchSite],
-    readings: Sequence[tuple[str, ...]],
+    readings: Fact[Sequence[tuple[str, ...]]],
     settings: VariantSettings,
     variant: Variant,
     lab: Lab,
@@ -55,22 +59,20 @@ def candidates(
     Where nothing tells which size the grid's x axis runs over, both orders are given.
     """
     found: list[Candidate] = []
-    rule = lab.launch_of(variant)
-    for roles in readings:
+    for roles in readings.value:
         named = _Sizes.of(roles, fixed, lab)
         sizes = {role for role in roles if role in lab.size_names}
         known = sizes | named.all_roles()
         square_only = bool(lab.equal_sizes) and bool(known) and not set(lab.equal_sizes) <= known
-        site = _usable(sites)
-        plan_of = _Planner(kernel, shape, site, roles, settings, variant, lab, named)
-        # A launch that no device can run still tells what its grid runs over.
-        told = site or next(iter(sites), None)
-        for covers in _covers(shape, told, roles, rule, along_one_axis=bool(plan_of.grid_formula())):
+        planner = _Planner(kernel, shape, _usable(sites), roles, settings, variant, lab, named)
+        all_covers = planner.covers(sites)
+        for covers in all_covers.value:
             free = {p.name for p in lab.parameters if p.kind == "size" and p.from_grid}
             exact = not sizes & set(covers) and set(covers) <= free
-            plan = plan_of.plan(covers, exact)
+            plan, origins = planner.plan(covers, exact)
+            origins = replace(origins, arguments=readings.origin, covers=all_covers.origin)
             sizes_of_program = (named.constants, named.template, named.fixed, named.own)
-            found.append(Candidate(roles, plan, square_only, *sizes_of_program))
+            found.append(Candidate(roles, plan, square_only, *sizes_of_program, origins))
     return tuple(dict.fromkeys(found))[:MAX_CANDIDATES]
 
 
@@ -105,8 +107,24 @@ class _Sizes:
 
 
 @dataclass(frozen=True, slots=True)
+class _Threads:
+    """A block; `formulas` of the sizes for its axes where it depends on them, () where it does not."""
+
+    block: Block
+    formulas: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _SharedBytes:
+    """Dynamic shared memory, and its formula of the sizes and of `threads`, "" where it has none."""
+
+    number: int = 0
+    formula: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class _Planner:
-    """Makes the launch plans of one reading."""
+    """Makes the launch plans of one reading; `site`: what the host code says, where it says anything usable."""
 
     kernel: Kernel
     shape: KernelShape
@@ -117,26 +135,133 @@ class _Planner:
     lab: Lab
     sizes: _Sizes
 
-    def plan(self, covers: tuple[str, ...], exact: bool) -> LaunchPlan:
-        rule = self.lab.launch_of(self.variant)
-        block, origin, formulas = self.block(rule)
-        block = _block_at_observed(formulas, block, self.lab)
-        site = self.site
-        tile = _tile(self.shape, site if origin == "submission" else None, self.settings, block, len(covers), rule)
-        shared_formula = self.shared_formula(rule)
-        shared = _shared_bytes(self.kernel, site, self.settings, tile, block, self.variant)
-        return LaunchPlan(
+    @property
+    def rule(self) -> LaunchRule:
+        return self.lab.launch_of(self.variant)
+
+    def plan(self, covers: tuple[str, ...], exact: bool) -> tuple[LaunchPlan, Origins]:
+        """The launch, and who says its block, tile and shared memory."""
+        threads = self.threads()
+        block = _block_at_observed(threads.value.formulas, threads.value.block, self.lab)
+        # What host code divides the grid by goes with its own block.
+        site = self.site if threads.origin in OF_PROGRAM else None
+        tiles = [self.tile(axis, block, site) for axis in range(len(covers))]
+        tile = tuple(fact.value for fact in tiles)
+        shared = self.shared_bytes(tile, block)
+        plan = LaunchPlan(
             block=block,
             tile=tile,
             covers=covers,
             exact=exact,
-            origin=origin,
-            shared_bytes=_at_observed(shared_formula, block, self.lab, shared),
-            line=site.line if site is not None and origin == "submission" else 0,
-            block_formula=formulas,
-            shared_formula=shared_formula,
+            shared_bytes=_at_observed(shared.value.formula, block, self.lab, shared.value.number),
+            line=site.line if site is not None else 0,
+            block_formula=threads.value.formulas,
+            shared_formula=shared.value.formula,
             grid_formula=self.grid_formula(),
         )
+        weakest = weakest_of(fact.origin for fact in tiles)
+        return plan, Origins(block=threads.origin, tile=weakest, shared_bytes=shared.origin)
+
+    def threads(self) -> Fact[_Threads]:
+        """Threads of a block."""
+        rule = self.rule
+        formulas = tuple(str(n) for n in rule.block) if any(isinstance(n, str) for n in rule.block) else ()
+        return first(
+            {"stated": self.stated_threads, "read": self.read_threads, "inferred": self.inferred_threads},
+            otherwise=_Threads(_rule_block(rule, self.lab), formulas),
+        )
+
+    def stated_threads(self) -> _Threads | None:
+        if self.settings.block is None:
+            return None
+        x, y, z = [*self.settings.block, 1, 1][:3]
+        return _Threads((x, y, z))
+
+    def read_threads(self) -> _Threads | None:
+        site = self.site
+        if site is None:
+            return None
+        formulas = tuple(self.formula(e, top=False) or "" for e in site.block_expressions)
+        if site.block is not None:
+            depends = any(self.formula(e) for e in site.block_expressions)
+            return _Threads(site.block, formulas if depends and all(formulas) else ())
+        if not formulas or not all(formulas):
+            return None
+        # The formulas may have no value at the observed sizes.
+        inferred = self.inferred_threads()
+        return _Threads(inferred.block if inferred is not None else _rule_block(self.rule, self.lab), formulas)
+
+    def inferred_threads(self) -> _Threads | None:
+        width = self.shape.width()
+        if len(self.rule.covers) <= 1:
+            return _Threads((width, 1, 1)) if width is not None else None
+        if self.shape.is_flat:
+            return _Threads((width or 256, 1, 1))
+        side = self.shape.side()
+        if side is None or side <= 1:
+            return None
+        block = (side, self.shape.rows_at_a_time(side) or side, 1)
+        return _Threads(block) if is_possible_block(block) else None
+
+    def tile(self, axis: int, block: Block, site: LaunchSite | None) -> Fact[int]:
+        """What a block covers along a grid axis: as stated, as the grid divides, as the kernel steps, one a thread."""
+        told, rule = self.settings.tile or (), self.rule
+        usual = rule.tile[axis] if axis < len(rule.tile) else 0
+
+        def inferred() -> int | None:
+            # Where the lab says what a block covers, `blockIdx.x * N` is an address: the N-th row of so many elements.
+            if usual:
+                return None
+            rows = self.shape.side() if axis == 1 and self.shape.rows_at_a_time(block[0]) == block[1] else None
+            return self.shape.covered(axis, block) or rows or None
+
+        return first(
+            {
+                "stated": lambda: (told[axis] or None) if axis < len(told) else None,
+                "read": lambda: (site.tile[axis] or None) if site is not None and axis < len(site.tile) else None,
+                "inferred": inferred,
+            },
+            otherwise=usual or block[axis],
+        )
+
+    def covers(self, sites: Sequence[LaunchSite]) -> Fact[list[tuple[str, ...]]]:
+        """The size that each grid axis runs over; without a clue, either order.
+
+        A kernel that numbers all elements, or all tiles, along one axis runs over the product, "rows*cols"; one that
+        is launched with a block for each row runs over the rows alone.
+        """
+        # A launch that no device can run still tells what its grid runs over.
+        site = self.site or next(iter(sites), None)
+        usual = self.rule.covers
+        either_order = len(set(usual)) == 2 and set(usual) <= set(self.roles)
+
+        def inferred() -> list[tuple[str, ...]] | None:
+            is_flat = len(usual) > 1 and self.shape.is_flat and (site is None or len(site.tile) <= 1)
+            return [("*".join(usual),)] if is_flat else None
+
+        return first(
+            {
+                "read": lambda: self.read_covers(site, either_order) if site is not None else None,
+                "inferred": inferred,
+            },
+            otherwise=[usual, usual[::-1]] if either_order else [usual],
+        )
+
+    def read_covers(self, site: LaunchSite, either_order: bool) -> list[tuple[str, ...]] | None:
+        """As the arguments tell that the grid divides."""
+        usual = self.rule.covers
+        if len(usual) > 1 and len(site.grid_expressions) == 1 and site.tile == (1,):
+            alone = dict(zip(site.arguments, self.roles, strict=False)).get(site.grid_over[0])
+            if alone in usual and "blockIdx.y" not in self.shape.text:
+                return [(alone,)]
+        if len(usual) > 1 and self.grid_formula():
+            return [("*".join(usual),)]
+        if either_order and len(site.arguments) == len(self.roles):
+            by_argument = {t: role for t, role in zip(site.arguments, self.roles, strict=True) if role in usual}
+            read = tuple(by_argument.get(variable, "") for variable in site.grid_over[:2])
+            if len(read) == 2 and set(read) == set(usual):
+                return [read]
+        return None
 
     def grid_formula(self) -> tuple[str, ...]:
         """The grid as the host code computes it, where its one axis runs over several sizes."""
@@ -145,32 +270,28 @@ class _Planner:
         text = self.formula(self.site.grid_expressions[0])
         return (text,) if text and len(formula.names_of(text)) > 1 else ()
 
-    def block(self, rule: LaunchRule) -> tuple[Block, str, tuple[str, ...]]:
-        """Threads of a block, where that is from, and its formulas where it depends on the sizes."""
-        block, origin = _block(self.shape, self.site, self.settings, rule, self.lab)
-        if origin == "submission" and self.settings.block is None and self.site is not None:
-            formulas = tuple(self.formula(e, top=False) or "" for e in self.site.block_expressions)
-            depends = any(self.formula(e) for e in self.site.block_expressions)
-            return block, origin, formulas if depends and all(formulas) else ()
-        if (
-            self.site is not None
-            and self.site.block is None
-            and self.site.block_expressions
-            and not self.settings.block
-        ):
-            formulas = tuple(self.formula(e, top=False) or "" for e in self.site.block_expressions)
-            if all(formulas):
-                return block, "submission", formulas
-        if origin == "lab" and any(isinstance(n, str) for n in rule.block):
-            return block, origin, tuple(str(n) for n in rule.block)
-        return block, origin, ()
+    def shared_bytes(self, tile: tuple[int, ...], block: Block) -> Fact[_SharedBytes]:
+        """Dynamic shared memory: without better, an element for each of the tile, a row longer where it is padded."""
+        stated = self.settings.shared_bytes
+        dynamic = [array for array in self.kernel.shared_arrays if array.dynamic]
+        itemsize = SIZES_OF_TYPES.get((dynamic[0].dtype if dynamic else None) or "float32", 4)
+        rows = max(block[1], tile[1] if len(tile) > 1 else 1)
+        usual = rows * (max(block[0], tile[0]) + (1 if self.variant.padded else 0)) * itemsize
 
-    def shared_formula(self, rule: LaunchRule) -> str:
-        if self.settings.shared_bytes is not None or not any(a.dynamic for a in self.kernel.shared_arrays):
-            return ""
-        if self.site is not None and (self.site.shared_bytes or self.formula(self.site.shared_expression)):
-            return self.formula(self.site.shared_expression) or ""
-        return rule.shared_bytes
+        def read() -> _SharedBytes | None:
+            if not dynamic or self.site is None:
+                return None
+            text = self.formula(self.site.shared_expression) or ""
+            return _SharedBytes(self.site.shared_bytes or usual, text) if self.site.shared_bytes or text else None
+
+        return first(
+            {
+                "stated": lambda: _SharedBytes(stated) if stated is not None else None,
+                "read": read,
+                "inferred": lambda: None if dynamic else _SharedBytes(),
+            },
+            otherwise=_SharedBytes(usual, self.rule.shared_bytes),
+        )
 
     def formula(self, expression: Expression | None, top: bool = True) -> str | None:
         """A host expression as a formula of the sizes."""
@@ -196,29 +317,6 @@ def _usable(sites: Sequence[LaunchSite]) -> LaunchSite | None:
     possible = [site for site in sites if site.block is not None and is_possible_block(site.block)]
     unreadable = [site for site in sites if site.block is None]
     return next(iter(possible or unreadable), None)
-
-
-def _block(
-    shape: KernelShape, site: LaunchSite | None, settings: VariantSettings, rule: LaunchRule, lab: Lab
-) -> tuple[Block, str]:
-    if settings.block is not None:
-        x, y, z = [*settings.block, 1, 1][:3]
-        return (x, y, z), "submission"
-    if site is not None and site.block is not None:
-        return site.block, "submission"
-    if len(rule.covers) > 1 and shape.is_flat:
-        return (shape.width() or 256, 1, 1), "inferred"
-    if len(rule.covers) > 1:
-        side = shape.side()
-        if side is not None and side > 1:
-            rows = shape.rows_at_a_time(side) or side
-            if is_possible_block((side, rows, 1)):
-                return (side, rows, 1), "inferred"
-    else:
-        width = shape.width()
-        if width is not None:
-            return (width, 1, 1), "inferred"
-    return _rule_block(rule, lab), "lab"
 
 
 def _block_at_observed(formulas: tuple[str, ...], otherwise: Block, lab: Lab) -> Block:
@@ -248,77 +346,3 @@ def _rule_block(rule: LaunchRule, lab: Lab) -> Block:
         return rule.block_at(sizes)
     except formula.FormulaError:
         return 32, 1, 1
-
-
-def _tile(
-    shape: KernelShape,
-    site: LaunchSite | None,
-    settings: VariantSettings,
-    block: Block,
-    axes: int,
-    rule: LaunchRule,
-) -> tuple[int, ...]:
-    """What a block covers along each grid axis: as told, as the grid divides, as the kernel steps, or a thread each."""
-    tile = []
-    for axis in range(axes):
-        told = settings.tile[axis] if settings.tile is not None and axis < len(settings.tile) else None
-        divided = site.tile[axis] if site is not None and axis < len(site.tile) else None
-        stepped = shape.covered(axis, block)
-        rows = shape.side() if axis == 1 and shape.rows_at_a_time(block[0]) == block[1] else None
-        # Where the lab says what a block covers, `blockIdx.x * N` is an address: the N-th row of so many elements.
-        usual = rule.tile[axis] if axis < len(rule.tile) else None
-        tile.append(told or divided or usual or stepped or rows or block[axis])
-    return tuple(tile)
-
-
-def _covers(
-    shape: KernelShape,
-    site: LaunchSite | None,
-    roles: tuple[str, ...],
-    rule: LaunchRule,
-    along_one_axis: bool,
-) -> list[tuple[str, ...]]:
-    """The size that each grid axis runs over: the one whose argument the grid divides; without a clue, either order.
-
-    A kernel that numbers all elements, or all tiles, along one axis runs over the product, "rows*cols"; one that is
-    launched with a block for each row runs over the rows alone.
-    """
-    usual = rule.covers
-    if len(usual) > 1 and site is not None and len(site.grid_expressions) == 1 and site.tile == (1,):
-        alone = dict(zip(site.arguments, roles, strict=False)).get(site.grid_over[0])
-        if alone in usual and "blockIdx.y" not in shape.text:
-            return [(alone,)]
-    if len(usual) > 1 and along_one_axis:
-        return [("*".join(usual),)]
-    if len(usual) > 1 and shape.is_flat and (site is None or len(site.tile) <= 1):
-        return [("*".join(usual),)]
-    if len(set(usual)) != 2 or not set(usual) <= set(roles):
-        return [usual]
-    if site is not None and len(site.arguments) == len(roles):
-        by_argument = {text: role for text, role in zip(site.arguments, roles, strict=True) if role in usual}
-        read = tuple(by_argument.get(variable, "") for variable in site.grid_over[:2])
-        if len(read) == 2 and set(read) == set(usual):
-            return [read]
-    return [usual, usual[::-1]]
-
-
-def _shared_bytes(
-    kernel: Kernel,
-    site: LaunchSite | None,
-    settings: VariantSettings,
-    tile: tuple[int, ...],
-    block: Block,
-    variant: Variant,
-) -> int:
-    """Dynamic shared memory: as told, as launched, else an element for each of the tile, a row longer where padded."""
-    if settings.shared_bytes is not None:
-        return settings.shared_bytes
-    dynamic = [array for array in kernel.shared_arrays if array.dynamic]
-    if not dynamic:
-        return 0
-    if site is not None and site.shared_bytes:
-        return site.shared_bytes
-    itemsize = SIZES_OF_TYPES.get(dynamic[0].dtype or "float32", 4)
-    rows = max(block[1], tile[1] if len(tile) > 1 else 1)
-    columns = max(block[0], tile[0])
-    return rows * (columns + (1 if variant.padded else 0)) * itemsize

@@ -63,7 +63,8 @@ def find_sources(path: Path, lab_id: str, known_labs: Collection[str] = ()) -> F
 
     known_labs: names of all labs that there are: what `submission.yaml` says of any other is a slip.
 
-    Looked for in turn: the file that `submission.yaml` names, `<lab>.cu`, `<lab>/*.cu`, the folder's only `.cu` file.
+    Looked for in turn: the file that `submission.yaml` names, `<lab>.cu`, `<lab>/*.cu`, the folder's only `.cu` file,
+    `<lab>.cu` or all `.cu` files of the only folder below that has such.
 
     Raises
     ------
@@ -91,7 +92,7 @@ def find_sources(path: Path, lab_id: str, known_labs: Collection[str] = ()) -> F
         settings = read_settings(settings_file, lab_id, known_labs)
     if kind == "folder":
         named = _named_files(folder, lab_id, settings.lab, settings_file) if settings_file is not None else []
-        files = named or _search(path, folder, lab_id)
+        files = named or _search(path, folder, lab_id, known_labs)
         student = _real(folder).name
     else:
         files = [path]
@@ -184,7 +185,7 @@ def _named_files(folder: Path, lab_id: str, settings: LabSettings, settings_file
     return files
 
 
-def _search(path: Path, folder: Path, lab_id: str) -> list[Path]:
+def _search(path: Path, folder: Path, lab_id: str, known_labs: Collection[str]) -> list[Path]:
     if path.name == lab_id and folder != path:
         return _sources_in(path)
     here = _sources_in(path)
@@ -196,10 +197,26 @@ def _search(path: Path, folder: Path, lab_id: str) -> list[Path]:
         return inside
     if len(here) == 1:
         return here
+    deeper = [] if here else _deeper(path, lab_id, known_labs)
+    if len(deeper) == 1:
+        return deeper[0]
+    here = here or [file for files in deeper for file in files]
     if here:
-        names = ", ".join(file.name for file in here[:8])
+        names = ", ".join(str(file.relative_to(path)) for file in here[:8])
         raise UsageError(msg("submission.several", path=path, files=names, lab=lab_id, settings=SETTINGS_NAME))
     raise UsageError(_nothing_found(path, lab_id, [path, path / lab_id]))
+
+
+def _deeper(folder: Path, lab_id: str, known_labs: Collection[str]) -> list[list[Path]]:
+    """What the folders below, however they are called, hold for the lab: of those with `<lab>.cu` that file, else the
+    `.cu` files of each that is not another lab's."""
+    places = [
+        p for p in _entries(folder) if not p.name.startswith((".", "__")) and p.name not in known_labs and _kind(p)
+    ]
+    found = [sources for place in places if (sources := _sources_in(place))]
+    named = [[file] for sources in found for file in sources if file.stem.lower() == lab_id.lower()]
+    labs = {name.lower() for name in known_labs}
+    return named or [sources for sources in found if not any(file.stem.lower() in labs for file in sources)]
 
 
 def _nothing_found(path: Path, lab_id: str, looked_in: list[Path]) -> Message:

@@ -147,11 +147,17 @@ def innermost_loops(parsed: ParsedFile, item: Item, template_values: Mapping[str
 
 
 def _factor(parsed: ParsedFile, function: Node, loop: Node, look_up: Lookup) -> int:
+    """By its pragma and by hand: `#pragma unroll 1` before a loop that does four steps at a time leaves it those."""
+    factor = _by_hand(parsed, loop, look_up)
     pragma = pragma_before(parsed, function, loop)
     if pragma is not None:
         argument = pragma[0]
         value = parsed.constants.integer(argument, look_up) if argument else FULLY
-        return max(1, min(value, FULLY)) if value is not None else 1
+        factor *= max(1, value) if value is not None else 1
+    return min(factor, FULLY)
+
+
+def _by_hand(parsed: ParsedFile, loop: Node, look_up: Lookup) -> int:
     if loop.type != "for_statement":
         return 1
     update = loop.child_by_field_name("update")

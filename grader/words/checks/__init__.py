@@ -5,8 +5,8 @@ from __future__ import annotations
 from grader.words.texts import N_, Texts
 
 TEXTS: Texts = {
-    "blocked": N_("Not graded, because the check “{check}” failed."),
-    "not_judged": N_("Not graded, because the check “{check}” could not be judged."),
+    "blocked": N_("Not graded: the check “{check}” failed."),
+    "not_judged": N_("Not graded: the check “{check}” could not be completed."),
     "not_counted": N_("Memory accesses were not counted."),
     "hint_stage": N_(
         "Load a tile into a __shared__ array, call __syncthreads(), then write the output from the array."

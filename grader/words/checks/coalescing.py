@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from grader.i18n import _, decimal, form_of, ngettext
 from grader.words.texts import N_, Texts
 
 
@@ -10,25 +11,34 @@ def ideal_figure(sectors: float) -> str:
     return f"{sectors:g}"
 
 
+def hint(sectors: float, ideal: float) -> str:
+    """How many sectors a request touches and needs, and which addresses neighbours should use."""
+    touched = ngettext("{n} sector", "{n} sectors", form_of(round(float(sectors), 5))).format(n=f"{decimal(sectors):g}")
+    text = _(
+        "Memory is accessed in 32-byte sectors: here one request of a warp touches {touched}, while {ideal} would hold "
+        "all its bytes. Threads with neighbouring threadIdx.x should use neighbouring addresses: add threadIdx.x to "
+        "the index as it is, not multiplied by the row length."
+    )
+    return text.format(touched=touched, ideal=f"{decimal(ideal):g}")
+
+
 TEXTS: Texts = {
     "title": N_("coalescing"),
-    "figures": N_("{loads} sectors a request for loads, {stores} for stores"),
+    "fault": N_("uncoalesced accesses"),
+    "figures": N_("{loads} sectors per request for loads, {stores} for stores"),
     "passed": N_("Coalesced: {figures}."),
     "passed_one": N_("Coalesced on one side: {figures}."),
-    "failed": N_("Not coalesced: {figures}. Worst is line {line}."),
+    "failed": N_("Not coalesced: {figures}. Line {line} is the worst."),
     "no_access": N_("no"),
     "ideal_figure": ideal_figure,
     "figure": N_("{sectors:g} (best: {ideal:g})"),
-    "hint": N_(
-        "Memory comes in sectors of 32 bytes: here a warp's request touches {sectors:g} of them where {ideal:g} "
-        "hold all its bytes. Threads with neighbouring threadIdx.x should use neighbouring addresses: threadIdx.x "
-        "has to be added to the index as it is, not multiplied by the row length."
-    ),
+    "hint": hint,
     "hint_tile": N_(
-        "Through a tile both sides can be so: exchange the blocks' indices for the output and the threads' "
+        "With a tile both sides can be coalesced: swap the block indices for the output and the thread "
         "indices inside the tile."
     ),
     "hint_step": N_(
-        "Where a thread takes several elements, let it step by the number of threads, not take neighbouring ones."
+        "If a thread processes several elements, let it step by the number of threads instead of taking "
+        "neighbouring ones."
     ),
 }

@@ -6,22 +6,24 @@ from grader.words.texts import N_, Plural, Texts
 
 TEXTS: Texts = {
     "title": N_("compiles"),
+    "fault": N_("does not compile"),
+    "fault_missing_entry": N_("kernel missing from the compiled program"),
     "passed": N_("Compiled without errors."),
-    "timeout": N_("Compiling was stopped: it took too long."),
-    "crashed": N_("Compiling was stopped: the compiler ran out of memory."),
+    "timeout": N_("Compilation was stopped: it took too long."),
+    "crashed": N_("Compilation was stopped: the compiler ran out of memory."),
     "missing_entry": N_("The file compiles, but the kernel {kernel} is not in the result."),
     "hint_missing_entry": N_("Look for an #if that removes it, or for a template that nothing instantiates."),
-    "hint_endless": N_(
-        "Look for a macro or a template that expands without end, or for a very large initialised array."
-    ),
-    "refused": N_("The compiler refused the file without saying why."),
-    "hint_refused": N_("Compile it with nvcc to see."),
+    "hint_endless": N_("Look for a macro or a template that expands without end, or a very large initialised array."),
+    "refused": N_("The compiler rejected the file without saying why."),
+    "hint_refused": N_("Compile it with nvcc to see the reason."),
     "elsewhere": N_("{file}, line {line}: {message}"),
     "more": Plural("(and {n} more error)", "(and {n} more errors)"),
     "hint_first": N_(
-        "A compiler error stops the whole program: none of its kernels can run. Mend the first one first."
+        "A compiler error stops the whole program: none of its kernels can run. Fix the first error first."
     ),
-    "hint_semicolon": N_("A missing semicolon is noticed at the next word only: look at the end of the line before."),
-    "hint_missing_headers": N_("The file includes {headers}, which was not handed in: put it beside the file."),
-    "hint_elsewhere": N_("It lies outside this kernel, yet in the same program."),
+    "hint_semicolon": N_(
+        "The compiler notices a missing semicolon only at the next word: look at the end of the previous line."
+    ),
+    "hint_missing_headers": N_("The file includes {headers}, which was not submitted: put it next to the file."),
+    "hint_elsewhere": N_("The error is outside this kernel, but in the same program."),
 }

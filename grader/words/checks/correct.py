@@ -6,19 +6,27 @@ from grader.words.texts import N_, Plural, Texts
 
 TEXTS: Texts = {
     "title": N_("correct result"),
-    "passed": Plural("Every element is right at {n} size.", "Every element is right at {n} sizes."),
-    "hint_columns_made": N_("Only the first {made} columns are made, as many as the block has threads."),
-    "hint_rows_made": N_("Only the first {made} rows are made, as many as the block has threads."),
+    "fault": N_("wrong result"),
+    "fault_endless": N_("kernel never ends"),
+    "fault_deadlock": N_("kernel never ends"),
+    "fault_limit": N_("kernel does not finish"),
+    "fault_impossible": N_("impossible launch"),
+    "fault_illegal_address": N_("invalid memory access"),
+    "fault_trap": N_("kernel stops with an error"),
+    "passed": Plural("Every element is right at {n} tested size.", "Every element is right at {n} tested sizes."),
+    "hint_columns_made": N_("Only the first {made} columns are computed, as many as the block has threads."),
+    "hint_rows_made": N_("Only the first {made} rows are computed, as many as the block has threads."),
     "hint_loop_on": N_(
-        "Let every thread go on with those that are left, in a loop whose step is the number of threads: for (int "
+        "Let every thread take several of them, in a loop whose step is the number of threads: for (int "
         "j = threadIdx.x; j < n; j += blockDim.x)."
     ),
     "hint_drawn": N_(
-        "At the lab's own sizes and data it is right. This case is drawn anew for every submission: the kernel has to "
-        "work for any sizes and any data, so look for what it takes for granted of them."
+        "With the lab's own sizes and data the result is right. This case is drawn at random for every "
+        "submission: the kernel has to work for any size and any data, so look for what it assumes "
+        "about them."
     ),
     "hint_follow": N_(
-        "Follow one element by hand: which thread reads it, where it stores it, and who writes it out. The value "
-        "that came out instead says where it was taken from."
+        "Follow one element by hand: which thread reads it, where it stores it, and which thread writes "
+        "the result. The value you got instead shows where it was taken from."
     ),
 }

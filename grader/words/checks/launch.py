@@ -6,21 +6,25 @@ from grader.words.texts import N_, Plural, Texts
 
 TEXTS: Texts = {
     "title": N_("launch configuration"),
-    "no_launch": N_("The host code has no launch of this kernel that could be read."),
-    "impossible_side": N_("A block of {shape} threads is impossible: every side needs at least 1 and at most {limit}."),
+    "fault": N_("impossible launch"),
+    "no_launch": N_("No launch of this kernel could be read from the host code."),
+    "impossible_side": N_(
+        "A block of {shape} threads is impossible: its sides must be at least 1 and at most {limit}."
+    ),
     "shared_bytes": N_("The launch asks for {n} bytes of dynamic shared memory; {limit} are allowed."),
     "hint_shared_bytes": N_("Use a smaller tile, or raise the limit with cudaFuncSetAttribute."),
     "passed": Plural("A block of {shape} threads ({n} thread).", "A block of {shape} threads ({n} threads)."),
     "too_large": N_(
-        "The program launches {shape} = {threads} threads a block; the limit is {limit}. The launch fails, so "
-        "this kernel never ran, and any time that the program prints for it is the time of a failed launch."
+        "The program launches {shape} = {threads} threads per block; the limit is {limit}. The launch "
+        "fails, so this kernel never ran, and any time that the program prints for it is the time of a "
+        "failed launch."
     ),
     "hint_too_large": N_(
-        "The limit counts all threads of a block together: {shape} are {threads} threads, {allowed} are {n}. Take "
-        "a block of {allowed} threads and divide the grid by the same numbers."
+        "The limit is on all threads of a block together: {shape} is {threads} threads, {allowed} is "
+        "{n}. Use a block of {allowed} threads and divide the grid by the same numbers."
     ),
-    "hint_graded_with": N_("Here the kernel is graded with the lab's block instead."),
+    "hint_graded_with": N_("The kernel is graded with the lab's block instead."),
     "hint_never_ran": N_(
-        "Call cudaGetLastError() after every launch: it would have said “invalid configuration argument”."
+        "Call cudaGetLastError() after every launch: it would have reported “invalid configuration argument”."
     ),
 }

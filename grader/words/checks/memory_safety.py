@@ -6,28 +6,31 @@ from grader.words.texts import N_, Plural, Texts
 
 TEXTS: Texts = {
     "title": N_("memory safety"),
-    "passed": N_("Every access is inside its array, and nothing is read before it is written."),
-    "more_lines": Plural("({n} more line does so.)", "({n} more lines do so.)"),
+    "fault": N_("access outside an array"),
+    "fault_uninitialized": N_("read of uninitialised memory"),
+    "fault_misaligned": N_("misaligned access"),
+    "passed": N_("Every access is within its array, and nothing is read before it is written."),
+    "more_lines": Plural("({n} more line does the same.)", "({n} more lines do the same.)"),
     "hint_dynamic": N_(
-        "The launch gives {array} {bytes} bytes. Its third argument <<<grid, block, bytes>>> counts bytes, not "
-        "elements: the number of elements that the whole block puts there, times sizeof(float)."
+        "The launch gives {array} {bytes} bytes. The third argument of <<<grid, block, bytes>>> counts "
+        "bytes, not elements: it is the number of elements that the whole block stores there times "
+        "sizeof(float)."
     ),
     "hint_shared_unset": N_(
-        "Shared memory holds whatever the last block left there. Every element that is read must have been "
-        "written by some thread of this block, and a barrier must stand between."
+        "Shared memory holds whatever the previous block left there. Every element that is read must "
+        "first be written by some thread of this block, with a barrier between the two."
     ),
-    "hint_unset": N_(
-        "Every element that is read must have been written before: copied in by the host, or by the kernel."
-    ),
+    "hint_unset": N_("Every element that is read must be written first: copied by the host or stored by the kernel."),
     "hint_misaligned": N_(
-        "A float4 or float2 access needs an index that is a multiple of 4 or 2, and an array that starts so."
+        "A float4 or float2 access needs an index that is a multiple of 4 or 2, and an array aligned the same way."
     ),
     "hint_shared": N_(
-        "Compare the index's largest value with the declared size: what blockDim and the loop's last step reach "
-        "must be smaller than the number of rows and columns."
+        "Compare the largest value of the index with the declared size: the index that blockDim and the "
+        "last pass of the loop lead to must be smaller than the number of rows and columns."
     ),
     "hint_global": N_(
-        "Compute the largest index by hand, from the last thread of the last block: is it below the number of "
-        "elements? On a GPU such an access may go unnoticed, overwrite another array, or stop the program."
+        "Compute the largest index by hand, for the last thread of the last block: is it below the "
+        "number of elements? On a GPU such an access may go unnoticed, overwrite another array, or stop "
+        "the program."
     ),
 }

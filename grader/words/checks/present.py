@@ -6,14 +6,18 @@ from grader.words.texts import N_, Plural, Texts
 
 TEXTS: Texts = {
     "title": N_("kernel found"),
-    "found": N_("Found as the kernel {kernel}."),
+    "fault": N_("parameters do not fit the task"),
+    "fault_no_candidate": N_("kernel not found"),
+    "fault_kernels_are": N_("kernel not found"),
+    "fault_empty": N_("empty kernel"),
+    "found": N_("Found: kernel {kernel}."),
     "no_candidate": N_("No kernel for this variant was found."),
     "kernels_are": N_("The file has: {kernels}."),
     "hint_name": N_(
         "Give the kernel a name that says which variant it is, or name it in submission.yaml: labs: {{{lab}: "
         "{{variants: {{{variant}: name_of_the_kernel}}}}}}"
     ),
-    "unknown_parameter": N_("The kernel {kernel} has a parameter {type} {parameter}, which this task does not know."),
+    "unknown_parameter": N_("The kernel {kernel} has a parameter {type} {parameter}, which is not in this task."),
     "arrays": Plural(
         "The kernel {kernel} takes {got} array; this task has {expected}.",
         "The kernel {kernel} takes {got} arrays; this task has {expected}.",
@@ -21,9 +25,9 @@ TEXTS: Texts = {
     ),
     "parameters": N_("The parameters of the kernel {kernel} do not fit this task."),
     "hint_parameters": N_(
-        "A kernel of this task takes {parameters}; the sizes may be left out. Where the order of your parameters "
-        "is unusual, say it in submission.yaml."
+        "A kernel of this task takes {parameters}; the sizes may be omitted. If your parameters are in "
+        "an unusual order, state it in submission.yaml."
     ),
     "empty": N_("The kernel {kernel} has an empty body."),
-    "hint_empty": N_("Write the kernel's body: the starter file only shows what it must be called."),
+    "hint_empty": N_("Write the body of the kernel: the starter file only gives its name."),
 }

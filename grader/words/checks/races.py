@@ -6,10 +6,14 @@ from grader.words.texts import N_, Texts
 
 TEXTS: Texts = {
     "title": N_("no data races"),
-    "none": N_("No race between threads, and every thread reaches every barrier."),
+    "fault": N_("data race"),
+    "fault_barrier": N_("barrier not reached by all threads"),
+    "fault_different_barriers": N_("barrier not reached by all threads"),
+    "fault_warp_mask": N_("wrong warp mask"),
+    "none": N_("No data races, and every thread reaches every barrier."),
     "hint_barrier": N_(
-        "__syncthreads() inside an if or a loop that not every thread of the block enters is undefined behaviour. "
-        "Take it out: put only the load and the store under the if."
+        "__syncthreads() inside an if or a loop that not every thread of the block enters is undefined "
+        "behaviour. Move it out: leave only the load and the store under the if."
     ),
     "hint_warp_mask": N_("The mask of a _sync function must name exactly the lanes that call it."),
     "hint_global": N_(
@@ -17,7 +21,7 @@ TEXTS: Texts = {
         "operation."
     ),
     "hint_write_write": N_(
-        "Two threads own one element of shared memory: the index must differ for different threads."
+        "Two threads write the same element of shared memory: each thread needs an index of its own."
     ),
     "hint_within_warp": N_(
         "A thread reads what another thread stored, and since Volta not even the threads of one warp run in step. "

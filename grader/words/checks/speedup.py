@@ -11,28 +11,31 @@ def timed(figures: str, thresholds: str) -> str:
 
 
 TEXTS: Texts = {
-    "title": N_("speed-up"),
-    "hint_wrong": N_("What is wrong is not timed. Make the result right first."),
+    "title": N_("speedup"),
+    "fault": N_("speedup below the requirement"),
+    "hint_wrong": N_("A wrong kernel is not timed. Make the result right first."),
     "figures": N_("At {sizes}: {speedup:.2f} times as fast as the reference kernel ({low:.2f} to {high:.2f})"),
     "figures_of": N_(
         "At {sizes}: {speedup:.2f} times as fast as the reference kernel {variant} ({low:.2f} to {high:.2f})"
     ),
     "timed": timed,
     "thresholds": N_("{full:g} earns all points, {minimum:g} the first."),
-    "undecided": N_("The measurement does not decide whether the threshold is reached."),
-    "launch_bound": N_("At every size the kernel takes hardly longer than a launch: too little to compare speeds by."),
+    "undecided": N_("The measurement is not precise enough to tell whether the threshold is reached."),
+    "launch_bound": N_(
+        "At every size the kernel takes hardly longer than an empty launch: too little to compare speeds."
+    ),
     "not_timed": N_("The time was not measured."),
-    "hint_bank_conflicts": N_("Bank conflicts cost time here: {n} wavefronts more than needed. Remove them first."),
+    "hint_bank_conflicts": N_("Bank conflicts cost time here: {n} more wavefronts than needed. Remove them first."),
     "hint_coalescing": N_(
-        "Global memory costs time here: {got:g} sectors a request where {ideal:g} would do. Let neighbouring "
-        "threads use neighbouring addresses."
+        "Global memory costs time here: {got:g} sectors per request, {ideal:g} at best. Let "
+        "neighbouring threads use neighbouring addresses."
     ),
     "hint_occupancy": N_(
-        "Few warps fit on a multiprocessor: {pct:g} % of what it can hold. Use fewer registers or less shared "
-        "memory a block, or another block size."
+        "Few warps fit on a multiprocessor: {pct:g} % of what it can hold. Use fewer registers, less "
+        "shared memory per block, or another block size."
     ),
     "hint_work": N_(
-        "The memory accesses are as good as they can be. Look at the work per thread: fewer threads that do "
-        "several elements each often do better."
+        "The memory accesses cannot be improved. Look at the work per thread: fewer threads with "
+        "several elements each are often faster."
     ),
 }

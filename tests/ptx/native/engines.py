@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grader.ptx import Device, LaunchReport, LimitExceeded, Module, launch
+from grader.ptx import Device, Launch, LaunchReport, LimitExceeded, Module, launch
 from grader.ptx.native import engine
 from tests.ptx.running import Bytes, compiled
 
@@ -69,7 +69,7 @@ def _one(
     report: LaunchReport | str
     found: dict[str, Any] | str
     try:
-        report = launch(module, entry, grid, block, passed, device=device, **{"observe": True, **more})
+        report = launch(module, Launch(entry, grid, block, passed, device=device, **{"observe": True, **more}))
         found = asdict(report)
         del found["elapsed_s"]
     except LimitExceeded as error:

@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from grader.ptx import Counters, Device, Module, launch, parse
+from grader.ptx import Counters, Device, Launch, Module, launch, parse
 from grader.ptx.observers.metrics import efficiency_pct, shared_efficiency_pct
 from tests.ptx.nvrtc import DATA, compile_file
 
@@ -51,14 +51,16 @@ def counters(kernel: str) -> Counters:
     arguments.append(device.buffer("out", np.zeros(1 << 20, np.float32)))
     report = launch(
         module(),
-        kernel,
-        ast.literal_eval(row["grid"]),
-        ast.literal_eval(row["block"]),
-        arguments,
-        device=device,
-        shared_bytes=int(row["dynamic_shared_bytes"]),
-        observe=True,
-        max_shared_bytes=227 * 1024,
+        Launch(
+            kernel,
+            ast.literal_eval(row["grid"]),
+            ast.literal_eval(row["block"]),
+            arguments,
+            device=device,
+            shared_bytes=int(row["dynamic_shared_bytes"]),
+            observe=True,
+            max_shared_bytes=227 * 1024,
+        ),
     )
     return report.counters
 

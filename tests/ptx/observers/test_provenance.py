@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from grader.ptx import Device, launch, parse
+from grader.ptx import Device, Launch, launch, parse
 from grader.ptx.observers import provenance
 from grader.ptx.observers.provenance import Provenance
 from grader.ptx.records import Read
-from grader.ptx.values.kinds import Array
+from grader.ptx.values.lanes import Array
 from tests.ptx.nvrtc import compile_ptx
 
 SIDE = 8
@@ -26,7 +26,7 @@ def history(
     given = device.buffer("in", np.arange(elements, dtype=np.float32))
     out = device.buffer("out", 4 * outputs)
     watch = Provenance(module)
-    launch(module, module.entries()[0], grid, block, [given, out], observers=[watch])
+    launch(module, Launch(module.entries()[0], grid, block, [given, out], observers=[watch]))
     return watch, out.read(np.float32)
 
 

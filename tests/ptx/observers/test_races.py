@@ -239,12 +239,12 @@ extern "C" __global__ void k(float4* a, float* b) {
 }
 """
     device_array = np.zeros(64, np.float32)
-    from grader.ptx import Device, launch
+    from grader.ptx import Device, Launch, launch
     from tests.ptx.running import compiled
 
     device = Device()
     buffer = device.buffer("both", device_array)
-    report = launch(compiled(source), "k", (1,), (40,), [buffer, buffer], device=device, observe=True)
+    report = launch(compiled(source), Launch("k", (1,), (40,), [buffer, buffer], device=device, observe=True))
     assert {h.detail for h in report.hazards} == {"write_write"}
     assert {h.within_warp for h in report.hazards} == {False, True}
     # Whichever branch runs second notices: 24 and 8 narrow stores, or the wide ones of 6 and of 2 lanes.

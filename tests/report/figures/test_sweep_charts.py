@@ -20,7 +20,7 @@ def only(*records: SweepRecord, language: str = "en") -> LineChart:
 
 def test_axes_say_what_and_whether_it_was_measured() -> None:
     chart = only(size_sweep())
-    assert (chart.x_axis, chart.y_axis) == ("rows, N", "sectors of global memory per element (counted)")
+    assert (chart.x_axis, chart.y_axis) == ("rows, N", "global-memory sectors per element (counted)")
     assert only(size_sweep("gpu", "time")).y_axis == "time, µs (measured)"
     assert axis_title("gflop_per_s") == "performance, GFLOP/s (measured)"
 
@@ -66,7 +66,7 @@ def test_a_value_at_which_no_line_has_a_point_is_marked_with_the_reason() -> Non
     for panel, index in ((naive, 0), (shared, 1)):
         (gap,) = panel.gaps
         assert (gap.x, gap.colours) == (64, (variant_colour(index),))
-        assert gap.reason == "4096 threads a block, at most 1024 are possible"
+        assert gap.reason == "4096 threads per block, at most 1024 are allowed"
 
 
 def test_notes_tell_of_every_point_that_is_missing_and_on_which_line() -> None:
@@ -108,7 +108,7 @@ def test_a_sweep_that_the_lab_does_not_know_any_more_keeps_its_own_words() -> No
 
 def test_the_description_holds_every_value() -> None:
     text = only(size_sweep()).description
-    assert text.startswith("Size: sectors of global memory per element. naive: 32: 8, 64: 8, 128: 8;")
+    assert text.startswith("Size: global-memory sectors per element. naive: 32: 8, 64: 8, 128: 8;")
     assert "shared: 32: 8, 64: 4, 128: 2" in text and "padded (reference): 32: 1" in text
 
 

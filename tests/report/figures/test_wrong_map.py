@@ -81,7 +81,7 @@ def test_the_output_is_shown_as_it_is_recorded_and_the_input_beside_it() -> None
         "in, 4\u00a0×\u00a04",
         ("..x.", "....", "o...", "...."),
         (0, 0),
-        (("x", "used, wrongly"), ("o", "needed, not used")),
+        (("x", "used, not needed"), ("o", "needed, not used")),
         None,
         1,
         0,
@@ -91,7 +91,7 @@ def test_the_output_is_shown_as_it_is_recorded_and_the_input_beside_it() -> None
 
 
 def test_the_picture_says_which_size_it_is_of() -> None:
-    assert only_map(diagnosis(size={"n": 7})).caption == "The output at the size n\u00a0=\u00a07."
+    assert only_map(diagnosis(size={"n": 7})).caption == "The output at n\u00a0=\u00a07."
     page = html.render(html.document(job(diagnosis())), [], html.wrong_pictures(job(diagnosis()), "svg"))
     assert f"<figcaption>{only_map(diagnosis()).caption}</figcaption>" in page
 
@@ -106,7 +106,7 @@ def test_elements_that_were_rightly_used_are_told_apart_and_many_are_not_pointed
     )
     assert chart.panels[1].cells == ("....", "###x", "....", "....")
     assert chart.panels[1].named == ()
-    assert [text for _, text in chart.panels[1].legend] == ["used, rightly", "used, wrongly"]
+    assert [text for _, text in chart.panels[1].legend] == ["used, as needed", "used, not needed"]
 
 
 def test_a_line_is_wrapped_at_its_tile() -> None:

@@ -13,16 +13,16 @@ from tests.report.jobs import job
 def test_the_lectures_numbers_are_in_the_sentences() -> None:
     said = conclusions(job())
     assert said == [
-        "naive, shared, padded: the result matches the expected one to the bit at all sizes tried (2).",
-        "shared: bank conflicts of up to 32 ways; a shared-memory request takes 16.5 wavefronts on average, "
-        "63,488 of 67,584 wavefronts are superfluous; efficiency 6.06\u00a0%.",
-        "padded: no bank conflicts, every shared-memory request takes as few wavefronts as it can; "
+        "naive, shared, padded: the result is bit-exact at all tested sizes (2).",
+        "shared: up to 32-way bank conflicts; a shared-memory request takes 16.5 wavefronts on average, "
+        "63,488 of 67,584 wavefronts are unnecessary; efficiency 6.06\u00a0%.",
+        "padded: no bank conflicts, every shared-memory request takes the fewest wavefronts possible; "
         "efficiency 100\u00a0%.",
-        "In shared memory padded takes 16.5 times fewer wavefronts than shared.",
-        "naive: a store moves 32 sectors per request where 4 would do: 8 times the traffic.",
-        "shared, padded: global memory is read and written without a superfluous sector.",
+        "In shared memory shared takes 16.5 times as many wavefronts as padded.",
+        "naive: a store request takes 32 sectors in place of 4: 8 times the necessary traffic.",
+        "shared, padded: global memory is read and written without an unnecessary sector.",
         "Times were not measured: the counters say how much memory traffic each variant causes; "
-        "only a GPU says how long it takes.",
+        "only a GPU can say how long it takes.",
     ]
 
 
@@ -42,8 +42,8 @@ def test_wrong_and_inexact_variants_are_told_apart() -> None:
     variants = {n: msgspec.structs.replace(v, cases=changed[n], counters=None) for n, v in result.variants.items()}
     said = conclusions(job(msgspec.structs.replace(result, variants=variants)))
     assert said[:2] == [
-        "naive: the result is wrong at 1 of the 2 sizes tried.",
-        "shared: the result is right at all sizes tried (1); the largest error is 2.0e-4.",
+        "naive: the result is wrong at 1 of the 2 tested sizes.",
+        "shared: the result is right at all tested sizes (1); the largest error is 2.0e-4.",
     ]
     assert len(said) == 3
 
@@ -63,9 +63,9 @@ def test_the_time_at_the_largest_size_is_told() -> None:
     }
     said = conclusions(job(msgspec.structs.replace(result, variants={**result.variants, **variants})))
     assert said[-2:] == [
-        "naive: 4.00\u00a0µs at the size n\u00a0=\u00a064, 2 GFLOP/s.",
-        "padded: 98.00\u00a0µs at the size n\u00a0=\u00a02048, 1832 GB/s; 3.31 times the speed of naive; "
-        "0.51 times the speed of the lab's own kernel.",
+        "naive: 4.00\u00a0µs at n\u00a0=\u00a064, 2 GFLOP/s.",
+        "padded: 98.00\u00a0µs at n\u00a0=\u00a02048, 1832 GB/s; 3.31 times the speed of naive; "
+        "0.51 times the speed of the lab's reference kernel.",
     ]
 
 
@@ -74,7 +74,7 @@ def test_a_launch_as_short_as_an_empty_one_says_nothing_of_a_kernel() -> None:
     timing = [Timing(size={"n": 64}, median_us=5.0), Timing(size={"n": 99}, median_us=3.1, launch_bound=True)]
     padded = msgspec.structs.replace(result.variants["padded"], timing=timing)
     said = conclusions(job(msgspec.structs.replace(result, variants={**result.variants, "padded": padded})))
-    assert said[-1] == "padded: 5.00\u00a0µs at the size n\u00a0=\u00a064."
+    assert said[-1] == "padded: 5.00\u00a0µs at n\u00a0=\u00a064."
 
 
 def test_variants_alike_share_a_sentence() -> None:
@@ -99,7 +99,7 @@ def test_loads_and_stores_alike_share_a_sentence() -> None:
     said = conclusions(
         job(msgspec.structs.replace(result, variants={"naive": msgspec.structs.replace(naive, counters=counters)}))
     )
-    assert "naive: loads and stores move 32 sectors per request where 4 would do: 8 times the traffic." in said
+    assert "naive: load and store requests take 32 sectors in place of 4: 8 times the necessary traffic." in said
 
 
 def test_of_a_wrong_kernel_s_memory_traffic_nothing_is_concluded() -> None:
@@ -108,6 +108,6 @@ def test_of_a_wrong_kernel_s_memory_traffic_nothing_is_concluded() -> None:
     said = conclusions(job(msgspec.structs.replace(result, variants={**result.variants, "padded": padded})))
     about = [sentence for sentence in said if "padded" in sentence]
     assert about == [
-        "padded: the result is wrong at 1 of the 1 sizes tried.",
-        "padded: nothing is concluded from the memory traffic, for the result is wrong.",
+        "padded: the result is wrong at 1 of the 1 tested sizes.",
+        "padded: the memory traffic says nothing, since the result is wrong.",
     ]

@@ -60,11 +60,11 @@ def test_counters_stand_beside_the_emulators_and_findings_below() -> None:
     assert row["title"] == "global memory: sectors of loads" and row["value"] == row["emulator"]
     assert [(f["tool"], f["text"], f["line"]) for f in tables["findings"]] == [
         ("compute-sanitizer", "Invalid __shared__ write", 39),
-        ("ncu", "could not be asked: not installed", ""),
+        ("ncu", "could not be queried: not installed", ""),
     ]
 
 
 def test_the_page_shows_both() -> None:
     page = html.render(html.document(measured([Witness(tool="ncu", name="failed", text="<b>no</b>")])), [])
-    assert "What the kernels take" in page and "sm_90" in page
+    assert "Resource usage" in page and "sm_90" in page
     assert "&lt;b&gt;no&lt;/b&gt;" in page and "<b>no</b>" not in page

@@ -36,7 +36,7 @@ def test_counters_stand_beside_their_lines() -> None:
     said = {(g["variants"][0]["name"], n["text"], n["level"]) for g in notes[12] for n in g["notes"]}
     assert ("shared", "shared load: 32-way conflict, wavefronts per request: 32", "warn") in said
     assert ("padded", "shared load: no conflict, wavefronts per request: 1", "ok") in said
-    assert ("naive", "global store: sectors per request: 32, enough would be 4", "warn") in said
+    assert ("naive", "global store: sectors per request: 32, minimum 4", "warn") in said
 
 
 def test_a_note_that_holds_for_two_variants_is_told_once() -> None:

@@ -27,34 +27,32 @@ def over_sizes(
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
-        ((4.0, 2.0), "shared needs fewer than naive at every N tried, up to 4 times"),
-        ((4.0, 4.0), "shared needs 2 times fewer than naive at every N tried"),
-        ((8.0, 4.0, 2.0), "shared needs fewer than naive from N = 4 on, up to 4 times"),
-        ((4.0, 9.0, 2.0), "shared needs fewer than naive from N = 8 on, up to 4 times"),
-        ((4.0, 2.0, 9.0), "shared needs fewer than naive at N = 2, 4 only, up to 4 times"),
-        ((8.0, 7.9, 9.0), "shared needs no fewer than naive at any N tried"),
+        ((4.0, 2.0), "needs up to 4 times fewer {quantity} than naive, fewer at every tested N"),
+        ((4.0, 4.0), "needs 2 times fewer {quantity} than naive at every tested N"),
+        ((8.0, 4.0, 2.0), "needs up to 4 times fewer {quantity} than naive, fewer from N = 4 on"),
+        ((4.0, 9.0, 2.0), "needs up to 4 times fewer {quantity} than naive, fewer from N = 8 on"),
+        ((4.0, 2.0, 9.0), "needs up to 4 times fewer {quantity} than naive, but only at N = 2, 4"),
+        ((8.0, 7.9, 9.0), "needs no fewer {quantity} than naive at any tested N"),
     ],
 )
 def test_from_where_on_a_technique_pays(values: tuple[float, ...], sentence: str) -> None:
     (found,) = sweep_conclusions(swept(over_sizes(*values)))
-    assert found == f"Size: {sentence} (sectors of global memory per element)."
+    assert found == f"Size: shared {sentence.format(quantity='global-memory sectors per element')}."
 
 
 def test_of_rates_more_is_better() -> None:
     record = over_sizes(4.0, 16.0, metric="gb_per_s", backend="gpu")
     assert sweep_conclusions(swept(record)) == [
-        "Size: shared is faster than naive from N = 4 on, up to 2 times (bandwidth)."
+        "Size: shared is faster than naive from N = 4 on, by up to 2 times (bandwidth)."
     ]
 
 
 def test_the_best_value_of_each_and_the_best_of_all() -> None:
     assert sweep_conclusions(swept(tile_sweep())) == [
-        "Tile: naive, N = 64 needs least at T = 32, 6 sectors of global memory per element; "
-        "T = 8 takes 4 times as many.",
-        "Tile: shared, N = 64 needs least at T = 32, 1.5 sectors of global memory per element; "
-        "T = 8 takes 4 times as many.",
+        "Tile: naive, N = 64: least at T = 32, 6 global-memory sectors per element; T = 8 takes 4 times as many.",
+        "Tile: shared, N = 64: least at T = 32, 1.5 global-memory sectors per element; T = 8 takes 4 times as many.",
         "Tile: each at its best, shared needs 4 times fewer than naive "
-        "(sectors of global memory per element: 1.5 against 6).",
+        "(global-memory sectors per element: 1.5 against 6).",
     ]
 
 
@@ -62,15 +60,14 @@ def test_kernels_alike_share_a_sentence() -> None:
     points = [point(name, x, 64.0 / x) for name in ("naive", "shared") for x in (8, 32)]
     record = msgspec.structs.replace(tile_sweep(), lines="", points=points)
     assert sweep_conclusions(swept(record)) == [
-        "Tile: naive; shared needs least at T = 32, 2 sectors of global memory per element; "
-        "T = 8 takes 4 times as many."
+        "Tile: naive; shared: least at T = 32, 2 global-memory sectors per element; T = 8 takes 4 times as many."
     ]
 
 
 def test_what_does_not_matter_is_said_once() -> None:
     points = [point(name, x, 2.0, metric="time") for name in ("naive", "shared") for x in (8, 16)]
     record = msgspec.structs.replace(tile_sweep(), lines="", backend="gpu", metrics=["time"], points=points)
-    assert sweep_conclusions(swept(record)) == ["Tile: naive; shared: time hardly depends on T."]
+    assert sweep_conclusions(swept(record)) == ["Tile: naive; shared: hardly any dependence on T (time)."]
 
 
 def test_kinds_of_host_memory_are_compared() -> None:
@@ -90,9 +87,9 @@ def test_notes_say_what_is_missing_and_why() -> None:
     tile, size = (sweep_notes(made, record) for record in made.result.sweeps)
     assert tile["title"] == "Tile"
     assert tile["notes"] == [
-        "× naive 64; shared 64; shared 8 (N = 32): 4096 threads a block, at most 1024 are possible."
+        "× naive 64; shared 64; shared 8 (N = 32): 4096 threads per block, at most 1024 are allowed."
     ]
-    assert size["notes"] == ["Not swept: padded (it was not run)."]
+    assert size["notes"] == ["Skipped: padded (it was not run)."]
 
 
 def test_the_introduction_tells_work_from_time() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grader.lab_files import labs
+from grader.lab import labs
 from grader.report.job import make_job
 from grader.report.numbers import Numbers
 from grader.report.page import tables
@@ -25,9 +25,9 @@ def test_counters_are_those_of_the_lecture() -> None:
     assert table is not None
     rows = {row["title"]: row["cells"] for row in table["rows"]}
     assert rows["shared memory efficiency"] == ["–", "6,06\u00a0%", "100,00\u00a0%"]
-    assert rows["of them more than needed"] == ["–", "63\u202f488", "0"]
+    assert rows["of these, more than needed"] == ["–", "63\u202f488", "0"]
     assert rows["worst bank conflict, ways"] == ["–", "32", "none"]
-    assert rows["sectors per global store (least possible)"] == ["32 (4)", "4 (4)", "4 (4)"]
+    assert rows["sectors per global store (minimum)"] == ["32 (4)", "4 (4)", "4 (4)"]
 
 
 def test_nothing_counted_is_no_table() -> None:

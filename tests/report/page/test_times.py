@@ -65,10 +65,10 @@ def test_the_columns_that_the_sources_ask_for() -> None:
         "99\u00a0% interval": "124.0\u00a0…\u00a0127.0\u2007",
         "GB/\u2060s": "1070",
         "% of the device": "24.6",
-        "speed-up over naive": "3.72",
-        "speed-up over CPU": "1234",
-        "speed-up over reference": "0.95",
-        "speed-up over marked": "2.50",
+        "speedup over naive": "3.72",
+        "speedup over CPU": "1234",
+        "speedup over reference": "0.95",
+        "speedup over threshold": "2.50",
         "CPU, µs": "154,917",
     }
 
@@ -144,13 +144,13 @@ def test_kinds_of_host_memory() -> None:
     shown = job(msgspec.structs.replace(result, variants={**result.variants, "naive": naive}))
     table = times.host_memory_table(shown)
     assert table is not None
-    parts = ["copy in", "kernel", "copy out", "together", "CPU reads the result"]
+    parts = ["copy to GPU", "kernel", "copy from GPU", "total", "CPU reads the result"]
     assert titles(table) == [f"time, µs {part}" for part in parts]
     assert [(row["first"], row["size"], row["cells"][3]) for row in table["rows"]] == [
         (True, "pinned", "23.00"),
         (False, "mapped (zero-copy)", "30.00"),
     ]
-    assert "At the size n\u00a0=\u00a016." in table["notes"][0]
+    assert "Size: n\u00a0=\u00a016." in table["notes"][0]
 
 
 def test_the_page_shows_them_in_both_languages() -> None:

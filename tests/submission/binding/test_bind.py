@@ -17,7 +17,7 @@ from grader.submission.binding.bind import bind
 from grader.submission.files.folder import find_sources
 from grader.submission.files.settings import LabSettings, VariantSettings
 from grader.submission.files.source import decode
-from grader.submission.records import Missing, Submission, VariantBinding
+from grader.submission.records import Missing, Origins, Submission, VariantBinding
 from tests.submission.labs import FLIP, LINE, PRODUCT, SOURCES, bound, bound_file
 
 PLAIN = "int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;"
@@ -316,9 +316,9 @@ def test_of_a_templates_launches_the_one_with_the_labs_type_counts() -> None:
 @pytest.mark.parametrize(
     ("configuration", "origin", "block", "tile", "covers"),
     [
-        ("dim3(w / 16, h / 16), dim3(16, 16)", "submission", (16, 16, 1), (16, 16), ("cols", "rows")),
-        ("dim3(h / 16, w / 8), dim3(16, 8)", "submission", (16, 8, 1), (16, 8), ("rows", "cols")),
-        ("dim3(4, 4), dim3(8, 4)", "submission", (8, 4, 1), (8, 4), ("cols", "rows")),
+        ("dim3(w / 16, h / 16), dim3(16, 16)", "read", (16, 16, 1), (16, 16), ("cols", "rows")),
+        ("dim3(h / 16, w / 8), dim3(16, 8)", "read", (16, 8, 1), (16, 8), ("rows", "cols")),
+        ("dim3(4, 4), dim3(8, 4)", "read", (8, 4, 1), (8, 4), ("cols", "rows")),
         ("dim3(w / 128, h / 128), dim3(128, 128)", "lab", (32, 32, 1), (32, 32), ("cols", "rows")),
         ("", "lab", (32, 32, 1), (32, 32), ("cols", "rows")),
     ],
@@ -328,9 +328,10 @@ def test_launch_of_a_plain_kernel(
 ) -> None:
     text = kernel("naive", "naive", "const float *a, float *b, int rows, int cols")
     launch = f"naive<<<{configuration}>>>(p, q, h, w);" if configuration else ""
-    plan = binding(bound(f"{text}int main() {{ {launch} }}"), "naive").candidates[0].launch
-    assert (plan.origin, plan.block, plan.tile, plan.covers) == (origin, block, tile, covers)
-    assert (plan.line > 0) is (origin == "submission")
+    first = binding(bound(f"{text}int main() {{ {launch} }}"), "naive").candidates[0]
+    plan = first.launch
+    assert (first.origins.block, plan.block, plan.tile, plan.covers) == (origin, block, tile, covers)
+    assert (plan.line > 0) is (origin == "read")
 
 
 @pytest.mark.parametrize(
@@ -363,7 +364,7 @@ def test_launch_is_inferred_from_the_tile(
     found = next(b for b in submission.bindings.values() if isinstance(b, VariantBinding))
     plan = found.candidates[0].launch
     assert (plan.block, plan.tile) == (block, tile)
-    assert plan.origin == ("lab" if block == (32, 32, 1) and "64" in body else "inferred")
+    assert found.candidates[0].origins.block == ("lab" if block == (32, 32, 1) and "64" in body else "inferred")
 
 
 def test_launch_in_one_dimension_is_inferred_from_the_blocks_macro() -> None:
@@ -374,14 +375,15 @@ __global__ void shared(const float *in, float *out, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     cache[threadIdx.x] = in[i]; out[i] = cache[threadIdx.x];
 }"""
-    plan = binding(bound(text, LINE), "shared").candidates[0].launch
-    assert (plan.block, plan.tile, plan.covers, plan.origin) == ((128, 1, 1), (128,), ("n",), "inferred")
+    first = binding(bound(text, LINE), "shared").candidates[0]
+    plan = first.launch
+    assert (plan.block, plan.tile, plan.covers, first.origins.block) == ((128, 1, 1), (128,), ("n",), "inferred")
 
 
 @pytest.mark.parametrize(
     ("main", "block", "origin"),
     [
-        ("naive<<<(n * n + 127) / 128, 128>>>(p, q, n);", (128, 1, 1), "submission"),
+        ("naive<<<(n * n + 127) / 128, 128>>>(p, q, n);", (128, 1, 1), "read"),
         ("int t = atoi(s); naive<<<n * n / t, t>>>(p, q, n);", (256, 1, 1), "inferred"),
         ("", (256, 1, 1), "inferred"),
     ],
@@ -395,7 +397,8 @@ def test_a_kernel_that_numbers_all_elements_runs_over_the_product(
     )
     (candidate,) = binding(bound(f"{text} int main() {{ {main} }}"), "naive").candidates
     plan = candidate.launch
-    assert (plan.block, plan.tile, plan.covers, plan.origin) == (block, block[:1], ("cols*rows",), origin)
+    assert (plan.block, plan.tile, plan.covers) == (block, block[:1], ("cols*rows",))
+    assert candidate.origins.block == origin
 
 
 def test_a_row_for_each_block_is_no_product() -> None:
@@ -426,7 +429,7 @@ def test_an_impossible_launch_is_kept_as_what_was_asked_for() -> None:
     found = binding(bound_file("report_bom_crlf.cu"), "padded")
     assert found.requested is not None
     assert (found.requested.block, found.requested.line) == ((128, 128, 1), 49)
-    assert (found.candidates[0].launch.block, found.candidates[0].launch.origin) == ((32, 32, 1), "inferred")
+    assert (found.candidates[0].launch.block, found.candidates[0].origins.block) == ((32, 32, 1), "inferred")
     # The grid's own division tells that x runs over K, the columns.
     assert [c.launch.covers for c in found.candidates] == [("cols", "rows"), ("rows", "cols")]
     assert [c.roles for c in found.candidates] == [("in", "out", "rows", "cols"), ("in", "out", "cols", "rows")]
@@ -490,7 +493,10 @@ def test_settings_overrule_what_is_found_out() -> None:
     assert found.kernel.name == "odd"
     assert {c.roles for c in found.candidates} == {("out", "in", "cols", "rows")}
     plan = found.candidates[0].launch
-    assert (plan.block, plan.tile, plan.shared_bytes, plan.origin) == ((16, 4, 1), (32, 32), 64, "submission")
+    assert (plan.block, plan.tile, plan.shared_bytes) == ((16, 4, 1), (32, 32), 64)
+    assert found.candidates[0].origins == Origins(
+        kernel="stated", arguments="stated", block="stated", tile="stated", covers="lab", shared_bytes="stated"
+    )
 
 
 def test_a_named_kernel_is_no_other_variant() -> None:

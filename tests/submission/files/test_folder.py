@@ -38,6 +38,8 @@ def names(root: Path, path: str, lab: str = "flip") -> tuple[str, list[str]]:
         (["ivanov/flip/a.cu", "ivanov/other.cu"], "ivanov", "ivanov", ["ivanov/flip/a.cu"]),
         (["ivanov/flip.cu", "ivanov/flip/a.cu"], "ivanov", "ivanov", ["ivanov/flip.cu"]),
         (["ivanov/main.cu"], "ivanov", "ivanov", ["ivanov/main.cu"]),
+        (["ivanov/lab1/x.cu", "ivanov/lab1/y.cu"], "ivanov", "ivanov", ["ivanov/lab1/x.cu", "ivanov/lab1/y.cu"]),
+        (["ivanov/lab1/x.cu", "ivanov/lab2/flip.cu"], "ivanov", "ivanov", ["ivanov/lab2/flip.cu"]),
         (["ivanov/flip/a.cu"], "ivanov/flip", "ivanov", ["ivanov/flip/a.cu"]),
         (["ivanov/flip.cu"], "ivanov/flip.cu", "ivanov", ["ivanov/flip.cu"]),
         (["ivanov/flip/main.cu"], "ivanov/flip/main.cu", "ivanov", ["ivanov/flip/main.cu"]),

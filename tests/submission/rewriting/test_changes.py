@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.lab_files import labs
+from grader.lab import labs
 from grader.places import data_root
 from grader.submission.binding.bind import bind
 from grader.submission.files.folder import find_sources
@@ -74,7 +74,8 @@ def test_a_constant_is_changed_where_it_is_defined_and_the_launch_follows(tmp_pa
     assert found.old == (32,)
     assert text_of(found.submission).startswith("#define TILE_DIM 16\n#define ROWS 8\n")
     plan = found.binding.candidates[0].launch
-    assert (plan.block, plan.tile, plan.origin) == ((16, 8, 1), (16, 16), "submission")
+    assert (plan.block, plan.tile) == ((16, 8, 1), (16, 16))
+    assert found.binding.candidates[0].origins.block == "read"
     # The first program stays as it was.
     assert binding(made).candidates[0].launch.block == (32, 8, 1)
 
@@ -173,7 +174,7 @@ def test_loops_unrolled_by_hand_have_the_one_factor() -> None:
 
 def plan(block: tuple[int, int, int], tile: tuple[int, ...], **more: object) -> LaunchPlan:
     covers = ("cols", "rows")[: len(tile)]
-    return replace(LaunchPlan(block, tile, covers, exact=False, origin="lab"), **more)  # type: ignore[arg-type]
+    return replace(LaunchPlan(block, tile, covers, exact=False), **more)  # type: ignore[arg-type]
 
 
 def test_a_block_that_is_wanted() -> None:

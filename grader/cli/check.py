@@ -1,0 +1,119 @@
+"""`grade check PATH --lab LAB`: findings as compilers print theirs, for editors, hooks and services."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+import click
+
+from grader.cli.complaints import internal, refused_by_system
+from grader.cli.options import PathType, labs_option, lang_option
+from grader.errors import UsageError
+from grader.i18n import _
+
+LINES = ("gcc", "github")
+"""The formats that several submissions can be printed in, one after another."""
+
+
+def check_command() -> click.Command:
+    """`grade check`: the options, in the language in use."""
+    from grader.findings.formats import FORMATS
+
+    options: list[click.Parameter] = [
+        click.Argument(["paths"], nargs=-1, required=True, type=PathType(), metavar="PATH..."),
+        click.Option(["--lab"], metavar="LAB", help=_("The lab to grade; default: the one that PATH is named after.")),
+        click.Option(
+            ["format_name", "--format"],
+            type=click.Choice(list(FORMATS)),
+            default="gcc",
+            show_default=True,
+            help=_("How findings are printed."),
+        ),
+        click.Option(
+            ["--source"],
+            type=PathType(),
+            help=_("PATH is a result.json (or a folder with one) and nothing is graded: where the graded files lie."),
+        ),
+        click.Option(
+            ["--out-of"],
+            type=click.FloatRange(min=0, min_open=True),
+            metavar="N",
+            help=_("Full marks on the service's own scale (vpl, classroom); default: the lab's points."),
+        ),
+        click.Option(
+            ["--backend"],
+            type=click.Choice(["auto", "gpu", "emulator"]),
+            default="emulator",
+            show_default=True,
+            help=_("Where kernels run; auto takes a GPU when there is one."),
+        ),
+        labs_option(),
+        lang_option(),
+    ]
+    return click.Command(
+        "check",
+        params=options,
+        callback=_check,
+        help=_("Print what is to be mended in submissions, a line each, as compilers do. No report is written."),
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+
+def _check(
+    paths: tuple[Path, ...],
+    lab: str | None,
+    format_name: str,
+    source: Path | None,
+    out_of: float | None,
+    backend: str,
+    labs_folders: tuple[Path, ...],
+    lang: str,
+) -> int:
+    """Exit code 0 when there is nothing to be mended in any of them."""
+    if len(paths) > 1 and format_name not in LINES:
+        text = _("Several PATHs can be printed as {formats} only; got --format {format}")
+        raise UsageError(text.format(formats=", ".join(LINES), format=format_name))
+    code = 0
+    for path in paths:
+        try:
+            text, one = _one(path, lab, format_name, source, out_of, backend, labs_folders, lang)
+        except UsageError:
+            raise
+        except Exception as error:
+            if refused_by_system(error):
+                raise
+            raise internal(error, Path(tempfile.gettempdir())) from error
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        code = max(code, one)
+    return code
+
+
+def _one(
+    path: Path,
+    lab: str | None,
+    format_name: str,
+    source: Path | None,
+    out_of: float | None,
+    backend: str,
+    labs_folders: tuple[Path, ...],
+    lang: str,
+) -> tuple[str, int]:
+    """What is printed of one submission, and the exit code that it asks for."""
+    from grader.findings.formats import write
+    from grader.grading.one import grade_one, lab_of, stored_one
+    from grader.grading.options import GradeOptions
+    from grader.result import exit_code
+
+    seconds: float | None = None
+    if source is not None:
+        # What that grading took, nobody wrote down.
+        result = stored_one(path)
+    else:
+        names = tuple(str(folder) for folder in labs_folders)
+        found = lab or lab_of(path, names)
+        options = GradeOptions(lab=found, backend=backend, language=lang, labs_folders=names, sweeps=False)
+        result, seconds = grade_one(path, options)
+    return write(format_name, result, source or path, lang, seconds, out_of), exit_code([result])

@@ -1,0 +1,1 @@
+"""A course round its gradings: who belongs to it, when work was due, what the teacher decided."""

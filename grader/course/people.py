@@ -1,0 +1,23 @@
+"""Who a student is beyond their folder's name."""
+
+from __future__ import annotations
+
+from grader.result import Record
+
+
+class Person(Record, frozen=True):
+    """A student as a roster or a learning system's export knows them; "" where nothing is known.
+
+    id: their folder's name, by which results go.  number: the university's (a record book's, an SIS id).
+    participant: Moodle's number of a participant, as its exports write it.  canvas_id: Canvas's number of a user.
+    handed_in: when the work that counts was handed in, ISO 8601.
+    """
+
+    id: str
+    name: str = ""
+    group: str = ""
+    email: str = ""
+    number: str = ""
+    participant: str = ""
+    canvas_id: str = ""
+    handed_in: str = ""

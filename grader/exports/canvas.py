@@ -1,0 +1,30 @@
+"""Marks as Canvas imports them into its gradebook: a column named after the lab, a line with the points possible."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from grader.exports.entries import Entry, Export
+from grader.exports.points import lab_points, scaled
+from grader.exports.table import csv_text
+from grader.i18n import _
+from grader.lab.records import Lab
+from grader.report.job import in_language
+
+
+def canvas(entries: Sequence[Entry], lab: Lab, language: str) -> bytes:
+    """The entries with Canvas's own English headings, by which it finds its columns; UTF-8 with commas."""
+    title = in_language(lab.title, language)
+    rows = [
+        ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", title],
+        ["Points Possible", "", "", "", "", f"{lab_points(lab):g}"],
+    ]
+    for entry in entries:
+        who = entry.who
+        grade = scaled(entry.result, lab) if entry.result is not None else None
+        shown = "" if grade is None else f"{grade:g}"
+        rows.append([who.name or who.id, who.canvas_id, who.number, who.email, who.group, shown])
+    return csv_text(rows, ",").encode("utf-8-sig")
+
+
+EXPORT = Export(".canvas.csv", canvas, lambda path: _("Marks for Canvas: {path}").format(path=path))

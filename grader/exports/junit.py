@@ -1,0 +1,62 @@
+"""A group's checks as JUnit XML, as build servers show it: a suite for each student, a case for each check."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from xml.etree import ElementTree as ET
+
+from grader.exports.entries import Entry, Export
+from grader.exports.xml_text import xml_text
+from grader.i18n import _
+from grader.lab.records import Lab
+from grader.result import Check
+from grader.words import check_title, said
+
+
+def junit(entries: Sequence[Entry], lab: Lab, language: str) -> bytes:
+    """The entries as XML: a failed check is a failure, one that could not be judged an error, a pending one skipped."""
+    root = ET.Element("testsuites", name=xml_text(lab.id))
+    for entry in entries:
+        root.append(_suite(entry, lab))
+    for name in ("tests", "failures", "errors"):
+        root.set(name, str(sum(int(suite.get(name, "0")) for suite in root)))
+    ET.indent(root)
+    return b"<?xml version='1.0' encoding='utf-8'?>\n" + ET.tostring(root, encoding="unicode").encode() + b"\n"
+
+
+def _suite(entry: Entry, lab: Lab) -> ET.Element:
+    who, result = entry.who, entry.result
+    suite = ET.Element(
+        "testsuite", name=xml_text(who.name or who.id), id=xml_text(entry.student), package=xml_text(lab.id)
+    )
+    cases = [_case(check, entry) for check in result.checks] if result is not None else [_not_graded(entry)]
+    if result is not None:
+        properties = ET.SubElement(suite, "properties")
+        for name in ("earned", "pending", "possible"):
+            ET.SubElement(properties, "property", name=name, value=f"{getattr(result.score, name):g}")
+    suite.extend(cases)
+    suite.set("tests", str(len(cases)))
+    for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        suite.set(name, str(sum(case.find(tag) is not None for case in cases)))
+    return suite
+
+
+def _case(check: Check, entry: Entry) -> ET.Element:
+    name = f"{check.variant}: {check_title(check.check)}"
+    case = ET.Element("testcase", name=xml_text(name), classname=xml_text(entry.student))
+    tag = {"fail": "failure", "error": "error", "skip": "skipped"}.get(check.status)
+    if tag is not None:
+        told = ET.SubElement(case, tag, type=check.skip_reason or check.status, message=xml_text(check.message))
+        told.text = xml_text(check.hint)
+    elif check.status == "borderline":
+        ET.SubElement(case, "system-out").text = xml_text(check.message)
+    return case
+
+
+def _not_graded(entry: Entry) -> ET.Element:
+    case = ET.Element("testcase", name=xml_text(_("graded")), classname=xml_text(entry.student))
+    ET.SubElement(case, "error", type="not_graded", message=xml_text(said(entry.reason)))
+    return case
+
+
+EXPORT = Export(".junit.xml", junit, lambda path: _("Checks as JUnit XML: {path}").format(path=path))

@@ -1,0 +1,1 @@
+"""What is to be mended in one submission, a line each, in the formats that editors and services read."""

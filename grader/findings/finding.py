@@ -1,0 +1,136 @@
+"""One thing to be mended, at its place: what a compiler would print a line about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from typing import Literal
+
+from grader.findings.whereabouts import Whereabouts
+from grader.message import Message
+from grader.report.view import FAULT_STATUSES, lost_points
+from grader.report.visible import visible_line
+from grader.result import Check, Result, Variant
+from grader.words import NoWordsError, text
+
+Level = Literal["error", "warning", "note"]
+
+_LEVELS: dict[str, Level] = {"fail": "error", "borderline": "warning", "error": "warning"}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A fault, or a remark that costs nothing.
+
+    check: the check's name, "remark" for a remark.  variants: the lab's variants that have it.
+    file: its path as the user would type it, "" where none is known.  line, column, end_column: from 1, the first and
+    the one behind the last character of the line's text; null where it concerns no line.
+    message, hint: one line each, in the language of the result.  lost: points that it costs.
+    """
+
+    check: str
+    level: Level
+    message: str
+    hint: str = ""
+    variants: tuple[str, ...] = ()
+    file: str = ""
+    line: int | None = None
+    column: int | None = None
+    end_column: int | None = None
+    lost: float = 0.0
+
+
+def findings(result: Result, whereabouts: Whereabouts) -> list[Finding]:
+    """All faults of a result, then its remarks, by file and line; the same at the same place is one."""
+    found: dict[tuple[object, ...], Finding] = {}
+    for finding in [*_faults(result), *_remarks(result)]:
+        key = (finding.check, finding.level, finding.message, finding.file, finding.line)
+        known = found.get(key)
+        if known is None:
+            found[key] = finding
+        else:
+            variants = tuple(dict.fromkeys((*known.variants, *finding.variants)))
+            hint = min(known.hint, finding.hint, key=len)
+            found[key] = replace(known, variants=variants, lost=known.lost + finding.lost, hint=hint)
+    placed = [_placed(finding, result, whereabouts) for finding in found.values()]
+    order = {"error": 0, "warning": 0, "note": 1}
+    return sorted(placed, key=lambda f: (order[f.level], f.file, f.line or 0))
+
+
+def _faults(result: Result) -> Iterator[Finding]:
+    for check in result.checks:
+        if check.status not in FAULT_STATUSES:
+            continue
+        file = result.variants.get(check.variant, Variant()).file or _only_file(result)
+        line = check.line
+        others = _compiler_errors(check)
+        if line is None and others:
+            # The first error is one of another file than the kernel's.
+            file, line, _message = others[0]
+        yield Finding(
+            check.check,
+            _LEVELS[check.status],
+            _one_line(check.message),
+            _one_line(check.hint),
+            (check.variant,),
+            file,
+            line,
+            lost=lost_points(check),
+        )
+        for other_file, other_line, message in others:
+            if (other_file, other_line) != (file, line):
+                yield Finding(check.check, "error", _one_line(message), "", (check.variant,), other_file, other_line)
+
+
+def _compiler_errors(check: Check) -> list[tuple[str, int, str]]:
+    """File, line and words of every error that `compiles` knows, those left out that only this version's ids tell."""
+    errors = check.data.get("errors")
+    found = []
+    for error in errors if isinstance(errors, list) else ():
+        message = str(error.get("message", ""))
+        try:
+            message = text(Message(message))
+        except NoWordsError:
+            if _is_id(message):
+                continue
+        found.append((str(error.get("file", "")), int(error.get("line", 1)), message))
+    return found
+
+
+def _is_id(message: str) -> bool:
+    return message.startswith("compiler.") and " " not in message
+
+
+def _remarks(result: Result) -> Iterator[Finding]:
+    only = _only_file(result)
+    for words, message in zip_longest(result.remarks, result.remarks_said):
+        yield Finding("remark", "note", _one_line(words), file=only, line=_line_of(message))
+    for name, variant in result.variants.items():
+        for words, message in zip_longest(variant.remarks, variant.remarks_said):
+            line = _line_of(message)
+            yield Finding("remark", "note", _one_line(words), "", (name,), variant.file or only, line or variant.line)
+
+
+def _line_of(message: Message | None) -> int | None:
+    line = message.data.get("line") if message else None
+    return line if isinstance(line, int) and line > 0 else None
+
+
+def _only_file(result: Result) -> str:
+    return result.sources[0].file if result.sources else ""
+
+
+def _one_line(words: str | None) -> str:
+    return visible_line(" ".join((words or "").split()))
+
+
+def _placed(finding: Finding, result: Result, whereabouts: Whereabouts) -> Finding:
+    """With the path of its file, and the columns of its line's text."""
+    source = next((s for s in result.sources if s.file == finding.file), None)
+    rows = source.text.split("\n") if source else []
+    if finding.line is None or not 1 <= finding.line <= len(rows):
+        return replace(finding, file=whereabouts.path(finding.file), line=finding.line)
+    row = rows[finding.line - 1].rstrip()
+    column = len(row) - len(row.lstrip()) + 1
+    return replace(finding, file=whereabouts.path(finding.file), column=column, end_column=max(len(row), column) + 1)

@@ -1,0 +1,35 @@
+"""Findings as a Code Quality report of GitLab: a merge request shows them beside its lines.
+
+https://docs.gitlab.com/ci/testing/code_quality/
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+from grader.findings.finding import Finding
+from grader.findings.formats import Told
+
+_SEVERITIES = {"error": "major", "warning": "minor", "note": "info"}
+
+
+def write(told: Told) -> str:
+    """A list with a record for each finding that has a file; GitLab knows no other."""
+    records = [
+        {
+            "description": f"{finding.message} {finding.hint}".strip(),
+            "check_name": finding.check,
+            "fingerprint": _fingerprint(finding, number),
+            "severity": _SEVERITIES[finding.level],
+            "location": {"path": finding.file, "lines": {"begin": finding.line or 1}},
+        }
+        for number, finding in enumerate(told.findings)
+        if finding.file
+    ]
+    return json.dumps(records, ensure_ascii=False, indent=1) + "\n"
+
+
+def _fingerprint(finding: Finding, number: int) -> str:
+    key = "\0".join((finding.check, finding.file, finding.message, *finding.variants, str(number)))
+    return hashlib.sha256(key.encode("utf-8", errors="surrogatepass")).hexdigest()

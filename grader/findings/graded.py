@@ -1,0 +1,49 @@
+"""The checks of a result as tests with points, as services that know tests have them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from grader.report.view import code_at, where
+from grader.result import Check, Result, Variant
+from grader.words import check_title
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """One check of one variant.
+
+    name: of both, in words.  place, code: the line that it found a fault in, "" where there is none.
+    score, possible: points, on the service's scale.
+    """
+
+    name: str
+    check: Check
+    place: str
+    code: str
+    score: float
+    possible: float
+
+
+def tests(result: Result, out_of: float | None = None) -> Iterator[Test]:
+    """A test for each check that applies, in order; out_of: full marks on the service's scale, None for points."""
+    scale = scale_of(result, out_of)
+    lines = {source.file: source.text.split("\n") for source in result.sources}
+    for check in result.checks:
+        if check.status == "skip" and check.skip_reason == "not_applicable":
+            continue
+        if check.status == "pass" and not check.possible:
+            continue
+        file = result.variants.get(check.variant, Variant()).file
+        place = where(file, check.line) if check.line else ""
+        name = f"{check.variant} · {check_title(check.check)}"
+        code = code_at(lines, file, check.line)
+        yield Test(name, check, place, code, round(check.earned * scale, 4), round(check.possible * scale, 4))
+
+
+def scale_of(result: Result, out_of: float | None) -> float:
+    """What a point of the lab is on the service's scale."""
+    if out_of is None or not result.score.possible:
+        return 1.0
+    return out_of / result.score.possible

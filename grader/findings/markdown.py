@@ -1,0 +1,85 @@
+"""A result as Markdown: the summary of a job, a comment on a merge request."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from grader.findings.finding import Finding
+from grader.findings.formats import Told
+from grader.findings.github import title_of
+from grader.i18n import _
+from grader.report.labels import result_status
+from grader.report.numbers import Numbers
+from grader.report.visible import visible_line
+from grader.words import check_title
+
+_ACTING = re.compile(r"([\\`*_{}\[\]<>()#+\-.!|~@&:])")
+_MARKS = {"error": "❌", "warning": "⚠️", "note": "💡"}
+
+
+def write(told: Told) -> str:
+    """Mark, a row for each check with its points, and what to fix; nothing of a student's acts as markup."""
+    return "\n".join(_lines(told)) + "\n"
+
+
+def _lines(told: Told) -> Iterator[str]:
+    numbers = Numbers(told.language)
+    result, score = told.result, told.result.score
+    status = result_status(result.status)
+    mark = _("{earned} of {possible} points").format(
+        earned=numbers.points(score.earned), possible=numbers.points(score.possible)
+    )
+    if score.pending:
+        mark += ", " + _("{points} pending").format(points=numbers.points(score.pending))
+    yield f"## {status.symbol} {_plain(result.lab)}: {mark}"
+    yield ""
+    faults = [f for f in told.findings if f.level != "note"]
+    if faults:
+        yield f"### {_('What to fix')}"
+        yield ""
+        for finding in faults:
+            yield from _item(finding, numbers)
+        yield ""
+    names = list(result.variants)
+    yield f"| {_('Check')} | " + " | ".join(_plain(name) for name in names) + " |"
+    yield "| --- |" + " --- |" * len(names)
+    by_place = {(check.check, check.variant): check for check in result.checks}
+    for name in dict.fromkeys(check.check for check in result.checks):
+        cells = []
+        for variant in names:
+            check = by_place.get((name, variant))
+            cells.append("" if check is None else _cell(check.status, check.earned, check.possible, numbers))
+        yield f"| {_plain(check_title(name))} | " + " | ".join(cells) + " |"
+    remarks = [f for f in told.findings if f.level == "note"]
+    if remarks:
+        yield ""
+        yield f"### {_('Worth knowing (costs no points)')}"
+        yield ""
+        for finding in remarks:
+            yield from _item(finding, numbers)
+
+
+def _cell(status: str, earned: float, possible: float, numbers: Numbers) -> str:
+    symbols = {"pass": "✓", "fail": "✗", "borderline": "≈", "skip": "…", "error": "!"}
+    points = f" {numbers.points(earned)}/{numbers.points(possible)}" if possible else ""
+    return f"{symbols[status]}{points}"
+
+
+def _item(finding: Finding, numbers: Numbers) -> Iterator[str]:
+    place = f"{finding.file}:{finding.line}" if finding.line else finding.file
+    lost = f" (−{numbers.points(finding.lost)})" if finding.lost > 0.005 else ""
+    where = f" {_code(place)}" if place else ""
+    yield f"- {_MARKS[finding.level]} **{_plain(title_of(finding))}**{lost}{where}  "
+    yield f"  {_plain(finding.message)}"
+    if finding.hint:
+        yield f"  <br>→ {_plain(finding.hint)}"
+
+
+def _plain(text: str) -> str:
+    """Text that Markdown shows as it is."""
+    return _ACTING.sub(r"\\\1", visible_line(text))
+
+
+def _code(text: str) -> str:
+    return "`" + visible_line(text).replace("`", "ˋ") + "`"

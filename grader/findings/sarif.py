@@ -1,0 +1,66 @@
+"""Findings as SARIF 2.1.0, the Static Analysis Results Interchange Format of OASIS.
+
+https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html; GitHub's code scanning and editors read it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+from urllib.parse import quote
+
+from grader import __version__
+from grader.findings.finding import Finding
+from grader.findings.formats import Told
+from grader.words import check_title
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+
+
+def write(told: Told) -> str:
+    """A log of one run: a rule for each kind of check that found something, a result for each finding."""
+    rules = list(dict.fromkeys(finding.check for finding in told.findings))
+    run: dict[str, Any] = {
+        "tool": {"driver": {"name": "cuda-lab-grader", "version": __version__, "rules": [_rule(r) for r in rules]}},
+        "columnKind": "unicodeCodePoints",
+        "language": told.language,
+        "invocations": [{"executionSuccessful": told.result.status != "error"}],
+        "results": [_result(finding, rules.index(finding.check)) for finding in told.findings],
+        "properties": {
+            "lab": told.result.lab,
+            "earned": told.result.score.earned,
+            "possible": told.result.score.possible,
+            "pending": told.result.score.pending,
+        },
+    }
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, ensure_ascii=False, indent=1) + "\n"
+
+
+def _rule(check: str) -> dict[str, Any]:
+    return {"id": check, "shortDescription": {"text": check_title(check)}}
+
+
+def _result(finding: Finding, rule: int) -> dict[str, Any]:
+    words = f"{finding.message}\n{finding.hint}" if finding.hint else finding.message
+    result: dict[str, Any] = {
+        "ruleId": finding.check,
+        "ruleIndex": rule,
+        "level": finding.level,
+        "message": {"text": words},
+        # The same fault of the same variant in a later commit, whatever line it stands in by then.
+        "partialFingerprints": {"fault/v1": _fingerprint(finding)},
+        "properties": {"variants": list(finding.variants), "lost": finding.lost},
+    }
+    if finding.file:
+        location: dict[str, Any] = {"artifactLocation": {"uri": quote(finding.file)}}
+        region = {"startLine": finding.line, "startColumn": finding.column, "endColumn": finding.end_column}
+        if finding.line:
+            location["region"] = {name: value for name, value in region.items() if value}
+        result["locations"] = [{"physicalLocation": location}]
+    return result
+
+
+def _fingerprint(finding: Finding) -> str:
+    key = "\0".join((finding.check, finding.level, finding.file, *finding.variants))
+    return hashlib.sha256(key.encode("utf-8", errors="surrogatepass")).hexdigest()[:32]

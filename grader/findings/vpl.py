@@ -1,0 +1,49 @@
+"""A result for Moodle's Virtual Programming Lab: lines of comments, and the proposed grade.
+
+https://vpl.dis.ulpgc.es/documentation/ (Automated program assessment).  A line `Comment :=>>- …` is a title that
+opens what follows it, `Comment :=>>>…` is shown as it is; the last line that begins with `Grade :=>>` is the grade.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from grader.findings.formats import Told
+from grader.findings.github import title_of
+from grader.findings.graded import scale_of
+from grader.i18n import _
+from grader.report.labels import result_status
+from grader.report.numbers import Numbers
+from grader.report.visible import visible_line
+
+
+def write(told: Told) -> str:
+    """Every line begins with a tag of ours, so that no text of a student's can be taken for one.
+
+    Where the grader failed there is no grade: the service keeps the submission as not evaluated.
+    """
+    return "".join(f"{line}\n" for line in _lines(told))
+
+
+def _lines(told: Told) -> Iterator[str]:
+    numbers = Numbers(told.language)
+    result, score = told.result, told.result.score
+    status = result_status(result.status)
+    mark = _("{earned} of {possible} points").format(
+        earned=numbers.points(score.earned), possible=numbers.points(score.possible)
+    )
+    if score.pending:
+        mark += ", " + _("{points} pending").format(points=numbers.points(score.pending))
+    yield f"Comment :=>>- {status.symbol} {status.word}: {mark}"
+    for finding in told.findings:
+        lost = f" (−{numbers.points(finding.lost)})" if finding.lost > 0.005 else ""
+        yield f"Comment :=>>- {visible_line(title_of(finding))}{lost}"
+        place = f"{finding.file}:{finding.line}" if finding.line else finding.file
+        if place:
+            yield f"Comment :=>>>{visible_line(place)}"
+        yield f"Comment :=>> {visible_line(finding.message)}"
+        if finding.hint:
+            yield f"Comment :=>> → {visible_line(finding.hint)}"
+    if result.status != "error":
+        # A number as PHP reads it, whatever the language.
+        yield f"Grade :=>> {score.earned * scale_of(result, told.out_of):.2f}"

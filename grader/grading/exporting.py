@@ -1,0 +1,64 @@
+"""Writes tables of marks from stored results, in any format; nothing is graded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from grader.errors import UsageError
+from grader.exports.entries import CourseExport, Export, StudentExport, Table
+from grader.exports.registry import FORMATS
+from grader.grading.stored import StoredRun, stored_groups
+from grader.grading.tables import Tables
+from grader.lab import labs
+from grader.message import msg
+from grader.report.rendering.worker import HTML_NAME
+from grader.report.visible import visible_line
+from grader.words import told
+
+
+def export(
+    folder: Path, formats: Sequence[str], language: str, lab_ids: Sequence[str] = (), labs_folders: Sequence[Path] = ()
+) -> int:
+    """Write what is stored in `folder` in the `formats` (keys of `FORMATS`); returns the exit code.
+
+    lab_ids: of these labs only; (): of all that lie there.
+
+    Raises
+    ------
+    UsageError : no group was graded there, a lab is not known, or a file cannot be written.
+    """
+    try:
+        runs = [run for run in stored_groups(folder) if not lab_ids or run.lab in lab_ids]
+    except OSError as error:
+        raise UsageError(msg("session.no_group", path=str(folder))) from error
+    if not runs:
+        raise UsageError(msg("session.no_group", path=str(folder)))
+    tables = [_table(run, labs_folders) for run in runs]
+    writer, lines = Tables(language), []
+    for name in formats:
+        wanted = FORMATS[name]
+        if isinstance(wanted, CourseExport):
+            lines += writer.of_course([wanted], tables, folder)
+        for table, run in zip(tables, runs, strict=True):
+            if isinstance(wanted, Export):
+                lines += writer.of_lab([wanted], table, run.outputs)
+            elif isinstance(wanted, StudentExport):
+                lines += writer.of_students(wanted, table, run.outputs)
+    for line in (*lines, *writer.problems):
+        print(visible_line(line))
+    return 2 if writer.problems else 0
+
+
+def _table(run: StoredRun, labs_folders: Sequence[Path]) -> Table:
+    """The run's results in the language in use, linked where there are reports."""
+    from dataclasses import replace
+
+    entries = []
+    for entry in run.entries:
+        if entry.result is not None:
+            entry = replace(entry, result=told(entry.result))
+            if (run.outputs.folder(entry.student) / HTML_NAME).exists():
+                entry = replace(entry, report=run.outputs.report_link(entry.student))
+        entries.append(entry)
+    return Table(labs.find(run.lab, labs_folders), entries)

@@ -1,0 +1,210 @@
+"""What a result follows from, as one hash: the same hash, the same result.
+
+Files of the submission, the lab with its oracle and references, the grader's own code and the libraries it stands on,
+the backend with the model of the GPU, the options that a result depends on, and the course's secret.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Collection, Iterator
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from grader.errors import UsageError
+from grader.files import read_plain
+from grader.grading.options import GradeOptions
+from grader.grading.secret import secret
+from grader.grading.workers import GradeTask
+from grader.lab.records import Lab
+
+LIBRARIES = (
+    "numpy",
+    "wasmtime",
+    "tree-sitter",
+    "tree-sitter-cuda",
+    "nvidia-cuda-nvrtc",
+    "cuda-python",
+    "msgspec",
+)
+"""What marks depend on besides this code."""
+LARGEST_BYTES = 1 << 20
+"""Of a file that is hashed by its content; no larger one is compiled, so its size and time of change will do."""
+MOST_FILES = 2000
+_LAB_SUFFIXES = (".py", ".cu", ".cuh", ".h", ".yaml")
+
+
+class Identity:
+    """The hashes of one run's results.
+
+    Parameters
+    ----------
+    lab : the lab that is graded, with the names of all labs in `known_labs`.
+
+    Raises
+    ------
+    UsageError : the secret of the course cannot be read.
+    """
+
+    def __init__(self, lab: Lab, options: GradeOptions, known_labs: Collection[str] = ()) -> None:
+        self._lab_id = lab.id
+        self._known_labs = {lab.id, *known_labs}
+        device = _devices() if options.backend != "emulator" and _has_driver() else "emulator"
+        self.is_known = device is not None
+        self.with_gpu = device != "emulator"
+        self._common = _digest(
+            _code(),
+            *(f"{name} {_version(name)}".encode() for name in LIBRARIES),
+            f"{platform.python_version()} {platform.machine()} {sys.byteorder}".encode(),
+            (device or "").encode(),
+            repr((lab.id, sorted(options.witnesses), options.sweeps, options.times)).encode(),
+            _of_secret(secret()),
+            _toolkits(),
+            *_lab_files(lab),
+        )
+
+    def of(self, task: GradeTask) -> str:
+        """The hash of everything that the result of `task` follows from; "" when that cannot be found out."""
+        if not self.is_known:
+            return ""
+        try:
+            return _digest(self._common, task.student.encode("utf-8", "surrogatepass"), *self._files(task.file)).hex()
+        except (OSError, UsageError):
+            # Told when it is graded.
+            return ""
+
+    def _files(self, path: Path) -> Iterator[bytes]:
+        """Names and contents of the files that decide, names first."""
+        from grader.submission.files.folder import find_sources
+
+        found = find_sources(path, self._lab_id, self._known_labs)
+        yield found.student.encode("utf-8", "surrogatepass")
+        seen = b""
+        for file in found.files:
+            content = _content(file)
+            seen += content
+            yield _name(file, found.folder)
+            yield content
+        # A header may lie anywhere in the student's folder; the work for another lab counts where it is named.
+        known = set(found.files)
+        others = []
+        for file in _below(found.folder):
+            if file in known:
+                continue
+            if file.suffix.lower() != ".cu":
+                content = _content(file)
+                seen += content
+                yield _name(file, found.folder)
+                yield content
+            else:
+                others.append(file)
+        for file in others:
+            if os.fsencode(file.name) in seen:
+                yield _name(file, found.folder)
+                yield _content(file)
+
+
+def made_from(lab: Lab, language: str, result: str) -> str:
+    """The hash of everything that a report in `language` follows from; result: the hash of the result's file."""
+    return _digest(_code(), repr(lab).encode(), language.encode(), result.encode()).hex()
+
+
+def _digest(*parts: bytes) -> bytes:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "little"))
+        digest.update(part)
+    return digest.digest()
+
+
+def _name(file: Path, folder: Path) -> bytes:
+    return os.fsencode(os.path.relpath(file, folder))
+
+
+def _content(file: Path) -> bytes:
+    state = file.stat()
+    if state.st_size > LARGEST_BYTES:
+        return repr((state.st_size, state.st_mtime_ns)).encode()
+    return read_plain(file, LARGEST_BYTES)
+
+
+def _below(folder: Path) -> list[Path]:
+    """The plain files in a folder and the folders in it, in a fixed order."""
+    found: list[Path] = []
+    for here, folders, names in os.walk(folder):
+        folders.sort()
+        found += [file for name in sorted(names) if (file := Path(here, name)).is_file()]
+        if len(found) > MOST_FILES:
+            raise UsageError(str(folder))
+    return found
+
+
+@cache
+def _code() -> bytes:
+    """The grader's own code, words and templates."""
+    from grader.places import data_root
+
+    parts = []
+    package = Path(__file__).resolve().parent.parent
+    for folder in (package, data_root() / "templates"):
+        for file in _below(folder):
+            if file.suffix not in (".pyc", ".po") and "data" not in file.relative_to(folder).parts[:1]:
+                parts += [_name(file, folder), file.read_bytes()]
+    return _digest(*parts)
+
+
+def _lab_files(lab: Lab) -> Iterator[bytes]:
+    """The lab's own files: what stands beside its oracle and its kernels may be read by them."""
+    kernels = [variant.reference.file for variant in lab.variants] + [kernel.file for kernel in lab.best]
+    folders = {file.resolve().parent for file in (lab.path, lab.oracle, *kernels)}
+    for folder in sorted(folders):
+        for file in sorted(folder.iterdir()):
+            if file.suffix in _LAB_SUFFIXES and file.is_file():
+                yield file.name.encode("utf-8", "surrogateescape")
+                yield file.read_bytes()
+
+
+@cache
+def _of_secret(found: str) -> bytes:
+    """What tells one secret from another; it takes long to try out, as a hash that is kept may be read by anybody."""
+    return hashlib.scrypt(found.encode(), salt=b"kept results", n=1 << 14, r=8, p=1, dklen=32) if found else b""
+
+
+def _toolkits() -> bytes:
+    from grader.compiler.toolkit import header_folders
+
+    return repr(sorted(map(str, header_folders(os.environ, sys.path)))).encode()
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""
+
+
+def _has_driver() -> bool:
+    from grader.gpu.host.process import has_driver
+
+    return has_driver()
+
+
+def _devices() -> str | None:
+    """Models and driver of the GPUs, "emulator" where there is none to use, None where that cannot be found out."""
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    try:
+        asked = subprocess.run(
+            ["nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader"],
+            capture_output=True,
+            text=True,
+            timeout=20,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return f"{sorted(set(asked.stdout.splitlines()))} {visible or ''}" if asked.returncode == 0 else None

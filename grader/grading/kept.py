@@ -1,0 +1,179 @@
+"""Results of an earlier run that hold still: nobody's work is graded or rendered twice.
+
+Beside a student's `result.json` lies a stamp: what the result follows from, and what the reports were made from.  It
+is written after them, so whatever a killed run or a full disk left, a stamp never speaks for what is not whole.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from pathlib import Path
+
+import msgspec
+
+from grader.errors import UsageError
+from grader.files import discard_partial, write_atomically
+from grader.grading.identity import Identity, made_from
+from grader.grading.outputs import RESULT_NAME, Outputs
+from grader.grading.workers import GradeTask
+from grader.lab.records import Lab
+from grader.report.rendering.worker import HTML_NAME, PDF_NAME
+from grader.result import Record, Result, decode, encode
+from grader.words import told
+
+STAMP_NAME = ".kept.json"
+
+
+class RenderedFile(Record, frozen=True):
+    """A report: the hash of what it was made from, and its size in bytes."""
+
+    made_from: str
+    size: int
+
+
+class Stamp(Record, frozen=True):
+    """What lies beside it: `result` is the SHA-256 of the result's file, `follows_from` of what it follows from.
+
+    backend: where the result comes from.
+    """
+
+    follows_from: str
+    result: str
+    backend: str = ""
+    language: str = ""
+    reports: dict[str, RenderedFile] = msgspec.field(default_factory=dict)
+
+
+class Kept:
+    """The kept results of a run.
+
+    pdf: whether reports are wanted as PDF too.  is_fresh: nothing that was kept before is to be used.
+    started_s: seconds since the epoch; half-written files that are older are removed.
+    """
+
+    def __init__(
+        self,
+        outputs: Outputs,
+        lab: Lab,
+        identity: Identity,
+        language: str,
+        pdf: bool,
+        is_fresh: bool = False,
+        started_s: float = 0.0,
+    ) -> None:
+        self._outputs = outputs
+        self._lab = lab
+        self._identity = identity
+        self._language = language
+        self._wanted = (HTML_NAME, PDF_NAME) if pdf else (HTML_NAME,)
+        self._is_fresh = is_fresh
+        self._started_s = started_s
+        self._follows_from: dict[str, str] = {}
+
+    def find(self, task: GradeTask) -> Result | None:
+        """The result of an earlier run that holds for `task`, in the language in use, on disk too; None without one.
+
+        Raises
+        ------
+        OSError : it has to be written in another language, and cannot be.
+        """
+        student = task.student
+        folder = self._outputs.folder(student)
+        for name in (RESULT_NAME, STAMP_NAME, HTML_NAME, PDF_NAME):
+            discard_partial(folder / name, self._started_s)
+        self._follows_from[student] = key = self._identity.of(task)
+        stamp = None if self._is_fresh or not key else read_stamp(folder)
+        if stamp is None or stamp.follows_from != key:
+            return None
+        if stamp.backend != ("gpu" if self._identity.with_gpu else "emulator"):
+            # The GPU was not to be had then.
+            return None
+        try:
+            data = (folder / RESULT_NAME).read_bytes()
+            if _digest(data) != stamp.result:
+                return None
+            result = decode(data, folder / RESULT_NAME)
+        except (OSError, UsageError):
+            return None
+        environment = msgspec.structs.replace(result.environment, command=task.command)
+        again = msgspec.structs.replace(result, environment=environment)
+        if stamp.language != self._language:
+            again = told(again)
+        if again != result:
+            data = encode(again)
+            write_atomically(folder / RESULT_NAME, data)
+            stamp = msgspec.structs.replace(stamp, result=_digest(data), language=self._language)
+            _write(folder, stamp)
+        return again
+
+    def put(self, task: GradeTask, result: Result) -> None:
+        """Note that `result` has just been written; not if the work was changed while it was graded."""
+        key = self._identity.of(task)
+        if not key or key != self._follows_from.get(task.student):
+            return
+        folder = self._outputs.folder(task.student)
+        with contextlib.suppress(OSError):
+            data = (folder / RESULT_NAME).read_bytes()
+            stamp = Stamp(
+                follows_from=key, result=_digest(data), backend=result.environment.backend, language=self._language
+            )
+            _write(folder, stamp)
+
+    def has_reports(self, student: str) -> bool:
+        """Whether all reports that are wanted of a student's result lie there."""
+        folder = self._outputs.folder(student)
+        stamp = read_stamp(folder)
+        if stamp is None:
+            return False
+        follows_from = made_from(self._lab, self._language, stamp.result)
+        return all(
+            stamp.reports.get(name) == RenderedFile(made_from=follows_from, size=_size(folder / name))
+            for name in self._wanted
+        )
+
+    def put_reports(self, student: str, names: set[str]) -> None:
+        """Note that the reports of these names have just been made of a student's result."""
+        put_reports(self._outputs.folder(student), self._lab, self._language, names)
+
+
+def read_stamp(folder: Path) -> Stamp | None:
+    """The stamp in a student's folder, None where there is none that can be read."""
+    try:
+        return msgspec.json.decode((folder / STAMP_NAME).read_bytes(), type=Stamp)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+def retold(folder: Path, before: bytes, after: bytes, language: str) -> None:
+    """Note that the result in `folder` was written again in another language: it still follows from the same."""
+    stamp = read_stamp(folder)
+    if stamp is not None and stamp.result == _digest(before):
+        stamp = msgspec.structs.replace(stamp, result=_digest(after), language=language, reports={})
+        _write(folder, stamp)
+
+
+def put_reports(folder: Path, lab: Lab, language: str, names: set[str]) -> None:
+    """Note that the reports of these names in `folder` have just been made of the result beside them."""
+    stamp = read_stamp(folder)
+    if stamp is not None:
+        follows_from = made_from(lab, language, stamp.result)
+        reports = {name: RenderedFile(made_from=follows_from, size=_size(folder / name)) for name in sorted(names)}
+        _write(folder, msgspec.structs.replace(stamp, reports=reports))
+
+
+def _write(folder: Path, stamp: Stamp) -> None:
+    # Without a stamp the work is graded again, no more.
+    with contextlib.suppress(OSError):
+        write_atomically(folder / STAMP_NAME, msgspec.json.encode(stamp))
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except OSError:
+        return -1

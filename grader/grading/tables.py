@@ -1,0 +1,84 @@
+"""Writes the tables of a group and of a whole course: every export that is asked for, where it belongs."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from grader.errors import UsageError, describe_os_error
+from grader.exports.entries import CourseExport, Entry, Export, StudentExport, Table, brief
+from grader.files import write_atomically
+from grader.grading.outputs import Outputs
+from grader.grading.stored import stored_groups
+from grader.lab import labs
+from grader.message import msg
+from grader.words import text
+
+AnyExport = Export | CourseExport | StudentExport
+
+
+class Tables:
+    """What is written of a group's marks; problems: what could not be, a line each."""
+
+    def __init__(self, language: str) -> None:
+        self.problems: list[str] = []
+        self._language = language
+
+    def of_lab(self, exports: Sequence[Export], table: Table, outputs: Outputs) -> list[str]:
+        """Write a lab's tables; returns lines that name them."""
+        lines = []
+        for export in exports:
+            path = outputs.export(export.suffix)
+            if self._write(path, partial(export.write, table.entries, table.lab, self._language)):
+                lines.append(export.announce(path))
+        return [line for line in lines if line]
+
+    def of_students(self, export: StudentExport, table: Table, outputs: Outputs) -> list[str]:
+        """Write a file beside each result; returns a line that says how many."""
+        count = 0
+        for entry in table.entries:
+            if entry.result is not None:
+                path = outputs.folder(entry.student) / export.name
+                count += self._write(path, partial(export.write, entry, table.lab, self._language))
+        name = str(outputs.out / "*" / table.lab.id / export.name)
+        return [text(msg("session.each_written", n=count, path=name))]
+
+    def of_course(self, exports: Sequence[CourseExport], tables: Sequence[Table], out: Path) -> list[str]:
+        """Write the tables of all labs; returns lines that name them."""
+        return [
+            export.announce(out / export.name)
+            for export in exports
+            if self._write(out / export.name, partial(export.write, tables, self._language))
+        ]
+
+    def _write(self, path: Path, make: Callable[[], bytes]) -> bool:
+        try:
+            write_atomically(path, make())
+        except OSError as error:
+            self.problems.append(describe_os_error(error))
+            return False
+        except ImportError as error:
+            self.problems.append(text(msg("session.no_library", path=str(path), library=str(error.name))))
+            return False
+        return True
+
+
+def course_tables(out: Path, known: Mapping[str, Table], labs_folders: Sequence[Path]) -> list[Table]:
+    """The tables of all labs that were graded into `out`, by their names; those in `known` are not read again.
+
+    A lab that is not known here any more, or whose results cannot be read, is left out.
+    """
+    found = dict(known)
+    with contextlib.suppress(UsageError, OSError):
+        for run in stored_groups(out, skipped=set(known)):
+            with contextlib.suppress(UsageError):
+                found[run.lab] = Table(labs.find(run.lab, labs_folders), [_brief(entry) for entry in run.entries])
+    return [found[name] for name in sorted(found)]
+
+
+def _brief(entry: Entry) -> Entry:
+    if entry.result is None:
+        return entry
+    return Entry(entry.student, brief(entry.result), person=entry.person)

@@ -1,0 +1,119 @@
+"""The checks that a lab file can ask for: their order, what each rests on, and their settings in the file.
+
+A check's title and sentences stand in `grader/words/checks/`, what it judges by in the file of its name in
+`grader/checks/`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import msgspec
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Settings of a check in the lab file; the base has none."""
+
+
+NO_SETTINGS = Settings()
+
+
+class RatioShare(Settings, frozen=True):
+    """With at most `ratio` times the least possible sectors, `share` of the points."""
+
+    ratio: float
+    share: float
+
+
+class WaysShare(Settings, frozen=True):
+    """With conflicts of at most `ways` ways, `share` of the points."""
+
+    ways: int
+    share: float
+
+
+class TechniqueSettings(Settings, frozen=True):
+    """Settings of `technique`.
+
+    shared_memory: "none": the kernel must not use it; "staged": the data must go through it (at least every
+    element of one input is stored there, and at least as many bytes are loaded from it as the outputs have); "any":
+    either will do.
+    max_reads: how often each input element may be read from global memory on average, a number or a formula of the
+    sizes; null: any number.
+    between_threads: with "staged": for most elements, what a thread takes from shared memory has to be what another
+    one put there; false where each may keep a copy of its own.
+    unrolled: steps that an inner loop must do at a time, by hand or by pragma; 1: none need be.
+    """
+
+    shared_memory: Literal["none", "staged", "any"]
+    max_reads: float | str | None = None
+    between_threads: bool = True
+    unrolled: int = 1
+
+
+class CoalescingSettings(Settings, frozen=True):
+    """Settings of `coalescing`.
+
+    max_ratio: sectors over the fewest possible, for all points.
+    sides: "both" loads and stores must keep it, or "either" (one side of a plain transposition cannot).
+    partial: what a worse ratio still earns.
+    """
+
+    max_ratio: float = 1.0
+    sides: Literal["both", "either"] = "both"
+    partial: tuple[RatioShare, ...] = ()
+
+
+class BankConflictSettings(Settings, frozen=True):
+    """Settings of `bank_conflicts`: `partial`: what conflicts of few ways still earn."""
+
+    partial: tuple[WaysShare, ...] = ()
+
+
+class SpeedupSettings(Settings, frozen=True):
+    """Settings of `speedup`.
+
+    against: the variant whose reference kernel is the baseline; the check's own variant asks whether the kernel is as
+    good as the instructor's.
+    full: the speedup that earns all points.  minimum: the speedup that earns the first; between them linear.
+    """
+
+    against: str
+    full: float
+    minimum: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class CheckKind:
+    """A check that lab files can ask for.
+
+    implied: whether every variant has it, with no points where the lab file gives none: others rest on it.
+    needs: checks that must not have failed, or this one is not run and its points wait.
+    credit_needs: checks that must not have failed for a pass to count; a fault is reported all the same.
+    """
+
+    name: str
+    settings: type[Settings] = Settings
+    needs: tuple[str, ...] = ()
+    credit_needs: tuple[str, ...] = ()
+    implied: bool = False
+
+
+CHECKS = {
+    kind.name: kind
+    for kind in (
+        CheckKind("present", implied=True),
+        CheckKind("compiles", needs=("present",), implied=True),
+        CheckKind("launch", needs=("present",), implied=True),
+        CheckKind("correct", needs=("compiles",), implied=True),
+        CheckKind("ragged_sizes", needs=("correct",)),
+        CheckKind("memory_safety", needs=("compiles",), credit_needs=("correct",)),
+        CheckKind("races", needs=("compiles",), credit_needs=("correct",)),
+        CheckKind("technique", TechniqueSettings, needs=("correct",)),
+        CheckKind("coalescing", CoalescingSettings, needs=("correct",)),
+        CheckKind("bank_conflicts", BankConflictSettings, needs=("correct", "technique")),
+        CheckKind("speedup", SpeedupSettings, needs=("correct",)),
+    )
+}
+"""By name, in the order in which they run and are shown: what a check depends on comes before it."""

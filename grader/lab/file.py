@@ -1,0 +1,195 @@
+"""`assignments/<lab>/lab.yaml` → `Lab`: every key typed, every name checked, every error with its line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from grader.lab.parts import (
+    BACKENDS,
+    LANGUAGES,
+    TextPart,
+    case_of,
+    check_known,
+    check_patterns,
+    formula_text,
+    plain_text,
+    sibling,
+)
+from grader.lab.records import Cases, Lab, Parameter, Sizes, TimingRule, Tolerance
+from grader.lab.sweeps import sweeps_of
+from grader.lab.variants import LaunchPart, ReferencePart, check_points, launch_of, reference_of, variant_of
+from grader.message import msg
+from grader.yaml_file import KeyPath, YamlFile, choose, read
+
+DTYPES = ("float32", "float64", "float16", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
+
+
+class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Base of the file's parts."""
+
+
+class _Parameter(_Part, frozen=True):
+    kind: Literal["input", "output", "size"]
+    names: list[str] = []
+    dtype: str = ""
+    shape: list[str | int] = []
+    from_grid: bool | None = None
+    usual: int | None = None
+
+
+class _Sizes(_Part, frozen=True):
+    correct: list[dict[str, int]]
+    observe: dict[str, int]
+    probe: dict[str, int]
+    ragged: list[dict[str, int]] = []
+    large: list[dict[str, int]] = []
+
+
+class _Tolerance(_Part, frozen=True):
+    absolute: float | str = 0.0
+    relative: float = 0.0
+
+
+class _Timing(_Part, frozen=True):
+    sizes: list[dict[str, int]]
+    l2: Literal["cold", "warm"] = "cold"
+    flops: str = ""
+    traffic: str = ""
+    host_memory: list[Literal["pageable", "pinned", "write_combined", "mapped"]] = []
+
+
+class _Lab(_Part, frozen=True):
+    title: TextPart
+    aim: TextPart
+    reference: str
+    parameters: dict[str, Any]
+    launch: LaunchPart
+    sizes: dict[str, Any]
+    variants: dict[str, Any]
+    equal_sizes: list[str] = []
+    tolerance: _Tolerance = _Tolerance()
+    seed: int = 1
+    best: list[Any] = []
+    selftest: str = ""
+    timing: _Timing | None = None
+    sweeps: dict[str, Any] = {}
+
+
+def load(folder: Path) -> Lab:
+    """The lab in `folder` (its id is the folder's name).
+
+    Raises
+    ------
+    LabError : anything wrong in lab.yaml or a file that it names; says file, line, key, what was got and allowed.
+    """
+    file = read(folder / "lab.yaml")
+    top = file.decode(_Lab)
+    parameters = tuple(_parameter(file, name, data) for name, data in top.parameters.items())
+    sizes = [p.name for p in parameters if p.kind == "size"]
+    for parameter in parameters:
+        check_known(
+            file, ("parameters", parameter.name, "shape"), (s for s in parameter.shape if isinstance(s, str)), sizes
+        )
+    for kind in ("input", "output"):
+        if not any(p.kind == kind for p in parameters):
+            raise file.error(msg("labs.no_parameter", kind=kind), ("parameters",))
+    launch = launch_of(file, ("launch",), top.launch, sizes)
+    check_known(file, ("equal_sizes",), top.equal_sizes, sizes)
+    references = (folder / top.reference).resolve()
+    variants = tuple(variant_of(file, name, data, parameters, references) for name, data in top.variants.items())
+    check_points(file, variants)
+    check_known(file, ("sizes",), top.sizes, BACKENDS)
+    for backend in BACKENDS:
+        if backend not in top.sizes:
+            raise file.error(msg("labs.missing_key", backend=backend), ("sizes",))
+    cases = {backend: _cases(file, backend, data, sizes) for backend, data in top.sizes.items()}
+    return Lab(
+        id=folder.name,
+        path=file.path,
+        title=plain_text(top.title),
+        aim=plain_text(top.aim),
+        task={language: sibling(file, folder / f"task.{language}.md").read_text("utf-8") for language in LANGUAGES},
+        parameters=parameters,
+        launch=launch,
+        variants=variants,
+        cases=cases,
+        tolerance=_tolerance(file, top.tolerance, sizes),
+        oracle=sibling(file, references / "oracle.py", ("reference",)),
+        seed=top.seed,
+        equal_sizes=tuple(top.equal_sizes),
+        best=tuple(
+            reference_of(file, ("best", i), file.decode(ReferencePart, ("best", i), data), parameters, references)
+            for i, data in enumerate(top.best)
+        ),
+        # Looked into by the self-test alone: a lab is whole without its kernels.
+        selftest=(folder / top.selftest).resolve() if top.selftest else None,
+        timing=_timing(file, top.timing, sizes) if top.timing else None,
+        sweeps=sweeps_of(file, top.sweeps, [v.name for v in variants], sizes, cases, bool(top.timing)),
+    )
+
+
+def _parameter(file: YamlFile, name: str, data: object) -> Parameter:
+    keys: KeyPath = ("parameters", name)
+    part = file.decode(_Parameter, keys, data)
+    is_size = part.kind == "size"
+    dtype = part.dtype or ("int32" if is_size else "float32")
+    if dtype not in DTYPES:
+        raise file.error(msg("labs.unknown_type", dtype=dtype, allowed=choose(dtype, DTYPES)), (*keys, "dtype"))
+    if is_size and part.shape:
+        raise file.error(msg("labs.size_shape"), (*keys, "shape"))
+    if not is_size and not part.shape:
+        raise file.error(msg("labs.missing_shape"), keys)
+    for i, extent in enumerate(part.shape):
+        if isinstance(extent, int) and extent < 1:
+            raise file.error(msg("labs.extent", got=extent), (*keys, "shape", i))
+    if not is_size:
+        for key in ("from_grid", "usual"):
+            if getattr(part, key) is not None:
+                raise file.error(msg("labs.only_size"), (*keys, key))
+    check_patterns(file, (*keys, "names"), part.names)
+    from_grid = True if part.from_grid is None else part.from_grid
+    return Parameter(name, part.kind, dtype, tuple(part.shape), tuple(part.names), from_grid, part.usual)
+
+
+def _cases(file: YamlFile, backend: str, data: object, sizes: list[str]) -> Cases:
+    keys: KeyPath = ("sizes", backend)
+    part = file.decode(_Sizes, keys, data)
+
+    def cases(key: str, rows: list[dict[str, int]]) -> tuple[Sizes, ...]:
+        return tuple(case_of(file, (*keys, key, i), row, sizes) for i, row in enumerate(rows))
+
+    if part.large and backend == "emulator":
+        raise file.error(msg("labs.only_gpu"), (*keys, "large"))
+    return Cases(
+        correct=cases("correct", part.correct),
+        ragged=cases("ragged", part.ragged),
+        observe=case_of(file, (*keys, "observe"), part.observe, sizes),
+        probe=case_of(file, (*keys, "probe"), part.probe, sizes),
+        large=cases("large", part.large),
+    )
+
+
+def _timing(file: YamlFile, part: _Timing, sizes: list[str]) -> TimingRule:
+    if not part.sizes:
+        raise file.error(msg("labs.no_timed_size"), ("timing", "sizes"))
+    return TimingRule(
+        sizes=tuple(case_of(file, ("timing", "sizes", i), row, sizes) for i, row in enumerate(part.sizes)),
+        l2=part.l2,
+        flops=formula_text(file, ("timing", "flops"), part.flops, sizes),
+        traffic=formula_text(file, ("timing", "traffic"), part.traffic, sizes),
+        host_memory=tuple(part.host_memory),
+    )
+
+
+def _tolerance(file: YamlFile, part: _Tolerance, sizes: list[str]) -> Tolerance:
+    growth = ""
+    if isinstance(part.absolute, str):
+        growth = formula_text(file, ("tolerance", "absolute"), part.absolute, [*sizes, "u"])
+    absolute = part.absolute if isinstance(part.absolute, float | int) else 0.0
+    for name, value in (("absolute", absolute), ("relative", part.relative)):
+        if not 0 <= value < 1e6:
+            raise file.error(msg("labs.tolerance", got=value), ("tolerance", name))
+    return Tolerance(absolute, part.relative, growth)

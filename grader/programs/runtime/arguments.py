@@ -1,0 +1,77 @@
+"""The arguments of a launch: what each is, what had come into it before, and what the device gets."""
+
+from __future__ import annotations
+
+import re
+import struct
+
+from grader.programs.records import Argument, ObservedLaunch
+from grader.programs.runtime.memory import shared_at
+from grader.programs.runtime.state import Kernel, Place, State, Stream
+
+_FORMATS = {
+    "int": "i",
+    "unsigned int": "I",
+    "unsigned": "I",
+    "float": "f",
+    "double": "d",
+    "long": "q",
+    "unsigned long": "Q",
+    "long long": "q",
+    "unsigned long long": "Q",
+    "short": "h",
+    "unsigned short": "H",
+    "char": "b",
+    "signed char": "b",
+    "unsigned char": "B",
+    "bool": "?",
+}
+
+
+def described(state: State, kernel: Kernel, raw: list[bytes]) -> list[Argument]:
+    """Name, type, value or memory of each argument, whose bytes are `raw`."""
+    types = kernel.types if len(kernel.types) == len(raw) else tuple("?" for _value in raw)
+    names = state.parameter_names.get(re.sub(r"<.*", "", kernel.display).rpartition("::")[2], ())
+    found = []
+    for index, (value, type_text) in enumerate(zip(raw, types, strict=True)):
+        argument = Argument(type_text, names[index] if len(names) == len(raw) else "")
+        layout = _FORMATS.get(type_text.removesuffix(" const"))
+        if layout and struct.calcsize("<" + layout) == len(value):
+            (argument.value,) = struct.unpack("<" + layout, value)
+        elif type_text.endswith("*") and len(value) == 8:
+            (address,) = struct.unpack("<Q", value)
+            allocation = state.gpu.find(address) or shared_at(state, address)
+            if allocation is not None:
+                argument.buffer, argument.buffer_bytes = allocation.name, allocation.size
+                argument.offset_bytes = address - (allocation.host or allocation.base)
+                argument.copied_in = "copied" in allocation.origins
+                argument.zeroed = "zeroed" in allocation.origins
+                argument.written = "kernel" in allocation.origins
+                if " const*" not in type_text:
+                    allocation.origins.add("kernel")
+        found.append(argument)
+    return found
+
+
+def translated(state: State, raw: bytes, type_text: str) -> bytes:
+    """An argument as the device takes it: memory of both sides has an address of its own there."""
+    if len(raw) != 8 or not type_text.endswith("*"):
+        return raw
+    (address,) = struct.unpack("<Q", raw)
+    shared = shared_at(state, address)
+    return raw if shared is None else struct.pack("<Q", shared.base + address - shared.host)
+
+
+def put_in_order(
+    state: State, record: ObservedLaunch, raw: list[bytes], stream: Stream, ticket: int, place: Place
+) -> None:
+    """Look for other streams' work on the same arrays; what is `const` is read only."""
+    for value, argument in zip(raw, record.arguments, strict=True):
+        if not argument.buffer or len(value) != 8:
+            continue
+        (address,) = struct.unpack("<Q", value)
+        found = state.gpu.find(address) or shared_at(state, address)
+        if found is not None:
+            is_write = " const*" not in argument.type
+            start = argument.offset_bytes
+            state.access(found, stream, ticket, start, found.size, is_write, place)

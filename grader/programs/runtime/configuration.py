@@ -1,0 +1,49 @@
+"""A launch as it is configured, and what a device allows of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from grader.message import msg
+from grader.programs.runtime.state import Kernel, Place, State
+
+MAX_GRID = (2**31 - 1, 65535, 65535)
+MAX_BLOCK = (1024, 1024, 64)
+STATIC_LIMIT = 48 * 1024
+
+
+@dataclass
+class Configured:
+    """A `<<<…>>>` whose arguments are being set up: (offset, bytes) each."""
+
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    shared_bytes: int
+    stream: int
+    place: Place
+    arguments: list[tuple[int, bytes]] = field(default_factory=list)
+
+
+def refusal(state: State, kernel: Kernel, entry: str, asked: Configured) -> tuple[int, Any]:
+    """The error that a device refuses a launch with, and why; (0, None) where it does not."""
+    model = state.model
+    for axis, size, limit in zip("xyz", asked.grid, MAX_GRID, strict=True):
+        if not 1 <= size <= limit:
+            return 9, msg("programs.grid_limit", axis=axis, size=size, limit=limit)
+    for axis, size, limit in zip("xyz", asked.block, MAX_BLOCK, strict=True):
+        if not 1 <= size <= limit:
+            return 9, msg("programs.block_limit", axis=axis, size=size, limit=limit)
+    threads = asked.block[0] * asked.block[1] * asked.block[2]
+    if threads > MAX_BLOCK[0]:
+        return 9, msg("programs.thread_limit", block=sizes_text(asked.block), threads=threads)
+    static = state.gpu.static_shared_bytes(kernel.unit, entry)
+    total = static + asked.shared_bytes
+    if asked.shared_bytes < 0 or total > max(STATIC_LIMIT, min(kernel.max_dynamic_bytes + static, model.shared_opt_in)):
+        return 1, msg("programs.shared_limit", bytes=total, limit=max(STATIC_LIMIT, kernel.max_dynamic_bytes))
+    return 0, None
+
+
+def sizes_text(sizes: tuple[int, int, int]) -> str:
+    """As "16×16", with the third size where it is not 1."""
+    return "×".join(str(size) for size in (sizes if sizes[2] != 1 else sizes[:2]))

@@ -1,0 +1,109 @@
+"""What a launch that was run, or refused, means for the program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from grader.diagnosis.faults import hazard_msg as hazard_message
+from grader.message import msg
+from grader.programs.emulated import Outcome
+from grader.programs.records import LineCount, ObservedHazard, ObservedLaunch
+from grader.programs.runtime.errors import name_of
+from grader.programs.runtime.state import Kernel, Place, State
+from grader.ptx.records import Hazard
+
+PAGE = 2 << 20
+"""Granularity in which a driver maps memory: what lies beyond an array, but not beyond this, does not fault."""
+
+
+def judge(state: State, kernel: Kernel, record: ObservedLaunch, outcome: Outcome, place: Place) -> int:
+    """What the run means for the program."""
+    record.thread_instructions = outcome.thread_instructions
+    kernel_file = state.unit_names[kernel.unit]
+    hazards = _one_a_line(outcome.hazards)
+    record.hazards = [
+        ObservedHazard(hazard.kind, hazard.line, hazard_message(hazard), hazard.count) for hazard in hazards
+    ]
+    if outcome.counters is not None:
+        record.counters = [
+            LineCount(c.line, c.space, c.op, c.requests, c.wavefronts, c.sectors, c.ideal, c.ways)
+            for c in outcome.counters.by_line
+        ]
+    match outcome.status:
+        case "too_large":
+            record.status = "traced"
+            state.hollow = True
+            state.tell("too_large", "warning", msg("programs.too_large", kernel=kernel.display), place)
+            return 0
+        case "unsupported":
+            record.status = "traced"
+            state.hollow = True
+            message = msg("programs.kernel_unsupported", kernel=kernel.display, reason=outcome.reason.split("\n")[0])
+            state.tell("unsupported", "warning", message, place)
+            return 0
+        case "impossible":
+            record.status = "failed"
+            message = msg("programs.launch_impossible", kernel=kernel.display, reason=outcome.reason)
+            state.tell("launch_refused", "error", message, place)
+            return failed(state, record, 1, place)
+        case "trap":
+            at = Place(outcome.line, kernel_file)
+            state.tell("trap", "error", msg("programs.trap", kernel=kernel.display), at)
+            return _faulted(state, record, 710 if "assert" in outcome.reason else 719, place)
+        case "endless":
+            at = Place(outcome.line, kernel_file)
+            state.tell("endless", "error", msg("programs.endless", kernel=kernel.display), at)
+            return _faulted(state, record, 702, place)
+    fatal = 0
+    for hazard in hazards:
+        severity = "error" if hazard.kind != "uninitialized" or not state.hollow else "remark"
+        message = hazard_message(hazard)
+        if hazard.detail == "unmapped":
+            fatal = 700
+            freed = state.gpu.find_freed(hazard.offset_bytes)
+            if freed is not None:
+                message = msg("programs.kernel_use_after_free", kernel=kernel.display, array=freed.name)
+            elif 0 < hazard.offset_bytes < state.guest.size():
+                message = msg("programs.kernel_host_pointer", kernel=kernel.display)
+            elif hazard.offset_bytes <= 0:
+                message = msg("programs.kernel_null_pointer", kernel=kernel.display)
+        elif hazard.kind == "out_of_bounds" and hazard.detail == "misaligned":
+            fatal = fatal or 716
+        elif hazard.kind == "out_of_bounds" and hazard.space in ("global", "generic"):
+            end = -(-hazard.array_bytes // PAGE) * PAGE
+            if not -PAGE <= hazard.offset_bytes < end:
+                fatal = fatal or 700
+        state.tell(hazard.kind, severity, message, Place(hazard.line, kernel_file))
+    if fatal:
+        return _faulted(state, record, fatal, place)
+    return 0
+
+
+def _one_a_line(hazards: Sequence[Hazard]) -> list[Hazard]:
+    """A loop that the compiler unrolled does the same wrong thing in many instructions of one line: tell it once.
+
+    What ends the kernel on hardware is told before what does not.
+    """
+    found: dict[tuple[str, int], Hazard] = {}
+    for hazard in sorted(hazards, key=lambda hazard: hazard.detail not in ("unmapped", "misaligned")):
+        known = found.get((hazard.kind, hazard.line))
+        count = hazard.count + (known.count if known else 0)
+        found[hazard.kind, hazard.line] = replace(known or hazard, count=count)
+    return sorted(found.values(), key=lambda hazard: hazard.line)
+
+
+def _faulted(state: State, record: ObservedLaunch, code: int, place: Place) -> int:
+    """A fault ends the context: this launch has returned by then, every later call tells it."""
+    record.status = "faulted"
+    record.error = name_of(code)
+    state.fault = (code, record, place)
+    return 0
+
+
+def failed(state: State, record: ObservedLaunch, code: int, place: Place) -> int:
+    """The launch is refused with an error of CUDA's."""
+    record.status = "failed"
+    record.error = name_of(code)
+    state.fail("launch", code, place).launch = record
+    return code

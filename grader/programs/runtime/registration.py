@@ -1,0 +1,120 @@
+"""What a program is made of: its kernels and variables, as the compiler's own code registers them at its start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from grader.message import msg
+from grader.programs.runtime.state import Kernel, Place, ProgramEnded, State
+
+MAX_KERNELS = 500
+
+
+def register_binary(state: State, _place: Place, wrapper: int) -> int:
+    """A file of the program: the bytes that stand for its device code hold its number."""
+    data = state.guest.unpack("iiQQ", wrapper)[2]
+    unit = state.guest.unpack("I", data)[0]
+    if unit not in range(len(state.unit_names)):
+        raise ProgramEnded(msg("programs.crash", reason="registration"))
+    handle = state.handle()
+    state.units[handle] = unit
+    return handle
+
+
+def register_function(state: State, _place: Place, handle: int, function: int, name: int, *_rest: int) -> int:
+    unit = state.units.get(handle)
+    if unit is None or len(state.kernels) > MAX_KERNELS:
+        return 0
+    symbol = state.guest.text(name)
+    display, types = _demangled(state, symbol)
+    state.kernels[function] = Kernel(unit, symbol, display, types)
+    if "<" in display:
+        state.wanted.setdefault(unit, {})[display] = None
+    return 0
+
+
+def register_variable(state: State, _place: Place, handle: int, shadow: int, _name: int, name: int, *rest: int) -> int:
+    unit = state.units.get(handle)
+    if unit is not None and len(state.symbols) < MAX_KERNELS:
+        state.symbols[shadow] = (unit, state.guest.text(name), max(0, min(rest[1], 1 << 30)))
+    return 0
+
+
+def register_managed(state: State, place: Place, variable: int, size: int, name: int) -> int:
+    unit = state.unit_names.index(place.file) if place.file in state.unit_names else -1
+    if unit >= 0 and len(state.managed) < MAX_KERNELS:
+        state.guest.view(variable, size)
+        state.managed.append((unit, state.guest.text(name), variable, size))
+    return 0
+
+
+def _demangled(state: State, symbol: str) -> tuple[str, tuple[str, ...]]:
+    """A kernel's name as C++ writes it, "tiled<16>", and the types of its parameters."""
+    address = int(state.call_guest("grader_malloc", len(symbol.encode()) + 1))
+    state.guest.write(address, symbol.encode() + b"\0")
+    found = int(state.call_guest("grader_demangle", address))
+    text = state.guest.text(found) if found else symbol
+    state.call_guest("grader_free", address)
+    if found:
+        state.call_guest("grader_free", found)
+    return split_signature(text)
+
+
+def split_signature(text: str) -> tuple[str, tuple[str, ...]]:
+    """ "void ns::tiled<16>(float*, int)" as name and types of the parameters."""
+    text = text.replace("(anonymous namespace)::", "").replace("__device_stub__", "")
+    depth, start = 0, -1
+    for index, character in enumerate(text):
+        if character == "<":
+            depth += 1
+        elif character == ">":
+            depth -= 1
+        elif character == "(" and depth == 0:
+            start = index
+            break
+    if start < 0:
+        return text, ()
+    name = text[:start]
+    if "<" in name:
+        # A template's instance is said with its return type.
+        name = name.removeprefix("void ")
+    inner, parts, depth, last = text[start + 1 : text.rfind(")")], [], 0, 0
+    for index, character in enumerate(inner):
+        if character in "<(":
+            depth += 1
+        elif character in ">)":
+            depth -= 1
+        elif character == "," and depth == 0:
+            parts.append(inner[last:index].strip())
+            last = index + 1
+    if inner[last:].strip():
+        parts.append(inner[last:].strip())
+    return name, tuple(parts) if parts != ["void"] else ()
+
+
+def load(state: State, unit: int) -> None:
+    """Have the device code of a file compiled and loaded, at its first use.
+
+    Raises
+    ------
+    ProgramEnded : it does not compile, or the emulator cannot read it.
+    """
+    if state.gpu.is_loaded(unit):
+        return
+    ptx, reason = state.compile_unit(unit, list(state.wanted.get(unit, {})))
+    if not ptx:
+        raise ProgramEnded(msg("programs.device_code", file=state.unit_names[unit], reason=reason))
+    try:
+        state.gpu.load(unit, ptx)
+    except Exception as error:
+        raise ProgramEnded(msg("programs.emulator_cannot", reason=str(error).split("\n")[0])) from error
+
+
+HANDLERS: dict[str, tuple[str, Callable[..., int]]] = {"registerManaged": ("iii", register_managed)}
+INTERNAL: dict[str, tuple[str, Callable[..., int]]] = {
+    "__cudaRegisterFatBinary": ("i", register_binary),
+    "__cudaRegisterFunction": ("i" * 10, register_function),
+    "__cudaRegisterVar": ("i" * 8, register_variable),
+    "__cudaUnregisterFatBinary": ("i", lambda *_arguments: 0),
+}
+"""What the compiler's own code calls: no place comes with it."""

@@ -1,0 +1,119 @@
+"""Runs a chunk of blocks: groups of threads that stand at the same place, and who goes next.
+
+A group is a set of lanes with its own registers.  When a branch sends lanes two ways the group
+splits; groups that wait at the same place are merged when their turn comes.  The group at the
+lowest place in reverse post-order goes first, so threads that parted meet again at the end of the
+`if` or the loop, as they do on hardware.  A barrier parks a group until nothing else can run.
+"""
+
+from __future__ import annotations
+
+import time
+
+from grader.ptx.limits import TakesLong
+from grader.ptx.machine.barriers import Barriers
+from grader.ptx.machine.chunk import Chunk
+from grader.ptx.machine.convergence import Convergence
+from grader.ptx.machine.endless import EndlessLoops
+from grader.ptx.machine.groups import Group
+from grader.ptx.machine.queue import Place, Queue
+
+SPIN_PATIENCE = 4
+"""Turns a spinning loop gets before somebody else who can run gets one."""
+
+
+class Scheduler:
+    """Runs one chunk: decides who goes next."""
+
+    def __init__(self, chunk: Chunk) -> None:
+        self.chunk = chunk
+        self.queue = Queue(chunk)
+        self.barriers = Barriers(chunk, self.queue)
+        self.convergence = Convergence(chunk, self.queue)
+        self._endless = EndlessLoops(chunk, self.queue, self.barriers)
+        self._spins: dict[Place, int] = {}
+
+    def run(self, group: Group) -> None:
+        """Run until every thread has returned.  Raises LimitExceeded and UnsupportedInstruction."""
+        self.queue.add(group)
+        while True:
+            if not self.queue.pending:
+                if self.convergence.resume() or self.barriers.release() or self.convergence.force():
+                    continue
+                self.barriers.check_nobody_waits()
+                for tell in self.chunk.watchers.end:
+                    tell()
+                return
+            group = self._next()
+            if self.barriers.parked:
+                self.barriers.note_bypass(group)
+            if self.convergence.waiting:
+                self.convergence.note_bypass(group)
+            self._run_group(group)
+
+    def _next(self) -> Group:
+        pending = self.queue.pending
+        if len(pending) == 1 and not self.barriers.parked:
+            return self.queue.take(next(iter(pending)))
+        return self.queue.take(self._choose())
+
+    def _choose(self) -> Place:
+        """Deepest call first, then lowest block; see the module's docstring.  Loops wait for their stragglers."""
+        pending = self.queue.pending
+        order = sorted(pending, key=lambda key: (-len(key[0]), key[1]))
+        best = order[0]
+        groups = pending[best]
+        code = groups[0].frames[-1].code
+        loop = code.loop_at_header.get(best[1])
+        if loop is None:
+            return best
+        if all(group.from_back_edge for group in groups):
+            # These lanes are one iteration ahead: whoever is still inside the loop goes first.
+            for key in order[1:]:
+                if key[0] == best[0] and key[1] in loop.body:
+                    best, loop = key, code.loop_at_header.get(key[1])
+                    break
+        if loop is not None and loop.spins:
+            turns = self._spins[best] = self._spins.get(best, 0) + 1
+            if turns % SPIN_PATIENCE == 0:
+                return self._instead(best, turns // SPIN_PATIENCE)
+        return best
+
+    def _instead(self, waiting: Place, round_: int) -> Place:
+        """Who goes while `waiting` spins: blocks complete at a barrier are let go, then the others have their turns."""
+        if self.barriers.parked:
+            self.barriers.release_complete()
+        others = sorted((key for key in self.queue.pending if key != waiting), key=lambda key: (-len(key[0]), key[1]))
+        return others[round_ % len(others)] if others else waiting
+
+    def _run_group(self, group: Group) -> None:
+        chunk, pending = self.chunk, self.queue.pending
+        tally = chunk.tally
+        limits = tally.limits
+        while True:
+            code = group.frames[-1].code
+            block = code.blocks[group.block]
+            lanes = group.lanes
+            loop = code.loop_at_header.get(group.block)
+            if loop is not None and loop.deciding is not None:
+                if group.from_back_edge:
+                    self._endless.arrive(group, code, loop, loop.deciding)
+                else:
+                    self._endless.enter(group)
+            if block.collective and not lanes.whole_warps and self.convergence.hold(group, block):
+                return
+            chunk.count(block, lanes)
+            tally.turns += 1
+            if tally.thread_instructions > limits.instructions or tally.issued > limits.issued:
+                limits.check(block.line, tally.thread_instructions, tally.issued)
+            if tally.patience is not None and tally.issued > tally.patience:
+                raise TakesLong
+            if not tally.turns & 127 and time.perf_counter() - tally.started > limits.seconds:
+                raise limits.out_of_time(block.line)
+            for step in block.steps:
+                step(group)
+            if not block.finish(group, self):
+                return
+            if pending:
+                self.queue.add(group)
+                return

@@ -1,0 +1,88 @@
+"""What may watch a launch, and how it is told: one interface for traffic, races, provenance and whoever comes next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from grader.ptx.limits import Tally
+from grader.ptx.memory.access import Access
+from grader.ptx.observers.hazards import HazardLog
+from grader.ptx.records import LaunchReport
+from grader.ptx.values.geometry import Geometry
+from grader.ptx.values.lanes import Array, Lanes
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """Who met at a barrier for so many threads, by its number: sets of lanes, and whether each waited for the rest."""
+
+    barrier: int
+    parties: list[tuple[Lanes, bool]]
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Blocks that are about to run side by side: where they stand, where faults are told, what was used up so far."""
+
+    geometry: Geometry
+    hazards: HazardLog
+    tally: Tally
+
+
+class Observer:
+    """Watches a launch; what it does not override costs the launch nothing.
+
+    A launch calls `begin`, then what happens in the order in which it happens, then `end`, for each set of blocks that
+    run side by side, and `finish` once when all is over.
+    """
+
+    def begin(self, scene: Scene) -> None:
+        """Blocks are about to run."""
+
+    def access(self, event: Access) -> None:
+        """Lanes load, store or change something, in shared or global memory."""
+
+    def barrier(self, released: Array | None, meeting: Meeting | None) -> None:
+        """Threads are released: the blocks, (blocks,) bool, None for all; who met where it was not for whole blocks."""
+
+    def arrival(self, barrier: int, lanes: Lanes) -> None:
+        """Lanes have come to a barrier, by its number, and do not wait."""
+
+    def warp_sync(self, lanes: Lanes) -> None:
+        """Lanes have met, warp by warp."""
+
+    def fence(self, lanes: Lanes, in_block_only: bool) -> None:
+        """Lanes execute a fence; it may count within their blocks only."""
+
+    def end(self) -> None:
+        """All threads of the blocks have returned."""
+
+    def finish(self, report: LaunchReport) -> None:
+        """The launch is over: add to the report what was found."""
+
+
+class Watchers:
+    """Who watches some blocks, by what they want to be told."""
+
+    __slots__ = ("access", "arrival", "barrier", "end", "fence", "warp_sync")
+
+    def __init__(self, observers: Sequence[Observer] = ()) -> None:
+        def those_with(name: str) -> list[Callable[..., None]]:
+            plain = getattr(Observer, name)
+            return [getattr(o, name) for o in observers if getattr(type(o), name) is not plain]
+
+        self.access: list[Callable[[Access], None]] = those_with("access")
+        self.barrier: list[Callable[[Array | None, Meeting | None], None]] = those_with("barrier")
+        self.arrival: list[Callable[[int, Lanes], None]] = those_with("arrival")
+        self.warp_sync: list[Callable[[Lanes], None]] = those_with("warp_sync")
+        self.fence: list[Callable[[Lanes, bool], None]] = those_with("fence")
+        self.end: list[Callable[[], None]] = those_with("end")
+
+    @property
+    def nobody(self) -> bool:
+        """Whether nobody wants to be told anything while the blocks run."""
+        return not any(getattr(self, name) for name in self.__slots__)
+
+
+NOBODY = Watchers()

@@ -1,0 +1,315 @@
+"""The packages of `grade autograder`, their scripts run as each service would run them."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from grader.autograders.package import Order
+from grader.autograders.services import SERVICES
+from grader.cli import main as cli
+from grader.lab import labs
+from tests.autograders import service
+
+ROOT = Path(__file__).parents[2]
+SAMPLES = ROOT / "submissions"
+SITE = sysconfig.get_path("purelib")
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()) / "cuda-lab-grader"
+LABS = ["batch-square", "box-blur", "matmul", "transpose"]
+
+
+def environment(**more: str) -> dict[str, str]:
+    """A bare one, in which pip finds no index: all that the wheel asks for has to be there already."""
+    return {"PATH": "/usr/local/bin:/usr/bin:/bin", "PIP_OPTIONS": "--no-index", "PYTHON": sys.executable, **more}
+
+
+def furnish(venv: Path) -> None:
+    """Put what the grader stands on where the virtual environment will be, so that no test downloads 900 MB.
+
+    The grader itself is not among it: that comes from the wheel.
+    """
+    site = venv / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
+    site.mkdir(parents=True)
+    own = ("cuda_lab_grader", "__editable__", "pip", "setuptools", "_distutils_hack", "distutils-precedence", "__py")
+    for entry in Path(SITE).iterdir():
+        if not entry.name.startswith(own):
+            (site / entry.name).symlink_to(entry)
+
+
+def order(lab: str = "transpose", **more: Any) -> Order:
+    return Order(lab=labs.find(lab), language="en", built_in=True, **more)
+
+
+def share_cache(folder: Path) -> None:
+    """What takes a minute to build is taken from this user's cache."""
+    folder.mkdir(parents=True, exist_ok=True)
+    CACHE.mkdir(parents=True, exist_ok=True)
+    (folder / "cuda-lab-grader").symlink_to(CACHE)
+
+
+def test_the_wheel_is_one_that_pip_and_the_standard_know() -> None:
+    files = {file.name: file.data for file in SERVICES["gradescope"](order())}
+    (name,) = [name for name in files if name.endswith(".whl")]
+    archive = zipfile.ZipFile(io.BytesIO(files[name]))
+    assert archive.testzip() is None
+    names = set(archive.namelist())
+    assert {"grader/cli/main.py", "grader/data/assignments/transpose/lab.yaml"} <= names
+    assert "grader/data/reference/transpose/oracle.py" in names
+    assert "grader/locale/ru/LC_MESSAGES/grader.mo" in names
+    record = archive.read("cuda_lab_grader-0.1.0.dist-info/RECORD").decode().splitlines()
+    assert {row.split(",")[0] for row in record} == names
+    about = archive.read("cuda_lab_grader-0.1.0.dist-info/METADATA").decode()
+    needs = {line.removeprefix("Requires-Dist: ").split(">")[0].split("=")[0] for line in about.splitlines()[4:]}
+    assert {"numpy", "wasmtime", "ziglang", "nvidia-cuda-nvrtc"} <= needs
+    pinned = {line.split("==")[0] for line in files["constraints.txt"].decode().splitlines()}
+    assert {need for need in needs if need.islower()} <= pinned
+    # The same twice, byte for byte.
+    assert files == {file.name: file.data for file in SERVICES["gradescope"](order())}
+
+
+def test_the_secret_goes_to_the_service_that_students_cannot_read() -> None:
+    for name, files in ((name, make(order(secret="x" * 20))) for name, make in SERVICES.items()):
+        has = any(b"x" * 20 in file.data for file in files)
+        assert has == (name == "gradescope"), name
+
+
+def test_a_lab_of_the_teacher_s_own_travels_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert cli.run(["new-lab", "row-sums"]) == 0
+    assert cli.run(["autograder", "gradescope", "--lab", "row-sums"]) == 0
+    names = zipfile.ZipFile("gradescope-row-sums.zip").namelist()
+    assert "labs/row-sums/lab.yaml" in names
+    assert {"setup.sh", "run_autograder"} <= set(names)
+    assert cli.run(["autograder", "github", "--lab", "transpose", "--grader", 'x"; rm -rf /']) == 2
+    assert cli.run(["autograder", "gitlab", "--lab", "none-such"]) == 2
+
+
+def test_scripts_are_sound_shell(tmp_path: Path) -> None:
+    for make in SERVICES.values():
+        for file in make(order()):
+            if file.data.startswith(b"#!/bin/bash"):
+                subprocess.run(["bash", "-n"], input=file.data, check=True)
+            assert b"@LAB@" not in file.data and (b"@LANGUAGE@" not in file.data), file.name
+
+
+# Gradescope
+
+
+@pytest.fixture(scope="module")
+def autograder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """/autograder after `setup.sh`, for every shipped lab in turn: its name is put into `run_autograder` below."""
+    root = tmp_path_factory.mktemp("autograder")
+    (root / "source").mkdir()
+    for file in SERVICES["gradescope"](order()):
+        target = root / "source" / file.name
+        target.write_bytes(file.data)
+        target.chmod(0o755 if file.executable else 0o644)
+    share_cache(root / "cache")
+    furnish(root / "venv")
+    subprocess.run([root / "source" / "setup.sh"], env=environment(AUTOGRADER_ROOT=str(root)), check=True, timeout=600)
+    return root
+
+
+def hand_in(root: Path, lab: str, *files: Path) -> None:
+    """What the service does before each submission."""
+    script = next(f for f in SERVICES["gradescope"](order(lab)) if f.name == "run_autograder")
+    (root / "run_autograder").write_bytes(script.data)
+    (root / "run_autograder").chmod(0o755)
+    for name in ("submission", "results"):
+        shutil.rmtree(root / name, ignore_errors=True)
+        (root / name).mkdir()
+    for file in files:
+        shutil.copy(file, root / "submission")
+
+
+def gradescope(root: Path) -> tuple[service.Run, dict[str, Any] | None]:
+    run = service.run([str(root / "run_autograder")], environment(AUTOGRADER_ROOT=str(root)), root)
+    results = root / "results" / "results.json"
+    return run, json.loads(results.read_bytes()) if results.exists() else None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lab", LABS)
+def test_gradescope_grades_every_lab_in_a_small_container(autograder: Path, lab: str) -> None:
+    hand_in(autograder, lab, SAMPLES / "ivanov" / f"{lab}.cu")
+    run, results = gradescope(autograder)
+    assert run.code == 0, run.output
+    assert results is not None
+    assert results["score"] >= 90
+    print(f"{lab}: {run.peak_bytes >> 20} MB, {run.seconds:.1f} s")
+    assert run.peak_bytes <= 512 << 20
+    if run.is_limited:
+        assert run.seconds <= 10
+
+
+@pytest.mark.slow
+def test_gradescope_tells_faults_and_what_is_no_submission(autograder: Path) -> None:
+    hand_in(autograder, "transpose", SAMPLES / "petrova" / "transpose.cu")
+    run, results = gradescope(autograder)
+    assert run.code == 0
+    assert results is not None
+    (failed,) = [test for test in results["tests"] if test.get("status") == "failed"]
+    assert "transpose.cu:44" in failed["output"]
+    # Nothing handed in that could be graded: told, with no points.
+    hand_in(autograder, "transpose")
+    run, results = gradescope(autograder)
+    assert run.code == 0
+    assert results is not None
+    assert results["score"] == 0
+    assert "no .cu file" in results["output"] or "transpose.cu" in results["output"]
+
+
+@pytest.mark.slow
+def test_gradescope_gets_no_results_where_the_grader_fails(autograder: Path) -> None:
+    hand_in(autograder, "transpose", SAMPLES / "petrova" / "transpose.cu")
+    (site,) = (autograder / "venv" / "lib").glob("python*/site-packages")
+    # Its compiler is gone.
+    target = (site / "nvidia").readlink()
+    (site / "nvidia").unlink()
+    try:
+        run, results = gradescope(autograder)
+    finally:
+        (site / "nvidia").symlink_to(target)
+    assert run.code == 1
+    assert results is None
+    assert "The grader failed" in run.output
+
+
+# GitHub
+
+
+def steps(folder: Path) -> list[dict[str, Any]]:
+    action = yaml.safe_load((folder / "action.yml").read_text("utf-8"))
+    return [step for step in action["runs"]["steps"] if "run" in step]
+
+
+def test_the_repository_s_action_is_the_one_that_is_written() -> None:
+    assert (ROOT / "action.yml").read_bytes() == (ROOT / "templates/autograders/github/action.yml").read_bytes()
+    action = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
+    assert action["runs"]["using"] == "composite"
+    assert all(step.get("shell") == "bash" for step in steps(ROOT))
+    files = {file.name: file.data for file in SERVICES["github"](order())}
+    workflow = yaml.safe_load(files[".github/workflows/classroom.yml"])
+    (job,) = workflow["jobs"].values()
+    given = next(step for step in job["steps"] if step.get("uses") == "./.github/grader")["with"]
+    assert set(given) <= set(action["inputs"])
+    assert given["lab"] == "transpose"
+
+
+@pytest.mark.slow
+def test_github_s_workflow_annotates_the_line_and_counts_the_points(tmp_path: Path) -> None:
+    workspace, temp = tmp_path / "work", tmp_path / "temp"
+    temp.mkdir()
+    workspace.mkdir()
+    assert cli.run(["autograder", "github", "--lab", "transpose", "--out", str(workspace)]) == 0
+    shutil.copy(SAMPLES / "petrova" / "transpose.cu", workspace / "transpose.cu")
+    share_cache(tmp_path / "cache")
+    furnish(temp / "grader")
+    action = workspace / ".github" / "grader"
+    told = environment(
+        GITHUB_WORKSPACE=str(workspace),
+        GITHUB_ACTION_PATH=str(action),
+        RUNNER_TEMP=str(temp),
+        GITHUB_OUTPUT=str(tmp_path / "output"),
+        GITHUB_STEP_SUMMARY=str(tmp_path / "summary"),
+        GRADE_LAB="transpose",
+        GRADE_PATH=".",
+        GRADE_LANGUAGE="en",
+        GRADE_OUT_OF="",
+        GRADE_FAIL="false",
+        HOME=str(tmp_path),
+        XDG_CACHE_HOME=str(tmp_path / "cache"),
+        CUDA_LAB_GRADER_SECRET="",
+    )
+    told["PATH"] = f"{Path(sys.executable).parent}:{told['PATH']}"
+    output = ""
+    for step in steps(action):
+        script = tmp_path / "step.sh"
+        script.write_text(step["run"], "utf-8")
+        # As the runner starts it.
+        command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", str(script)]
+        run = service.run(command, told, workspace, cores=2, memory_bytes=7 << 30)
+        assert run.code == 0, run.output
+        output += run.output
+    (annotation,) = [line for line in output.splitlines() if line.startswith("::error ")]
+    assert "file=transpose.cu,line=44," in annotation
+    before, _token, _after = output.partition("::stop-commands::")[2].partition("\n")
+    assert f"\n::{before}::\n" in output
+    summary = (tmp_path / "summary").read_text("utf-8")
+    assert "76 of 91 points" in summary
+    assert "`transpose.cu:44`" in summary
+    outputs = dict(line.split("=", 1) for line in (tmp_path / "output").read_text().splitlines())
+    points = json.loads(base64.b64decode(outputs["result"]))
+    assert sum(test["score"] for test in points["tests"]) == 76
+    log = json.loads((Path(outputs["reports"]) / "findings.sarif").read_bytes())
+    place = log["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
+    assert (place["artifactLocation"]["uri"], place["region"]["startLine"]) == ("transpose.cu", 44)
+    assert list(Path(outputs["reports"]).glob("*/transpose/report.html"))
+
+
+# GitLab
+
+
+@pytest.mark.slow
+def test_gitlab_s_job_leaves_reports_and_the_verdict(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    assert cli.run(["autograder", "gitlab", "--lab", "transpose", "--lang", "ru", "--out", str(project)]) == 0
+    shutil.copy(SAMPLES / "petrova" / "transpose.cu", project / "transpose.cu")
+    job = yaml.safe_load((project / ".gitlab-ci.yml").read_text("utf-8"))["grade"]
+    lines = [*job["before_script"], *job["script"]]
+    text = "\n".join(lines).replace("/tmp/grader", str(tmp_path / "grader"))
+    share_cache(tmp_path / "cache")
+    furnish(tmp_path / "grader")
+    told = environment(CI_PROJECT_DIR=str(project), XDG_CACHE_HOME=str(tmp_path / "cache"), LC_ALL="C.UTF-8")
+    told["PATH"] = f"{Path(sys.executable).parent}:{told['PATH']}"
+    run = service.run(["bash", "-e", "-c", text], told, project, cores=2, memory_bytes=4 << 30)
+    assert run.code == 1, run.output
+    assert "76 из 91" in run.output
+    (record,) = json.loads((project / "reports" / "findings.gitlab").read_bytes())
+    assert record["location"] == {"path": "transpose.cu", "lines": {"begin": 44}}
+    assert (project / job["artifacts"]["reports"]["codequality"]).is_file()
+
+
+# Moodle
+
+
+@pytest.mark.slow
+def test_moodle_s_scripts_make_an_evaluation(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    home, server, work = tmp_path / "opt", tmp_path / "server", tmp_path / "work"
+    for file in SERVICES["moodle"](order()):
+        target = (server if file.name.startswith("server/") else work) / Path(file.name).name
+        target.parent.mkdir(exist_ok=True)
+        target.write_bytes(file.data)
+        target.chmod(0o755 if file.executable else 0o644)
+    share_cache(home / "cache")
+    furnish(home / "venv")
+    subprocess.run([server / "install.sh"], env=environment(GRADER_HOME=str(home)), check=True, timeout=600)
+    shutil.copy(SAMPLES / "petrova" / "transpose.cu", work)
+    (work / "vpl_environment.sh").write_text("export VPL_LANG=ru_utf8\nexport VPL_GRADEMAX=10\n")
+    told = environment(GRADER_HOME=str(home), HOME=str(work))
+    for script in ("./vpl_evaluate.sh", "./vpl_execution"):
+        run = service.run([script], told, work, cores=1, memory_bytes=1 << 30)
+        assert run.code == 0, run.output
+    lines = run.output.splitlines()
+    assert lines[-1] == "Grade :=>> 8.35"
+    assert all(line.startswith(("Comment :=>>", "Grade :=>>")) for line in lines)
+    assert "Comment :=>>>work/transpose.cu:44" in lines
+    (work / "transpose.cu").unlink()
+    shutil.rmtree(work / ".submission")
+    run = service.run(["./vpl_execution"], told, work)
+    assert run.output.splitlines()[-1] == "Grade :=>> 0"

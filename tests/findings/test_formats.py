@@ -1,0 +1,207 @@
+"""What a submission's findings look like to editors and services, on a real bank conflict and a real compile error."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from msgspec import structs
+
+from grader import i18n
+from grader.findings.formats import FORMATS, write
+from grader.findings.whereabouts import Whereabouts, repository_of
+from grader.grading.one import grade_one
+from grader.grading.options import GradeOptions
+from grader.result import Result
+from tests.findings.sarif_subset import SUBSET
+
+SAMPLES = Path(__file__).parents[2] / "submissions"
+OPTIONS = GradeOptions(lab="transpose", backend="emulator", sweeps=False)
+
+
+@pytest.fixture(scope="module")
+def conflict() -> Result:
+    """Petrova's tile is read by columns: a 32-way conflict in line 44."""
+    return grade_one(SAMPLES / "petrova", OPTIONS)[0]
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository whose file, in a folder with a space, does not compile in two lines."""
+    root = tmp_path_factory.mktemp("repository")
+    (root / ".git").mkdir()
+    (root / "my lab").mkdir()
+    text = (SAMPLES / "petrova" / "transpose.cu").read_text("utf-8").split("\n")
+    text[43] = text[43].replace(";", "")
+    text[9] = "  int unused = nothing_of_this_name;"
+    (root / "my lab" / "transpose.cu").write_text("\n".join(text), "utf-8")
+    return root
+
+
+def printed(name: str, result: Result, source: Path = SAMPLES / "petrova", **more: Any) -> str:
+    return write(name, result, source, "en", **more)
+
+
+def test_gcc_is_what_a_problem_matcher_takes(conflict: Result) -> None:
+    lines = printed("gcc", conflict).splitlines()
+    # The expression of VS Code's own $gcc matcher.
+    matcher = re.compile(r"^(.*?):(\d+):(\d*):?\s+(?:fatal\s+)?(warning|error):\s+(.*)$")
+    found = [match for match in map(matcher.match, lines) if match]
+    assert [(m[1], m[2], m[3], m[4]) for m in found] == [
+        ((SAMPLES / "petrova" / "transpose.cu").as_posix(), "44", "5", "error")
+    ]
+    assert found[0][5].startswith("32-way bank conflict in line 44 ")
+    assert found[0][5].endswith("[bank_conflicts]")
+    assert ":44:5: note: Lanes 0 and 1 of a warp" in lines[1]
+
+
+def test_every_compiler_error_has_its_line(repository: Path) -> None:
+    result = grade_one(repository / "my lab" / "transpose.cu", OPTIONS)[0]
+    lines = printed("gcc", result, repository / "my lab" / "transpose.cu").splitlines()
+    at = {
+        int(m[1]) for m in (re.search(r"transpose\.cu:(\d+):\d+: error: .*\[compiles\]", line) for line in lines) if m
+    }
+    assert {10, 45} <= at or {10, 44} <= at
+    assert all("nothing_of_this_name" not in line or ":10:" in line for line in lines)
+
+
+def test_github_names_file_and_line_of_the_repository(conflict: Result) -> None:
+    (command,) = printed("github", conflict).splitlines()
+    head, _colons, message = command.removeprefix("::").partition("::")
+    name, _space, properties = head.partition(" ")
+    assert name == "error"
+    told = dict(pair.split("=", 1) for pair in properties.split(","))
+    assert (told["file"], told["line"]) == ("submissions/petrova/transpose.cu", "44")
+    assert told["title"] == "bank conflicts · padded"
+    assert "6.06 %25.%0ALanes" in message
+
+
+def test_no_text_of_a_student_is_a_command_of_its_own(conflict: Result) -> None:
+    evil = "x\r\n::set-env name=PATH::/tmp\n##[error]"
+    checks = [structs.replace(c, message=evil, hint=evil) if c.status == "fail" else c for c in conflict.checks]
+    result = structs.replace(conflict, checks=checks, remarks=[evil], remarks_said=[])
+    for name in ("github", "vpl", "gcc"):
+        for line in printed(name, result).splitlines():
+            assert line.startswith(("::error ", "::notice ", "Comment :=>>", "Grade :=>> 76", "/", "submissions/")), (
+                line
+            )
+
+
+def test_sarif_is_valid_and_names_the_line(conflict: Result) -> None:
+    log = json.loads(printed("sarif", conflict))
+    jsonschema.validate(log, SUBSET, jsonschema.Draft7Validator)
+    (result,) = log["runs"][0]["results"]
+    assert log["runs"][0]["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"] == "bank_conflicts"
+    place = result["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == "submissions/petrova/transpose.cu"
+    assert place["region"] == {"startLine": 44, "startColumn": 5, "endColumn": 50}
+
+
+def test_sarif_escapes_paths(repository: Path) -> None:
+    result = grade_one(repository / "my lab" / "transpose.cu", OPTIONS)[0]
+    log = json.loads(printed("sarif", result, repository / "my lab" / "transpose.cu"))
+    jsonschema.validate(log, SUBSET, jsonschema.Draft7Validator)
+    uris = {r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for r in log["runs"][0]["results"]}
+    assert uris == {"my%20lab/transpose.cu"}
+
+
+def test_gitlab_tells_a_severity_and_a_line(conflict: Result) -> None:
+    (record,) = json.loads(printed("gitlab", conflict))
+    assert set(record) == {"description", "check_name", "fingerprint", "severity", "location"}
+    assert record["location"] == {"path": "submissions/petrova/transpose.cu", "lines": {"begin": 44}}
+    assert record["severity"] in {"info", "minor", "major", "critical", "blocker"}
+
+
+def test_classroom_adds_up_to_the_mark(conflict: Result) -> None:
+    record = json.loads(base64.b64decode(printed("classroom", conflict), validate=False))
+    assert record["status"] == "fail"
+    assert record["max_score"] == 91
+    assert sum(test["score"] for test in record["tests"]) == 76
+    failed = [test for test in record["tests"] if test["status"] == "fail"]
+    assert [(test["filename"], test["line_no"]) for test in failed] == [("transpose.cu", 44)]
+
+
+def test_a_service_s_own_scale(conflict: Result) -> None:
+    assert printed("vpl", conflict, out_of=10).splitlines()[-1] == "Grade :=>> 8.35"
+    assert printed("vpl", conflict).splitlines()[-1] == "Grade :=>> 76.00"
+    record = json.loads(base64.b64decode(printed("classroom", conflict, out_of=10)))
+    assert sum(test["score"] for test in record["tests"]) == pytest.approx(10 * 76 / 91, abs=0.01)
+
+
+def test_vpl_gives_no_grade_where_the_grader_failed(conflict: Result) -> None:
+    assert "Grade" not in printed("vpl", structs.replace(conflict, status="error"))
+
+
+def test_gradescope_has_a_test_for_each_check_with_points(conflict: Result) -> None:
+    record = json.loads(printed("gradescope", conflict, seconds=1.5))
+    assert record["score"] == sum(test["score"] for test in record["tests"]) == 76
+    assert sum(test["max_score"] for test in record["tests"]) == 91
+    assert record["execution_time"] == 1.5
+    allowed = {"score", "max_score", "status", "name", "name_format", "number", "output", "output_format", "tags"}
+    for test in record["tests"]:
+        assert set(test) <= allowed | {"visibility", "extra_data"}
+        assert test.get("status", "passed") in {"passed", "failed"}
+    (failed,) = [test for test in record["tests"] if test.get("status") == "failed"]
+    assert "<code>transpose.cu:44</code>" in failed["output"]
+    assert "<pre>b[x + y * n] = buf[threadIdx.x][threadIdx.y];</pre>" in failed["output"]
+    board = {row["name"]: row for row in record["leaderboard"]}
+    assert board["Points"]["value"] == 76
+    # Counted by hand: 65 536 elements; 8 per sector both ways, once in 32 lanes' worth for the naive kernel's stores.
+    assert board["Sectors of global memory"]["order"] == "asc"
+    assert board["Wavefronts of shared memory"]["value"] == sum(
+        row.wavefronts
+        for variant in conflict.variants.values()
+        if variant.counters
+        for row in variant.counters.by_line
+        if row.space == "shared"
+    )
+
+
+def test_gradescope_s_board_leaves_out_wrong_kernels(conflict: Result) -> None:
+    checks = [structs.replace(c, status="fail") if c.id == "naive.correct" else c for c in conflict.checks]
+    record = json.loads(printed("gradescope", structs.replace(conflict, checks=checks)))
+    assert [row["name"] for row in record["leaderboard"]] == ["Points"]
+
+
+def test_markup_of_a_student_is_text(conflict: Result) -> None:
+    evil = "<img src=x onerror=alert(1)> [click](javascript:x) `code`"
+    checks = [structs.replace(c, message=evil) if c.status == "fail" else c for c in conflict.checks]
+    result = structs.replace(conflict, checks=checks)
+    assert "<img" not in printed("gradescope", result)
+    shown = printed("markdown", result)
+    assert "\\<img" in shown
+    assert "\\[click\\]" in shown
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_speaks_russian(conflict: Result, name: str) -> None:
+    i18n.use("ru")
+    text = write(name, conflict, SAMPLES / "petrova", "ru")
+    assert text
+
+
+def test_paths_are_told_from_the_root_of_the_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a" / ".git").mkdir(parents=True)
+    (tmp_path / "a" / "b").mkdir()
+    file = tmp_path / "a" / "b" / "lab.cu"
+    file.write_text("x", "utf-8")
+    assert repository_of(file) == (tmp_path / "a").resolve()
+    assert Whereabouts(file, "lab", tmp_path / "a").path("lab.cu") == "b/lab.cu"
+    assert Whereabouts(tmp_path / "a" / "b", "lab", tmp_path / "a").path("lab.cu") == "b/lab.cu"
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path))
+    assert repository_of(file) == tmp_path
+    monkeypatch.setenv("GITHUB_WORKSPACE", "/elsewhere")
+    assert repository_of(file) == (tmp_path / "a").resolve()
+
+
+def test_gcc_s_lines_are_read_by_a_compiler_s_user(conflict: Result) -> None:
+    """`grep -n` agrees that the line which is named holds what the report shows."""
+    file, line = printed("gcc", conflict).split(":")[:2]
+    shown = subprocess.run(["sed", "-n", f"{line}p", file], capture_output=True, text=True, check=True).stdout
+    assert "buf[threadIdx.x][threadIdx.y]" in shown

@@ -1,0 +1,112 @@
+"""Whole programs, built with nvcc and run by the real runtime: they launch and print what the sandbox says they do.
+
+Both are held against the `expected.yaml` of `tests/programs`: the sandbox there, the GPU here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.programs.expected import PROGRAMS, expected_of, files_of, wanted_launches
+
+HERE = Path(__file__).parent
+STAND_INS = Path(__file__).parents[2] / "grader/programs/toolchain/include"
+HELPERS = ("helper_cuda.h", "helper_functions.h", "helper_image.h", "helper_string.h", "helper_timer.h", "wb.h")
+"""Headers of samples and courses, which no toolkit has: the grader's own serve for nvcc as well."""
+UNDEFINED = {"race", "uninitialized", "stream_race", "out_of_bounds", "use_after_free", "copy_size"}
+"""What a program prints after these is anybody's guess."""
+TIME = re.compile(
+    r"[-+]?\d+(?:[.,]\d+)?(?:e[-+]?\d+)?(?=\s*(?:ms|us|ns|s|sec\w*|мс|мкс|нс|сек\w*|с|[GMT](?:B|FLOP)\S*)\b)"
+)
+LIBRARIES = ("cublas", "curand")
+RUNNING = [folder for folder in PROGRAMS if not {"cause", "refused"} & expected_of(folder).keys()]
+
+
+@pytest.fixture(scope="session")
+def nvcc() -> str:
+    found = shutil.which("nvcc")
+    if found is None:
+        pytest.skip("no nvcc")
+    return found
+
+
+@pytest.fixture(scope="session")
+def launch_log(nvcc: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    library = tmp_path_factory.mktemp("log") / "liblaunch_log.so"
+    command = [nvcc, "-shared", "-Xcompiler", "-fPIC", "-cudart", "none", "-o", str(library)]
+    subprocess.run([*command, str(HERE / "launch_log.cpp"), "-ldl"], check=True, capture_output=True)
+    return library
+
+
+def built(folder: Path, expected: dict[str, Any], nvcc: str, place: Path) -> Path:
+    helpers = place / "helpers"
+    helpers.mkdir()
+    for name in HELPERS:
+        if (STAND_INS / name).is_file():
+            shutil.copy(STAND_INS / name, helpers)
+    program = place / "program"
+    command = [nvcc, "-arch=native", "-std=c++17", "-w", "-rdc=true", "-cudart", "shared", "-I", str(helpers)]
+    files = files_of(folder, expected)
+    text = b"".join(path.read_bytes() for path in files)
+    command += ["-o", str(program), *map(str, files), *(f"-l{name}" for name in LIBRARIES if name.encode() in text)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return program
+
+
+def name_of(mangled: str) -> str:
+    """A kernel's name as a profiler writes it: `tiled<16>`, without its result and its parameters."""
+    # Static kernels of several files are told apart by a word that nvcc puts before them.
+    mangled = re.sub(r"^__nv_static_.*?_(?=_Z)", "", mangled)
+    plain = subprocess.run(["c++filt", mangled], capture_output=True, text=True, check=True).stdout.strip()
+    plain = re.sub(r"\((?:int|unsigned int|bool|long|unsigned long)\)", "", plain).removeprefix("void ")
+    depth = 0
+    for place, char in enumerate(plain):
+        depth += {"<": 1, ">": -1}.get(char, 0)
+        if char == "(" and depth == 0 and not plain.startswith("(anonymous", place):
+            return plain[:place]
+    return plain
+
+
+@pytest.mark.parametrize("folder", RUNNING, ids=[folder.name for folder in RUNNING])
+def test_a_gpu_launches_and_prints_the_same(folder: Path, nvcc: str, launch_log: Path, tmp_path: Path) -> None:
+    expected = expected_of(folder)
+    if "only_here" in expected:
+        pytest.skip(expected["only_here"])
+    program = built(folder, expected, nvcc, tmp_path)
+    log = tmp_path / "launches.jsonl"
+    done = subprocess.run(
+        [str(program), *expected.get("arguments", [])],
+        input=expected.get("stdin", "").encode(),
+        capture_output=True,
+        env={**os.environ, "LD_PRELOAD": str(launch_log), "LAUNCH_LOG": str(log)},
+        cwd=folder,
+        timeout=120,
+    )
+    asked = [json.loads(line) for line in log.read_text().splitlines()] if log.is_file() else []
+    got = [
+        {key: name_of(launch[key]) if key == "kernel" else launch[key] for key in wanted if key in launch}
+        for launch, wanted in zip(asked, wanted_launches(expected), strict=False)
+    ]
+    wanted = [
+        {
+            key: value + [1] * (3 - len(value)) if key in ("grid", "block") else value
+            for key, value in launch.items()
+            if key in ("kernel", "grid", "block", "shared_bytes")
+        }
+        for launch in wanted_launches(expected)
+    ]
+    assert got == wanted
+    assert len(asked) == len(wanted)
+    if not UNDEFINED & {kind for kind, _ in expected.get("findings", [])}:
+        assert done.returncode == expected["exit"]
+        if "stdout" in expected:
+            assert TIME.sub("#", done.stdout.decode()) == TIME.sub("#", expected["stdout"])

@@ -1,0 +1,139 @@
+"""`grade check` and `grade watch`, as an editor runs them."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from grader.cli import main as cli
+
+ROOT = Path(__file__).parent.parent
+SAMPLES = ROOT / "submissions"
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    code = cli.run([str(argument) for argument in arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_check_prints_findings_and_writes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(SAMPLES / "petrova" / "transpose.cu", tmp_path / "prog.cu")
+    code, out, err = run(capsys, "check", "prog.cu", "--lab", "transpose")
+    assert (code, err) == (1, "")
+    assert out.startswith("prog.cu:44:5: error: 32-way bank conflict")
+    assert [path.name for path in tmp_path.iterdir()] == ["prog.cu"]
+    code, out, _err = run(capsys, "check", SAMPLES / "ivanov", "--lab", "transpose", "--format", "json")
+    assert code == 0
+    assert json.loads(out)["findings"] == []
+
+
+def test_check_tells_a_stored_result_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run(capsys, SAMPLES / "petrova", "--lab", "transpose", "--no-pdf")
+    code, out, _err = run(capsys, "check", "reports", "--source", SAMPLES / "petrova", "--lang", "ru")
+    assert code == 1
+    assert out.startswith(f"{SAMPLES}/petrova/transpose.cu:44:5: error: Конфликт банков 32-го порядка")
+
+
+def test_check_says_what_it_cannot_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "check", SAMPLES, "--lab", "transpose")[::2] == (
+        2,
+        f"grade: {SAMPLES}: a folder of several students; name one student's folder or file\n",
+    )
+    assert "which lab is this?" in run(capsys, "check", SAMPLES / "ivanov")[2]
+    many = run(capsys, "check", SAMPLES / "ivanov", SAMPLES / "petrova", "--lab", "transpose", "--format", "sarif")
+    assert (many[0], many[2].startswith("grade: Several PATHs")) == (2, True)
+    assert run(capsys, "check", tmp_path, "--source", tmp_path)[0] == 2
+    assert run(capsys, "watch", tmp_path / "none.cu", "--lab", "transpose")[0] == 2
+
+
+def test_a_file_that_is_named_after_a_lab_needs_no_option(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """As pre-commit calls it: the files that changed, nothing else."""
+    shutil.copytree(SAMPLES / "petrova", tmp_path / "petrova")
+    code, out, err = run(capsys, "check", SAMPLES / "ivanov" / "transpose.cu", tmp_path / "petrova" / "transpose.cu")
+    assert (code, err) == (1, "")
+    assert out.startswith(f"{tmp_path}/petrova/transpose.cu:44:5: error: ")
+    code, out, err = run(capsys, "check", tmp_path / "petrova")
+    assert (code, err) == (1, "")
+
+
+class Watch:
+    """A running `grade watch`."""
+
+    def __init__(self, path: Path) -> None:
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "LC_ALL": "C.UTF-8"}
+        command = [sys.executable, "-m", "grader", "watch", str(path), "--lab", "transpose"]
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, env=environment, cwd=path.parent, start_new_session=True
+        )
+
+    def round(self, within_s: float = 60.0) -> list[str]:
+        """The lines of the next round, the one that begins with ■ last."""
+        assert self.process.stdout is not None
+        lines, text = [], b""
+        deadline = time.monotonic() + within_s
+        while not (lines and lines[-1].startswith("■")):
+            ready, _w, _x = select.select([self.process.stdout], [], [], max(0, deadline - time.monotonic()))
+            assert ready, f"nothing came; so far: {text!r}"
+            text += os.read(self.process.stdout.fileno(), 65536)
+            lines = text.decode().splitlines() if text.endswith(b"\n") else lines
+        return lines
+
+
+@pytest.fixture
+def watched(tmp_path: Path) -> Iterator[tuple[Watch, Path]]:
+    file = tmp_path / "transpose.cu"
+    shutil.copy(SAMPLES / "petrova" / "transpose.cu", file)
+    watch = Watch(file)
+    yield watch, file
+    watch.process.kill()
+    watch.process.wait()
+
+
+@pytest.mark.slow
+def test_watch_grades_again_within_a_second_of_a_save(watched: tuple[Watch, Path]) -> None:
+    watch, file = watched
+    first = watch.round()
+    assert first[0].startswith("▶ ")
+    assert "transpose.cu:44:5: error: 32-way bank conflict" in first[1]
+    text = file.read_text("utf-8")
+    took = []
+    for number in range(5):
+        # Mended and broken in turn, moved down by a line each time.
+        text = "// a line more\n" + text
+        mended = number % 2 == 0
+        saved = text.replace("float buf[BLOCK][BLOCK];", "float buf[BLOCK][BLOCK + 1];") if mended else text
+        began = time.monotonic()
+        file.write_text(saved, "utf-8")
+        lines = watch.round()
+        took.append(time.monotonic() - began)
+        expected = f"transpose.cu:{45 + number}:5: error: 32-way bank conflict"
+        assert any(expected in line for line in lines) != mended, lines
+    assert min(took) < 1.0, took
+    # The same content saved again is nothing new.
+    file.write_text(saved, "utf-8")
+    ready, _w, _x = select.select([watch.process.stdout], [], [], 1.0)
+    assert not ready
+    # A file that goes and comes back is graded again.
+    file.unlink()
+    assert watch.round()[-1].startswith("■ ! ")
+    file.write_text(text, "utf-8")
+    assert "32-way bank conflict" in "".join(watch.round())
+    watch.process.send_signal(signal.SIGINT)
+    assert watch.process.wait(10) == 130
