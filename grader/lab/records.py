@@ -280,6 +280,8 @@ class Lab:
     timing: TimingRule | None = None
     """None: nothing is timed."""
     sweeps: tuple[Sweep, ...] = ()
+    repairs: str = "teacher"
+    """Who is shown the smallest change that makes a wrong kernel right: "student", "teacher"; "off": none is sought."""
 
     def parameter(self, name: str) -> Parameter:
         """The parameter of that name.  KeyError when there is none."""

@@ -30,8 +30,11 @@ class Proof:
     kernel: BoundKernel
     evidence: Evidence
 
-    def checks(self, change: Change) -> list[Check] | None:
-        """The verdicts on the changed kernel; None where it is not found any more, or takes something else."""
+    def graded(self, change: Change) -> tuple[list[Check], Evidence] | None:
+        """The verdicts on the changed kernel, and what they rest on.
+
+        None where it is not found any more, or takes something else.
+        """
         text = changed(self.source.text, change)
         submission = self.rebind({self.source.path: replace(self.source, text=text)})
         known = self.kernel.binding
@@ -49,4 +52,5 @@ class Proof:
             candidate=self.kernel.reading,
             source=submission.device_source,
         )
-        return judge(run_kernel(self.trials, self.drawn_trials, fresh, kernel, explained=False))
+        evidence = run_kernel(self.trials, self.drawn_trials, fresh, kernel, explained=False)
+        return judge(evidence), evidence

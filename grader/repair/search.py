@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from grader.checks.races import counted
 from grader.errors import LabError, UsageError
 from grader.launching.kernel import BoundKernel, bound_kernels
 from grader.launching.trial import Trials
+from grader.message import Message
 from grader.repair.arrays import array_changes
 from grader.repair.candidate import Change, changed
 from grader.repair.clues import clues_of
 from grader.repair.diff import diff_lines
+from grader.repair.effect import effect_msg
 from grader.repair.expressions import expression_changes
 from grader.repair.function import Function, functions_of
 from grader.repair.proof import Proof
@@ -34,8 +35,6 @@ MAX_INSTRUCTIONS = 120_000_000
 MAX_PROOFS = 5
 """Full gradings of changed programs."""
 
-__all__ = ["Finding", "counted", "search"]
-
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -43,6 +42,7 @@ class Finding:
 
     mends: names of the variant's checks that failed and pass with it.  is_complete: every check passes with it.
     diff: what is changed, as lines of a unified diff without its head.
+    effect: what it does to the accesses that the check is about, None where it is about none.
     """
 
     variant: str
@@ -51,6 +51,7 @@ class Finding:
     mends: tuple[str, ...]
     is_complete: bool
     diff: tuple[str, ...]
+    effect: Message | None = None
 
 
 def search(
@@ -104,11 +105,11 @@ def _found(
     for change in screen.survivors(ranked, budget):
         used += 1
         try:
-            verdicts = proof.checks(change)
+            graded = proof.graded(change)
         except (LabError, UsageError):
-            verdicts = None
-        if verdicts is not None:
-            finding = _judged(parsed, evidence, change, checks, verdicts)
+            graded = None
+        if graded is not None:
+            finding = _judged(parsed, evidence, change, checks, *graded)
             if finding is not None and finding.is_complete:
                 return finding, used
             partial = partial or finding
@@ -118,7 +119,12 @@ def _found(
 
 
 def _judged(
-    parsed: ParsedFile, evidence: Evidence, change: Change, before: Sequence[Check], after: Sequence[Check]
+    parsed: ParsedFile,
+    evidence: Evidence,
+    change: Change,
+    before: Sequence[Check],
+    after: Sequence[Check],
+    changed_evidence: Evidence,
 ) -> Finding | None:
     """The finding that a change is: None where it mends nothing, or spoils what was right."""
     new = {c.check: c for c in after}
@@ -131,7 +137,8 @@ def _judged(
     is_complete = all(new[c.check].status not in ("fail", "error") and not _is_waiting(new[c.check]) for c in old)
     text = parsed.source.text
     diff = tuple(diff_lines(text, changed(text, change)))
-    return Finding(evidence.variant.name, parsed.file, change, mended, is_complete, diff)
+    effect = effect_msg(mended, evidence.counters, changed_evidence.counters)
+    return Finding(evidence.variant.name, parsed.file, change, mended, is_complete, diff, effect)
 
 
 def _is_waiting(check: Check) -> bool:

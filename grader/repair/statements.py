@@ -148,14 +148,14 @@ def _guarded(
             yield Change("guard", function.line(ternary), (edit,), cost + 0.6, "conjunct")
     if not is_store and ternary is None and not _is_changed(access):
         edit = function.replaced(access, f"({text} ? {function.text(access)} : 0)")
-        yield Change("guard", line, (edit,), cost + 0.5, "ternary")
+        yield Change("guard", line, (edit,), cost + 0.5, "ternary", "missing")
     names = set(function.known_at(statement))
     outer: Node | None = statement
     while outer is not None and is_statement(outer):
         if outer.type != "declaration" and not any(b.start_byte >= outer.start_byte for b in _barriers_in(function, outer)):
             if _usable(function, outer, text, names):
                 edit = function.inserted(outer.start_byte, f"if ({text}) ")
-                yield Change("guard", function.line(outer), (edit,), cost + 0.1, "wrap")
+                yield Change("guard", function.line(outer), (edit,), cost + 0.1, "wrap", "missing")
         outer = outer.parent if outer.parent is not None and outer.parent != function.body else None
         while outer is not None and not is_statement(outer) and outer != function.body:
             outer = outer.parent
@@ -164,7 +164,7 @@ def _guarded(
     returns = _return_place(function, text)
     if returns is not None:
         edit = function.inserted(returns.end_byte, f"\n{function.indent(returns)}if (!({text})) return;")
-        yield Change("guard", returns.end_point.row + 1, (edit,), cost + 0.3, "return", "after")
+        yield Change("guard", returns.end_point.row + 1, (edit,), cost + 0.3, "return", "missing")
 
 
 def _usable(function: Function, outer: Node, text: str, names: set[str]) -> bool:
@@ -289,7 +289,7 @@ def _first_values(function: Function, node: Node) -> Iterator[Change]:
     for declarator in node.children_by_field_name("declarator"):
         if declarator.type == "identifier":
             edit = function.inserted(declarator.end_byte, " = 0")
-            yield Change("initial_value", function.line(declarator), (edit,), 1.2, "zero")
+            yield Change("initial_value", function.line(declarator), (edit,), 1.2, "zero", "missing")
         elif declarator.type == "init_declarator" and type_node is not None:
             value = declarator.child_by_field_name("value")
             name = declarator.child_by_field_name("declarator")
@@ -314,7 +314,7 @@ def _else_zero(function: Function, node: Node) -> Iterator[Change]:
     left = inner.child_by_field_name("left") if inner is not None and inner.type == "assignment_expression" else None
     if left is not None and left.type == "subscript_expression":
         edit = function.inserted(node.end_byte, f"\n{function.indent(node)}else {function.text(left)} = 0;")
-        yield Change("initial_value", function.line(node), (edit,), 2.4, "else_zero", "after")
+        yield Change("initial_value", function.line(node), (edit,), 2.4, "else_zero", "missing")
 
 
 def _reset(function: Function, node: Node) -> Iterator[Change]:
@@ -334,11 +334,11 @@ def _reset(function: Function, node: Node) -> Iterator[Change]:
         body = outer.child_by_field_name("body")
         edit = function.inserted(outer.start_byte, f"{variable.name} = 0;\n{function.indent(outer)}")
         if outer.parent is not None and outer.parent.type == "compound_statement":
-            yield Change("initial_value", function.line(outer), (edit,), 2.0, "reset", "before")
+            yield Change("initial_value", function.line(outer), (edit,), 2.0, "reset", "missing")
         if body is not None and body.type == "compound_statement" and body.named_children:
             first = body.named_children[0]
             edit = function.inserted(first.start_byte, f"{variable.name} = 0;\n{function.indent(first)}")
-            yield Change("initial_value", function.line(first), (edit,), 2.6, "reset", "before")
+            yield Change("initial_value", function.line(first), (edit,), 2.6, "reset", "missing")
 
 
 def _condition(node: Node) -> Node | None:
