@@ -10,12 +10,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 from typing import Literal
 
 from grader.compiler.nvrtc import brings_headers
 from grader.compiler.toolkit import header_folders, matching_folder
 from grader.message import Message, msg
+from grader.programs.toolchain import zig
 
 State = Literal["ok", "missing", "optional"]
 
@@ -41,7 +43,7 @@ def examine() -> list[Finding]:
 
 
 def _findings() -> Iterator[Finding]:
-    for probe in (_python, _nvrtc, _landlock, _gpu, _weasyprint, _cyrillic_font, _ncu, _sanitizer):
+    for probe in (_python, _nvrtc, _programs, _landlock, _gpu, _weasyprint, _cyrillic_font, _ncu, _sanitizer):
         yield probe()
 
 
@@ -65,6 +67,21 @@ def _nvrtc() -> Finding:
     without = msg("doctor.no_headers", version=f"{major}.{minor}")
     advice = "pip install --upgrade nvidia-cuda-nvrtc"
     return Finding("NVRTC", purpose, "optional", without, advice)
+
+
+def _programs() -> Finding:
+    """What students' whole programs are run with; without it marks rest on what can be read of their launches."""
+    purpose = msg("doctor.for_programs")
+    advice = f"pip install ziglang=={zig.VERSION} wasmtime"
+    found = []
+    for package in ("ziglang", "wasmtime"):
+        try:
+            found.append(f"{package} {metadata.version(package)}")
+        except metadata.PackageNotFoundError:
+            return Finding(msg("doctor.programs"), purpose, "missing", msg("doctor.lacks", package=package), advice)
+    if metadata.version("ziglang") != zig.VERSION:
+        return Finding(msg("doctor.programs"), purpose, "missing", ", ".join(found), advice)
+    return Finding(msg("doctor.programs"), purpose, "ok", ", ".join(found))
 
 
 def _gpu() -> Finding:

@@ -86,7 +86,8 @@ class Watch:
     def round(self, within_s: float = 60.0) -> list[str]:
         """The lines of the next round, the one that begins with ■ last."""
         assert self.process.stdout is not None
-        lines, text = [], b""
+        lines: list[str] = []
+        text = b""
         deadline = time.monotonic() + within_s
         while not (lines and lines[-1].startswith("■")):
             ready, _w, _x = select.select([self.process.stdout], [], [], max(0, deadline - time.monotonic()))
@@ -128,6 +129,7 @@ def test_watch_grades_again_within_a_second_of_a_save(watched: tuple[Watch, Path
     assert min(took) < 1.0, took
     # The same content saved again is nothing new.
     file.write_text(saved, "utf-8")
+    assert watch.process.stdout is not None
     ready, _w, _x = select.select([watch.process.stdout], [], [], 1.0)
     assert not ready
     # A file that goes and comes back is graded again.

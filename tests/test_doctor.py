@@ -39,7 +39,7 @@ def test_a_kernel_without_landlock_is_told_what_stands_in(monkeypatch: pytest.Mo
 
     real = ctypes.CDLL
 
-    def loaded(name: str | None, *mode: int, **options: Any) -> object:
+    def loaded(name: str | None, *mode: Any, **options: Any) -> object:
         return Refusing() if name is None else real(name, *mode, **options)
 
     monkeypatch.setattr(ctypes, "CDLL", loaded)

@@ -44,12 +44,14 @@ LAYERS: dict[str, set[str] | None] = {
     "diagnosis": None,
     "launching": None,
     "programs": {"message", "words", "errors", "compiler", "submission", "diagnosis", "ptx"},
+    "observation": {"message", "errors", "files", "programs", "submission"},
     "running": None,
     "checks": None,
+    "repair": None,
     "autograders": {"files", "lab", "places", "__version__"},
     "gpu": None,
     "sweeps": None,
-    "doctor": {"message", "compiler", "gpu", "report"},
+    "doctor": {"message", "errors", "compiler", "gpu", "programs", "report"},
     "grading": None,
     "cli": None,
     "__main__": {"cli"},
@@ -166,7 +168,7 @@ GPU_PARTS: dict[str, set[str]] = {
 
 
 # What `submission` is made of, from the bottom up: each may import what stands above it.
-SUBMISSION_PARTS = ["effort", "files", "expressions", "cpp", "kernels", "records", "rewriting", "binding"]
+SUBMISSION_PARTS = ["effort", "observed", "files", "expressions", "cpp", "kernels", "records", "rewriting", "binding"]
 
 
 @pytest.mark.parametrize(

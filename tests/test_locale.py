@@ -31,7 +31,7 @@ def pairs(catalog: Catalog) -> Iterator[tuple[Message, str, str]]:
         if isinstance(message.id, str):
             yield message, message.id, str(message.string)
         else:
-            for form in message.string:
+            for form in message.string or ():
                 yield message, message.id[-1], form
 
 

@@ -115,7 +115,8 @@ def test_every_region_of_wrong_elements_has_words() -> None:
     named = set()
     for shape, tile in (((24,), (4,)), ((24, 24), (8, 8)), ((13, 11), (4, 4)), ((4, 9, 9), (1, 3, 3))):
         whole = np.ones(shape, np.bool_)
-        pending, seen = [np.eye(*shape, dtype=np.bool_) if len(shape) == 2 else whole, *_lines(whole)], set()
+        pending = [np.eye(*shape, dtype=np.bool_) if len(shape) == 2 else whole, *_lines(whole)]
+        seen: set[bytes] = set()
         while pending and len(seen) < 60:
             mask = pending.pop()
             if mask.tobytes() in seen or not mask.any():

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from grader.checks import memory_safety, races
+from grader.checks import grids, memory_safety, races
 from grader.checks.base import Verdict, passed
 from grader.checks.outcomes import explained, verdict_of_runs
-from grader.checks.remedies import remedy_of
 from grader.lab.checks import Settings
 from grader.launching.geometry import block_of
 from grader.message import Message, joined, msg
@@ -27,12 +26,14 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
         )
     if verdict.status != "fail":
         return verdict
+    uncovered = grids.left_out(evidence, runs)
+    if uncovered is not None:
+        return replace(uncovered, diagnosis=evidence.diagnoses.get("correct"))
     verdict = explained(verdict, evidence.diagnoses.get("correct"))
     hint = (
         (msg("checks.correct.hint_drawn") if verdict_of_runs(named) is None else None)
         or _of_threads(evidence, verdict.diagnosis)
         or verdict.hint
-        or remedy_of(str(verdict.data.get("pattern", "")))
         or _of_hazards(evidence)
         or msg("checks.correct.hint_follow")
     )

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from grader.checks import races
+from grader.checks import grids, races
 from grader.checks.base import Verdict, failed, not_applicable, passed
 from grader.checks.outcomes import explained, seen_at, verdict_of_runs
-from grader.checks.remedies import count
 from grader.diagnosis.faults import hazard_msg
 from grader.lab.checks import Settings
 from grader.launching.run import Run
-from grader.message import Message, joined, msg
+from grader.message import msg
 from grader.ptx.records import Hazard
-from grader.result import Diagnosis
 from grader.running.evidence import Evidence
 
 
@@ -36,7 +34,7 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
         message = seen_at(unguarded, hazard_msg(hazard))
         data: dict[str, object] = {"sizes": dict(unguarded.sizes), "count": hazard.count}
         return replace(
-            failed(message, _guard_hint(evidence), hazard.line, data=data),
+            failed(message, msg("checks.ragged_sizes.hint_guard"), hazard.line, data=data),
             diagnosis=evidence.diagnoses.get("ragged"),
         )
     unordered = next((run for run in runs if _unordered(run, evidence)), None)
@@ -45,6 +43,9 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
         message = seen_at(unordered, hazard_msg(hazard))
         data = {"sizes": dict(unordered.sizes), "count": hazard.count}
         return failed(message, races.hint(hazard), hazard.line, data=data)
+    verdict = grids.left_out(evidence, runs)
+    if verdict is not None:
+        return replace(verdict, diagnosis=evidence.diagnoses.get("ragged"))
     verdict = verdict_of_runs(runs)
     if verdict is None:
         return passed(
@@ -54,12 +55,7 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
     if verdict.status == "fail" and not verdict.hint:
         diagnosis = evidence.diagnoses.get("ragged")
         verdict = explained(verdict, diagnosis)
-        hint = (
-            msg("checks.ragged_sizes.hint_rest")
-            if diagnosis is not None and _leaves_out(diagnosis)
-            else _guard_hint(evidence)
-        )
-        return replace(verdict, hint=hint, line=verdict.line or evidence.bound.kernel.line)
+        return replace(verdict, line=verdict.line or evidence.bound.kernel.line)
     return verdict
 
 
@@ -77,16 +73,3 @@ def _unordered(run: Run, evidence: Evidence) -> list[Hazard]:
         return []
     judged = {(h.kind, h.line) for h in evidence.hazards(*races.KINDS)}
     return [h for h in races.counted(run.outcome.hazards) if (h.kind, h.line) not in judged]
-
-
-def _leaves_out(diagnosis: Diagnosis) -> bool:
-    """Whether the sum that a wrong element is has too few terms, and otherwise the right ones."""
-    terms = sum(count(r) for r in (*diagnosis.read, *diagnosis.missing))
-    return bool(diagnosis.missing) and not diagnosis.surplus and diagnosis.writer is not None and terms > 1
-
-
-def _guard_hint(evidence: Evidence) -> Message | None:
-    exchanged = None
-    if len(set(evidence.lab.launch.covers)) > 1:
-        exchanged = msg("checks.ragged_sizes.hint_guard_exchanged")
-    return joined(msg("checks.ragged_sizes.hint_guard"), exchanged)

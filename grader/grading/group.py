@@ -25,6 +25,7 @@ from grader.grading.workers import Failed, Graded, GradeTask, Judged, Outcome, R
 from grader.lab.records import Lab
 from grader.message import Message, msg
 from grader.processes.pool import Answer, Lost, Pool, wait
+from grader.repair.told import answers, without_answers
 from grader.report.group import failed_row, group_row, student_line
 from grader.report.job import ReportJob, make_job
 from grader.report.rendering.worker import Reply
@@ -173,6 +174,9 @@ class Group:
             return
         result = outcome.result
         try:
+            if self._lab.repairs != "student":
+                self._outputs.write_answers(student, answers(result))
+                result = without_answers(result)
             folder = self._outputs.write_result(result)
         except OSError as error:
             reason = msg("session.result_unwritable", reason=describe_os_error(error))
@@ -227,6 +231,8 @@ class Group:
         if missing:
             line = text(msg("session.not_graded", students=visible_line(", ".join(missing))))
             out.print(line, soft_wrap=True)
+        if any(self._outputs.answers_folder.glob("*.diff")):
+            lines.append(text(msg("session.repairs", folder=str(self._outputs.answers_folder))))
         lines.append(text(msg("session.results", folder=str(self._outputs.out))))
         for line in filter(None, (*lines, *self._announced.notices)):
             out.print(visible_line(line), soft_wrap=True)

@@ -18,7 +18,7 @@ from msgspec import structs
 
 from grader import __version__
 from grader.errors import UsageError
-from grader.grading.recording import remark_msg, variant_record
+from grader.grading.recording import observation_remarks, remark_msg, variant_record
 from grader.grading.secret import secret as course_secret
 from grader.lab.records import Lab
 from grader.message import msg
@@ -49,6 +49,8 @@ def grade(
     witnesses: Sequence[str] = (),
     judged: Callable[[Result], None] | None = None,
     compiler: CompilerProcess | None = None,
+    repairs: bool = True,
+    answers: bool = False,
 ) -> Result:
     """Grade the work at `path` (a student's folder or one `.cu` file).
 
@@ -58,8 +60,10 @@ def grade(
     command : the command line that repeats this grading, kept in the result.
     remeasure : time anew what was timed before.
     witnesses : other tools to be asked on a GPU, "ncu" and "compute-sanitizer"; no mark depends on them.
-    judged : called with the result as soon as every check is judged; its sweeps, on which no mark depends, follow.
+    judged : called with the result as soon as every check is judged; what no mark depends on follows.
     compiler : one that runs already and has seen this student's files alone; None for one of this grading's own.
+    repairs : whether the smallest changes that make wrong kernels right are looked for, where the lab wants that.
+    answers : whether the result shows these changes though the lab keeps them from students.
 
     Raises
     ------
@@ -91,7 +95,8 @@ def grade(
         drawn = draw(lab, {s.path.name: s.text for s in submission.sources}, secret)
         drawn_lab = replace(lab, seed=drawn.seed)
         trials = Trials(lab, oracle, programs, Emulator())
-        found = _run(trials, replace(trials, lab=drawn_lab, oracle=Oracle(drawn_lab)), submission, found)
+        drawn_trials = replace(trials, lab=drawn_lab, oracle=Oracle(drawn_lab))
+        found = emulated = _run(trials, drawn_trials, submission, found)
         environment = structs.replace(environment, drawn_seed=drawn.seed, drawn_by=drawn.by)
         # Run and time on the GPU, where there is one.
         gpu = _opened(gpu, backend)
@@ -102,12 +107,21 @@ def grade(
         result = _result(lab, submission, found, environment)
         if judged is not None:
             judged(result)
-        if not lab.sweeps:
-            return result
-        # Another way through the stages, for every program that a sweep changes.
-        from grader.sweeps.run import changeable, sweep
+        # Another way through the stages, for every changed program.
+        from grader.sweeps.run import changeable
 
         program = changeable(lab, found_files, submission)
+        if repairs and lab.repairs != "off" and result.status != "passed":
+            from grader.repair.search import search
+            from grader.repair.told import with_findings, without_answers
+
+            result = with_findings(result, search(program, trials, drawn_trials, emulated, result.checks))
+            if lab.repairs != "student" and not answers:
+                result = without_answers(result)
+        if not lab.sweeps:
+            return result
+        from grader.sweeps.run import sweep
+
         sweeps = sweep(lab, program, found, oracle, compiler, ARCHITECTURE, gpu, remeasure)
         return structs.replace(result, sweeps=[told(record) for record in sweeps])
 
@@ -125,7 +139,10 @@ def _result(lab: Lab, submission: Submission, found: Mapping[str, Evidence], env
         variants={name: variant_record(evidence) for name, evidence in found.items()},
         checks=checks,
         sources=[_source(source, submission) for source in submission.sources],
-        remarks_said=[remark_msg(kind, line) for kind, line in submission.remarks],
+        remarks_said=[
+            *observation_remarks(submission.observed),
+            *(remark_msg(kind, line) for kind, line in submission.remarks),
+        ],
     )
     return told(result)
 
@@ -166,12 +183,15 @@ def _opened(gpu: Gpu | None, backend: str) -> Gpu | None:
 
 
 def _read(path: Path, lab: Lab) -> tuple[FoundSubmission, Submission]:
+    from grader.observation.stage import observed
+    from grader.observation.stored import Stored, default_folder
     from grader.submission.binding.bind import bind
     from grader.submission.files.folder import find_sources
     from grader.submission.files.source import decode
 
     found = find_sources(path, lab.id, _known_labs(lab))
-    return found, bind(found, [decode(file) for file in found.files], lab)
+    sources = [decode(file) for file in found.files]
+    return found, bind(found, sources, lab, observed=observed(sources, Stored(default_folder())))
 
 
 def _known_labs(lab: Lab) -> set[str]:

@@ -16,6 +16,7 @@ from grader.message import Message, msg, sizes_msg, verbatim
 from grader.ptx.records import Hazard as RawHazard
 from grader.result import Case, Hazard, Launch, Variant
 from grader.running.evidence import Evidence
+from grader.submission.observed import Observed
 from grader.submission.records import Candidate, Missing, Origin, VariantBinding
 
 
@@ -57,6 +58,23 @@ def remark_msg(kind: str, line: int, count: int = 1) -> Message:
     return verbatim(f"{kind} ({line})")
 
 
+def observation_remarks(observed: Observed) -> list[Message]:
+    """Why programs were not run, or not as they are."""
+    if observed.failed is not None:
+        return [msg("observation.failed", why=observed.failed)]
+    found = []
+    for run in observed.runs:
+        if run.cause is not None and not run.launches and run.cause.id != "observation.no_main":
+            if len({other.files for other in observed.runs}) > 1:
+                found.append(msg("observation.read_file", file=run.files[0], why=run.cause))
+            else:
+                found.append(msg("observation.read", why=run.cause))
+        elif run.change is not None and run.launches:
+            change = run.change
+            found.append(msg("observation.smaller", name=change.name, before=change.before, after=change.after))
+    return found
+
+
 _LAUNCH_ORIGINS: Mapping[Origin, Literal["submission", "lab", "inferred"]] = {
     "stated": "submission",
     "observed": "submission",
@@ -72,6 +90,7 @@ def _launch(binding: VariantBinding, candidate: Candidate) -> Launch:
     return Launch(
         block=plan.block,
         origin=_LAUNCH_ORIGINS[candidate.origins.block],
+        by=candidate.origins.block,
         tile=list(plan.tile),
         shared_bytes=plan.shared_bytes,
         line=plan.line or None,

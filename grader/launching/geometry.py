@@ -33,7 +33,7 @@ def geometry(plan: LaunchPlan, sizes: Sizes) -> Geometry:
 
 
 def grid_of(plan: LaunchPlan, sizes: Sizes) -> Axes:
-    """Blocks along x, y, z: what the formulas give, else as many as cover the sizes.
+    """Blocks along x, y, z: what the formulas give, be it none at all, else as many as cover the sizes.
 
     `covers` may name a product of sizes, "rows*cols".
     """
@@ -41,7 +41,7 @@ def grid_of(plan: LaunchPlan, sizes: Sizes) -> Axes:
         by_formula = [formula.integer(text, sizes) for text in plan.grid_formula]
     except formula.FormulaError:
         by_formula = []
-    if by_formula and all(count > 0 for count in by_formula):
+    if by_formula:
         x, y, z = [*by_formula, 1, 1][:3]
         return x, y, z
     extents = [prod(sizes[name] for name in covered.split("*")) for covered in plan.covers]

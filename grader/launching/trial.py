@@ -48,6 +48,10 @@ class Trials:
             line = kernel.reading.launch.line or kernel.binding.kernel.line
             outcome = LaunchOutcome("fault", reason="too_large", line=line)
             return Run(kind, sizes, outcome, None, backend=self.backend.name)
+        if min(kernel.geometry(sizes).grid) < 1:
+            said = msg("launches.no_blocks")
+            outcome = LaunchOutcome("impossible", reason="no_blocks", said=said)
+            return Run(kind, sizes, outcome, None, backend=self.backend.name)
         loaded = kernel.load(self.programs, sizes)
         if loaded.entry is None:
             return Run(kind, sizes, self._not_compiled(kernel, sizes, loaded.built), None, backend=self.backend.name)

@@ -13,24 +13,38 @@ from grader.compiler.process import CompileResult, CompilerProcess
 
 
 class DeviceCompiler:
-    """PTX of a program's files; each is compiled once, in a thread beside whatever goes on, and again for templates."""
+    """PTX of a program's files; each is compiled once, in a thread beside whatever goes on, and again for templates.
 
-    def __init__(self, sources: Mapping[str, Mapping[str, str]], architecture: str) -> None:
+    at_once: before anything asks for it, as something will.
+    """
+
+    def __init__(self, sources: Mapping[str, Mapping[str, str]], architecture: str, at_once: bool = True) -> None:
         self._units = list(sources.values())
         self._architecture = architecture
-        self._compiler = CompilerProcess()
+        self._compiler: CompilerProcess | None = None
         self._first: dict[int, CompileResult] = {}
         self._error: Exception | None = None
         self._thread = threading.Thread(target=self._compile_all, daemon=True)
-        self._thread.start()
+        self._is_started = False
+        if at_once:
+            self._start()
 
     def close(self) -> None:
         """End the compiler."""
-        self._thread.join()
-        self._compiler.close()
+        if self._is_started:
+            self._thread.join()
+        if self._compiler is not None:
+            self._compiler.close()
+
+    def _start(self) -> None:
+        if not self._is_started:
+            self._is_started = True
+            self._compiler = CompilerProcess()
+            self._thread.start()
 
     def _compile_all(self) -> None:
         try:
+            assert self._compiler is not None
             for number, sources in enumerate(self._units):
                 self._first[number] = self._compiler.compile(sources, [], self._architecture)
         except Exception as error:
@@ -43,11 +57,12 @@ class DeviceCompiler:
         ------
         InternalError : NVRTC cannot be used.
         """
+        self._start()
         self._thread.join()
         if self._error is not None:
             raise self._error
         result = self._first[unit]
-        if names and (result.ok or result.reason == "missing_entry"):
+        if names and self._compiler is not None and (result.ok or result.reason == "missing_entry"):
             result = self._compiler.compile(self._units[unit], list(names), self._architecture)
         if result.ptx:
             return result.ptx, ""
@@ -55,7 +70,8 @@ class DeviceCompiler:
 
     def diagnostics(self, unit: int) -> tuple[Diagnostic, ...]:
         """What the compiler had to say of a file."""
-        self._thread.join()
+        if self._is_started:
+            self._thread.join()
         found = self._first.get(unit)
         return found.diagnostics if found is not None else ()
 

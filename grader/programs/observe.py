@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from grader.message import Message, msg
 from grader.programs.kernels import DeviceCompiler
-from grader.programs.records import Finding, Observation
+from grader.programs.records import Finding, Observation, RunLimits
 from grader.programs.runtime.devices import DEFAULT, MODELS
 from grader.programs.sandbox.process import ProgramProcess
 from grader.programs.smaller import MAX_TRIES, Change, applied, changes
@@ -17,6 +20,17 @@ from grader.programs.toolchain.compile import HostProgram, compile_program
 from grader.programs.toolchain.library import Library, build
 
 _TOO_LARGE = frozenset({"programs.no_host_memory", "programs.too_long", "programs.too_much_copied"})
+
+
+NO_LIMITS = RunLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a program is given: its arguments, and what it reads from standard input."""
+
+    arguments: Sequence[str] = ()
+    stdin: bytes = b""
 
 
 def observe(
@@ -28,6 +42,7 @@ def observe(
     progress: Callable[[int, int], None] | None = None,
     host_cache: Path | None = None,
     smaller: bool = True,
+    limits: RunLimits = NO_LIMITS,
 ) -> Observation:
     """Run the program that `paths` are and say what it did.
 
@@ -39,6 +54,7 @@ def observe(
     progress : told how far the first build of the C++ library is, which takes a minute.
     smaller : run it again with one of its own sizes made smaller, where it is too large.
     host_cache : a folder to keep compiled host code in, for tests that run one program often.
+    limits : what the run may take, and whether kernels are run at all.
 
     Raises
     ------
@@ -46,19 +62,37 @@ def observe(
     InternalError : the toolchain is not installed, or a process of ours failed.
     """
     program = read_program(paths, arguments)
-    first = _observe(program, arguments, model, stdin, emit, progress, host_cache)
-    if not smaller or not _is_too_large(first):
+    first = _observe(program, [Run(arguments, stdin)], model, limits, emit, progress, host_cache)[0]
+    if not smaller or not is_too_large(first):
         return first
     for change in changes(program.original, arguments)[:MAX_TRIES]:
         replaced, others = applied(change, program.original, arguments)
         again = read_program(paths, others, replaced)
-        second = _observe(again, others, model, stdin, lambda _descriptor, _data: None, progress, host_cache)
-        if second.exit is not None and not _is_too_large(second):
+        second = _observe(again, [Run(others, stdin)], model, limits, _to_nobody, progress, host_cache)[0]
+        if second.exit is not None and not is_too_large(second):
             return _joined(first, second, change)
     return first
 
 
-def _is_too_large(observation: Observation) -> bool:
+def observe_each(
+    paths: Sequence[Path],
+    runs: Sequence[Run],
+    limits: RunLimits,
+    replaced: Mapping[str, str] | None = None,
+    enough: Callable[[Observation], bool] = lambda _observation: False,
+    model: str = DEFAULT,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Observation]:
+    """Run one program several times, compiled once; as many times as it takes to see `enough`.
+
+    replaced: text to be taken in place of a file's, by name.  Raises what `observe` raises.
+    """
+    words = [word for run in runs for word in run.arguments]
+    program = read_program(paths, words, replaced)
+    return _observe(program, runs, model, limits, _to_nobody, progress, None, enough)
+
+
+def is_too_large(observation: Observation) -> bool:
     if observation.cause is not None:
         return observation.cause.id in _TOO_LARGE
     return any(launch.status == "traced" for launch in observation.launches)
@@ -81,34 +115,47 @@ def _joined(first: Observation, second: Observation, change: Change) -> Observat
     return first
 
 
+def _to_nobody(_descriptor: int, _data: bytes) -> None:
+    """What is printed is nobody's business."""
+
+
 def _observe(
     program: Program,
-    arguments: Sequence[str],
+    runs: Sequence[Run],
     model: str,
-    stdin: bytes,
+    limits: RunLimits,
     emit: Callable[[int, bytes], None],
     progress: Callable[[int, int], None] | None,
     host_cache: Path | None,
-) -> Observation:
+    enough: Callable[[Observation], bool] = lambda _observation: False,
+) -> list[Observation]:
     if program.obstacle is not None:
-        return _not_run(program.obstacle, *program.obstacle_at)
+        return [_not_run(program.obstacle, *program.obstacle_at)]
     library = build(progress)
     process = ProgramProcess()
     major, minor = MODELS[model].capability
-    device = DeviceCompiler(program.device, f"compute_{major}{minor}")
+    device = DeviceCompiler(program.device, f"compute_{major}{minor}", at_once=limits.executes)
     try:
         host = _host(program, library, host_cache)
         if not host.module:
-            return _not_run(*_why_not(host))
-        order = {
-            "arguments": [f"./{Path(program.units[0]).stem}", *arguments],
-            "model": model,
-            "units": program.units,
-            "sources": dict(program.original),
-            "unused": sorted(host.unused_results),
-            "parameters": dict(program.parameters),
-        }
-        return process.run(order, host.module, stdin, program.data, device.ptx, emit)
+            return [_not_run(*_why_not(host))]
+        found: list[Observation] = []
+        for number, run in enumerate(runs):
+            if number:
+                process = ProgramProcess()
+            order = {
+                "arguments": [f"./{Path(program.units[0]).stem}", *run.arguments],
+                "model": model,
+                "units": program.units,
+                "sources": dict(program.original),
+                "unused": sorted(host.unused_results),
+                "parameters": dict(program.parameters),
+                "limits": msgspec.to_builtins(limits),
+            }
+            found.append(process.run(order, host.module, run.stdin, program.data, device.ptx, emit))
+            if enough(found[-1]):
+                break
+        return found
     finally:
         process.close()
         device.close()
@@ -117,8 +164,6 @@ def _observe(
 def _host(program: Program, library: Library, cache: Path | None) -> HostProgram:
     if cache is None:
         return compile_program(program.units, program.host, library)
-    import msgspec
-
     from grader.programs.toolchain import compile as compiling
 
     digest = hashlib.sha256(repr((program.units, sorted(program.host.items()), library.folder.name)).encode())

@@ -7,6 +7,21 @@ import msgspec
 from grader.message import Message
 
 
+class RunLimits(msgspec.Struct, frozen=True):
+    """What a run may take, all of it counted, so that every machine comes to the same end.
+
+    executes: kernels are run on the emulator; else their launches are recorded only, as those too large for it are.
+    host_instructions, host_bytes: of the host's code.  device_bytes: of the device's memory that is touched.
+    kernel_instructions: of all kernels' threads together.
+    """
+
+    executes: bool = True
+    host_instructions: int = 40_000_000_000
+    host_bytes: int = 3 << 30
+    device_bytes: int = 2 << 30
+    kernel_instructions: int = 3_000_000_000
+
+
 class Finding(msgspec.Struct, frozen=True):
     """Something worth telling about a run.
 
@@ -28,6 +43,8 @@ class Argument(msgspec.Struct):
     offset_bytes, buffer_bytes: where in it, and how large that is.
     copied_in, zeroed, written: what had come into the buffer before the launch: a copy from the host, a memset of 0,
     another kernel's writes.  read_back: the host copied from it afterwards, before it was filled anew.
+    zeros: what had been copied or set is zero in every byte.  digest: of the bytes that had been copied, "" where none
+    were: buffers of one content have one.
     """
 
     type: str
@@ -40,6 +57,8 @@ class Argument(msgspec.Struct):
     zeroed: bool = False
     written: bool = False
     read_back: bool = False
+    zeros: bool = False
+    digest: str = ""
 
 
 class ObservedHazard(msgspec.Struct, frozen=True):

@@ -31,7 +31,8 @@ def _sizes(node: Node) -> list[Node]:
 def _axes(node: Node) -> Iterator[tuple[Node, tuple[bool, bool]]]:
     """The sizes of a declaration's arrays; whether each is the fastest axis, and whether there are others."""
     for declarator in node.children_by_field_name("declarator"):
-        fastest, current, found = True, declarator, []
+        fastest, found = True, []
+        current: Node | None = declarator
         while current is not None and current.type == "array_declarator":
             size = current.child_by_field_name("size")
             if size is not None:

@@ -25,8 +25,23 @@ _SHIFTS: Mapping[str, Mapping[str, float]] = {
     "warp_sync": {"barrier": -1.0, "": 0.0},
     "out_of_bounds": {"comparison": -0.8, "guard": -0.5, "bound": -0.5, "array": -0.4, "barrier": 2.5, "zero": 1.5},
     "shared_outside": {"array": -2.0, "comparison": -0.6, "bound": -0.4, "barrier": 2.5, "zero": 1.5},
-    "uninitialized": {"barrier": 0.2, "zero": -0.9, "reset": -0.3, "else_zero": -0.7, "assignment": -0.8, "bound": -0.3},
-    "ragged": {"guard": -0.8, "comparison": -0.6, "bound": -0.4, "size": -0.7, "barrier": 1.5, "zero": 0.8, "axis": 0.4},
+    "uninitialized": {
+        "barrier": 0.2,
+        "zero": -0.9,
+        "reset": -0.3,
+        "else_zero": -0.7,
+        "assignment": -0.8,
+        "bound": -0.3,
+    },
+    "ragged": {
+        "guard": -0.8,
+        "comparison": -0.6,
+        "bound": -0.4,
+        "size": -0.7,
+        "barrier": 1.5,
+        "zero": 0.8,
+        "axis": 0.4,
+    },
     "exact": {"derived_guard": 1.2, "wrap": 1.6, "ternary": 1.4, "return": 1.8, "barrier": 0.9, "array": 1.0},
     "unwritten": {"comparison": -0.7, "guard": -0.4, "drop": -0.9, "unguarded": -0.9, "barrier": 2.0, "ternary": 2.0},
     "garbage": {"zero": -0.9, "reset": -0.4, "assignment": -0.6},
@@ -58,7 +73,11 @@ class Clues:
 
 
 def clues_of(
-    functions: Sequence[Function], check: str, hazards: Iterable[Hazard], diagnosis: Diagnosis | None, lines: Iterable[int]
+    functions: Sequence[Function],
+    check: str,
+    hazards: Iterable[Hazard],
+    diagnosis: Diagnosis | None,
+    lines: Iterable[int],
 ) -> Clues:
     """The clues of a failed check.
 

@@ -117,7 +117,9 @@ class Screen:
                 return built, names
             lines = {d.line for d in built.result.diagnostics if d.severity == "error"}
             starts = sorted(first.items(), key=lambda item: item[1])
-            refused = {max((s for s in starts if s[1] <= line), key=lambda s: s[1], default=(-1, 0))[0] for line in lines}
+            refused = {
+                max((s for s in starts if s[1] <= line), key=lambda s: s[1], default=(-1, 0))[0] for line in lines
+            }
             if not refused & left.keys():
                 break
             left = {n: copy for n, copy in left.items() if n not in refused}
@@ -149,9 +151,7 @@ class Screen:
         declarator = function.item.node.child_by_field_name("declarator")
         if edits is None or declarator is None:
             return None
-        place = next(
-            (n for n in descendants(declarator) if n.type == "identifier" and function.text(n) == name), None
-        )
+        place = next((n for n in descendants(declarator) if n.type == "identifier" and function.text(n) == name), None)
         if place is None or declared_name(declarator) != name:
             return None
         edits.append(function.replaced(place, name + COPY.format(number=number)))

@@ -152,10 +152,13 @@ def _guarded(
     names = set(function.known_at(statement))
     outer: Node | None = statement
     while outer is not None and is_statement(outer):
-        if outer.type != "declaration" and not any(b.start_byte >= outer.start_byte for b in _barriers_in(function, outer)):
-            if _usable(function, outer, text, names):
-                edit = function.inserted(outer.start_byte, f"if ({text}) ")
-                yield Change("guard", function.line(outer), (edit,), cost + 0.1, "wrap", "missing")
+        if (
+            outer.type != "declaration"
+            and not any(b.start_byte >= outer.start_byte for b in _barriers_in(function, outer))
+            and _usable(function, outer, text, names)
+        ):
+            edit = function.inserted(outer.start_byte, f"if ({text}) ")
+            yield Change("guard", function.line(outer), (edit,), cost + 0.1, "wrap", "missing")
         outer = outer.parent if outer.parent is not None and outer.parent != function.body else None
         while outer is not None and not is_statement(outer) and outer != function.body:
             outer = outer.parent
@@ -295,9 +298,7 @@ def _first_values(function: Function, node: Node) -> Iterator[Change]:
             name = declarator.child_by_field_name("declarator")
             known = next((v for v in function.variables if name is not None and v.name == function.text(name)), None)
             if value is not None and known is not None and known.role == "value" and function.text(value) != "0":
-                yield Change(
-                    "initial_value", function.line(declarator), (function.replaced(value, "0"),), 2.2, "zero"
-                )
+                yield Change("initial_value", function.line(declarator), (function.replaced(value, "0"),), 2.2, "zero")
             accumulates = name is not None and f"{function.text(name)} +=" in function.text(function.body)
             if accumulates and "int" in function.text(type_node).split():
                 edit = function.replaced(type_node, "float")
@@ -361,15 +362,17 @@ def _bracketed(function: Function, condition: Node) -> str:
 
 def _is_inner(access: Node) -> bool:
     parent = access.parent
-    return parent is not None and parent.type == "subscript_expression" and parent.child_by_field_name("argument") == access
+    return (
+        parent is not None
+        and parent.type == "subscript_expression"
+        and parent.child_by_field_name("argument") == access
+    )
 
 
 def _is_stored(access: Node) -> bool:
     parent = access.parent
     return (
-        parent is not None
-        and parent.type == "assignment_expression"
-        and parent.child_by_field_name("left") == access
+        parent is not None and parent.type == "assignment_expression" and parent.child_by_field_name("left") == access
     )
 
 

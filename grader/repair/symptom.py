@@ -112,7 +112,9 @@ def _showing(evidence: Evidence, check: Check) -> Run | None:
         case "correct":
             found = [r for r in exact if r.outcome.status != "ok" or not r.is_right]
         case "ragged_sizes":
-            found = [r for r in runs if r.kind == "ragged" and (r.outcome.status != "ok" or not r.is_right or faults(r))]
+            found = [
+                r for r in runs if r.kind == "ragged" and (r.outcome.status != "ok" or not r.is_right or faults(r))
+            ]
         case "bank_conflicts" | "coalescing":
             metric = "sectors" if check.check == "coalescing" else "wavefronts"
             found = [r for r in exact if r.outcome.counters and excess_of(r.outcome.counters, metric) > 0]

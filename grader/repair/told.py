@@ -35,6 +35,20 @@ def without_answers(result: Result) -> Result:
     return structs.replace(result, checks=checks)
 
 
+def answers(result: Result) -> str:
+    """The changes of a result as a text of diffs, "" where there are none."""
+    rows: dict[tuple[str, ...], list[str]] = {}
+    for check in result.checks:
+        if check.repair is not None and check.repair.diff:
+            head = (check.variant, check.repair.file, str(check.repair.line), check.repair.kind, check.repair.effect)
+            rows.setdefault((*head, *check.repair.diff), []).append(check.check)
+    parts = []
+    for (variant, file, line, kind, effect, *diff), checks in rows.items():
+        title = f"# {result.student.id} · {variant}: {', '.join(checks)} · {file}:{line} · {kind}"
+        parts.append("\n".join([title, *([f"# {effect}"] if effect else []), f"--- {file}", f"+++ {file}", *diff, ""]))
+    return "\n".join(parts)
+
+
 def hint_msg(finding: Finding) -> Message | None:
     """Line and kind of the fault, and what was seen with one change there."""
     change = finding.change

@@ -6,7 +6,17 @@ Everything that is shown to anybody, in a terminal, a page or a gradebook, is de
 Others import these names from here; which file a record stands in is nobody else's business.
 """
 
-from grader.result.check import EXIT_CODES, Check, CheckStatus, Repair, ResultStatus, Score, SkipReason, score_of, status_of
+from grader.result.check import (
+    EXIT_CODES,
+    Check,
+    CheckStatus,
+    Repair,
+    ResultStatus,
+    Score,
+    SkipReason,
+    score_of,
+    status_of,
+)
 from grader.result.counters import Counters, LineCounters
 from grader.result.diagnosis import Diagnosis, Element, ElementRange, ElementRead, ElementWriter, WrongPattern
 from grader.result.file import decode, encode, json_schema, write_schema

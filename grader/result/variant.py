@@ -23,6 +23,8 @@ class Launch(Record, frozen=True):
     tile: elements that one block covers along x, y; shared_bytes: dynamic shared memory.
     line: where the student's host code says so, null where it does not.
     requested: the block that the host code asks for where it is impossible, else null.
+    by: how it is known: "stated" in submission.yaml, "observed" when the program was run, "read" from its text,
+      "inferred" from the kernel, or the "lab"'s own; "" in results of before there was this field.
     """
 
     block: tuple[int, int, int]
@@ -31,6 +33,7 @@ class Launch(Record, frozen=True):
     shared_bytes: int = 0
     line: int | None = None
     requested: tuple[int, int, int] | None = None
+    by: Literal["", "stated", "observed", "read", "inferred", "lab"] = ""
 
 
 class Case(Record, frozen=True):

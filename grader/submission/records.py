@@ -9,6 +9,7 @@ from typing import Literal
 from grader.submission.cpp.edits import Edit, apply
 from grader.submission.files.source import SourceText
 from grader.submission.kernels.records import Kernel, LaunchSite
+from grader.submission.observed import NOTHING_OBSERVED, Observed
 
 Origin = Literal["stated", "observed", "read", "inferred", "lab"]
 ORIGINS: tuple[Origin, ...] = ("stated", "observed", "read", "inferred", "lab")
@@ -46,8 +47,8 @@ class LaunchPlan:
     line: where the host code says so, 0 otherwise.
     block_formula: formulas of the sizes for the block's axes, where it depends on them; () where it does not.
     shared_formula: likewise for `shared_bytes`, of the sizes and `threads` (of a block).
-    grid_formula: likewise for the grid of a kernel that numbers its tiles along one axis, where ceil(rows / T) *
-      ceil(cols / T) are more blocks than rows * cols elements make; () where `covers` and `tile` say all.
+    grid_formula: likewise for each axis of the grid, where `covers` and `tile` do not say all: tiles numbered along one
+      axis, divisions that are rounded down, a number of blocks that is the same at every size.
     """
 
     block: tuple[int, int, int]
@@ -118,6 +119,7 @@ class Submission:
     Local headers stand in it too, by the name they are included by.
     missing_headers: file, header and line of includes of headers that were not handed in.
     edits: what has to change in the device code so that kernels can be handed other sizes and arrays, by file.
+    observed: what its programs were seen to do.
     """
 
     student: str
@@ -131,6 +133,7 @@ class Submission:
     remarks: tuple[tuple[str, int], ...] = ()
     missing_headers: tuple[tuple[str, str, int], ...] = ()
     edits: Mapping[str, tuple[Edit, ...]] = field(default_factory=dict)
+    observed: Observed = NOTHING_OBSERVED
 
     def program(self, file: str, constants: Mapping[str, int] | None = None) -> dict[str, str]:
         """What the compiler needs to compile `file`: its device code first, then the headers it may include.

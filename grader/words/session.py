@@ -16,6 +16,7 @@ def with_bounds(what: str, bounds: str) -> str:
 
 
 TEXTS: Texts = {
+    "repairs": N_("Smallest changes that make wrong kernels right, for the teacher: {folder}"),
     "refused": refused,
     "with_bounds": with_bounds,
     "out": N_("--out {path}: {reason}"),

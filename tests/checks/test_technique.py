@@ -53,8 +53,9 @@ def test_reads_may_be_asked_for_by_a_formula_of_the_sizes() -> None:
 
 def test_settings_are_checked_by_their_types() -> None:
     for wrong in ({"shared_memory": "some"}, {"shared_memory": "any", "unrolled": "yes"}):
+        given: dict[str, object] = dict(wrong)
         try:
-            technique(wrong, unroll=4)
+            technique(given, unroll=4)
         except msgspec.ValidationError:
             continue
         raise AssertionError(wrong)

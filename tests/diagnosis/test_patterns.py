@@ -181,7 +181,7 @@ def test_what_is_told_is_true(shape: tuple[int, int], seed: int, broken: int, sl
     if slip == "shifted":
         # Nothing stands to the right of the last column.
         follows &= np.arange(cols) < cols - 1
-    assert (result.holds, result.of) == (np.count_nonzero(follows), np.count_nonzero(wrong))
+    assert (result.holds, result.of) == (int(np.count_nonzero(follows)), int(np.count_nonzero(wrong)))
 
 
 def test_values_taken_from_a_wrong_place_are_not_called_offset() -> None:

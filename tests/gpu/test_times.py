@@ -17,6 +17,7 @@ from grader.gpu.profilers import ncu
 from grader.gpu.profilers.tool import ToolFailed
 from grader.grading import pipeline
 from grader.lab import labs
+from grader.lab.checks import SpeedupSettings
 from grader.timing import plan
 from grader.timing.plan import Plan
 from tests.gpu.conftest import Loader
@@ -111,9 +112,7 @@ def test_a_ramp_s_middle_repeats_within_a_point(tmp_path: Path, monkeypatch: pyt
     variants = []
     for variant in LAB.variants:
         checks = tuple(
-            replace(c, points=50.0, settings={"against": "naive", "full": 5.0, "minimum": 2.0})
-            if c.check == "speedup"
-            else c
+            replace(c, points=50.0, settings=SpeedupSettings("naive", 5.0, 2.0)) if c.check == "speedup" else c
             for c in variant.checks
         )
         variants.append(replace(variant, checks=checks))

@@ -6,15 +6,16 @@ out by hand.  A check that rests on one that fails is skipped, as docs/result.md
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from grader.checks import CHECKS
 from grader.errors import UsageError
 from grader.grading.pipeline import grade
 from grader.lab import labs
+from grader.lab.checks import CHECKS
 from grader.result import Result
 from tests.programs.expected import PROGRAMS, expected_of, files_of, line_of
 
@@ -29,7 +30,7 @@ def param(folder: Path) -> Any:
     return pytest.param(folder, marks=marks, id=folder.name)
 
 
-def verdicts(result: Result, variant: str) -> dict[str, str]:
+def verdicts(result: Result, variant: str) -> dict[str, str | None]:
     """The status of each check of a variant, and the line of those that fail."""
     return {
         check.check: f"fail {check.line}" if check.status == "fail" else check.status
@@ -38,9 +39,11 @@ def verdicts(result: Result, variant: str) -> dict[str, str]:
     }
 
 
-def wanted_verdicts(checks: dict[str, str], fails: dict[str, int | None], skips: list[str]) -> dict[str, str]:
+def wanted_verdicts(
+    checks: Mapping[str, str | None], fails: Mapping[str, int | None], skips: list[str]
+) -> dict[str, str | None]:
     """What a variant's checks must say when exactly `fails` fail (each at its line), and `skips` do not apply."""
-    wanted: dict[str, str] = {}
+    wanted: dict[str, str | None] = {}
     for name in sorted(checks, key=list(CHECKS).index):
         kind = CHECKS[name]
         blocked = any(wanted.get(need, "pass") != "pass" and need not in skips for need in kind.needs)
@@ -67,14 +70,17 @@ def test_program(folder: Path) -> None:
         assert refused.value.message.id == grading["refused"]
         return
     result = grade(handed_in, lab, backend="emulator")
-    got, wanted = {}, {}
+    got: dict[str, dict[str, str | None]] = {}
+    wanted: dict[str, dict[str, str | None]] = {}
     for name, variant in grading["variants"].items():
         record = result.variants[name]
         found = verdicts(result, name)
         places = variant.get("fails", {})
         fails = {check: None if at is None else line_of(folder, files, at) for check, at in places.items()}
         # A line that is not given may be any.
-        found |= {check: "fail None" for check, at in fails.items() if at is None and found[check].startswith("fail")}
+        found |= {
+            check: "fail None" for check, at in fails.items() if at is None and str(found[check]).startswith("fail")
+        }
         got[name] = {"kernel": record.kernel} | found
         wanted[name] = {"kernel": variant.get("kernel")} | wanted_verdicts(found, fails, variant.get("skips", []))
     assert got == wanted, "\n".join(f"{c.id}: {c.message}" for c in result.checks if c.status == "fail")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,7 +30,8 @@ def product(a: list[Fraction], b: list[Fraction], n: int) -> list[Fraction]:
 def test_a_product_of_matrices(n: int) -> None:
     inputs, outputs = Oracle(labs.find("matmul")).case({"n": n}, {"c": "float64"})
     right = product(exact(inputs["a"]), exact(inputs["b"]), n)
-    np.testing.assert_allclose(outputs["c"].ravel(), [float(x) for x in right], rtol=1e-13, atol=1e-13)
+    got: Any = outputs["c"].ravel()
+    np.testing.assert_allclose(got, [float(x) for x in right], rtol=1e-13, atol=1e-13)
 
 
 @pytest.mark.parametrize(("n", "count"), [(2, 5), (3, 1), (10, 2)])
@@ -65,6 +67,7 @@ def test_the_tolerance_of_a_product_holds_every_order_of_summation_and_no_slip(n
     backwards = np.zeros((n, n), np.float32)
     for k in reversed(range(n)):
         backwards += a[:, k : k + 1] * b[k : k + 1, :]
+    computed: Any
     for computed in (one_by_one, backwards, outputs["c"]):
         assert np.abs(computed - right).max() < allowed
     without_a_term = right - np.outer(a[:, 0], b[0]).astype(np.float64)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -37,7 +38,8 @@ def case() -> Projected:
 def right(case: Projected) -> np.ndarray:
     """The product in float32, its terms added up in another order than NumPy's."""
     order = np.random.default_rng(5).permutation(N)
-    product: np.ndarray = case.inputs["a"][:, order] @ case.inputs["b"][order]
+    a: Any = case.inputs["a"][:, order]
+    product: np.ndarray = a @ case.inputs["b"][order]
     return product
 
 

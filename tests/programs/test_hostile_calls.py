@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import wasmtime
 
+from grader.programs.records import RunLimits
 from grader.programs.runtime import launches, table
 from grader.programs.runtime.devices import MODELS
 from grader.programs.runtime.state import ProgramEnded, State
@@ -49,7 +50,15 @@ def make() -> tuple[State, Wasi]:
     guest = Guest(store, exports["memory"])
     sources = {"a.cu": ["cudaMalloc(&d_a, n);"] * 3}
     state = State(
-        guest, MODELS["t4"], sources, ["a.cu"], {}, frozenset(), lambda _unit, _names: (PTX, ""), lambda _raw: None
+        guest,
+        MODELS["t4"],
+        sources,
+        ["a.cu"],
+        {},
+        frozenset(),
+        lambda _unit, _names: (PTX, ""),
+        lambda _raw: None,
+        RunLimits(),
     )
     state.call_guest = lambda name, *values: exports[name](store, *values)  # type: ignore[operator]
     wasi = Wasi(lambda: guest, [b"a"], b"input", {"f": b"data"}, lambda _descriptor, _data: None, lambda: 0)

@@ -52,7 +52,8 @@ def run(
     """Run the (only) kernel: arrays become buffers, ints bytes of unwritten memory when given as `Bytes`, else ints."""
     module = compiled(source, options)
     device = Device()
-    buffers, arrays, passed = [], [], []
+    buffers, arrays = [], []
+    passed: list[Any] = []
     for argument in arguments:
         if isinstance(argument, np.ndarray | Bytes):
             contents = argument if isinstance(argument, np.ndarray) else int(argument)

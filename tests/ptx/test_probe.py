@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from grader.ptx import Device, Launch, launch
@@ -12,7 +14,7 @@ from tests.ptx.running import compiled
 def told(device: Device) -> dict[str, object]:
     source = device.buffer("in", np.ones(probe.THREADS, np.float32))
     out = device.buffer("out", np.zeros(probe.BLOCKS * probe.THREADS * probe.FACTS, np.uint64))
-    arguments = [source, out, np.int32(7)]
+    arguments: list[Any] = [source, out, np.int32(7)]
     launch(
         compiled(probe.SOURCE),
         Launch(
@@ -35,7 +37,7 @@ def test_the_emulator_answers_as_a_device_does() -> None:
             probe.assert_like_a_device(answers)
         probe.assert_state_lasts(first, second)
         # Clocks of later launches go on.
-        assert (second["clock_start"] > first["clock_end"]).all()  # type: ignore[operator, attr-defined]
+        assert (second["clock_start"] > first["clock_end"]).all()  # type: ignore[operator]
 
 
 def test_no_two_processes_see_the_same_numbers() -> None:

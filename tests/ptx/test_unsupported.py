@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -46,7 +48,7 @@ OUTSIDE = {
 def test_the_instruction_and_the_line_are_named(name: str) -> None:
     source, instruction, line = OUTSIDE[name]
     with pytest.raises(UnsupportedInstruction) as caught:
-        arguments = [np.zeros(512, np.float16) if "half" in source else np.zeros(64, np.float32)]
+        arguments: list[Any] = [np.zeros(512, np.float16) if "half" in source else np.zeros(64, np.float32)]
         arguments.append(np.zeros(256, np.float32) if "half" in source else np.int64(0) if "texture" in source else 1)
         run(source, 1, 32, *arguments, options=header_options() if "#include" in source else ())
     assert instruction in caught.value.text

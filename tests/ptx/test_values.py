@@ -142,7 +142,8 @@ def test_short_cuts_cost_no_array_in_a_loop() -> None:
     assert affine.add(value, (1 << 32) - 80, 32) is vec
     first = affine.mul_wide(value, 4, 32, True)
     assert isinstance(first, Shifted) and first.shift == 320
-    again = affine.mul_wide(affine.add(value, 1, 32), 4, 32, True)
+    moved: Any = affine.add(value, 1, 32)
+    again = affine.mul_wide(moved, 4, 32, True)
     assert isinstance(again, Shifted) and again.vec is first.vec and again.shift == 324
     assert affine.compare("lt", value, 160, 32, True) is True
     assert affine.compare("lt", value, 159, 32, True) is None

@@ -14,7 +14,7 @@ from grader.lab import labs
 from grader.lab.records import Sizes
 from grader.launching.sizes import SizeRules
 from grader.result import Check, Diagnosis
-from grader.running.explain import MAX_TRIES, first_wrong, small_sizes
+from grader.running.explain import MAX_TRIES, explain, first_wrong, small_sizes
 from grader.submission.records import Candidate, LaunchPlan
 
 LAB = labs.find("transpose")
@@ -115,7 +115,7 @@ def test_what_is_right_has_no_diagnosis(checks: Any) -> None:
 def test_an_explanation_costs_little_time(checks: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from grader.running import runs
 
-    spent = []
+    spent: list[float] = []
 
     def measured(*arguments: Any) -> dict[str, Diagnosis]:
         started = time.perf_counter()
@@ -123,7 +123,6 @@ def test_an_explanation_costs_little_time(checks: Any, monkeypatch: pytest.Monke
         spent.append(time.perf_counter() - started)
         return found
 
-    explain = runs.explain
     monkeypatch.setattr(runs, "explain", measured)
     checks(
         "if (x < cols && y < rows) out[y * rows + x] = in[y * cols + x];",

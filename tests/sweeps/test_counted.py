@@ -127,7 +127,8 @@ def test_the_lab_s_own_kernels_are_counted_once(compiling: Compiling, tmp_path: 
     lab = lab_with(sweep_of(tile(16, 32), "naive"))
     file = tmp_path / "transpose.cu"
     file.write_text((lab.path.parent / "../../reference/transpose/naive.cu").read_text("utf-8"))
-    own, known = references(lab), {}
+    own = references(lab)
+    known: dict[tuple[str, str], list[SweepPoint]] = {}
     targets = [*students(lab, file), *own]
     first = EmulatorSweeps(lab, Oracle(lab), compiling, known).run(targets, {})
     programs = len(compiling.programs)

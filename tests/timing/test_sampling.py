@@ -87,8 +87,8 @@ def test_a_wrong_result_ends_a_kernel_s_part() -> None:
 
 def test_the_ratio_is_of_the_same_round() -> None:
     """Times double half way through for both: a ratio of medians taken apart would not be 2."""
-    times: list[float | None] = [1.0] * 6 + [2.0] * 5 + [None]
-    against: list[float | None] = [2.0] * 6 + [4.0] * 5 + [9.0]
+    times = [*[1.0] * 6, *[2.0] * 5, None]
+    against = [2.0] * 6 + [4.0] * 5 + [9.0]
     ratio = speedup(times, against)
     assert ratio is not None and (ratio.median, ratio.low, ratio.high, ratio.count) == pytest.approx((2, 2, 2, 11))
     assert speedup([None], [1.0]) is None and speedup([], []) is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -108,10 +109,7 @@ def order(comparable: bool = True, full: float = 2.0) -> SpeedOrder:
     return SpeedOrder(
         lab=LAB,
         candidates=candidates,
-        references={
-            v: lambda sizes, v=v: (f"reference:{v}", launch(sizes))
-            for v in ("naive", "padded")  # type: ignore[misc]
-        },
+        references={v: partial(lambda v, sizes: (f"reference:{v}", launch(sizes)), v) for v in ("naive", "padded")},
         baselines={"naive": ("naive", None), "padded": ("naive", full)},
         pools={},
         nvrtc="13.0",

@@ -14,7 +14,7 @@ SMALL, LARGE = {"rows": 8, "cols": 8}, {"rows": 64, "cols": 64}
 def row(size: dict[str, int], naive: float, fast: float, empty_us: float = 1.0, valid: bool = True) -> SizeTimes:
     """Eleven rounds, each a tenth slower than the one before for all kernels."""
     slow = [1 + 0.1 * i for i in range(11)]
-    times = {
+    times: dict[str, list[float | None]] = {
         student("naive"): [naive * s for s in slow],
         student("fast"): [fast * s for s in slow],
         reference("naive"): [2 * naive * s for s in slow],

@@ -6,13 +6,14 @@ from pathlib import Path
 
 from grader.gpu.measurement.work import cpu_times_of
 from grader.lab import labs
+from grader.lab.records import Sizes
 from grader.oracle.expected import Oracle
 from grader.timing.store import Store
 
 LAB = labs.find("transpose")
 
 
-def sizes(*edges: int) -> list[dict[str, int]]:
+def sizes(*edges: int) -> list[Sizes]:
     return [{"rows": edge, "cols": edge} for edge in edges]
 
 

@@ -37,7 +37,8 @@ def refusal(state: State, kernel: Kernel, entry: str, asked: Configured) -> tupl
     threads = asked.block[0] * asked.block[1] * asked.block[2]
     if threads > MAX_BLOCK[0]:
         return 9, msg("programs.thread_limit", block=sizes_text(asked.block), threads=threads)
-    static = state.gpu.static_shared_bytes(kernel.unit, entry)
+    # A module that nothing has asked for is not compiled where no kernel is run.
+    static = state.gpu.static_shared_bytes(kernel.unit, entry) if state.gpu.is_loaded(kernel.unit) else 0
     total = static + asked.shared_bytes
     if asked.shared_bytes < 0 or total > max(STATIC_LIMIT, min(kernel.max_dynamic_bytes + static, model.shared_opt_in)):
         return 1, msg("programs.shared_limit", bytes=total, limit=max(STATIC_LIMIT, kernel.max_dynamic_bytes))

@@ -70,8 +70,10 @@ def launch_kernel(
 
 def _launch(state: State, kernel: Kernel, asked: Configured, raw: list[bytes]) -> int:
     place = asked.place
-    load(state, kernel.unit)
-    entry = state.gpu.entry(kernel.unit, kernel.symbol)
+    entry: str | None = kernel.symbol
+    if state.limits.executes:
+        load(state, kernel.unit)
+        entry = state.gpu.entry(kernel.unit, kernel.symbol)
     record = ObservedLaunch(
         kernel.display,
         kernel.symbol,
@@ -93,11 +95,17 @@ def _launch(state: State, kernel: Kernel, asked: Configured, raw: list[bytes]) -
     code, why = refusal(state, kernel, entry, asked)
     if code:
         state.tell("launch_refused", "error", msg("programs.launch_refused", kernel=kernel.display, why=why), place)
-        _run_smaller(state, kernel, entry, asked, raw, record)
+        if state.limits.executes:
+            _run_smaller(state, kernel, entry, asked, raw, record)
         return failed(state, record, code, place)
     stream = state.stream(asked.stream)
     ticket = state.begin(stream)
     put_in_order(state, record, raw, stream, ticket, place)
+    if not state.limits.executes:
+        record.status = "traced"
+        stream.ready_ns += 5_000
+        state.pending.append(Pending(kernel.display, stream.number, ticket, place, state.launch_count))
+        return 0
     # A kernel may touch every page of what is allocated.
     live = [allocation for allocation in state.gpu.live.values() if not allocation.host]
     if all(state.has_room(allocation, allocation.size, place) for allocation in live):

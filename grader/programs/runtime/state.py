@@ -8,7 +8,7 @@ from typing import Any
 
 from grader.message import Message, msg
 from grader.programs.emulated import Allocation, Gpu
-from grader.programs.records import Finding, ObservedLaunch
+from grader.programs.records import Finding, ObservedLaunch, RunLimits
 from grader.programs.runtime.devices import Model
 from grader.programs.runtime.errors import STICKY, name_of
 from grader.programs.sandbox.guest import Guest
@@ -16,8 +16,6 @@ from grader.programs.sandbox.guest import Guest
 MAX_FINDINGS = 200
 MAX_LAUNCHES = 2000
 MAX_TOUCHED_BYTES = 200 << 30
-MAX_RESIDENT_BYTES = 2 << 30
-TOTAL_INSTRUCTIONS = 3_000_000_000
 CALL_NS = 2_000
 NOT_READY = 600
 
@@ -124,6 +122,7 @@ class State:
         unused_results: frozenset[tuple[str, int]],
         compile_unit: Callable[[int, Sequence[str]], tuple[str, str]],
         print_text: Callable[[bytes], None],
+        limits: RunLimits,
     ) -> None:
         self.guest = guest
         self.model = model
@@ -133,6 +132,7 @@ class State:
         self.unused_results = unused_results
         self.compile_unit = compile_unit
         self.print_text = print_text
+        self.limits = limits
         self.gpu = Gpu()
         self.call_guest: Callable[..., Any] = lambda *_arguments: 0
         self.host_fuel: Callable[[], int] = lambda: 0
@@ -161,8 +161,9 @@ class State:
         self.touched_bytes = 0
         self.resident_bytes = 0
         self.allocated_bytes = 0
-        self.instructions_left = TOTAL_INSTRUCTIONS
-        self.hollow = False
+        self.instructions_left = limits.kernel_instructions
+        self.hollow = not limits.executes
+        self.hashed_bytes = 0
         self.device = 0
         self.host_memory: dict[int, Allocation] = {}
         self.texts: dict[tuple[str, int], int] = {}
@@ -285,7 +286,7 @@ class State:
         Memory that nobody touches takes no room here, so that a program may allocate as much as its device has.
         """
         grown = max(0, end - allocation.resident_bytes)
-        if allocation.host or self.resident_bytes + grown <= MAX_RESIDENT_BYTES:
+        if allocation.host or self.resident_bytes + grown <= self.limits.device_bytes:
             if not allocation.host:
                 allocation.resident_bytes += grown
                 self.resident_bytes += grown

@@ -76,7 +76,7 @@ class ProgramProcess:
         ----------
         order : "arguments", with the program's own name first; "model", a key of `runtime.devices.MODELS`; "units",
           names of its files; "sources", their text; "unused", places whose error nobody looks at; "parameters", names
-          of the parameters of kernels.
+          of the parameters of kernels; "limits", `RunLimits`.
         code : PTX of a file with the templates named, or "" and the reason.
         emit : told what the program prints.
 

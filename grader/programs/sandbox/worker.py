@@ -15,9 +15,6 @@ from typing import Any
 
 import msgspec
 
-MEMORY_BYTES = 3 << 30
-FUEL = 40_000_000_000
-"""Instructions of the host's; counted, so that the end is the same on every machine."""
 KEPT_OUTPUT = 1 << 20
 
 
@@ -88,16 +85,18 @@ def _import_everything() -> None:
 class Run:
     """One run of one program.
 
-    order: "arguments", "model", "units", "sources", "unused", "parameters" (see `sandbox.process.run`).
+    order: "arguments", "model", "units", "sources", "unused", "parameters", "limits" (see `sandbox.process.run`).
     """
 
     def __init__(
         self, order: dict[str, Any], module: bytes, stdin: bytes, files: Sequence[bytes], results: int
     ) -> None:
+        from grader.programs.records import RunLimits
         from grader.programs.runtime.devices import MODELS
         from grader.programs.runtime.state import State
         from grader.programs.sandbox.wasi import Wasi
 
+        self._limits = msgspec.convert(order["limits"], RunLimits)
         self._results = results
         self._module = module
         self._printed: dict[int, bytearray] = {1: bytearray(), 2: bytearray()}
@@ -111,6 +110,7 @@ class Run:
             frozenset((file, line) for file, line in order["unused"]),
             self._ask_for_code,
             lambda raw: self._emit(1, raw),
+            self._limits,
         )
         names = [name.decode() for name in files[::2]]
         contents = dict(zip(names, files[1::2], strict=True))
@@ -154,8 +154,8 @@ class Run:
         config.max_wasm_stack = 2 << 20
         engine = wasmtime.Engine(config)
         store = wasmtime.Store(engine)
-        store.set_limits(memory_size=MEMORY_BYTES, memories=1, instances=1, tables=4, table_elements=1 << 20)
-        store.set_fuel(FUEL)
+        store.set_limits(memory_size=self._limits.host_bytes, memories=1, instances=1, tables=4, table_elements=1 << 20)
+        store.set_fuel(self._limits.host_instructions)
         state = self.state
         cause, code = None, None
         try:
@@ -168,7 +168,7 @@ class Run:
             memory = exports["memory"]
             assert isinstance(memory, wasmtime.Memory)
             self._guest = state.guest = Guest(store, memory)
-            state.host_fuel = lambda: FUEL - store.get_fuel()
+            state.host_fuel = lambda: self._limits.host_instructions - store.get_fuel()
             state.call_guest = lambda name, *values: exports[name](store, *values)  # type: ignore[operator]
             exports["_start"](store)  # type: ignore[operator]
             code = 0
@@ -208,7 +208,7 @@ class Run:
         codes = wasmtime.TrapCode
         kind = error.trap_code
         if kind == codes.OUT_OF_FUEL:
-            return msg("programs.too_long", limit=FUEL // 1_000_000_000)
+            return msg("programs.too_long", limit=self._limits.host_instructions // 1_000_000_000)
         if kind == codes.MEMORY_OUT_OF_BOUNDS:
             return msg("programs.segmentation_fault")
         if kind == codes.STACK_OVERFLOW:
@@ -250,7 +250,8 @@ class Run:
         if module == "grader" and name == "no_memory":
 
             def no_memory(size: int) -> int:
-                raise ProgramEnded(msg("programs.no_host_memory", bytes=size & (1 << 64) - 1, limit=MEMORY_BYTES >> 30))
+                limit = self._limits.host_bytes >> 30
+                raise ProgramEnded(msg("programs.no_host_memory", bytes=size & (1 << 64) - 1, limit=limit))
 
             return "i", no_memory
         found = table.find(self.state, module, name)

@@ -15,6 +15,7 @@ from grader.submission import effort
 from grader.submission.binding.assign import Known, assign
 from grader.submission.binding.plans import CompileTime, candidates, requested_launch
 from grader.submission.binding.precedence import Fact, first, weakest_of
+from grader.submission.binding.reconcile import with_observed
 from grader.submission.binding.roles import Unbindable, readings
 from grader.submission.cpp.edits import Edit
 from grader.submission.cpp.tree import ParsedFile
@@ -27,6 +28,7 @@ from grader.submission.kernels.launches import find_launches
 from grader.submission.kernels.loops import innermost_loops
 from grader.submission.kernels.records import Kernel, LaunchSite, factor_of
 from grader.submission.kernels.shape import KernelShape
+from grader.submission.observed import NOTHING_OBSERVED, Observed
 from grader.submission.records import Missing, Origin, Submission, VariantBinding
 from grader.submission.rewriting.compile_time import constant_edits, size_names, with_global_arrays
 from grader.submission.rewriting.device_code import DeviceCode
@@ -67,8 +69,11 @@ def bind(
     sources: Sequence[SourceText],
     lab: Lab,
     read_header: Callable[[Path], SourceText] = decode,
+    observed: Observed = NOTHING_OBSERVED,
 ) -> Submission:
     """The submission in `sources`, read and bound to `lab`; local headers are read with `read_header`.
+
+    observed: what was seen of its programs, which holds before anything that their text says.
 
     Raises
     ------
@@ -76,15 +81,19 @@ def bind(
     UsageError : a local header is no text; the files take too much work to read.
     """
     with effort.limited(sources[0].path if sources else found.folder):
-        return _bind(found, sources, lab, read_header)
+        return _bind(found, sources, lab, read_header, observed)
 
 
 def _bind(
-    found: FoundSubmission, sources: Sequence[SourceText], lab: Lab, read_header: Callable[[Path], SourceText]
+    found: FoundSubmission,
+    sources: Sequence[SourceText],
+    lab: Lab,
+    read_header: Callable[[Path], SourceText],
+    observed: Observed,
 ) -> Submission:
     settings = variant_settings(found, [variant.name for variant in lab.variants])
     read = read_files(sources, found.folder, read_header)
-    entries = _entries(read.with_kernels, read.codes, lab)
+    entries = _entries(read.with_kernels, read.codes, lab, observed)
     given = _given(found, settings, entries, lab)
     known = {id(entry): _known(entry, lab) for entry in entries}
     by_known = {id(known[id(entry)]): entry for entry in entries}
@@ -117,6 +126,7 @@ def _bind(
             *_contradictions(bindings, settings),
         ),
         edits=_edits(entries, read.by_name()),
+        observed=observed,
         missing_headers=tuple(
             (parsed.file, name, line)
             for parsed, code in zip(read.main_files, read.codes, strict=True)
@@ -160,11 +170,11 @@ def _edits(entries: Sequence[_Entry], files: Mapping[str, ParsedFile]) -> dict[s
     }
 
 
-def _entries(files: Sequence[ParsedFile], codes: Sequence[DeviceCode], lab: Lab) -> list[_Entry]:
+def _entries(files: Sequence[ParsedFile], codes: Sequence[DeviceCode], lab: Lab, observed: Observed) -> list[_Entry]:
     """Every kernel of the submission; one in a header is known by the name that the header is included by."""
     included = {Path(name).name: name for code in codes for name in code.sources}
     names = {kernel.name for parsed in files for kernel in parsed.kernels}
-    launches = [site for parsed in files for site in find_launches(parsed, names)]
+    launches = with_observed([site for parsed in files for site in find_launches(parsed, names)], observed)
     entries = []
     for parsed in files:
         for plain in kernels_in(parsed):
@@ -198,6 +208,7 @@ def _instantiate(entry: _Entry, lab: Lab) -> None:
     names = entry.kernel.template_parameters
     if not names:
         return
+    said: Origin = "observed" if any(site.observed for site in entry.sites) else "read"
     usual = next((_type_name(p.dtype) for p in lab.parameters if p.kind != "size"), "float")
     types = [index for index, name in enumerate(names) if _is_type(entry.kernel, name)]
     launches = [s.template_arguments for s in entry.sites if s.template_arguments]
@@ -222,7 +233,7 @@ def _instantiate(entry: _Entry, lab: Lab) -> None:
             plausible = usual
         else:
             plausible = "8" if re.search(r"(?i)row", name) and "block" in name.lower() else "32"
-        fact = first({"read": partial(launched.get, index), "inferred": by_default}, otherwise=plausible)
+        fact = first({said: partial(launched.get, index), "inferred": by_default}, otherwise=plausible)
         values[name] = fact.value
         origins.append(fact.origin)
         typed.types[name] = values[name]

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 
 from grader.device_limits import is_possible_block
 from grader.lab import formula
 from grader.lab.records import Lab, LaunchRule, Variant
+from grader.submission.binding.grids import formulas_of
 from grader.submission.binding.precedence import OF_PROGRAM, Fact, first, weakest_of
 from grader.submission.expressions.number_types import SIZES_OF_TYPES
 from grader.submission.expressions.syntax import Expression
@@ -18,7 +20,8 @@ from grader.submission.files.settings import VariantSettings
 from grader.submission.kernels.records import Kernel, LaunchSite
 from grader.submission.kernels.shape import KernelShape
 from grader.submission.kernels.symbolic import formula_of, named_constants
-from grader.submission.records import Candidate, LaunchPlan, Origins
+from grader.submission.observed import SeenArgument
+from grader.submission.records import Candidate, LaunchPlan, Origin, Origins
 from grader.submission.rewriting.compile_time import SET_BY_HOST, match_sizes
 
 MAX_CANDIDATES = 8
@@ -139,6 +142,11 @@ class _Planner:
     def rule(self) -> LaunchRule:
         return self.lab.launch_of(self.variant)
 
+    @property
+    def said(self) -> Origin:
+        """How what the host code says is known."""
+        return "observed" if self.site is not None and self.site.observed else "read"
+
     def plan(self, covers: tuple[str, ...], exact: bool) -> tuple[LaunchPlan, Origins]:
         """The launch, and who says its block, tile and shared memory."""
         threads = self.threads()
@@ -157,7 +165,7 @@ class _Planner:
             line=site.line if site is not None else 0,
             block_formula=threads.value.formulas,
             shared_formula=shared.value.formula,
-            grid_formula=self.grid_formula(),
+            grid_formula=self.grid(covers, tile) if threads.origin in OF_PROGRAM else self.grid_formula(),
         )
         weakest = weakest_of(fact.origin for fact in tiles)
         return plan, Origins(block=threads.origin, tile=weakest, shared_bytes=shared.origin)
@@ -167,12 +175,13 @@ class _Planner:
         rule = self.rule
         formulas = tuple(str(n) for n in rule.block) if any(isinstance(n, str) for n in rule.block) else ()
         return first(
-            {"stated": self.stated_threads, "read": self.read_threads, "inferred": self.inferred_threads},
+            {"stated": self.stated_threads, self.said: self.read_threads, "inferred": self.inferred_threads},
             otherwise=_Threads(_rule_block(rule, self.lab), formulas),
         )
 
     def stated_threads(self) -> _Threads | None:
-        if self.settings.block is None:
+        if self.settings.block is None or self.said == "observed":
+            # How a kernel is launched its program shows; what is stated beside it is told as a contradiction.
             return None
         x, y, z = [*self.settings.block, 1, 1][:3]
         return _Threads((x, y, z))
@@ -218,7 +227,7 @@ class _Planner:
         return first(
             {
                 "stated": lambda: (told[axis] or None) if axis < len(told) else None,
-                "read": lambda: (site.tile[axis] or None) if site is not None and axis < len(site.tile) else None,
+                self.said: lambda: (site.tile[axis] or None) if site is not None and axis < len(site.tile) else None,
                 "inferred": inferred,
             },
             otherwise=usual or block[axis],
@@ -241,7 +250,7 @@ class _Planner:
 
         return first(
             {
-                "read": lambda: self.read_covers(site, either_order) if site is not None else None,
+                self.said: lambda: self.read_covers(site, either_order) if site is not None else None,
                 "inferred": inferred,
             },
             otherwise=[usual, usual[::-1]] if either_order else [usual],
@@ -263,6 +272,41 @@ class _Planner:
                 return [read]
         return None
 
+    def usual_shared_formula(self) -> str:
+        """The lab's formula of shared memory, where it gives what was seen at the program's own sizes."""
+        if self.site is None or self.site.block is None or not self.rule.shared_bytes:
+            return ""
+        try:
+            usual = formula.integer(self.rule.shared_bytes, {**self.own_sizes(), "threads": prod(self.site.block)})
+        except formula.FormulaError:
+            return ""
+        return self.rule.shared_bytes if usual == self.site.shared_bytes else ""
+
+    def grid(self, covers: tuple[str, ...], tile: tuple[int, ...]) -> tuple[str, ...]:
+        """The grid's formulas, where it has another number of blocks than it takes to cover the sizes."""
+        if self.site is None or (self.settings.tile is not None and not self.site.observed):
+            return self.grid_formula()
+        return formulas_of(self.site, self.formula, covers, tile, self.own_sizes(), self.lab) or self.grid_formula()
+
+    def own_sizes(self) -> dict[str, int]:
+        """The sizes at which the program made its launch, as far as its arguments and constants tell."""
+        if self.site is None:
+            return {}
+        found = dict(self.sizes.fixed) | dict(self.sizes.own)
+        by_name = {argument.name: argument for argument in self.site.seen if argument.name}
+        arrays: list[tuple[str, SeenArgument, str]] = []
+        for parameter, role in zip(self.kernel.parameters, self.roles, strict=True):
+            argument = by_name.get(parameter.name)
+            if argument is None:
+                continue
+            if role in self.lab.size_names and isinstance(argument.value, int):
+                found.setdefault(role, argument.value)
+            elif argument.buffer_bytes and parameter.is_pointer:
+                arrays.append((role, argument, parameter.dtype or self.lab.parameter(role).dtype))
+        for role, argument, dtype in arrays:
+            _solve(found, self.lab.parameter(role).shape, argument.buffer_bytes // SIZES_OF_TYPES.get(dtype, 4))
+        return found
+
     def grid_formula(self) -> tuple[str, ...]:
         """The grid as the host code computes it, where its one axis runs over several sizes."""
         if self.site is None or len(self.site.grid_expressions) != 1:
@@ -282,12 +326,14 @@ class _Planner:
             if not dynamic or self.site is None:
                 return None
             text = self.formula(self.site.shared_expression) or ""
+            if self.site.observed:
+                return _SharedBytes(self.site.shared_bytes or 0, text or self.usual_shared_formula())
             return _SharedBytes(self.site.shared_bytes or usual, text) if self.site.shared_bytes or text else None
 
         return first(
             {
-                "stated": lambda: _SharedBytes(stated) if stated is not None else None,
-                "read": read,
+                "stated": lambda: _SharedBytes(stated) if stated is not None and self.said != "observed" else None,
+                self.said: read,
                 "inferred": lambda: None if dynamic else _SharedBytes(),
             },
             otherwise=_SharedBytes(usual, self.rule.shared_bytes),
@@ -310,6 +356,16 @@ class _Planner:
     def arguments(self) -> int:
         """Parameters that the host code hands in: global arrays come before them."""
         return sum(not p.is_global for p in self.kernel.parameters)
+
+
+def _solve(known: dict[str, int], shape: Sequence[str | int], elements: int) -> None:
+    """Add the size that is left over in an array's shape, from the number of its elements."""
+    unknown = [axis for axis in shape if isinstance(axis, str) and axis not in known]
+    rest = prod(known[axis] if isinstance(axis, str) else axis for axis in shape if axis not in unknown)
+    if unknown and rest and elements % rest == 0:
+        side = round((elements // rest) ** (1 / len(unknown)))
+        if side ** len(unknown) == elements // rest:
+            known |= dict.fromkeys(unknown, side)
 
 
 def _usable(sites: Sequence[LaunchSite]) -> LaunchSite | None:

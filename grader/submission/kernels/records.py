@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grader.submission.expressions.syntax import Expression
+from grader.submission.observed import SeenArgument
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +103,8 @@ class LaunchSite:
     block_expressions, shared_expression: the same as `block` and `shared_bytes`, in terms of the arguments and of the
       file's constants, for other sizes; grid_expressions: the number of blocks along each axis, likewise.
     opts_in: the host code raises the kernel's limit of dynamic shared memory (cudaFuncSetAttribute).
+    observed: the program was seen to make this launch, with `grid` and the arguments `seen`; then `block`,
+      `shared_bytes` and `template_arguments` are what was seen.  refused: by the device.
     """
 
     kernel: str
@@ -118,3 +121,7 @@ class LaunchSite:
     opts_in: bool = False
     grid_expressions: tuple[Expression, ...] = ()
     template_texts: tuple[str, ...] = ()
+    observed: bool = False
+    grid: tuple[int, int, int] | None = None
+    seen: tuple[SeenArgument, ...] = ()
+    refused: bool = False

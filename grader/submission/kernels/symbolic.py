@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
@@ -27,6 +28,24 @@ MAX_WALK = 2048
 MAX_FORMULA = 300
 
 _OPERATORS = {"+": "+", "-": "-", "*": "*", "/": "//", "%": "%"}
+_COMPARISONS = {
+    "!=": "min(1, max({a} - {b}, {b} - {a}))",
+    "==": "(1 - min(1, max({a} - {b}, {b} - {a})))",
+    "<": "min(1, max(0, {b} - {a}))",
+    ">": "min(1, max(0, {a} - {b}))",
+    "<=": "(1 - min(1, max(0, {a} - {b})))",
+    ">=": "(1 - min(1, max(0, {b} - {a})))",
+}
+"""Comparisons of integers as 0 or 1."""
+_ROUNDING = {
+    "ceil": "ceil({})",
+    "ceilf": "ceil({})",
+    "std::ceil": "ceil({})",
+    "floor": "({} // 1)",
+    "floorf": "({} // 1)",
+    "std::floor": "({} // 1)",
+}
+_FRACTION = re.compile(r"\b(?:float|double)\b")
 _FUNCTIONS = {"min": "min", "max": "max", "std::min": "min", "std::max": "max"}
 
 
@@ -202,22 +221,69 @@ class _Formula:
                 if definition is not None and self.names_size(definition):
                     return self.text(definition, depth + 1)
                 return None if value is None else str(value)
-            case Cast(_, operand):
-                return self.text(operand, depth + 1)
+            case Cast(type_text, operand):
+                inner = self.text(operand, depth + 1)
+                cuts = self.is_fraction(operand, depth + 1) and not _FRACTION.search(type_text)
+                return inner if inner is None or not cuts else f"({inner} // 1)"
             case SizeOf(text):
                 dtype = self.constants.dtype(text)
                 return "8" if text.endswith("*") else str(SIZES_OF_TYPES[dtype]) if dtype else None
             case Binary(operator, left, right) if operator in _OPERATORS:
                 parts = [self.text(left, depth + 1), self.text(right, depth + 1)]
-                return None if None in parts else f"({parts[0]} {_OPERATORS[operator]} {parts[1]})"
+                sign = "/" if operator == "/" and self.is_fraction(expression, depth + 1) else _OPERATORS[operator]
+                return None if None in parts else f"({parts[0]} {sign} {parts[1]})"
+            case Binary(">>" | "<<" as operator, left, Number(int(bits))) if 0 <= bits < 31:
+                moved = self.text(left, depth + 1)
+                return None if moved is None else f"({moved} {'//' if operator == '>>' else '*'} {1 << bits})"
+            case Binary(operator, left, right) if operator in _COMPARISONS:
+                parts = [self.text(left, depth + 1), self.text(right, depth + 1)]
+                return None if None in parts else _COMPARISONS[operator].format(a=parts[0], b=parts[1])
             case Conditional(Binary(operator, left, right), then, otherwise) if operator in {"<", "<=", ">", ">="}:
                 # `n < 1024 ? n : 1024` and its kin are a minimum or a maximum.
                 if {left, right} != {then, otherwise}:
-                    return None
+                    return self.either(Binary(operator, left, right), then, otherwise, depth)
                 smaller = (then == left) == (operator in {"<", "<="})
                 parts = [self.text(left, depth + 1), self.text(right, depth + 1)]
                 return None if None in parts else f"{'min' if smaller else 'max'}({parts[0]}, {parts[1]})"
             case Call(function, arguments) if function in _FUNCTIONS:
                 texts = [self.text(argument, depth + 1) for argument in arguments]
                 return None if None in texts else f"{_FUNCTIONS[function]}({', '.join(str(t) for t in texts)})"
+            case Conditional(condition, then, otherwise):
+                return self.either(condition, then, otherwise, depth)
+            case Call(function, (argument,)) if function in _ROUNDING:
+                inner = self.text(argument, depth + 1)
+                return None if inner is None else _ROUNDING[function].format(inner)
         return None
+
+    def either(self, condition: Expression, then: Expression, otherwise: Expression, depth: int) -> str | None:
+        """`condition ? then : otherwise` as arithmetic, the condition being 0 or 1."""
+        parts = [self.text(part, depth + 1) for part in (condition, then, otherwise)]
+        if None in parts:
+            return None
+        holds = parts[0]
+        if not (isinstance(condition, Binary) and condition.operator in _COMPARISONS):
+            holds = _COMPARISONS["!="].format(a=holds, b="0")
+        return f"({parts[2]} + {holds} * ({parts[1]} - {parts[2]}))"
+
+    def is_fraction(self, expression: Expression, depth: int) -> bool:
+        """Whether C++ computes it with fractions: something in it is no integer."""
+        self.step()
+        if depth > MAX_STEPS:
+            return False
+        match expression:
+            case Number(number):
+                return isinstance(number, float)
+            case Name(name):
+                value = self.constants.values.get(name)
+                return name not in self.roles and value is not None and self.is_fraction(value, depth + 1)
+            case Cast(type_text, operand):
+                return _FRACTION.search(type_text) is not None
+            case Unary(_, operand):
+                return self.is_fraction(operand, depth + 1)
+            case Binary(operator, left, right) if operator in "+-*/":
+                return self.is_fraction(left, depth + 1) or self.is_fraction(right, depth + 1)
+            case Conditional(_, then, otherwise):
+                return self.is_fraction(then, depth + 1) or self.is_fraction(otherwise, depth + 1)
+            case Call(function, _):
+                return function in _ROUNDING
+        return False

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from isa_oracle import FORMATS, encode, signed, wrap
+from tests.ptx.isa.isa_oracle import FORMATS, encode, signed, wrap
 
 WIDTHS = {
     "pred": 1,

@@ -5,10 +5,8 @@ Used twice: the emulator is compared with the oracles, and (marked gpu) with the
 
 from __future__ import annotations
 
-import isa_convert_cases
-import isa_float_cases
-import isa_integer_cases
-from isa_case import CASES
+from tests.ptx.isa import isa_convert_cases, isa_float_cases, isa_integer_cases
+from tests.ptx.isa.isa_case import CASES
 
 isa_integer_cases.build()
 isa_float_cases.build()

@@ -6,9 +6,9 @@ import itertools
 from collections.abc import Callable
 from fractions import Fraction
 
-import isa_oracle as exact
-from isa_case import MODES, WIDTHS, case, clamp, integer_value, on_integers
-from isa_oracle import FORMATS, decode, encode, signed, wrap
+from tests.ptx.isa import isa_oracle as exact
+from tests.ptx.isa.isa_case import MODES, WIDTHS, case, clamp, integer_value, on_integers
+from tests.ptx.isa.isa_oracle import FORMATS, decode, encode, signed, wrap
 
 
 def _compare(op: str, a: exact.Number | int, b: exact.Number | int) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from isa_case import WIDTHS, Case
+
+from tests.ptx.isa.isa_case import WIDTHS, Case
 
 HEADER = ".version 8.6\n.target sm_{capability}\n.address_size 64\n"
 THREADS = 128
@@ -109,12 +110,16 @@ class Device:
         module = self.check(driver.cuModuleLoadData(kernel_text(item, self.capability).encode() + b"\0"))
         function = self.check(driver.cuModuleGetFunction(module, b"probe"))
         columns = list(zip(*rows, strict=True))
-        hosts = [np.array(columns[i], f"u{_bytes(t)}") for i, t in enumerate(inputs) if i not in fixed]
+        given = [(columns[i], t) for i, t in enumerate(inputs) if i not in fixed]
+        hosts: list[np.ndarray] = [np.array(column, f"u{_bytes(t)}") for column, t in given]
         hosts += [np.zeros(len(rows), f"u{_bytes(t)}") for t in outputs]
         pointers = [self.check(driver.cuMemAlloc(h.nbytes)) for h in hosts]
         for host, pointer in zip(hosts, pointers, strict=True):
             self.check(driver.cuMemcpyHtoD(pointer, host.ctypes.data, host.nbytes))
-        values = [np.array([len(rows)], np.uint32), *(np.array([int(p)], np.uint64) for p in pointers)]
+        values: list[np.ndarray] = [
+            np.array([len(rows)], np.uint32),
+            *(np.array([int(p)], np.uint64) for p in pointers),
+        ]
         addresses = np.array([v.ctypes.data for v in values], np.uint64)
         blocks = -(-len(rows) // THREADS)
         self.check(driver.cuLaunchKernel(function, blocks, 1, 1, THREADS, 1, 1, 0, 0, addresses.ctypes.data, 0))

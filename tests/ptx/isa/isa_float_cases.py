@@ -6,9 +6,9 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-import isa_oracle as exact
-from isa_case import MODES, case
-from isa_oracle import FORMATS, decode, encode
+from tests.ptx.isa import isa_oracle as exact
+from tests.ptx.isa.isa_case import MODES, case
+from tests.ptx.isa.isa_oracle import FORMATS, decode, encode
 
 
 def on_numbers(

@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-from isa_case import WIDTHS, case, clamp, integer_value, on_integers
-from isa_oracle import signed, wrap
+from tests.ptx.isa.isa_case import WIDTHS, case, clamp, integer_value, on_integers
+from tests.ptx.isa.isa_oracle import signed, wrap
 
 
 def _quotient(a: int, b: int) -> int:

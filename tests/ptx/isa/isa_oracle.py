@@ -173,7 +173,8 @@ def is_tiny(value: Number, name: str, mode: str) -> bool:
     if not isinstance(value, Fraction):
         return False
     shifted = decode(encode(value * 2**20, name, mode), name)
-    return abs(shifted) < Fraction(2) ** (FORMATS[name].emin + 20)
+    least = Fraction(2) ** (FORMATS[name].emin + 20)
+    return -least < shifted < least
 
 
 def saturate(x: Number) -> Number:

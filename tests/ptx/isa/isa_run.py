@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from isa_case import Case
 
 from grader.ptx.isa.registry import lookup
+from tests.ptx.isa.isa_case import Case
 
 
 def to_lanes(bits: list[int], dtype: np.dtype) -> np.ndarray:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 
-import isa_oracle as exact
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from isa_case import WIDTHS, edges
-from isa_oracle import decode, encode, signed, wrap
-from isa_run import to_bits, to_lanes
 
 from grader.ptx.errors import UnsupportedInstruction
 from grader.ptx.isa import atomic
 from grader.ptx.isa.modifiers import DTYPES
+from tests.ptx.isa import isa_oracle as exact
+from tests.ptx.isa.isa_case import WIDTHS, edges
+from tests.ptx.isa.isa_oracle import decode, encode, signed, wrap
+from tests.ptx.isa.isa_run import to_bits, to_lanes
 
 ALL = [(op, name) for op, names in atomic.TYPES.items() for name in names]
 
@@ -61,10 +62,10 @@ def _check(op: str, name: str, memory: list[int], index: list[int], rows: list[t
         expected_old.append(expected_memory[where])
         expected_memory[where] = _update(op, name, expected_memory[where], operand, compare, flush)
     flat = to_lanes(memory, DTYPES[name])
-    operand = to_lanes([r[0] for r in rows], DTYPES[name])
-    compare = to_lanes([r[1] for r in rows], DTYPES[name]) if op == "cas" else None
+    operands = to_lanes([r[0] for r in rows], DTYPES[name])
+    compares = to_lanes([r[1] for r in rows], DTYPES[name]) if op == "cas" else None
     with np.errstate(all="ignore"):
-        old = atomic.apply(op, name, flat, np.array(index, np.int64), operand, compare, flush)
+        old = atomic.apply(op, name, flat, np.array(index, np.int64), operands, compares, flush)
     assert to_bits(old) == expected_old
     assert to_bits(flat) == expected_memory
 
@@ -84,7 +85,7 @@ def test_equals_a_loop_in_lane_order(op: str, name: str, contention: str) -> Non
     pool = edges(name) if op not in ("inc", "dec", "cas") else [0, 1, 2, 3, 4, 5]
     if name in ("f32", "f64"):
         # Sums that stay finite show the order in which they were rounded.
-        pool = [encode(exact.Fraction(k, 7) * 2 ** (k % 9), name) for k in range(-40, 41) if k]
+        pool = [encode(Fraction(k, 7) * 2 ** (k % 9), name) for k in range(-40, 41) if k]
     memory = [pool[i] for i in generator.integers(0, len(pool), cells)]
     rows = [(pool[i], pool[j]) for i, j in generator.integers(0, len(pool), (lanes, 2))]
     _check(op, name, memory, index, rows, flush=False)

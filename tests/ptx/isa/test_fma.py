@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import isa_oracle as exact
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from isa_case import MODES, Case
-from isa_oracle import FORMATS, decode, encode
-from isa_run import emulate
+
+from tests.ptx.isa import isa_oracle as exact
+from tests.ptx.isa.isa_case import MODES, Case
+from tests.ptx.isa.isa_oracle import FORMATS, decode, encode
+from tests.ptx.isa.isa_run import emulate
 
 
 def _case(name: str, mode: str) -> Case:
@@ -77,7 +78,7 @@ def test_double_rounding_would_show() -> None:
 def test_subnormal_results(name: str) -> None:
     form = FORMATS[name]
     least = Fraction(2) ** (form.emin - form.precision + 1)
-    rows = []
+    rows: list[tuple[int, ...]] = []
     for units in range(1, 40):
         for extra in (Fraction(1, 2), 1 - Fraction(1, 2 ** (form.precision - 1)), Fraction(1, 4) + Fraction(1, 2**20)):
             a = encode(extra * Fraction(2) ** (form.emin // 2), name)

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from isa_case import Case, operand_rows
-from isa_cases import CASES
-from isa_device import Device
-from isa_run import emulate
 
 from grader.ptx.isa import warp
+from tests.ptx.isa.isa_case import Case, operand_rows
+from tests.ptx.isa.isa_cases import CASES
+from tests.ptx.isa.isa_device import Device
+from tests.ptx.isa.isa_run import emulate
 
 pytestmark = pytest.mark.gpu
 

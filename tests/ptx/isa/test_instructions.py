@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from isa_case import Case, operand_rows
-from isa_cases import CASES
-from isa_run import emulate
+
+from tests.ptx.isa.isa_case import Case, operand_rows
+from tests.ptx.isa.isa_cases import CASES
+from tests.ptx.isa.isa_run import emulate
 
 
 @pytest.mark.parametrize("item", CASES, ids=str)

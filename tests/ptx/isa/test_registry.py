@@ -7,12 +7,12 @@ import sys
 
 import numpy as np
 import pytest
-from isa_case import Case, operand_rows
-from isa_cases import CASES
-from isa_run import to_lanes
 
 from grader.ptx.errors import UnsupportedInstruction
 from grader.ptx.isa.registry import lookup
+from tests.ptx.isa.isa_case import Case, operand_rows
+from tests.ptx.isa.isa_cases import CASES
+from tests.ptx.isa.isa_run import to_lanes
 
 START_UP = set(
     subprocess.run(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -87,7 +88,7 @@ def test_vote(density: float) -> None:
     assert answers["ballot"].dtype == np.uint32
     for w in range(WARPS):
         for lane in np.flatnonzero(active[w]):
-            votes = {i: bool(predicate[w, i]) for i in _members(active, masks, w, lane)}
+            votes = {i: bool(predicate[w, i]) for i in _members(active, masks, w, int(lane))}
             assert answers["all"][w, lane] == all(votes.values())
             assert answers["any"][w, lane] == any(votes.values())
             assert answers["uni"][w, lane] == (len(set(votes.values())) <= 1)
@@ -105,7 +106,7 @@ def test_match(distinct: int) -> None:
     assert same.dtype == everyone.dtype == np.uint32
     for w in range(WARPS):
         for lane in np.flatnonzero(active[w]):
-            members = _members(active, masks, w, lane)
+            members = _members(active, masks, w, int(lane))
             equal = [i for i in members if values[w, i] == values[w, lane]]
             assert same[w, lane] == sum(1 << i for i in equal)
             assert unanimous[w, lane] == (equal == members)
@@ -116,23 +117,23 @@ def test_match(distinct: int) -> None:
 
 @pytest.mark.parametrize("dtype", [np.int32, np.uint32])
 @pytest.mark.parametrize("op", ["add", "min", "max", "and", "or", "xor"])
-def test_redux(op: str, dtype: type) -> None:
+def test_redux(op: str, dtype: type[np.int32 | np.uint32]) -> None:
     generator, active, masks = _random(4)
     masks |= np.uint32(1) << np.arange(32, dtype=np.uint32)
     values = generator.integers(0, 2**32, (WARPS, 32), dtype=np.uint32).view(dtype)
-    function = {
+    functions: dict[str, Callable[[int, int], int]] = {
         "add": lambda a, b: (a + b + 2**31) % 2**32 - 2**31 if dtype is np.int32 else (a + b) % 2**32,
         "min": min,
         "max": max,
         "and": operator.and_,
         "or": operator.or_,
         "xor": operator.xor,
-    }[op]
+    }
     result = warp.redux(op, values, active, masks)
     assert result.dtype == dtype
     for w in range(WARPS):
         for lane in np.flatnonzero(active[w]):
-            chosen = [int(values[w, i]) for i in _members(active, masks, w, lane)]
-            assert result[w, lane] == functools.reduce(function, chosen)
+            chosen = [int(values[w, i]) for i in _members(active, masks, w, int(lane))]
+            assert result[w, lane] == functools.reduce(functions[op], chosen)
     with pytest.raises(ValueError, match="mul"):
         warp.redux("mul", values, active, masks)

@@ -45,7 +45,7 @@ def test_a_move_names_thread_line_and_the_element_read() -> None:
     )
     (write,) = watch.writes("out", 4 * 37, 4)
     assert (write.block, write.thread, write.line, write.op) == ((2, 0, 0), (5, 0, 0), 3, "store")
-    assert np.uint32(write.bits).view(np.float32) == out[37] == 26
+    assert write.bits is not None and np.uint32(write.bits).view(np.float32) == out[37] == 26
     (read,) = watch.reads(write)
     assert (read.array, read.offset_bytes, read.line, read.origin) == ("in", 4 * 26, 3, "input")
     assert (read.block, read.thread) == ((2, 0, 0), (5, 0, 0))
@@ -150,7 +150,7 @@ def test_elements_of_vectors() -> None:
     for element, source in ((20, 23), (21, 22), (22, 21), (23, 20)):
         (write,) = watch.writes("out", 4 * element, 4)
         assert (write.thread, write.offset_bytes, write.width_bytes) == ((5, 0, 0), 4 * element, 4)
-        assert np.uint32(write.bits).view(np.float32) == out[element]
+        assert write.bits is not None and np.uint32(write.bits).view(np.float32) == out[element]
         assert elements(watch.reads(write)) == [("in", source)]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -14,7 +16,7 @@ HEAD = (
 )
 
 
-def races(body: str, grid: int = 1, block: int = 64, n: int = 64, head: str = HEAD, **more: object) -> list[Hazard]:
+def races(body: str, grid: int = 1, block: int = 64, n: int = 64, head: str = HEAD, **more: Any) -> list[Hazard]:
     """Races of a kernel whose body starts at line 4."""
     result = run(head + body + "\n}", grid, block, np.ones(4096, np.float32), np.zeros(4096, np.float32), n, **more)
     return [hazard for hazard in result.hazards if hazard.kind == "race"]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from itertools import combinations
 
 import pytest
 
 from grader.submission.binding.precedence import Fact, first, weakest_of
 from grader.submission.files.settings import LabSettings, VariantSettings
-from grader.submission.records import ORIGINS, Origins, VariantBinding
+from grader.submission.records import ORIGINS, Origin, Origins, VariantBinding
 from tests.submission.labs import LINE, bound
 
 SHARED = """template <int TILE, typename V = float, int HALF = TILE / 2>
@@ -29,9 +31,11 @@ def origins(text: str, settings: VariantSettings | None = None) -> Origins:
 @pytest.mark.parametrize("count", range(1, len(ORIGINS) + 1))
 def test_the_first_in_the_list_that_knows_is_believed(count: int) -> None:
     assert ORIGINS == ("stated", "observed", "read", "inferred", "lab")
-    for knowing in combinations(ORIGINS, count):
-        sayings = {o: (lambda o=o, knowing=knowing: o if o in knowing else None) for o in reversed(ORIGINS)}
-        assert first(sayings, otherwise="nobody") == Fact(knowing[0], knowing[0])
+    subsets: list[tuple[Origin, ...]] = list(combinations(ORIGINS, count))
+    for knowing in subsets:
+        known: dict[Origin, Origin] = {origin: origin for origin in knowing}
+        sayings: dict[Origin, Callable[[], Origin | None]] = {o: partial(known.get, o) for o in reversed(ORIGINS)}
+        assert first(sayings, otherwise="lab") == Fact(knowing[0], knowing[0])
     assert first({"read": lambda: None}, otherwise=7) == Fact(7, "lab")
     # What is known and is nothing is known all the same.
     assert first({"read": lambda: 0, "inferred": lambda: 1}, otherwise=2) == Fact(0, "read")

@@ -1,0 +1,51 @@
+"""Grids that leave out part of the data: the program launches fewer blocks than it takes to cover the sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from grader.checks.base import Verdict, failed
+from grader.launching.geometry import geometry
+from grader.launching.run import Run
+from grader.message import Message, msg, sizes_msg
+from grader.running.evidence import Evidence
+
+
+def left_out(evidence: Evidence, runs: Sequence[Run]) -> Verdict | None:
+    """The verdict on the first wrong run whose grid covers less than its sizes; None where there is none.
+
+    Only of a grid that the submission itself launches, and of a kernel that does not go on by itself with what its
+    grid leaves over: such a one is right.
+    """
+    candidate = evidence.candidate
+    if candidate is None or not candidate.launch.grid_formula:
+        return None
+    plan = candidate.launch
+    for run in runs:
+        is_wrong = run.outcome.status == "impossible" or (run.difference is not None and run.difference.mismatches)
+        if not is_wrong:
+            continue
+        grid = geometry(plan, run.sizes).grid
+        extents = [prod(run.sizes[name] for name in covered.split("*")) for covered in plan.covers]
+        covered = [blocks * step for blocks, step in zip(grid, plan.tile, strict=False)]
+        short = next((axis for axis in range(len(extents)) if covered[axis] < extents[axis]), None)
+        if short is None:
+            continue
+        data = {"sizes": dict(run.sizes), "grid": list(grid), "covered": covered[short], "extent": extents[short]}
+        blocks = "×".join(str(n) for n in grid[: max(2, len(plan.covers))])
+        what: Message
+        if min(grid) < 1:
+            what = msg("checks.grids.empty", line=plan.line, grid=blocks, sizes=sizes_msg(run.sizes))
+        else:
+            what = msg(
+                "checks.grids.left_out",
+                line=plan.line,
+                grid=blocks,
+                axis="xyz"[short],
+                covered=covered[short],
+                extent=extents[short],
+                sizes=sizes_msg(run.sizes),
+            )
+        return failed(what, msg("checks.grids.hint", tile=plan.tile[short]), plan.line, data=data)
+    return None

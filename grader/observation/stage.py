@@ -1,0 +1,211 @@
+"""The stage: every program of a submission is run, kernels left out, within limits that are counted.
+
+A program that comes to its end without having launched all that its text launches is tried again: with arguments, with
+a size of its own made smaller, with its kernels run (it may look at their results).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from grader.errors import InternalError
+from grader.message import Message, msg
+from grader.observation.programs import launched_in, programs_of, ways_to_start
+from grader.observation.stored import Stored
+from grader.programs.observe import Run, observe_each
+from grader.programs.records import Argument, Observation, ObservedLaunch, RunLimits
+from grader.programs.smaller import Change, applied, changes
+from grader.programs.sources import Program, read_program
+from grader.submission.files.source import SourceText
+from grader.submission.observed import Contents, Observed, SeenArgument, SeenChange, SeenLaunch, SeenRun
+
+TRACED = RunLimits(
+    executes=False, host_instructions=3_000_000_000, host_bytes=1 << 30, device_bytes=1 << 30, kernel_instructions=0
+)
+EXECUTED = RunLimits(
+    executes=True,
+    host_instructions=3_000_000_000,
+    host_bytes=1 << 30,
+    device_bytes=1 << 30,
+    kernel_instructions=300_000_000,
+)
+MAX_SMALLER = 3
+TOO_LARGE = frozenset({"programs.no_host_memory", "programs.too_long", "programs.too_much_copied"})
+HANGS = frozenset({"programs.hangs", "programs.process_died"})
+
+
+def observed(sources: Sequence[SourceText], store: Stored | None = None) -> Observed:
+    """Run the programs in `sources`; a failure of this machine's is part of what is returned, and raises nothing."""
+    programs = programs_of(sources)
+    if not programs:
+        return Observed((SeenRun(tuple(s.path.name for s in sources), cause=msg("observation.no_main")),))
+    runs: list[SeenRun] = []
+    for files in programs:
+        try:
+            program = _program(files)
+            known = store.get(program) if store is not None else None
+            seen = _runs(files) if known is None else known
+        except InternalError as error:
+            return Observed(tuple(runs), failed=error.message)
+        if store is not None and known is None and not any(run.cause and run.cause.id in HANGS for run in seen):
+            store.put(program, seen)
+        runs += seen
+    hung = next((run.cause for run in runs if run.cause is not None and run.cause.id in HANGS), None)
+    return Observed(tuple(sorted(runs, key=lambda run: run.change is not None)), failed=hung)
+
+
+def _program(files: Sequence[SourceText]) -> Program:
+    words = [word for way in ways_to_start(files) for word in way.arguments]
+    return read_program([source.path for source in files], words)
+
+
+def _runs(files: Sequence[SourceText]) -> list[SeenRun]:
+    """All runs of one program that show something which those before did not."""
+    paths = [source.path for source in files]
+    wanted = launched_in(files)
+    seen: set[str] = set()
+
+    def is_enough(observation: Observation) -> bool:
+        seen.update(_plain(launch.kernel)[0] for launch in observation.launches if _is_whole(launch))
+        # Without arguments it may have been told how to be called; with them nothing is missing.
+        return wanted <= seen or _is_too_large(observation)
+
+    ways = ways_to_start(files)
+    found = [
+        _seen(files, observation, way)
+        for observation, way in zip(observe_each(paths, ways, TRACED, enough=is_enough), ways, strict=False)
+    ]
+    if wanted <= seen or not any(run.ended or (run.cause and run.cause.id in TOO_LARGE) for run in found):
+        return _telling(found)
+    return _telling([*found, *_further(files, found, is_enough, wanted, seen)])
+
+
+def _further(
+    files: Sequence[SourceText], before: Sequence[SeenRun], is_enough: object, wanted: set[str], seen: set[str]
+) -> list[SeenRun]:
+    """Runs with a size made smaller, and with kernels that are run."""
+    way = next((run.arguments for run in reversed(before) if run.launches), before[-1].arguments)
+    start = next(w for w in ways_to_start(files) if tuple(w.arguments) == way)
+    was_too_large = before[-1].cause is not None and before[-1].cause.id in TOO_LARGE
+    paths = [source.path for source in files]
+    found: list[SeenRun] = []
+    if not was_too_large:
+        observation = observe_each(paths, [start], EXECUTED)[0]
+        found.append(_seen(files, observation, start, executed=True))
+        seen.update(launch.kernel for launch in found[-1].launches)
+        if wanted <= seen:
+            return found
+    texts = {source.path.name: source.text for source in files}
+    for limits in (TRACED, EXECUTED) if was_too_large else (EXECUTED,):
+        for change in changes(texts, way)[:MAX_SMALLER]:
+            replaced, others = applied(change, texts, way)
+            run = Run(others, start.stdin)
+            observation = observe_each(paths, [run], limits, replaced)[0]
+            found.append(_seen(files, observation, run, change, limits.executes))
+            seen.update(launch.kernel for launch in found[-1].launches)
+            if wanted <= seen:
+                return found
+            if found[-1].ended:
+                # Smaller still shows no more.
+                break
+    return found
+
+
+def _telling(runs: Sequence[SeenRun]) -> list[SeenRun]:
+    """Those that launched something; the first alone where none did."""
+    return [run for run in runs if run.launches] or list(runs[:1])
+
+
+def _is_too_large(observation: Observation) -> bool:
+    return observation.cause is not None and observation.cause.id in TOO_LARGE
+
+
+def _is_whole(launch: ObservedLaunch) -> bool:
+    """Whether a launch tells anything: of a program without its size or its data it is hollow."""
+    pointers = [argument for argument in launch.arguments if argument.type.endswith("*")]
+    return min(*launch.grid, *launch.block) > 0 and (not pointers or any(a.buffer_bytes for a in pointers))
+
+
+def _seen(
+    files: Sequence[SourceText],
+    observation: Observation,
+    run: Run,
+    change: Change | None = None,
+    executed: bool = False,
+) -> SeenRun:
+    launches = [_launch(launch) for launch in observation.launches if _is_whole(launch)]
+    return SeenRun(
+        files=tuple(source.path.name for source in files),
+        launches=tuple(dict.fromkeys(launches)),
+        ended=observation.exit is not None,
+        cause=_cause(observation),
+        arguments=tuple(run.arguments),
+        change=SeenChange(change.file, change.line, change.name, change.before, change.after) if change else None,
+        executed=executed,
+    )
+
+
+def _cause(observation: Observation) -> Message | None:
+    if observation.cause is not None or observation.launches:
+        return observation.cause
+    return msg("observation.no_launch")
+
+
+def _launch(launch: ObservedLaunch) -> SeenLaunch:
+    kernel, template = _plain(launch.kernel)
+    return SeenLaunch(
+        kernel=kernel,
+        template_arguments=template,
+        file=launch.file,
+        line=launch.line,
+        grid=launch.grid,
+        block=launch.block,
+        shared_bytes=launch.shared_bytes,
+        arguments=tuple(_argument(argument) for argument in launch.arguments),
+        refused=launch.status == "failed",
+    )
+
+
+def _argument(argument: Argument) -> SeenArgument:
+    before: Contents = ""
+    if argument.written:
+        before = "kernel"
+    elif argument.zeros:
+        before = "zeros"
+    elif argument.copied_in or argument.digest:
+        before = "data"
+    return SeenArgument(
+        argument.name,
+        argument.type,
+        argument.value,
+        argument.buffer,
+        argument.buffer_bytes,
+        argument.offset_bytes,
+        before,
+        argument.digest,
+        argument.read_back,
+    )
+
+
+def _plain(name: str) -> tuple[str, tuple[str, ...]]:
+    """ "lab::tiled<16, float>" as "tiled" and ("16", "float")."""
+    head, bracket, tail = name.partition("<")
+    plain = head.rpartition("::")[2]
+    if not bracket:
+        return plain, ()
+    depth, parts, last = 0, [], 0
+    inner = tail.rpartition(">")[0]
+    for index, character in enumerate(inner):
+        depth += (character in "<(") - (character in ">)")
+        if character == "," and depth == 0:
+            parts.append(inner[last:index])
+            last = index + 1
+    parts.append(inner[last:])
+    return plain, tuple(_literal(part.strip()) for part in parts if part.strip())
+
+
+def _literal(text: str) -> str:
+    """ "(int)16" and "16u" as "16"."""
+    match = re.fullmatch(r"(?:\([\w: ]+\))?(-?\d+)[uUlL]*", text)
+    return match[1] if match else text

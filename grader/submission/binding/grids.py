@@ -1,0 +1,107 @@
+"""How many blocks a program launches at other sizes than its own.
+
+That is what its text says, where it agrees with what was seen.  Where the text says nothing that can be believed, the
+number follows from what was seen: the sizes covered, rounded up or down, or the same number at any size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import product
+from math import prod
+
+from grader.lab import formula
+from grader.lab.records import Lab
+from grader.submission.expressions.syntax import Expression
+from grader.submission.kernels.records import LaunchSite
+
+_AXES = 3
+
+
+def formulas_of(
+    site: LaunchSite,
+    formula_of: Callable[[Expression | None, bool], str | None],
+    covers: tuple[str, ...],
+    tile: tuple[int, ...],
+    own: Mapping[str, int],
+    lab: Lab,
+) -> tuple[str, ...]:
+    """Formulas of the sizes for each axis of the grid; () where the grid covers the sizes, rounded up.
+
+    Parameters
+    ----------
+    formula_of : a host expression as a formula of the sizes; with False also one that names none.
+    covers, tile : what each axis runs over and how many elements a block covers along it, as it would be without this.
+    own : the program's own sizes, as far as they are known.
+    """
+    count = max(len(covers), len(site.grid_expressions))
+    found = []
+    for axis in range(min(count, _AXES)):
+        usual = _rounded_up(covers[axis], tile[axis]) if axis < len(covers) else "1"
+        read = formula_of(site.grid_expressions[axis], True) if axis < len(site.grid_expressions) else None
+        found.append(_axis(site, axis, read, usual, covers, tile, own))
+    usual_all = [_rounded_up(over, step) for over, step in zip(covers, tile, strict=False)]
+    return () if _same(found, usual_all, tile, lab) else tuple(found)
+
+
+def _axis(
+    site: LaunchSite,
+    axis: int,
+    read: str | None,
+    usual: str,
+    covers: tuple[str, ...],
+    tile: tuple[int, ...],
+    own: Mapping[str, int],
+) -> str:
+    blocks = site.grid[axis] if site.grid is not None else None
+    if read is not None and (blocks is None or _value(read, own) in (blocks, None)):
+        return read
+    if blocks is None or axis >= len(covers):
+        return usual if blocks is None else str(blocks)
+    extent = _extent(covers[axis], own)
+    if extent is None or extent <= 0:
+        return usual
+    threads = site.block[axis] if site.block is not None and axis < len(covers) else 0
+    for step in dict.fromkeys([tile[axis], threads]):
+        if step > 0 and -(-extent // step) == blocks:
+            return _rounded_up(covers[axis], step)
+    for step in dict.fromkeys([tile[axis], threads]):
+        if step > 0 and extent // step == blocks:
+            return f"(({covers[axis]}) // {step})"
+    return str(blocks)
+
+
+def _rounded_up(over: str, step: int) -> str:
+    return f"ceil_div({over}, {step})"
+
+
+def _extent(covered: str, own: Mapping[str, int]) -> int | None:
+    names = covered.split("*")
+    return prod(own[name] for name in names) if all(name in own for name in names) else None
+
+
+def _value(text: str, sizes: Mapping[str, int]) -> int | None:
+    try:
+        return formula.integer(text, sizes)
+    except formula.FormulaError:
+        return None
+
+
+def _same(found: list[str], usual: list[str], tile: tuple[int, ...], lab: Lab) -> bool:
+    """Whether two grids have as many blocks at whatever sizes."""
+    usual = [*usual, *["1"] * (len(found) - len(usual))]
+    return all(
+        [_value(text, sizes) for text in found] == [_value(text, sizes) for text in usual]
+        for sizes in _samples(tile, lab)
+    )
+
+
+def _samples(tile: tuple[int, ...], lab: Lab) -> Iterator[dict[str, int]]:
+    """Sizes around multiples of what a block covers, equal and different ones."""
+    step = max(tile, default=1)
+    values = (1, step - 1, step, step + 1, 3 * step, 5 * step + 1, 1009)
+    names = lab.size_names
+    if set(lab.equal_sizes) == set(names):
+        yield from (dict.fromkeys(names, value) for value in values if value > 0)
+    for chosen in product([v for v in values if v > 0], repeat=min(len(names), 2)):
+        yield {name: chosen[index % len(chosen)] for index, name in enumerate(names)}

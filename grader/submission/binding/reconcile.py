@@ -1,0 +1,84 @@
+"""What was seen of a program and what its text says, made one: what was seen holds, the text tells of other sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import prod
+
+from grader.submission.kernels.records import LaunchSite
+from grader.submission.observed import Observed, SeenLaunch
+
+
+def with_observed(sites: Sequence[LaunchSite], observed: Observed) -> list[LaunchSite]:
+    """Every launch that was seen, as a `LaunchSite` with what its text says of other sizes; then what was only read.
+
+    Of a kernel that a file was seen to launch, what that file was not seen to launch is left out: branches not taken.
+    """
+    seen: dict[tuple[object, ...], SeenLaunch] = {}
+    for launch in observed.launches:
+        seen.setdefault((launch.kernel, launch.line, launch.template_arguments, launch.block, launch.grid), launch)
+    found: list[LaunchSite] = [_site(launch, sites) for launch in _most_parallel_first(list(seen.values()))]
+    known = {(launch.kernel, _name(launch.file)) for launch in seen.values()}
+    return [*found, *(site for site in sites if (site.kernel, _name(site.file)) not in known)]
+
+
+def _most_parallel_first(launches: list[SeenLaunch]) -> list[SeenLaunch]:
+    """Launches in their order, those of a small part of the kernel's most threads after all others.
+
+    A kernel may be shown with one thread before it is launched in earnest.
+    """
+    most: dict[str, int] = {}
+    for launch in launches:
+        most[launch.kernel] = max(most.get(launch.kernel, 0), _threads(launch))
+    return sorted(launches, key=lambda launch: 4 * _threads(launch) < most[launch.kernel])
+
+
+def _threads(launch: SeenLaunch) -> int:
+    return 0 if launch.refused else prod(launch.grid) * prod(launch.block)
+
+
+def _site(launch: SeenLaunch, sites: Sequence[LaunchSite]) -> LaunchSite:
+    """The launch as it was seen; what its text says of it is kept as far as it agrees."""
+    same = [site for site in sites if site.kernel == launch.kernel and _is_at(site, launch)]
+    read = min(same, key=lambda site: _disagreement(site, launch), default=None)
+    if read is None:
+        plain = LaunchSite(launch.kernel, launch.line, launch.block, (), launch.shared_bytes, file=launch.file)
+    elif read.block is not None and read.block != launch.block:
+        # Read wrongly, or of another caller: nothing that follows from it can be relied upon.
+        plain = replace(read, block_expressions=(), tile=())
+    else:
+        plain = read
+    # The name that the file goes by is the one that it was read under.
+    file = plain.file or next((site.file for site in sites if _name(site.file) == _name(launch.file)), launch.file)
+    keeps_shared = plain.shared_bytes is None or plain.shared_bytes == launch.shared_bytes
+    return replace(
+        plain,
+        file=file,
+        block=launch.block,
+        shared_bytes=launch.shared_bytes,
+        shared_expression=plain.shared_expression if keeps_shared else None,
+        template_arguments=launch.template_arguments or plain.template_arguments,
+        grid=launch.grid,
+        seen=launch.arguments,
+        observed=True,
+        refused=launch.refused,
+    )
+
+
+def _is_at(site: LaunchSite, launch: SeenLaunch) -> bool:
+    """Whether a launch that was read may be the one seen: a call over several lines begins on one of them."""
+    return 0 <= launch.line - site.line <= 8 and (not site.file or site.file.rpartition("/")[2] == _name(launch.file))
+
+
+def _name(file: str) -> str:
+    return file.rpartition("/")[2]
+
+
+def _disagreement(site: LaunchSite, launch: SeenLaunch) -> tuple[bool, bool, bool, int]:
+    return (
+        bool(site.template_arguments) and site.template_arguments != launch.template_arguments,
+        site.block != launch.block,
+        site.block is not None and site.block != launch.block,
+        launch.line - site.line,
+    )

@@ -1,0 +1,103 @@
+"""What was seen of a submission's programs while they ran: what binding takes before anything that the text says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from grader.message import Message
+
+Contents = Literal["", "zeros", "data", "kernel"]
+"""What a buffer held before a launch: nothing that anybody wrote, zeros, what the host copied, what a kernel wrote."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeenArgument:
+    """An argument of a launch.
+
+    value: of a number; None for a pointer or a struct.
+    buffer: name of the array that a pointer points to, "" where it points to none; `buffer_bytes`, `offset_bytes`: how
+      large that is, and where in it.
+    before: what the buffer held; digest: of the host's data in it, "" where unknown.
+    read_back: the host copied from it after the launch.
+    """
+
+    name: str
+    type_text: str
+    value: int | float | None = None
+    buffer: str = ""
+    buffer_bytes: int = 0
+    offset_bytes: int = 0
+    before: Contents = ""
+    digest: str = ""
+    read_back: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SeenLaunch:
+    """A launch that a program made.
+
+    kernel: its plain name; template_arguments: what stands between <…>, () for no template.
+    refused: no device can make it.
+    """
+
+    kernel: str
+    template_arguments: tuple[str, ...]
+    file: str
+    line: int
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    shared_bytes: int
+    arguments: tuple[SeenArgument, ...]
+    refused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SeenChange:
+    """A number of the program's that was made another for a run: a constant of `file`; of no file: an argument."""
+
+    file: str
+    line: int
+    name: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class SeenRun:
+    """A run of a program: `files` are its own, the one with `main` first.
+
+    ended: it came to its own end, so that what it did not launch it does not launch.
+    cause: why it did not run, or not to its end.
+    """
+
+    files: tuple[str, ...]
+    launches: tuple[SeenLaunch, ...] = ()
+    ended: bool = False
+    cause: Message | None = None
+    arguments: tuple[str, ...] = ()
+    change: SeenChange | None = None
+    executed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """All runs of a submission's programs, those as they were handed in first.
+
+    failed: the machine could not run them for a reason of its own, so that what is graded may differ from elsewhere.
+    """
+
+    runs: tuple[SeenRun, ...] = ()
+    failed: Message | None = None
+
+    @property
+    def launches(self) -> tuple[SeenLaunch, ...]:
+        """Of all runs, in order, each once."""
+        return tuple(dict.fromkeys(launch for run in self.runs for launch in run.launches))
+
+    def ended(self, file: str) -> bool:
+        """Whether a program with that file came to its own end."""
+        return any(run.ended for run in self.runs if file in run.files)
+
+
+NOTHING_OBSERVED = Observed()
