@@ -35,9 +35,19 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
         or _of_threads(evidence, verdict.diagnosis)
         or verdict.hint
         or _of_hazards(evidence)
-        or msg("checks.correct.hint_follow")
+        or follow(verdict)
     )
     return replace(verdict, hint=hint, line=verdict.line or evidence.bound.kernel.line)
+
+
+def follow(verdict: Verdict) -> Message:
+    """How to find out by hand what is wrong, where nothing more is known."""
+    diagnosis = verdict.diagnosis
+    if diagnosis is not None:
+        is_unwritten = diagnosis.writer is None and diagnosis.unwritten == diagnosis.wrong
+    else:
+        is_unwritten = verdict.data.get("pattern") in ("unwritten", "untouched")
+    return msg("checks.correct.hint_unwritten") if is_unwritten else msg("checks.correct.hint_follow")
 
 
 def _of_threads(evidence: Evidence, diagnosis: Diagnosis | None) -> Message | None:

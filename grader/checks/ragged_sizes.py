@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from grader.checks import grids, races
 from grader.checks.base import Verdict, failed, not_applicable, passed
+from grader.checks.correct import follow
 from grader.checks.outcomes import explained, seen_at, verdict_of_runs
 from grader.diagnosis.faults import hazard_msg
 from grader.lab.checks import Settings
@@ -55,7 +56,8 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
     if verdict.status == "fail" and not verdict.hint:
         diagnosis = evidence.diagnoses.get("ragged")
         verdict = explained(verdict, diagnosis)
-        return replace(verdict, line=verdict.line or evidence.bound.kernel.line)
+        hint = verdict.hint or follow(verdict)
+        return replace(verdict, hint=hint, line=verdict.line or evidence.bound.kernel.line)
     return verdict
 
 

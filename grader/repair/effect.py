@@ -14,20 +14,20 @@ def effect_msg(mends: Sequence[str], before: Counters | None, after: Counters | 
         return None
     if "bank_conflicts" in mends:
         rows = [c for c in before.by_line if c.space == "shared"]
-        return _effect("repairs.wavefronts", max(rows, key=_wavefronts, default=None), after)
+        return _effect("wavefronts", max(rows, key=_wavefronts, default=None), after)
     if "coalescing" in mends:
         rows = [c for c in before.by_line if c.space == "global" and c.ideal and c.op in ("load", "store")]
-        return _effect("repairs.sectors", max(rows, key=lambda c: c.sectors / c.ideal, default=None), after)
+        return _effect("sectors", max(rows, key=lambda c: c.sectors / c.ideal, default=None), after)
     return None
 
 
-def _effect(id: str, worst: LineCounters | None, after: Counters) -> Message | None:
+def _effect(unit: str, worst: LineCounters | None, after: Counters) -> Message | None:
     if worst is None:
         return None
     wanted = (worst.line, worst.space, worst.op)
     now = next((c for c in after.by_line if (c.line, c.space, c.op) == wanted), None)
     count = _wavefronts if worst.space == "shared" else _sectors
-    return msg(id, line=worst.line, before=count(worst), after=count(now)) if now is not None else None
+    return msg(f"repairs.{unit}", line=worst.line, before=count(worst), after=count(now)) if now is not None else None
 
 
 def _wavefronts(row: LineCounters) -> float:
