@@ -28,22 +28,25 @@ LAYERS: dict[str, set[str] | None] = {
     "places": set(),
     "processes": set(),
     "device_limits": set(),
+    "sentinels": set(),
     "preprocessor": set(),
     "yaml_file": {"message", "errors", "files"},
     "lab": {"message", "errors", "places", "yaml_file", "device_limits"},
     "result": {"errors", "message"},
-    "oracle": {"message", "errors", "lab"},
+    "oracle": {"message", "errors", "lab", "sentinels"},
     "timing": {"message", "errors", "files", "lab", "result"},
     "compiler": {"message", "errors", "preprocessor", "processes"},
     "submission": {"message", "errors", "device_limits", "files", "preprocessor", "lab", "yaml_file"},
-    "backends": {"message", "errors", "device_limits", "oracle", "ptx", "result"},
+    "backends": {"message", "errors", "device_limits", "sentinels", "oracle", "ptx", "result"},
     "course": {"message", "errors", "files", "lab", "result", "yaml_file"},
+    "naming": {"result"},
+    "intake": {"message", "errors", "files", "course", "naming", "result"},
     "report": {"message", "words", "errors", "files", "i18n", "lab", "places", "processes", "result"},
     "exports": {"message", "words", "i18n", "lab", "course", "report", "result"},
     "findings": {"message", "words", "i18n", "report", "exports", "result"},
     "diagnosis": None,
     "launching": None,
-    "programs": {"message", "words", "errors", "compiler", "submission", "diagnosis", "ptx"},
+    "programs": {"message", "words", "errors", "processes", "compiler", "submission", "diagnosis", "ptx"},
     "observation": {"message", "errors", "files", "programs", "submission"},
     "running": None,
     "checks": None,
@@ -54,10 +57,11 @@ LAYERS: dict[str, set[str] | None] = {
     "doctor": {"message", "errors", "compiler", "gpu", "programs", "report"},
     "grading": None,
     "cli": None,
+    "notebook": None,
     "__main__": {"cli"},
 }
 # Who may know a language: the words of messages, and what is shown to people. All others make messages.
-SPEAKERS = {"i18n", "words", "report", "exports", "findings", "cli"}
+SPEAKERS = {"i18n", "words", "report", "exports", "findings", "cli", "notebook"}
 # Of the emulator only its plain records may be known outside `backends`.
 EMULATOR_USERS = {"ptx", "backends", "programs"}
 
@@ -191,12 +195,22 @@ def test_the_gpu_s_parts_keep_to_their_side(path: Path) -> None:
             assert there == here or there in GPU_PARTS[here], f"{path}: gpu/{here} may not import {module}"
 
 
+# What runs beside a student's kernel knows of the rest: what is said, how it is sent, and constants.
+GPU_PROCESS = {
+    "grader.gpu",
+    "grader.gpu.messages",
+    "grader.processes.channel",
+    "grader.device_limits",
+    "grader.sentinels",
+}
+
+
 @pytest.mark.parametrize("path", sorted((PACKAGE / "gpu" / "device").glob("*.py")), ids=lambda p: p.name)
 def test_the_gpu_process_imports_messages_and_cuda_only(path: Path) -> None:
     for module, _at_import in imports(path):
         assert (
             module.startswith(("grader.gpu.device", "cuda.bindings"))
-            or module in ("grader.gpu", "grader.gpu.messages")
+            or module in GPU_PROCESS
             or module.split(".")[0] in {*sys.stdlib_module_names, "__future__"}
         ), f"{path}: imports {module}"
 
@@ -208,7 +222,7 @@ def test_the_gpu_process_loads_nothing_else_of_the_grader() -> None:
     )
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
     beside = {name for name in loaded if not name.startswith("grader.gpu.device")}
-    assert beside == {"grader.gpu", "grader.gpu.messages", "grader.timing", "grader.timing.records"}
+    assert beside == {*GPU_PROCESS, "grader.processes", "grader.timing", "grader.timing.records"}
 
 
 @pytest.mark.parametrize("library", HEAVY)

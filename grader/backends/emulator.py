@@ -10,7 +10,7 @@ import numpy.typing as npt
 from grader.backends.base import BufferArgument, Code, LaunchOutcome, LaunchRequest
 from grader.device_limits import OPT_IN_SHARED_BYTES
 from grader.message import Message, msg, verbatim
-from grader.oracle.compare import sentinel, sentinel_byte
+from grader.oracle.compare import sentinel
 from grader.ptx import Buffer, Device, DeviceTrap, Launch, Limits, launch, parse
 from grader.ptx.errors import (
     InvalidInstruction,
@@ -26,6 +26,7 @@ from grader.ptx.launch import MAX_STATIC_SHARED, linked
 from grader.ptx.lowering.program import program_of
 from grader.ptx.observers.provenance import Provenance
 from grader.result import BackendName
+from grader.sentinels import sentinel_byte
 
 ARCHITECTURE = "compute_75"
 """What sources are compiled for: the oldest target that NVRTC still has."""

@@ -30,6 +30,12 @@ def grade_command() -> click.Command:
         click.Option(["--no-pdf"], is_flag=True, help=_("Write the HTML report only.")),
         jobs_option(),
         click.Option(
+            ["--roster"],
+            type=PathType(),
+            metavar="FILE",
+            help=_("A table (.csv, .xlsx) of the group: names come from it, and who handed in nothing is listed."),
+        ),
+        click.Option(
             ["--force"], is_flag=True, help=_("Grade a whole group again, also what is unchanged since it was graded.")
         ),
         click.Option(
@@ -54,7 +60,8 @@ def grade_command() -> click.Command:
         params=options,
         callback=_grade,
         help=_(
-            "Grade CUDA lab submissions.  PATH is a student's folder, one .cu file, or a folder of students' folders."
+            "Grade CUDA lab submissions.  PATH is a student's folder, one .cu file, a folder of students' folders, or "
+            "an archive as Moodle, Gradescope, Canvas and GitHub Classroom export it."
         ),
         epilog=_epilog(),
         context_settings={"help_option_names": ["-h", "--help"]},
@@ -105,6 +112,7 @@ def _grade(
     lang: str,
     no_pdf: bool,
     jobs: int | None,
+    roster: Path | None,
     force: bool,
     remeasure: bool,
     profile: bool,
@@ -122,7 +130,7 @@ def _grade(
         remeasure=remeasure,
         witnesses=tuple(tool for tool, asked in (("ncu", profile), ("compute-sanitizer", sanitize)) if asked),
     )
-    order = Order(paths, out, options, pdf=not no_pdf, jobs=jobs, is_fresh=force)
+    order = Order(paths, out, options, pdf=not no_pdf, jobs=jobs, is_fresh=force, roster=roster)
     try:
         return grade(order)
     except UsageError:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from grader.findings.whereabouts import Whereabouts
 from grader.message import Message
-from grader.report.view import FAULT_STATUSES, lost_points
+from grader.report.view import FAULT_STATUSES, in_cell, lost_points
 from grader.report.visible import visible_line
 from grader.result import Check, Result, Variant
 from grader.words import NoWordsError, text
@@ -126,8 +126,14 @@ def _one_line(words: str | None) -> str:
 
 
 def _placed(finding: Finding, result: Result, whereabouts: Whereabouts) -> Finding:
-    """With the path of its file, and the columns of its line's text."""
+    """With the path of its file, and the columns of its line's text; of a notebook with the cell before the message,
+    as its file has no lines that anybody sees."""
     source = next((s for s in result.sources if s.file == finding.file), None)
+    cell = source.cell_at(finding.line) if source and finding.line else None
+    if source and source.notebook:
+        path = whereabouts.path(source.notebook)
+        message = f"{in_cell(cell)}: {finding.message}" if cell else finding.message
+        return replace(finding, file=path, line=None, message=message)
     rows = source.text.split("\n") if source else []
     if finding.line is None or not 1 <= finding.line <= len(rows):
         return replace(finding, file=whereabouts.path(finding.file), line=finding.line)

@@ -36,7 +36,7 @@ def tests(result: Result, out_of: float | None = None) -> Iterator[Test]:
         if check.status == "pass" and not check.possible:
             continue
         file = result.variants.get(check.variant, Variant()).file
-        place = where(file, check.line) if check.line else ""
+        place = where(result, file, check.line) if check.line else ""
         name = f"{check.variant} · {check_title(check.check)}"
         code = code_at(lines, file, check.line)
         yield Test(name, check, place, code, round(check.earned * scale, 4), round(check.possible * scale, 4))

@@ -1,24 +1,19 @@
-"""What the grader and its GPU process say to each other: records, framed as MessagePack on a Unix socket.
+"""What the grader and its GPU process say to each other: records, on a channel as all our processes have one.
 
 Arrays do not travel in messages but in a memory file whose descriptor comes along.
 """
 
 from __future__ import annotations
 
-import select
 import socket
-import struct
-import time
-from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 
+from grader.processes.channel import Channel
 from grader.timing.records import HostTimes as HostTimes
 from grader.timing.records import KernelFacts as KernelFacts
 from grader.timing.records import Problem as Problem
 
-MAX_MESSAGE_BYTES = 64 << 20
 PROGRESS_BYTES = 256
 """At the memory file's start: the name of the kernel at work, so that it is known which one did not end."""
 
@@ -39,8 +34,6 @@ HELPERS = (
 )
 HELPERS_MODULE = "helpers"
 """The grader's own kernels (device/helpers.cu), and the name that their machine code is loaded under."""
-
-_LENGTH = struct.Struct("<I")
 
 
 class Message(msgspec.Struct, frozen=True, tag=True):
@@ -249,74 +242,14 @@ def read_script(data: bytes) -> Script:
     return msgspec.msgpack.decode(data, type=Script)
 
 
-class PeerGone(Exception):
-    """The other side is gone, or sent what is no message."""
+def requests_on(connection: socket.socket) -> Channel[Request]:
+    """The GPU process's end of the conversation."""
+    return Channel(connection, msgspec.msgpack.Decoder(Request))
 
 
-class DeadlinePassed(Exception):
-    """No complete message came in time."""
-
-
-def send(channel: socket.socket, message: Message, descriptors: Sequence[int] = ()) -> None:
-    """Write one message and hand over `descriptors`.
-
-    Raises
-    ------
-    PeerGone : nobody reads.
-    """
-    body = msgspec.msgpack.encode(message)
-    try:
-        if descriptors:
-            socket.send_fds(channel, [_LENGTH.pack(len(body))], list(descriptors))
-        else:
-            channel.sendall(_LENGTH.pack(len(body)))
-        channel.sendall(body)
-    except OSError as error:
-        raise PeerGone(str(error)) from error
-
-
-def receive(channel: socket.socket, kinds: Any, deadline: float | None = None) -> tuple[Any, list[int]]:
-    """The next message, which is one of `kinds`, and the descriptors that came with it.
-
-    Parameters
-    ----------
-    kinds : a union of message classes.
-    deadline : on the clock of `time.monotonic`.
-
-    Raises
-    ------
-    PeerGone : the channel was closed, or what came is no such message.
-    DeadlinePassed : it did not come in time.
-    """
-    _await(channel, deadline)
-    try:
-        head, descriptors, _flags, _address = socket.recv_fds(channel, _LENGTH.size, 4)
-        head += _read(channel, _LENGTH.size - len(head), deadline) if head else b""
-        if not head:
-            raise PeerGone("closed")
-        (length,) = _LENGTH.unpack(head)
-        if length > MAX_MESSAGE_BYTES:
-            raise PeerGone("the message is too large")
-        body = _read(channel, length, deadline)
-        return msgspec.msgpack.decode(body, type=kinds), descriptors
-    except (OSError, msgspec.DecodeError) as error:
-        raise PeerGone(str(error)) from error
-
-
-def _read(channel: socket.socket, length: int, deadline: float | None) -> bytes:
-    pieces = bytearray()
-    while len(pieces) < length:
-        _await(channel, deadline)
-        piece = channel.recv(min(length - len(pieces), 1 << 20))
-        if not piece:
-            raise PeerGone("closed")
-        pieces += piece
-    return bytes(pieces)
-
-
-def _await(channel: socket.socket, deadline: float | None) -> None:
-    if deadline is not None and not select.select([channel], [], [], max(0.0, deadline - time.monotonic()))[0]:
-        raise DeadlinePassed
+def replies_on(connection: socket.socket) -> Channel[Reply]:
+    """The grader's end."""
+    return Channel(connection, msgspec.msgpack.Decoder(Reply))
 
 
 def uuid_text(raw: bytes) -> str:

@@ -6,16 +6,21 @@ left and still holds is neither graded nor rendered again.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grader.course.decisions import Decider, write_ledger
+from grader.course.people import Person
 from grader.errors import describe_os_error
 from grader.exports.entries import Entry, Table, brief
+from grader.exports.page import rows_of
 from grader.exports.registry import COURSE_EXPORTS, EXPORTS
-from grader.grading.kept import Kept
+from grader.grading.kept import Kept, with_person
 from grader.grading.outputs import Outputs
 from grader.grading.progress import Account, account
 from grader.grading.reporting import Announcer
@@ -26,12 +31,12 @@ from grader.lab.records import Lab
 from grader.message import Message, msg
 from grader.processes.pool import Answer, Lost, Pool, wait
 from grader.repair.told import answers, without_answers
-from grader.report.group import failed_row, group_row, student_line
+from grader.report.group import student_line
 from grader.report.job import ReportJob, make_job
 from grader.report.rendering.worker import Reply
 from grader.report.visible import visible_line
 from grader.result import Result, exit_code
-from grader.words import said, text
+from grader.words import text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -50,6 +55,7 @@ class Group:
     rendering : renders reports; ended with the group.
     pdf : whether reports are wanted as PDF too.
     kept : results of an earlier run that hold still.
+    decider : what the teacher decided.
     """
 
     def __init__(
@@ -62,6 +68,7 @@ class Group:
         rendering: Pool[ReportJob, Reply],
         pdf: bool,
         kept: Kept,
+        decider: Decider,
     ) -> None:
         self._works = works
         self._tasks = tasks
@@ -71,6 +78,7 @@ class Group:
         self._rendering = rendering
         self._pdf = pdf
         self._kept = kept
+        self._decider = decider
         self._announced = Announcer(outputs)
         # By place in the table: a work that is refused may have the name of another.
         self._entries: dict[int, Entry] = {}
@@ -92,7 +100,7 @@ class Group:
                 out.print(text(msg("session.unchanged", n=unchanged)), soft_wrap=True)
             for place, work in enumerate(self._works):
                 if work.refusal:
-                    self._entries[place] = Entry(work.student, reason=work.refusal)
+                    self._entries[place] = Entry(work.student, reason=work.refusal, person=work.person)
                     self._code = 2
             if changed:
                 # An earlier run's tables would link to what is about to go.
@@ -114,13 +122,13 @@ class Group:
         """Take over the result of an earlier run; False if there is none that holds."""
         student = task.student
         try:
-            result = self._kept.find(task)
+            result = self._kept.find(task, partial(self._presented, student))
         except OSError:
             # Told when it is written anew.
             return False
         if result is None:
             return False
-        self._entries[self._places[student]] = Entry(student, brief(result))
+        self._entries[self._places[student]] = Entry(student, brief(result), person=self._person(student))
         self._code = max(self._code, exit_code([result]))
         if self._kept.has_reports(student):
             self._announced.rendered.add(student)
@@ -172,29 +180,38 @@ class Group:
         if isinstance(outcome, Failed):
             self._refuse(place, student, self._failure(student, outcome), 3, told)
             return
-        result = outcome.result
         try:
             if self._lab.repairs != "student":
-                self._outputs.write_answers(student, answers(result))
-                result = without_answers(result)
+                # Before anything of it is written where the student may read it.
+                self._outputs.write_answers(student, answers(outcome.result))
+                outcome = Graded(result=without_answers(outcome.result))
+            result = self._presented(student, outcome.result)
             folder = self._outputs.write_result(result)
         except OSError as error:
             reason = msg("session.result_unwritable", reason=describe_os_error(error))
             self._refuse(place, student, reason, 2, told)
             return
         if is_whole:
-            self._kept.put(task, result)
-        self._entries[place] = Entry(student, brief(result))
+            self._kept.put(task, outcome.result)
+        self._entries[place] = Entry(student, brief(result), person=self._person(student))
         self._code = max(self._code, exit_code([result]))
         self._render(result, folder)
         told.graded(student_line(result, self._language))
+
+    def _person(self, student: str) -> Person | None:
+        return self._works[self._places[student]].person
+
+    def _presented(self, student: str, result: Result) -> Result:
+        """A result as it is shown: with what a roster and the teacher say."""
+        person = self._person(student)
+        return self._decider.decided(with_person(result, person), person)
 
     def _render(self, result: Result, folder: Path) -> None:
         job = make_job(result, self._lab, self._language, str(folder), self._pdf)
         self._rendering.submit(job, job)
 
     def _refuse(self, place: int, student: str, reason: Message, code: int, told: Account) -> None:
-        self._entries[place] = Entry(student, reason=reason)
+        self._entries[place] = Entry(student, reason=reason, person=self._works[place].person)
         self._code = max(self._code, code)
         told.graded(visible_line(f"! {student}: {text(reason)}"))
         told.rendered()
@@ -222,10 +239,7 @@ class Group:
         entries, lines = self._write_tables()
         lines += self._write_course_tables(entries)
         names = [variant.name for variant in self._lab.variants]
-        rows = [
-            failed_row(e.student, said(e.reason)) if e.result is None else group_row(e.result, names, self._language)
-            for e in entries
-        ]
+        rows = rows_of(entries, names, self._language)
         terminal.show_group(out, rows, names)
         missing = [work.student for place, work in enumerate(self._works) if place not in self._entries]
         if missing:
@@ -233,6 +247,14 @@ class Group:
             out.print(line, soft_wrap=True)
         if any(self._outputs.answers_folder.glob("*.diff")):
             lines.append(text(msg("session.repairs", folder=str(self._outputs.answers_folder))))
+        with contextlib.suppress(OSError):
+            write_ledger(self._decider, self._outputs.out)
+        rules = self._decider.rules.path
+        lines += [
+            text(msg("course.asks_time", student=e.student, file=str(rules)))
+            for e in entries
+            if e.result is not None and e.result.decisions is not None and e.result.decisions.asks_time
+        ]
         lines.append(text(msg("session.results", folder=str(self._outputs.out))))
         for line in filter(None, (*lines, *self._announced.notices)):
             out.print(visible_line(line), soft_wrap=True)
@@ -243,7 +265,7 @@ class Group:
         began_s = time.monotonic()
         nothing = msg("session.not_yet")
         entries = [
-            self._linked(self._entries.get(place) or Entry(work.student, reason=nothing))
+            self._linked(self._entries.get(place) or Entry(work.student, reason=nothing, person=work.person))
             for place, work in enumerate(self._works)
         ]
         tables = Tables(self._language)
@@ -258,7 +280,7 @@ class Group:
         """Write the marks of all labs in the folder of outputs; returns lines that name the files."""
         writer = Tables(self._language)
         known = {self._lab.id: Table(self._lab, entries)}
-        tables = course_tables(self._outputs.out, known, [self._lab.path.parent.parent])
+        tables = course_tables(self._outputs.out, known, [self._lab.path.parent.parent], self._decider.rules.weights)
         lines = writer.of_course(COURSE_EXPORTS, tables, self._outputs.out)
         self._unwritten = self._unwritten or bool(writer.problems)
         return lines + writer.problems

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
+from grader.course.decisions import undone
+from grader.course.people import Person
 from grader.errors import UsageError
 from grader.files import discard_partial, write_atomically
 from grader.grading.identity import Identity, made_from
@@ -19,7 +22,7 @@ from grader.grading.outputs import RESULT_NAME, Outputs
 from grader.grading.workers import GradeTask
 from grader.lab.records import Lab
 from grader.report.rendering.worker import HTML_NAME, PDF_NAME
-from grader.result import Record, Result, decode, encode
+from grader.result import Record, Result, Student, decode, encode
 from grader.words import told
 
 STAMP_NAME = ".kept.json"
@@ -35,13 +38,15 @@ class RenderedFile(Record, frozen=True):
 class Stamp(Record, frozen=True):
     """What lies beside it: `result` is the SHA-256 of the result's file, `follows_from` of what it follows from.
 
-    backend: where the result comes from.
+    backend: where the result comes from.  name, group: what the submission says of its student, whatever a roster does.
     """
 
     follows_from: str
     result: str
     backend: str = ""
     language: str = ""
+    name: str = ""
+    group: str = ""
     reports: dict[str, RenderedFile] = msgspec.field(default_factory=dict)
 
 
@@ -71,8 +76,10 @@ class Kept:
         self._started_s = started_s
         self._follows_from: dict[str, str] = {}
 
-    def find(self, task: GradeTask) -> Result | None:
+    def find(self, task: GradeTask, present: Callable[[Result], Result]) -> Result | None:
         """The result of an earlier run that holds for `task`, in the language in use, on disk too; None without one.
+
+        present: adds to a result, as it was graded, what a roster and the teacher say.
 
         Raises
         ------
@@ -97,7 +104,8 @@ class Kept:
         except (OSError, UsageError):
             return None
         environment = msgspec.structs.replace(result.environment, command=task.command)
-        again = msgspec.structs.replace(result, environment=environment)
+        own = Student(id=result.student.id, name=stamp.name, group=stamp.group)
+        again = present(msgspec.structs.replace(undone(result), environment=environment, student=own))
         if stamp.language != self._language:
             again = told(again)
         if again != result:
@@ -108,7 +116,7 @@ class Kept:
         return again
 
     def put(self, task: GradeTask, result: Result) -> None:
-        """Note that `result` has just been written; not if the work was changed while it was graded."""
+        """Note that `result`, as it was graded, has been written; not if the work was changed while it was graded."""
         key = self._identity.of(task)
         if not key or key != self._follows_from.get(task.student):
             return
@@ -116,7 +124,12 @@ class Kept:
         with contextlib.suppress(OSError):
             data = (folder / RESULT_NAME).read_bytes()
             stamp = Stamp(
-                follows_from=key, result=_digest(data), backend=result.environment.backend, language=self._language
+                follows_from=key,
+                result=_digest(data),
+                backend=result.environment.backend,
+                language=self._language,
+                name=result.student.name,
+                group=result.student.group,
             )
             _write(folder, stamp)
 
@@ -135,6 +148,16 @@ class Kept:
     def put_reports(self, student: str, names: set[str]) -> None:
         """Note that the reports of these names have just been made of a student's result."""
         put_reports(self._outputs.folder(student), self._lab, self._language, names)
+
+
+def with_person(result: Result, person: Person | None) -> Result:
+    """The result with the name and the group that a roster or an export knows of its student."""
+    if person is None:
+        return result
+    own = result.student
+    return msgspec.structs.replace(
+        result, student=Student(id=own.id, name=person.name or own.name, group=person.group or own.group)
+    )
 
 
 def read_stamp(folder: Path) -> Stamp | None:

@@ -17,12 +17,11 @@ from grader.lab import labs
 from grader.message import msg
 from grader.processes import limits
 from grader.result import Result
+from grader.submission.files.folder import SUFFIXES
 from grader.words import told
 
 if TYPE_CHECKING:
     from grader.compiler.process import CompilerProcess
-
-SUFFIXES = (".cu", ".ipynb")
 
 
 def grade_one(path: Path, options: GradeOptions, compiler: CompilerProcess | None = None) -> tuple[Result, float]:

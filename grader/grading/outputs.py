@@ -10,8 +10,8 @@ from urllib.parse import quote
 
 from grader.errors import UsageError
 from grader.files import discard_partial, write_atomically
-from grader.grading.naming import folder_names, quoted
 from grader.message import msg
+from grader.naming import folder_names, quoted
 from grader.report.rendering.worker import HTML_NAME, PDF_NAME
 from grader.result import Result, encode
 

@@ -81,6 +81,7 @@ def grade(
         compiler = compiler or stack.enter_context(CompilerProcess())
         found_files, submission = _read(path, lab)
         from grader.backends.emulator import Emulator
+        from grader.grading.alternatives import with_best
         from grader.launching.programs import ProgramStore
         from grader.launching.trial import Trials
         from grader.oracle.expected import Oracle
@@ -96,7 +97,11 @@ def grade(
         drawn_lab = replace(lab, seed=drawn.seed)
         trials = Trials(lab, oracle, programs, Emulator())
         drawn_trials = replace(trials, lab=drawn_lab, oracle=Oracle(drawn_lab))
-        found = emulated = _run(trials, drawn_trials, submission, found)
+        found = _run(trials, drawn_trials, submission, found)
+        submission, found = with_best(
+            submission, found, lambda one: _run(trials, drawn_trials, one, _compiled(lab, one, programs))
+        )
+        emulated = found
         environment = structs.replace(environment, drawn_seed=drawn.seed, drawn_by=drawn.by)
         # Run and time on the GPU, where there is one.
         gpu = _opened(gpu, backend)
@@ -186,11 +191,10 @@ def _read(path: Path, lab: Lab) -> tuple[FoundSubmission, Submission]:
     from grader.observation.stage import observed
     from grader.observation.stored import Stored, default_folder
     from grader.submission.binding.bind import bind
-    from grader.submission.files.folder import find_sources
-    from grader.submission.files.source import decode
+    from grader.submission.files.folder import find_sources, read_sources
 
     found = find_sources(path, lab.id, _known_labs(lab))
-    sources = [decode(file) for file in found.files]
+    sources = read_sources(found)
     return found, bind(found, sources, lab, observed=observed(sources, Stored(default_folder())))
 
 
@@ -261,4 +265,6 @@ def _source(source: SourceText, submission: Submission) -> Source:
         text=source.text,
         encoding=source.encoding,
         sha256=source.sha256,
+        notebook=source.notebook,
+        cells=list(source.cells),
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from grader.errors import UsageError, describe_os_error
 from grader.exports.entries import Entry, Table
+from grader.exports.page import rows_of
 from grader.exports.registry import COURSE_EXPORTS, EXPORTS
 from grader.files import write_atomically
 from grader.grading.kept import put_reports, retold
@@ -25,7 +26,7 @@ from grader.report.rendering.renderer import rendering_pool
 from grader.report.rendering.worker import Reply
 from grader.report.visible import visible_line
 from grader.result import Result, encode
-from grader.words import said, text, told
+from grader.words import text, told
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -126,7 +127,6 @@ class _Retelling:
     def _conclude(self, entries: Sequence[Entry]) -> list[str]:
         """Writes a group's tables and shows its marks; returns lines that name the files."""
         from grader.report import terminal
-        from grader.report.group import failed_row, group_row
 
         outputs, names = self._run.outputs, [variant.name for variant in self._lab.variants]
         linked = [
@@ -136,9 +136,6 @@ class _Retelling:
         tables = Tables(self._language)
         lines = tables.of_lab(EXPORTS, Table(self._lab, linked), outputs)
         lines += tables.problems
-        rows = [
-            failed_row(e.student, said(e.reason)) if e.result is None else group_row(e.result, names, self._language)
-            for e in linked
-        ]
+        rows = rows_of(linked, names, self._language)
         terminal.show_group(self._out, rows, names)
         return [line for line in (*lines, *self._announced.notices) if line]

@@ -9,10 +9,13 @@ from pathlib import Path
 
 from msgspec import structs
 
+from grader.course.decisions import find_decider
+from grader.course.roster import read_roster
 from grader.grading import workers
+from grader.grading.gathering import gather
 from grader.grading.options import GradeOptions
 from grader.grading.outputs import Outputs, check_writable, command
-from grader.grading.students import Work, find_works
+from grader.grading.students import Work
 from grader.grading.workers import GradeTask
 from grader.lab import labs
 from grader.report.rendering.renderer import rendering_pool
@@ -23,7 +26,7 @@ class Order:
     """What the command line asks for.
 
     jobs: submissions at the same time, None for one per core.  is_fresh: a group is graded and rendered anew, whatever
-    is kept of an earlier run.
+    is kept of an earlier run.  roster: a file that says who belongs to the group.
     """
 
     paths: Sequence[Path]
@@ -32,6 +35,7 @@ class Order:
     pdf: bool = True
     jobs: int | None = None
     is_fresh: bool = False
+    roster: Path | None = None
 
 
 def grade(order: Order) -> int:
@@ -50,7 +54,11 @@ def grade(order: Order) -> int:
         folders = [Path(folder) for folder in options.labs_folders]
         lab = labs.find(options.lab, folders)
         known_labs = list(labs.folders(folders))
-        found = find_works(order.paths, options.lab, known_labs, order.out)
+        decider = find_decider([path if path.is_dir() else path.parent for path in order.paths], order.out)
+        decider.overrides.validate(lab)
+        roster = order.roster or decider.rules.roster
+        listed = read_roster(roster) if roster is not None else None
+        found = gather(order.paths, options.lab, known_labs, order.out, listed)
         outputs = Outputs(order.out, options.lab, (work.student for work in found.works))
         tasks = {work.student: _task(work, options) for work in found.works if not work.refusal}
         if found.is_single:
@@ -70,7 +78,7 @@ def grade(order: Order) -> int:
         kept = Kept(outputs, lab, Identity(lab, options, known_labs), options.language, order.pdf, is_fresh, started_s)
         # What students are not shown stays with whoever grades a group.
         tasks = {name: structs.replace(t, options=structs.replace(options, answers=True)) for name, t in tasks.items()}
-        group = Group(found.works, tasks, lab, options.language, outputs, rendering, order.pdf, kept)
+        group = Group(found.works, tasks, lab, options.language, outputs, rendering, order.pdf, kept, decider)
         return group.grade(terminal.console(), jobs, found.notices)
 
 

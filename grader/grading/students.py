@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from grader.course.people import Person
 from grader.errors import UsageError, describe_os_error
-from grader.grading.naming import printable
 from grader.message import Message, msg
+from grader.naming import printable
+from grader.submission.files.folder import SUFFIXES
 
 SETTINGS_NAME = "submission.yaml"
 RESULT_PATTERN = "*/*/result.json"
@@ -17,11 +19,15 @@ RESULT_PATTERN = "*/*/result.json"
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One student's work.  student: their id; refusal: why it is not graded, None when it is."""
+    """One student's work.
+
+    student: their id; refusal: why it is not graded, None when it is; person: what an export or a roster knows of them.
+    """
 
     path: Path
     student: str
     refusal: Message | None = None
+    person: Person | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +52,7 @@ def find_works(paths: Sequence[Path], lab_id: str, known_labs: Collection[str], 
         raise UsageError(describe_os_error(error)) from error
     works = tuple(dict.fromkeys(work for one in found for work in one.works))
     notices = tuple(notice for one in found for notice in one.notices)
-    return Found(_distinct(works), len(found) == 1 and found[0].is_single, notices)
+    return Found(distinct(works), len(found) == 1 and found[0].is_single, notices)
 
 
 def _find(path: Path, lab_id: str, labs: Collection[str], out: Path) -> Found:
@@ -94,7 +100,7 @@ def _work(entry: Path, entries: Sequence[Path]) -> Work:
     return Work(entry, student)
 
 
-def _distinct(works: Sequence[Work]) -> tuple[Work, ...]:
+def distinct(works: Sequence[Work]) -> tuple[Work, ...]:
     """The works with those refused that have the id of an earlier one; names that only read alike are told apart."""
     known: dict[str, Work] = {}
     result = []
@@ -104,10 +110,10 @@ def _distinct(works: Sequence[Work]) -> tuple[Work, ...]:
             known[work.student] = work
         elif first.path.parent == work.path.parent:
             number = next(n for n in range(2, len(works) + 2) if f"{work.student} ({n})" not in known)
-            work = Work(work.path, f"{work.student} ({number})", work.refusal)
+            work = replace(work, student=f"{work.student} ({number})")
             known[work.student] = work
         else:
-            work = Work(work.path, work.student, msg("session.same_name", path=str(first.path)))
+            work = replace(work, refusal=msg("session.same_name", path=str(first.path)))
         result.append(work)
     return tuple(result)
 
@@ -192,7 +198,7 @@ def _children(folder: Path) -> list[Path]:
 
 
 def _sources_in(folder: Path) -> list[Path]:
-    return [p for p in _children(folder) if p.suffix.lower() == ".cu" and p.name[0] != "." and not _is_folder(p)]
+    return [p for p in _children(folder) if p.suffix.lower() in SUFFIXES and p.name[0] != "." and not _is_folder(p)]
 
 
 def _exists(path: Path) -> bool:

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from grader.errors import InternalError, UsageError, describe_os_error
-from grader.grading.naming import printable, printable_all, printable_result
 from grader.grading.options import GradeOptions
 from grader.lab.records import Lab
 from grader.message import Message, msg, verbatim
+from grader.naming import printable, printable_all, printable_result
 from grader.processes.channel import Channel, PeerGone
 from grader.processes.child import Program
 from grader.processes.limits import shortage

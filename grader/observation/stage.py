@@ -6,8 +6,11 @@ a size of its own made smaller, with its kernels run (it may look at their resul
 
 from __future__ import annotations
 
+import dataclasses
 import re
+import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 
 from grader.errors import InternalError
 from grader.message import Message, msg
@@ -37,6 +40,20 @@ HANGS = frozenset({"programs.hangs", "programs.process_died"})
 
 def observed(sources: Sequence[SourceText], store: Stored | None = None) -> Observed:
     """Run the programs in `sources`; a failure of this machine's is part of what is returned, and raises nothing."""
+    if any(source.notebook for source in sources):
+        with tempfile.TemporaryDirectory() as folder:
+            return _observed([_as_file(source, Path(folder)) for source in sources], store)
+    return _observed(sources, store)
+
+
+def _as_file(source: SourceText, folder: Path) -> SourceText:
+    """A program that cells of a notebook hold, as a file by itself."""
+    path = folder / source.path.name
+    path.write_text(source.text, "utf-8")
+    return dataclasses.replace(source, path=path)
+
+
+def _observed(sources: Sequence[SourceText], store: Stored | None) -> Observed:
     programs = programs_of(sources)
     if not programs:
         return Observed((SeenRun(tuple(s.path.name for s in sources), cause=msg("observation.no_main")),))

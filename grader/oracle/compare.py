@@ -10,17 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.lab.records import Tolerance
+from grader.sentinels import sentinel_byte
 
 Array = npt.NDArray[np.generic]
 Mask = npt.NDArray[np.bool_]
 Index = tuple[int, ...]
-
-FLOAT_SENTINEL_BYTE = 0xFF
-"""Every byte of an output of floating-point numbers before the launch: NaN in every format, so that what is added to it
-shows whatever the tolerance.  Arithmetic makes another NaN (0x7FFFFFFF on a GPU), never this one."""
-
-INTEGER_SENTINEL_BYTE = 0xA5
-"""The same for integers: no value that a kernel comes by without meaning to, as 0 and -1 are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,11 +137,6 @@ def sentinel(shape: tuple[int, ...], dtype: str) -> Array:
     """An array with the sentinel in every byte."""
     count = int(np.prod(shape)) * np.dtype(dtype).itemsize
     return np.full(count, sentinel_byte(dtype), np.uint8).view(dtype).reshape(shape)
-
-
-def sentinel_byte(dtype: str) -> int:
-    """What every byte of unset elements of a NumPy type holds."""
-    return FLOAT_SENTINEL_BYTE if np.dtype(dtype).kind in "fc" else INTEGER_SENTINEL_BYTE
 
 
 def _bits(array: Array) -> npt.NDArray[np.unsignedinteger]:

@@ -82,5 +82,5 @@ def worst_fault(result: Result) -> str:
     if not faults:
         return ""
     worst = max(faults, key=lambda c: (c.status == "fail", lost_points(c) + blocked_points(checks, c)))
-    place = where(result.variants.get(worst.variant, Variant()).file, worst.line) if worst.line else ""
+    place = where(result, result.variants.get(worst.variant, Variant()).file, worst.line) if worst.line else ""
     return visible_line(f"{title_of(worst)}{f' ({place})' if place else ''}: {shortened(worst.message)}")

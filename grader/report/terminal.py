@@ -40,6 +40,8 @@ def console(file: IO[str] | None = None) -> Console:
         markup=False,
         emoji=False,
         soft_wrap=False,
+        # In a notebook's kernel rich would show all of it as output of the cell.
+        force_jupyter=False,
     )
 
     class Harmless(RenderHook):
@@ -79,6 +81,8 @@ def show_result(out: Console, view: Summary) -> None:
         table = _matrix(view, short=True)
     out.print(table)
     out.print(_score_line(view))
+    for line in view["decisions"]:
+        out.print(Text(line))
     for held in view["waiting"]:
         out.print(Text(_("… {points} points pending: {reason}").format(**held), style="dim"))
     for row in view["inapplicable"]:

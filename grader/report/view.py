@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from grader.i18n import _
+from grader.report.decisions import decision_lines
 from grader.report.job import ReportJob
 from grader.report.labels import Status, check_status, result_status, variant_colour
 from grader.report.numbers import Numbers
@@ -45,6 +46,7 @@ def summary(job: ReportJob) -> Summary:
         "lab": {"id": result.lab, "title": job.lab_title},
         "status": status_view(result_status(result.status)),
         "score": score(result.score.earned, result.score.possible, result.score.pending, numbers),
+        "decisions": decision_lines(result, job.language),
         "variants": columns,
         "matrix": matrix(result.checks, names, numbers),
         "totals": [totals([c for c in result.checks if c.variant == name], numbers) for name in names],
@@ -167,7 +169,7 @@ def faults(job: ReportJob, numbers: Numbers) -> list[FaultView]:
     for entry in entries:
         entry["lost"] = numbers.points(entry["weight"]) if entry["weight"] > 0.005 else ""
         entry["held"] = numbers.points(entry["waiting"]) if entry["waiting"] > 0.005 else ""
-        entry["where"] = ", ".join(filter(None, (where(*place) for place in entry["places"])))
+        entry["where"] = ", ".join(filter(None, (where(result, *place) for place in entry["places"])))
         file, entry["line"] = entry["places"][0] if len(entry["places"]) == 1 else (None, None)
         entry["code"] = code_at(lines, file, entry["line"])
     return entries
@@ -200,11 +202,20 @@ def blocked_points(checks: list[Check], root: Check) -> float:
     )
 
 
-def where(file: str | None, line: int | None) -> str:
-    """`file:line`, as an editor understands it; "" when nothing is known."""
+def where(result: Result, file: str | None, line: int | None) -> str:
+    """`file:line`, as an editor understands it, or the cell of a notebook and its line; "" when nothing is known."""
     if not file or not line:
         return file or ""
-    return f"{file}:{line}"
+    source = next((source for source in result.sources if source.file == file), None)
+    cell = source.cell_at(line) if source else None
+    if source is None or cell is None:
+        return f"{file}:{line}"
+    return f"{source.notebook}, {in_cell(cell)}"
+
+
+def in_cell(cell: tuple[int, int]) -> str:
+    """A place in a notebook, in words."""
+    return _("cell {cell}, line {line}").format(cell=cell[0], line=cell[1])
 
 
 def code_at(lines: dict[str, list[str]], file: str | None, line: int | None) -> str:

@@ -18,6 +18,7 @@ from grader.result.check import (
     status_of,
 )
 from grader.result.counters import Counters, LineCounters
+from grader.result.decisions import Decisions, Lateness, Override
 from grader.result.diagnosis import Diagnosis, Element, ElementRange, ElementRead, ElementWriter, WrongPattern
 from grader.result.file import decode, encode, json_schema, write_schema
 from grader.result.measured import HostMemory, Ratio, Resources, Timing, Witness
@@ -35,6 +36,7 @@ __all__ = [
     "Check",
     "CheckStatus",
     "Counters",
+    "Decisions",
     "Diagnosis",
     "Element",
     "ElementRange",
@@ -45,8 +47,10 @@ __all__ = [
     "Hazard",
     "HazardKind",
     "HostMemory",
+    "Lateness",
     "Launch",
     "LineCounters",
+    "Override",
     "Ratio",
     "Record",
     "Repair",

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any, Literal
 
 from grader.message import Message
+from grader.result.decisions import Override
 from grader.result.diagnosis import Diagnosis
 from grader.result.record import Record
 
@@ -44,6 +45,7 @@ class Check(Record, frozen=True):
     data: the numbers the message is made of, by name.
     diagnosis: why the output is wrong, null unless that is what the check found.
     repair: the smallest change that makes the kernel right, null where none was looked for or found.
+    override: what a teacher decided in place of the grader, whose points `earned` and `pending` then are not.
     """
 
     id: str
@@ -62,6 +64,7 @@ class Check(Record, frozen=True):
     data: dict[str, Any] = {}
     diagnosis: Diagnosis | None = None
     repair: Repair | None = None
+    override: Override | None = None
 
 
 class Score(Record, frozen=True):

@@ -7,6 +7,7 @@ from typing import Literal
 
 from grader.message import Message
 from grader.result.check import EXIT_CODES, Check, ResultStatus, Score
+from grader.result.decisions import Decisions
 from grader.result.record import Record
 from grader.result.sweep import SweepRecord
 from grader.result.variant import Variant
@@ -51,12 +52,23 @@ class Environment(Record, frozen=True):
 
 
 class Source(Record, frozen=True):
-    """A graded file as text (line ends `\\n`, no byte order mark); `sha256` is of the file's bytes."""
+    """A graded file as text (line ends `\\n`, no byte order mark); `sha256` is of the file's bytes.
+
+    notebook: the notebook that the text is taken from, "" for a file of its own.  cells: of such a text the first line
+    of each cell in it, and the cell's number in the notebook, from 1.
+    """
 
     file: str
     text: str
     encoding: str = "utf-8"
     sha256: str = ""
+    notebook: str = ""
+    cells: list[tuple[int, int]] = []
+
+    def cell_at(self, line: int) -> tuple[int, int] | None:
+        """The cell that a line of the text stands in, and its number there, both from 1; None where there are none."""
+        before = [(first, number) for first, number in self.cells if first <= line]
+        return (before[-1][1], line - before[-1][0] + 1) if before else None
 
 
 class Result(Record, frozen=True):
@@ -64,6 +76,8 @@ class Result(Record, frozen=True):
 
     Beside a text `x` its message stands as `x_said`, so that it can be said in another language; results of version 1
     have texts alone.
+
+    decisions: what a teacher decided of the whole mark; `score` is what comes of it, null where nothing was decided.
     """
 
     student: Student
@@ -77,6 +91,7 @@ class Result(Record, frozen=True):
     remarks: list[str] = []
     remarks_said: list[Message] = []
     sweeps: list[SweepRecord] = []
+    decisions: Decisions | None = None
     schema_version: Literal[1, 2] = SCHEMA_VERSION
 
 

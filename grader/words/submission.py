@@ -5,6 +5,11 @@ from __future__ import annotations
 from grader.words.texts import N_, Texts
 
 TEXTS: Texts = {
+    "no_notebook": N_("{path}: no Jupyter notebook (a JSON file with cells)"),
+    "no_cells": N_(
+        "{path}: no cell of this notebook holds CUDA code; such a cell begins with %%cu, %%cuda, %%grade, "
+        "%%cuda_group_save or %%writefile x.cu"
+    ),
     "nested": N_("{path}: line {line}: brackets are nested {depth} deep; at most {limit} are allowed"),
     "kernels": N_("{path}: {count} kernels; at most {limit} are allowed"),
     "too_large": N_("{path}: the program is too large or too deeply nested to be read"),
@@ -25,7 +30,7 @@ TEXTS: Texts = {
     "cannot_be": N_("the parameter {name} of the kernel {kernel} cannot be {role}"),
     "missing_roles": N_("no parameter is {roles}"),
     "no_path": N_("{path}: no such file or folder"),
-    "not_cu": N_("{path}: not a .cu file; a CUDA program is expected"),
+    "not_cu": N_("{path}: not a .cu file; a CUDA program or a notebook (.ipynb) is expected"),
     "too_many_files": N_("{path}: {count} .cu files; at most {limit} are allowed"),
     "entries": N_("{path}: more than {limit} files and folders lie there"),
     "no_file": N_("no such file: {file}"),

@@ -6,17 +6,18 @@ import os
 import socket
 import time
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import pytest
 
+from grader.gpu.device.worker import Worker
 from grader.gpu.messages import (
     Array,
-    DeadlinePassed,
     Failed,
     KernelFacts,
     Launch,
     Load,
-    PeerGone,
+    Message,
     Prepare,
     Prepared,
     Problem,
@@ -26,10 +27,11 @@ from grader.gpu.messages import (
     Run,
     Scalar,
     Target,
-    receive,
-    send,
+    replies_on,
+    requests_on,
     uuid_text,
 )
+from grader.processes.channel import Channel, DeadlinePassed, PeerGone
 
 LAUNCH = Launch("m", "k", (1, 2, 3), (32, 1, 1), 64, [Array("a", "float32", 4, 8, True, 4096), Scalar(b"\x01\0\0\0")])
 FACTS = KernelFacts(32, 1024, 0, 4, 50.0)
@@ -43,33 +45,41 @@ REPLIES = [
     Ran(FACTS, ["in"], ["out"], 3.5, "printed"),
     Prepared({"a": 2}, {"a": 1.5}, 0.7, {"a": FACTS}, [Problem("a", "wrong", 1, 8)]),
 ]
-Ends = tuple[socket.socket, socket.socket]
+
+
+class Ends(NamedTuple):
+    """Both ends of a conversation, and the socket of the GPU process's."""
+
+    grader: Channel[Reply]
+    device: Channel[Request]
+    socket: socket.socket
 
 
 @pytest.fixture
 def ends() -> Iterator[Ends]:
-    one, two = socket.socketpair()
-    with one, two:
-        yield one, two
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        yield Ends(replies_on(ours), requests_on(theirs), theirs)
 
 
 @pytest.mark.parametrize("message", REQUESTS, ids=lambda m: type(m).__name__)
 def test_requests_arrive_as_they_were_sent(ends: Ends, message: object) -> None:
-    send(ends[0], message)  # type: ignore[arg-type]
-    assert receive(ends[1], Request) == (message, [])
+    ends.grader.send(message)
+    assert (ends.device.receive(), ends.device.take_descriptors()) == (message, [])
 
 
 @pytest.mark.parametrize("message", REPLIES, ids=lambda m: type(m).__name__)
 def test_replies_arrive_as_they_were_sent(ends: Ends, message: object) -> None:
-    send(ends[1], message)  # type: ignore[arg-type]
-    assert receive(ends[0], Reply) == (message, [])
+    ends.device.send(message)
+    assert ends.grader.receive() == message
 
 
 def test_a_file_goes_with_a_message(ends: Ends) -> None:
     file = os.memfd_create("test")
     os.write(file, b"content")
-    send(ends[0], REQUESTS[1], [file])
-    message, (received,) = receive(ends[1], Request)
+    ends.grader.send(REQUESTS[1], [file])
+    message = ends.device.receive()
+    (received,) = ends.device.take_descriptors()
     assert message == REQUESTS[1] and os.pread(received, 99, 0) == b"content"
     for descriptor in (file, received):
         os.close(descriptor)
@@ -77,29 +87,61 @@ def test_a_file_goes_with_a_message(ends: Ends) -> None:
 
 @pytest.mark.parametrize("data", [b"", b"\x05", b"\x03\0\0\0abc", b"\xff\xff\xff\xff", b"\x08\0\0\0abc"])
 def test_what_is_no_message_counts_as_nobody_there(ends: Ends, data: bytes) -> None:
-    ends[0].sendall(data)
-    ends[0].close()
+    ends.socket.sendall(data)
+    ends.device.close()
     with pytest.raises(PeerGone):
-        receive(ends[1], Reply)
+        ends.grader.receive()
 
 
 def test_a_request_is_no_reply(ends: Ends) -> None:
-    send(ends[0], REQUESTS[0])
+    ends.device.send(REQUESTS[0])
     with pytest.raises(PeerGone):
-        receive(ends[1], Reply)
+        ends.grader.receive()
 
 
 @pytest.mark.parametrize("data", [b"", b"\x08\0", b"\x08\0\0\0abc"])
 def test_a_message_that_does_not_come_to_its_end_in_time(ends: Ends, data: bytes) -> None:
-    ends[0].sendall(data)
+    ends.socket.sendall(data)
     with pytest.raises(DeadlinePassed):
-        receive(ends[1], Reply, time.monotonic() + 0.05)
+        ends.grader.receive(time.monotonic() + 0.05)
 
 
 def test_nobody_reads(ends: Ends) -> None:
-    ends[1].close()
+    ends.device.close()
     with pytest.raises(PeerGone):
-        send(ends[0], REQUESTS[0])
+        ends.grader.send(REQUESTS[0])
+
+
+class StandIn(Worker):
+    """The worker with no device behind it: says what it was asked, and breaks at a launch."""
+
+    def __init__(self) -> None:
+        self.files: list[bytes] = []
+
+    def answer(self, request: Request, descriptors: list[int]) -> Message:
+        for descriptor in descriptors:
+            self.files.append(os.pread(descriptor, 99, 0))
+            os.close(descriptor)
+        return Failed(719, "CUDA_ERROR_LAUNCH_FAILED", "kernel", isinstance(request, Run), type(request).__name__)
+
+
+def test_the_worker_answers_until_its_context_is_broken_or_nobody_asks(ends: Ends) -> None:
+    worker = StandIn()
+    file = os.memfd_create("test")
+    os.write(file, b"arrays")
+    for request in REQUESTS:
+        ends.grader.send(request, [file] if isinstance(request, Run) else [])
+    os.close(file)
+    worker.serve(ends.device)
+    # Nothing is answered once a launch broke the context.
+    assert [ends.grader.receive(), ends.grader.receive()] == [
+        Failed(719, "CUDA_ERROR_LAUNCH_FAILED", "kernel", False, "Load"),
+        Failed(719, "CUDA_ERROR_LAUNCH_FAILED", "kernel", True, "Run"),
+    ]
+    assert not ends.grader.has_news() and worker.files == [b"arrays"]
+    ends.grader.close()
+    with pytest.raises(PeerGone):
+        worker.serve(requests_on(ends.socket))
 
 
 def test_a_device_is_named_as_nvidia_smi_does() -> None:

@@ -10,9 +10,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from grader.gpu.device import memory as device_memory
 from grader.lab.records import Tolerance
-from grader.oracle.compare import Array, Difference, compare, sentinel, sentinel_byte, wrong_elements
+from grader.oracle.compare import Array, Difference, compare, sentinel, wrong_elements
 
 EXACT = Tolerance()
 SIDE, TILE = 12, 4
@@ -106,8 +105,3 @@ def test_what_nobody_set_passes_for_no_value_of_its_type(dtype: str) -> None:
                 assert wrong_elements(got, expected, wide).all()
     if dtype.startswith("float"):
         assert wrong_elements(sentinel((64,), dtype), np.full(64, np.nan, dtype), Tolerance(absolute=1)).all()
-
-
-def test_the_device_fills_unset_memory_with_what_the_comparison_knows() -> None:
-    for dtype in ("float16", "float32", "float64", "int8", "uint16", "int32", "uint64"):
-        assert device_memory.sentinel_byte(dtype) == sentinel_byte(dtype)

@@ -16,7 +16,7 @@ from tests.repair.conftest import KERNELS, Grade
 EVERY = "With one change there the kernel passes every check: this was compiled and run."
 
 MENDED = [
-    # The read comes first, the write belongs to the next pass: not "between line 8 and line 12", where a barrier stands.
+    # The read comes first, the write belongs to the next pass: between the two lines a barrier stands.
     (
         "matmul/bad/second_barrier_missing.cu",
         "block.races",

@@ -9,22 +9,19 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
+from grader.device_limits import SHARED_BYTES
 from grader.gpu.device import driver
 from grader.gpu.device.driver import DriverError
 from grader.gpu.device.memory import (
-    GUARD_BYTE,
     GUARD_BYTES,
     Counters,
     Helpers,
     aligned,
     copy_in,
     copy_out,
-    sentinel_byte,
 )
 from grader.gpu.messages import Array, KernelFacts, Launch, Ran
-
-DEFAULT_SHARED_BYTES = 48 * 1024
-"""Dynamic shared memory up to here needs no permission."""
+from grader.sentinels import GUARD_BYTE, sentinel_byte
 
 PRINTF_CHARACTERS = 4096
 
@@ -119,7 +116,7 @@ def ready_for_launch(device: Device, function: Any, launch: Launch) -> KernelFac
     from cuda.bindings.driver import CUfunction_attribute
 
     try:
-        if launch.shared_bytes > DEFAULT_SHARED_BYTES:
+        if launch.shared_bytes > SHARED_BYTES:
             attribute = CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
             driver.call("cuFuncSetAttribute", function, attribute, launch.shared_bytes)
         return facts_of(device, function, launch)

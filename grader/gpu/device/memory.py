@@ -6,23 +6,13 @@ from typing import Any
 
 from grader.gpu.device import driver
 from grader.gpu.device.driver import Parameters, f64, u32, u64
+from grader.sentinels import sentinel_byte
 
-FLOAT_SENTINEL_BYTE = 0xFF
-INTEGER_SENTINEL_BYTE = 0xA5
-"""What outputs hold before a launch; `grader.oracle.compare` knows an element that no thread wrote by it, and says why
-it is that.  This process does without NumPy."""
-
-GUARD_BYTE = 0x5C
 GUARD_BYTES = 64 * 1024
 """On either side of every array of a single launch: as far as a slip of one row of 16384 floats."""
 
 _THREADS = 256
 _FLOAT_KINDS = {"float16": 1, "float32": 2, "float64": 3}
-
-
-def sentinel_byte(dtype: str) -> int:
-    """What every byte of unset elements of a NumPy type holds."""
-    return FLOAT_SENTINEL_BYTE if dtype.startswith(("float", "complex")) else INTEGER_SENTINEL_BYTE
 
 
 def aligned(nbytes: int) -> int:

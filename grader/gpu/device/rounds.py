@@ -20,7 +20,7 @@ from grader.gpu.device.clock import clock_reasons, sm_mhz
 from grader.gpu.device.driver import DriverError
 from grader.gpu.device.graphs import Graph, Graphs
 from grader.gpu.device.launch import Device, LaunchFailed, Modules, ready_for_launch
-from grader.gpu.device.memory import FLOAT_SENTINEL_BYTE, GUARD_BYTE, aligned, sentinel_byte
+from grader.gpu.device.memory import aligned
 from grader.gpu.messages import (
     PROGRESS_BYTES,
     Array,
@@ -32,6 +32,7 @@ from grader.gpu.messages import (
     RoundDone,
     Target,
 )
+from grader.sentinels import FLOAT_SENTINEL_BYTE, GUARD_BYTE, sentinel_byte
 
 GUARD_GAP_BYTES = 4096
 """Between neighbouring arrays of a sample."""

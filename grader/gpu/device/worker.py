@@ -17,7 +17,6 @@ import socket
 import sys
 from typing import Any
 
-from grader.gpu import messages
 from grader.gpu.device import driver, host_memory, launch
 from grader.gpu.device.clock import clock_reasons, sm_mhz
 from grader.gpu.device.driver import DriverError
@@ -33,7 +32,6 @@ from grader.gpu.messages import (
     Loaded,
     Message,
     NoDevice,
-    PeerGone,
     Prepare,
     Ready,
     Request,
@@ -41,8 +39,10 @@ from grader.gpu.messages import (
     Run,
     Warm,
     WarmUp,
+    requests_on,
     uuid_text,
 )
+from grader.processes.channel import Channel, PeerGone
 
 PRINTF_FIFO_BYTES = 64 * 1024
 HEAP_BYTES = 1 << 20
@@ -56,18 +56,18 @@ def main(arguments: list[str]) -> None:
     """`arguments`: the descriptor of the channel."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    channel = socket.socket(fileno=int(arguments[0]))
+    channel = requests_on(socket.socket(fileno=int(arguments[0])))
     # What kernels print comes here, not where results go.
     printed = os.memfd_create("printed", os.MFD_CLOEXEC)
     os.dup2(printed, 1)
     try:
         handle, ready = _open()
     except (DriverError, ImportError, RuntimeError, OSError) as error:
-        messages.send(channel, NoDevice(reason=(str(error).strip().splitlines() or [""])[0][:300]))
+        channel.send(NoDevice(reason=(str(error).strip().splitlines() or [""])[0][:300]))
         return
     with contextlib.suppress(PeerGone):
-        messages.send(channel, ready)
-        _Worker(handle, ready, printed).serve(channel)
+        channel.send(ready)
+        Worker(handle, ready, printed).serve(channel)
     # Ending by the interpreter's way would wait for a context that may never answer.
     os._exit(0)
 
@@ -131,7 +131,7 @@ def open_device(modules: Modules, helpers: bytes) -> Device:
     return device
 
 
-class _Worker:
+class Worker:
     """Requests to replies."""
 
     def __init__(self, handle: Any, ready: Ready, printed: int) -> None:
@@ -141,16 +141,17 @@ class _Worker:
         self._mapping = _Mapping()
         self._device = _device(handle, ready, printed)
 
-    def serve(self, channel: socket.socket) -> None:
+    def serve(self, channel: Channel[Request]) -> None:
         """Answer until the other side is gone, or a sticky error makes this process useless."""
         while True:
-            request, descriptors = messages.receive(channel, Request)
-            reply = self._answer(request, descriptors)
-            messages.send(channel, reply)
+            request = channel.receive()
+            reply = self.answer(request, channel.take_descriptors())
+            channel.send(reply)
             if isinstance(reply, Failed) and reply.sticky:
                 return
 
-    def _answer(self, request: Request, descriptors: list[int]) -> Message:
+    def answer(self, request: Request, descriptors: list[int]) -> Message:
+        """The reply to one request, with the memory file that came with it."""
         try:
             if isinstance(request, Round):
                 assert self._rounds is not None

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from grader.gpu import messages
-from grader.gpu.messages import DeadlinePassed, Failed, Message, NoDevice, PeerGone, Ready, Reply
+from grader.gpu.messages import Failed, Message, NoDevice, Ready, replies_on
+from grader.processes.channel import DeadlinePassed, PeerGone
 
 START_LIMIT_S = 60.0
 _START = (
@@ -64,7 +64,7 @@ class GpuProcess:
                 env=environment,
                 start_new_session=True,
             )
-        self._channel = ours
+        self._channel = replies_on(ours)
         self._ready: Ready | NoDevice | None = None
 
     @property
@@ -76,7 +76,10 @@ class GpuProcess:
         """The device, or why there is none; waits for the process to have opened it."""
         if self._ready is None:
             try:
-                self._ready, _none = messages.receive(self._channel, Ready | NoDevice, time.monotonic() + START_LIMIT_S)
+                first = self._channel.receive(time.monotonic() + START_LIMIT_S)
+                if not isinstance(first, Ready | NoDevice):
+                    raise PeerGone(f"it said {type(first).__name__}")
+                self._ready = first
             except (PeerGone, DeadlinePassed) as error:
                 self.close()
                 self._ready = NoDevice(reason=f"the GPU process did not start ({error})")
@@ -90,8 +93,8 @@ class GpuProcess:
         ProcessLost : it did not answer within `limit_s` seconds and was killed, or it died.
         """
         try:
-            messages.send(self._channel, request, descriptors)
-            reply, _none = messages.receive(self._channel, Reply, time.monotonic() + limit_s)
+            self._channel.send(request, descriptors)
+            reply = self._channel.receive(time.monotonic() + limit_s)
         except DeadlinePassed:
             self.close()
             raise ProcessLost("time") from None

@@ -23,7 +23,7 @@ def kernel_rows(job: ReportJob) -> list[KernelRow]:
             {
                 **column,
                 "kernel": variant.kernel or "",
-                "where": where(variant.file, variant.line),
+                "where": where(job.result, variant.file, variant.line),
                 "launch": launch_text(variant.launch) if variant.launch else "",
                 "cases": case_views(variant.cases, Numbers(job.language), job.extents),
                 "error": largest_error(variant.cases, Numbers(job.language)),

@@ -97,7 +97,7 @@ def _render(job: ReportJob) -> Iterator[tuple[Event, str]]:
     i18n.use(job.language)
     folder = Path(job.directory)
     page = html.document(job)
-    write_atomically(folder / HTML_NAME, _drawn(job, page, "svg").encode())
+    write_atomically(folder / HTML_NAME, drawn(job, page, "svg").encode())
     yield "html", str(folder / HTML_NAME)
     # A report of an earlier run must not pass for this one's.
     (folder / PDF_NAME).unlink(missing_ok=True)
@@ -107,11 +107,11 @@ def _render(job: ReportJob) -> Iterator[tuple[Event, str]]:
         except pdf.PdfUnavailable as error:
             yield "no_pdf", str(error)
             return
-        write_atomically(folder / PDF_NAME, pdf.render(_drawn(job, page, "png")))
+        write_atomically(folder / PDF_NAME, pdf.render(drawn(job, page, "png")))
         yield "pdf", str(folder / PDF_NAME)
 
 
-def _drawn(job: ReportJob, page: Page, image_format: Format) -> str:
+def drawn(job: ReportJob, page: Page, image_format: Format) -> str:
     """The page with its figures."""
     from grader.report.page import html
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from grader.errors import LabError, UsageError
 from grader.files import kind_of, real
 from grader.message import Message, msg
+from grader.submission.files.notebook import read_notebook
 from grader.submission.files.settings import (
     SETTINGS_NAME,
     LabSettings,
@@ -21,8 +22,11 @@ from grader.submission.files.settings import (
     read_file,
     read_settings,
 )
+from grader.submission.files.source import SourceText, decode
 from grader.yaml_file import shortened
 
+SUFFIXES = (".cu", ".ipynb")
+"""Of what is graded: programs and notebooks."""
 MAX_SOURCES = 32
 # Entries of a folder that are looked at; a course has hundreds of students, and a student dozens of files.
 MAX_ENTRIES = 10_000
@@ -34,7 +38,7 @@ class FoundSubmission:
 
     student: id, the name of the student's folder (of the file where a lone file was given).
     folder: the student's folder; nothing outside it is read.
-    files: the `.cu` files, sorted by name.
+    files: the `.cu` files, sorted by name; without any, the notebooks.
     settings_file: where `settings` come from, None where there is no `submission.yaml`.
     unknown_labs: its lines that speak of labs which nobody knows.
     """
@@ -80,7 +84,7 @@ def find_sources(path: Path, lab_id: str, known_labs: Collection[str] = ()) -> F
         in_lab_folder = path.name == lab_id and bool(_sources_in(path))
         folder = _real(path).parent if in_lab_folder else path
     else:
-        if path.suffix.lower() != ".cu":
+        if path.suffix.lower() not in SUFFIXES:
             raise UsageError(msg("submission.not_cu", path=path))
         folder = path.parent
         if _real(folder).name == lab_id:
@@ -113,6 +117,19 @@ def find_sources(path: Path, lab_id: str, known_labs: Collection[str] = ()) -> F
         settings_file=settings_file,
         unknown_labs=settings.unknown_labs,
     )
+
+
+def read_sources(found: FoundSubmission) -> list[SourceText]:
+    """The texts of a submission's files, a notebook's programs each by itself.
+
+    Raises
+    ------
+    UsageError : see `decode` and `read_notebook`.
+    """
+    texts: list[SourceText] = []
+    for file in found.files:
+        texts += read_notebook(file, found.lab) if file.suffix.lower() == SUFFIXES[1] else [decode(file)]
+    return texts
 
 
 def variant_settings(found: FoundSubmission, variants: Collection[str]) -> Mapping[str, VariantSettings]:
@@ -165,9 +182,10 @@ def _has_settings(folder: Path) -> bool:
 def _sources_in(folder: Path) -> list[Path]:
     if _kind(folder) != "folder":
         return []
-    return [
-        p for p in _entries(folder) if p.suffix.lower() == ".cu" and not p.name.startswith(".") and _kind(p) != "folder"
-    ]
+    files = [p for p in _entries(folder) if not p.name.startswith(".") and p.suffix.lower() in SUFFIXES]
+    files = [p for p in files if _kind(p) != "folder"]
+    # Where a program lies beside a notebook, it is what was taken from that.
+    return [p for p in files if p.suffix.lower() == SUFFIXES[0]] or files
 
 
 def _named_files(folder: Path, lab_id: str, settings: LabSettings, settings_file: Path) -> list[Path]:

@@ -28,6 +28,8 @@ class SourceText:
     encoding: "utf-8", "utf-8-sig", "cp1251" or "mixed".
     remarks: message ids with data, e.g. ("bidi_control", 12).
     sha256: of the bytes that the text was decoded from, as hexadecimal digits; "" for a text that was never a file.
+    notebook, cells: the name of the notebook that the text is taken from, "" for none; the first line of each of its
+      cells in the text, and the cell's number.
     """
 
     path: Path
@@ -35,6 +37,8 @@ class SourceText:
     encoding: str
     remarks: tuple[tuple[str, int], ...] = ()
     sha256: str = ""
+    notebook: str = ""
+    cells: tuple[tuple[int, int], ...] = ()
 
 
 def decode(path: Path) -> SourceText:

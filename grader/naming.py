@@ -44,11 +44,16 @@ def printable(text: str) -> str:
 def _read(word: str) -> str:
     """A word with bytes in it that are no UTF-8; those that happen to be are read with them."""
     data = _NO_BYTE.sub("\ufffd", word).encode("utf-8", errors="surrogateescape")
+    return in_old_encoding(data) or data.decode("utf-8", errors="backslashreplace")
+
+
+def in_old_encoding(data: bytes) -> str:
+    """`data` in the first encoding in which all its letters are Russian; "" where there is none."""
     for encoding in ENCODINGS:
         decoded = data.decode(encoding, errors="replace")
         if all(letter.lower() in _RUSSIAN for letter in decoded if not letter.isascii()):
             return decoded
-    return data.decode("utf-8", errors="backslashreplace")
+    return ""
 
 
 def printable_result(result: Result) -> Result:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from grader.grading.naming import folder_name, folder_names, printable, printable_result, quoted
+from grader.naming import folder_name, folder_names, printable, printable_result, quoted
 from grader.result import Result, Source, decode, encode
 from tests import sample_results
 

@@ -1,0 +1,204 @@
+"""A Jupyter notebook as the programs that its cells hold: cells with magics that compile or write CUDA code.
+
+`%%cu` and `%%cuda` cells are joined in order, each program ending with the cell that has its `main`.  The magics
+`%%writefile x.cu`, `%%file`, `%%cuda_group_save --name x.cu` and `%%cuda --name x.cu` make files, which an
+`#include "x.cuh"` of another cell takes in.  A line of a program stands for one line of one cell, the magic's own among
+them, so that places can be told as cell and line.
+
+The format: https://nbformat.readthedocs.io/en/latest/format_description.html
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from pathlib import Path, PurePosixPath
+
+import msgspec
+
+from grader.errors import UsageError
+from grader.files import NotPlain, TooLarge, read_plain
+from grader.message import msg
+from grader.submission.files.source import MAX_BYTES, SourceText
+
+SUFFIX = ".ipynb"
+MAX_NOTEBOOK_BYTES = 32 << 20
+"""Outputs of cells, pictures among them, are in the same file."""
+
+_COMPILING = ("cu", "cuda", "nvcc", "jupyda", "cuda_group_save", "grade")
+_WRITING = ("writefile", "file")
+_SUFFIXES = (".cu", ".cuh", ".h", ".hpp")
+_MAGIC = re.compile(r"\s*%%(\w+)[ \t]*(.*)")
+_MAIN = re.compile(r"\bmain\s*\([^;{]*\)\s*\{")
+_INCLUDE = re.compile(r'(\s*)#\s*include\s*"([^"\n]+)"(.*)')
+
+
+class _Cell(msgspec.Struct):
+    cell_type: str = ""
+    source: str | list[str] = ""
+    input: str | list[str] = ""
+
+    @property
+    def text(self) -> str:
+        said = self.source or self.input
+        return said if isinstance(said, str) else "".join(said)
+
+
+class _Sheet(msgspec.Struct):
+    cells: list[_Cell] = []
+
+
+class _Notebook(msgspec.Struct):
+    """worksheets: before version 4 of the format."""
+
+    cells: list[_Cell] = []
+    worksheets: list[_Sheet] = []
+
+
+@dataclass(slots=True)
+class _Program:
+    """Cells that make one text; cells: the number of each, from 1, with its lines."""
+
+    name: str
+    cells: list[tuple[int, list[str]]] = field(default_factory=list)
+
+    @property
+    def lines(self) -> Iterator[str]:
+        return (line for _number, lines in self.cells for line in lines)
+
+
+def read_notebook(path: Path, lab_id: str) -> tuple[SourceText, ...]:
+    """The programs of the notebook at `path`; where one is a file named after the lab, that one alone.
+
+    Raises
+    ------
+    UsageError : it cannot be read, is no notebook, or has no cell with CUDA code.
+    """
+    try:
+        data = read_plain(path, MAX_NOTEBOOK_BYTES)
+    except NotPlain as error:
+        raise UsageError(msg("submission.not_plain", path=path)) from error
+    except TooLarge as error:
+        raise UsageError(msg("submission.bytes", path=path, size=error.size, limit=MAX_NOTEBOOK_BYTES)) from error
+    except OSError as error:
+        raise UsageError(msg("submission.unreadable", path=path, reason=error.strerror)) from error
+    return notebook_sources(path, data, lab_id)
+
+
+def notebook_sources(path: Path, data: bytes, lab_id: str) -> tuple[SourceText, ...]:
+    """The same of the notebook's bytes."""
+    try:
+        notebook = msgspec.json.decode(data, type=_Notebook)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UsageError(msg("submission.no_notebook", path=path)) from error
+    cells = [*notebook.cells, *(cell for sheet in notebook.worksheets for cell in sheet.cells)]
+    files, programs = _sorted(cells, lab_id)
+    own = [program for name, program in files.items() if PurePosixPath(name).stem.lower() == lab_id.lower()]
+    own = [program for program in own if program.name.endswith(".cu")]
+    included = {name for program in (*files.values(), *programs) for name in _included(program, files)}
+    mains = own or [*(p for name, p in files.items() if name.endswith(".cu") and name not in included), *programs]
+    if not mains:
+        raise UsageError(msg("submission.no_cells", path=path))
+    digest = hashlib.sha256(data).hexdigest()
+    return tuple(_source(path, program, files, digest, len(mains) == 1) for program in mains)
+
+
+def _sorted(cells: Sequence[_Cell], lab_id: str) -> tuple[dict[str, _Program], list[_Program]]:
+    """The files that cells write, by name, and the programs of the cells without one."""
+    files: dict[str, _Program] = {}
+    programs: list[_Program] = []
+    is_open = False
+    for number, cell in enumerate(cells, start=1):
+        lines = cell.text.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n")
+        first = next((index for index, line in enumerate(lines) if line.strip()), 0)
+        magic = _MAGIC.match(lines[first])
+        if cell.cell_type != "code" or magic is None:
+            continue
+        words = _words(magic[2])
+        name, appends = _written(magic[1], words)
+        if name is None or (magic[1] == "grade" and words and not words[0].startswith("-") and words[0] != lab_id):
+            continue
+        lines[first] = f"// {lines[first].strip()}"
+        if name:
+            if not appends or name not in files:
+                files.pop(name, None)
+                files[name] = _Program(name)
+            files[name].cells.append((number, lines))
+        else:
+            if not is_open:
+                programs.append(_Program(""))
+            programs[-1].cells.append((number, lines))
+            is_open = not _MAIN.search("\n".join(lines))
+    if is_open and len(programs) > 1:
+        # What follows the last program belongs to it.
+        rest = programs.pop()
+        programs[-1].cells += rest.cells
+    return files, programs
+
+
+def _words(line: str) -> list[str]:
+    try:
+        return shlex.split(line, comments=False)
+    except ValueError:
+        return line.split()
+
+
+def _written(magic: str, words: list[str]) -> tuple[str | None, bool]:
+    """The file that a magic writes, "" where it compiles the cell itself, None where it is no CUDA code.
+
+    The second: whether it appends.
+    """
+    if magic in _WRITING:
+        names = [word for word in words if not word.startswith("-")]
+        name = PurePosixPath(names[0]).name if names else ""
+        return (name if name.endswith(_SUFFIXES) else None), any(word in ("-a", "--append") for word in words)
+    if magic not in _COMPILING:
+        return None, False
+    for word, following in zip_longest(words, words[1:], fillvalue=""):
+        if word in ("-n", "--name"):
+            return PurePosixPath(following).name, False
+        if word.startswith("--name="):
+            return PurePosixPath(word.removeprefix("--name=")).name, False
+    return "", False
+
+
+def _included(program: _Program, files: dict[str, _Program]) -> Iterator[str]:
+    """The notebook's own files that a program includes, itself aside."""
+    for line in program.lines:
+        include = _INCLUDE.match(line)
+        name = PurePosixPath(include[2]).name if include else ""
+        if name in files and name != program.name:
+            yield name
+
+
+def _source(path: Path, program: _Program, files: dict[str, _Program], digest: str, is_only: bool) -> SourceText:
+    """One program's text: the files that it includes, each once and before it, then its own cells."""
+    ordered: list[_Program] = []
+
+    def take(one: _Program, inside: tuple[str, ...]) -> None:
+        for name in _included(one, files):
+            if name not in inside and files[name] not in ordered:
+                take(files[name], (*inside, name))
+        ordered.append(one)
+
+    take(program, (program.name,))
+    lines: list[str] = []
+    cells: list[tuple[int, int]] = []
+    for one in ordered:
+        for number, rows in one.cells:
+            cells.append((len(lines) + 1, number))
+            for line in rows:
+                include = _INCLUDE.match(line)
+                taken = include is not None and PurePosixPath(include[2]).name in files
+                lines.append(f"// {line.strip()}" if taken else line)
+    text = "\n".join(lines) + "\n"
+    if len(text.encode("utf-8", errors="replace")) > MAX_BYTES:
+        raise UsageError(msg("submission.bytes", path=path, size=len(text), limit=MAX_BYTES))
+    if "\x00" in text:
+        raise UsageError(msg("submission.nul", path=path, line=text[: text.index("\x00")].count("\n") + 1))
+    name = program.name or (f"{path.stem}.cu" if is_only else f"{path.stem}.cell{program.cells[0][0]}.cu")
+    return SourceText(path.with_name(name), text, "utf-8", sha256=digest, notebook=path.name, cells=tuple(cells))

@@ -1,0 +1,125 @@
+"""Rosters, in the columns of the systems that write them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from grader.course.people import Person
+from grader.course.roster import Matching, read_roster
+from grader.course.times import parse_time, zoned
+from grader.errors import UsageError
+
+
+def roster(tmp_path: Path, text: str, encoding: str = "utf-8", name: str = "roster.csv") -> Path:
+    path = tmp_path / name
+    path.write_bytes(text.encode(encoding))
+    return path
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1251"])
+def test_a_russian_spreadsheet(encoding: str, tmp_path: Path) -> None:
+    text = (
+        "Логин;Фамилия;Имя;Отчество;Группа;Доп. дни\nivanov;Иванов;Иван;Ильич;101;1,5\n;;;;;\nanna;Петрова;Анна;;102;\n"
+    )
+    found = read_roster(roster(tmp_path, text, encoding))
+    assert [(x.id, x.name, x.group, x.extra_days) for x in found] == [
+        ("ivanov", "Иванов Иван Ильич", "101", 1.5),
+        ("anna", "Петрова Анна", "102", 0.0),
+    ]
+
+
+def test_moodles_worksheet(tmp_path: Path) -> None:
+    text = (
+        'Identifier,"Full name","Email address",Status,Grade,"Last modified (submission)"\n'
+        '"Participant 101","Ivan Ivanov",i@x.org,"Submitted","","Saturday, 5 September 2026, 6:14 PM"\n'
+        '"Participant 102","Anna Petrova",a@x.org,"No submission","",-\n'
+    )
+    ivan, anna = read_roster(roster(tmp_path, text))
+    assert (ivan.participant, ivan.email, ivan.handed_in) == ("101", "i@x.org", "2026-09-05T18:14:00")
+    assert (anna.participant, anna.handed_in) == ("102", "")
+
+
+def test_a_workbook(tmp_path: Path) -> None:
+    from openpyxl import Workbook
+
+    book = Workbook()
+    book.active.append(["Name", "Number", "Handed in"])
+    book.active.append(["Иванов Иван", 123.0, datetime(2026, 9, 5, 18, 14)])
+    book.save(tmp_path / "roster.xlsx")
+    (listed,) = read_roster(tmp_path / "roster.xlsx")
+    assert (listed.number, listed.handed_in) == ("123", "2026-09-05T18:14:00")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("colour,size\nred,1\n", "no column tells"),
+        ("id\nivanov\nivanov\n", r"line 3: ivanov is there twice"),
+        ("id,handed in\nivanov,soon\n", r"line 2: soon: not a time"),
+        ("id,extra days\nivanov,few\n", r"line 2: few: not a number"),
+    ],
+)
+def test_a_wrong_roster_names_its_line(text: str, words: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=words):
+        read_roster(roster(tmp_path, text))
+
+
+@pytest.mark.parametrize("name", ["roster.docx", "gone.csv", "broken.xlsx"])
+def test_what_is_no_roster(name: str, tmp_path: Path) -> None:
+    if not name.startswith("gone"):
+        roster(tmp_path, "x", name=name)
+    with pytest.raises(UsageError, match=name.split(".")[0]):
+        read_roster(tmp_path / name)
+
+
+def test_people_are_found_by_what_both_know(tmp_path: Path) -> None:
+    text = "id,name,e-mail,number,identifier\nivan,Иванов Иван,i@x.org,7,Participant 101\nanna,Анна Петрова,,8,\n"
+    text += "ann,Анна Петрова,,9,\n"
+    matching = Matching(read_roster(roster(tmp_path, text)))
+
+    def found(**known: str) -> str:
+        listed = matching.find(msgspec.convert({"id": "", **known}, Person))
+        return listed.id if listed else ""
+
+    assert found(id="Иван Иванов", name="Иван Иванов") == "ivan"
+    assert found(id="ивановиван") == "ivan"
+    assert found(id="x", participant="101") == "ivan"
+    assert found(id="x", email="I@X.org") == "ivan"
+    assert found(id="anna") == "anna"
+    assert found(id="x", number="9") == "ann"
+    # Two are called so.
+    assert found(id="Петрова Анна", name="Петрова Анна") == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2026-09-05 18:14", datetime(2026, 9, 5, 18, 14)),
+        ("2026-09-05", datetime(2026, 9, 5, 23, 59, 59)),
+        ("05.09.2026 18:14", datetime(2026, 9, 5, 18, 14)),
+        ("5.9.2026", datetime(2026, 9, 5, 23, 59, 59)),
+        ("суббота, 5 сентября 2026, 18:14", datetime(2026, 9, 5, 18, 14)),
+        ("Saturday, 5 September 2026, 12:14 AM", datetime(2026, 9, 5, 0, 14)),
+        ("2026-09-05 18:14:31.000000000 Z", datetime(2026, 9, 5, 18, 14, 31, tzinfo=UTC)),
+        ("2026-09-05T18:14:31Z", datetime(2026, 9, 5, 18, 14, 31, tzinfo=UTC)),
+    ],
+)
+def test_times(text: str, expected: datetime) -> None:
+    assert parse_time(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "tomorrow", "31.02.2026", "5 Maytober 2026", "25:00", "05.09.2026 25:61"])
+def test_what_is_no_time(text: str) -> None:
+    with pytest.raises(UsageError):
+        parse_time(text)
+
+
+def test_times_with_and_without_a_zone() -> None:
+    from zoneinfo import ZoneInfo
+
+    moscow = ZoneInfo("Europe/Moscow")
+    assert zoned(datetime(2026, 9, 5, 18, 0), moscow) == zoned(parse_time("2026-09-05T15:00:00Z"), moscow)

@@ -1,0 +1,52 @@
+"""An export and a roster graded from the command line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from grader.cli import main as cli
+
+SAMPLES = Path(__file__).parents[2] / "submissions"
+LAB = "transpose"
+
+
+def test_an_export_with_a_roster(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code = (SAMPLES / "ivanov" / "transpose.cu").read_bytes()
+    for name, students in (
+        ("first.zip", {"Иванов Иван_1": code, "Чужой_9": b""}),
+        ("second.zip", {"Анна Петрова_2": code}),
+    ):
+        with zipfile.ZipFile(tmp_path / name, "w") as archive:
+            for student, content in students.items():
+                archive.writestr(f"{student}_assignsubmission_file_/transpose.cu", content)
+    (tmp_path / "roster.csv").write_text(
+        "name,group,e-mail,identifier\nИванов И. И.,101,i@x.ru,Participant 1\nПетрова Анна,102,,\nСидоров Пётр,102,,\n"
+    )
+    options = ["--lab", LAB, "--backend", "emulator", "--no-pdf", "--lang", "en"]
+    assert cli.run(["first.zip", "second.zip", "--roster", "roster.csv", *options]) == 2
+    captured = capsys.readouterr()
+    assert captured.err == "" and "Чужой: not in the roster" in captured.out
+    table = list(csv.reader(io.StringIO((tmp_path / "reports" / f"{LAB}.csv").read_text("utf-8-sig"))))
+    rows = {row[0]: row[1:5] + row[-2:-1] for row in table[1:]}
+    assert rows["Иванов Иван"] == ["Иванов И. И.", "101", "passed", "95", ""]
+    assert rows["Анна Петрова"][:3] == ["Петрова Анна", "102", "passed"]
+    assert rows["Сидоров Пётр"] == ["Сидоров Пётр", "102", "not graded", "", "nothing was handed in"]
+    assert rows["Чужой"][2] == "not graded"
+    assert "Иванов И. И." in (tmp_path / "reports" / "Иванов Иван" / LAB / "report.html").read_text("utf-8")
+    # A roster's names are no part of what was graded; Moodle gets its own back.
+    assert cli.run(["first.zip", "second.zip", *options]) == 2
+    assert "2 submissions are unchanged" in capsys.readouterr().out
+    assert cli.run(["export", "reports", "--format", "moodle", "--lang", "en"]) == 0
+    assert "Participant 1,Иванов Иван" in (tmp_path / "reports" / f"{LAB}.moodle.csv").read_text("utf-8")
+    # The same student in two exports, of which neither says when.
+    (tmp_path / "copy.zip").write_bytes((tmp_path / "first.zip").read_bytes())
+    assert cli.run(["first.zip", "copy.zip", *options, "--out", "twice"]) == 2
+    assert "handed in several times" in capsys.readouterr().out

@@ -1,0 +1,214 @@
+"""Exports as learning systems make them, and archives that nobody should unpack."""
+
+from __future__ import annotations
+
+import io
+import stat
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from grader.errors import UsageError
+from grader.intake.archives import File, Problem, read_archive, safe_parts, zip_name
+from grader.intake.handed_in import unpack
+
+KERNEL = b"__global__ void k(int *a) { a[0] = 1; }\n"
+
+
+def zipped(files: dict[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return buffer.getvalue()
+
+
+def unpacked(tmp_path: Path, files: dict[str, bytes], name: str = "export.zip") -> dict[str, set[str]]:
+    """The files of each student by id."""
+    (tmp_path / name).write_bytes(zipped(files))
+    folder, works = unpack(tmp_path / name, tmp_path / "out")
+    return {
+        work.person.id: {
+            p.relative_to(folder / work.folder).as_posix() for p in (folder / work.folder).rglob("*") if p.is_file()
+        }
+        for work in works
+    }
+
+
+def test_moodle_with_folders_and_without(tmp_path: Path) -> None:
+    found = unpacked(
+        tmp_path,
+        {
+            "Иванов Иван_101_assignsubmission_file_/transpose.cu": KERNEL,
+            "Иванов Иван_101_assignsubmission_file_/notes/readme.txt": b"x",
+            "Петрова Анна_102_assignsubmission_file_lab1.cu": KERNEL,
+            "Петрова Анна_102_assignsubmission_onlinetext_onlinetext.html": b"<p>",
+            "Иванов Иван_103_assignsubmission_file/main.cu": KERNEL,
+            "Участник_104_assignsubmission_file_/main.cu": KERNEL,
+        },
+    )
+    assert found == {
+        "Иванов Иван 101": {"transpose.cu", "notes/readme.txt"},
+        "Иванов Иван 103": {"main.cu"},
+        "Петрова Анна": {"lab1.cu"},
+        "Участник 104": {"main.cu"},
+    }
+
+
+def test_what_moodle_says_of_a_person_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "a.zip").write_bytes(zipped({"Иванов Иван_101_assignsubmission_file_/x.cu": KERNEL}))
+    _folder, (work,) = unpack(tmp_path / "a.zip", tmp_path / "out")
+    assert (work.person.name, work.person.participant) == ("Иванов Иван", "101")
+
+
+@pytest.mark.parametrize("encoding", ["cp866", "cp1251"])
+def test_names_of_old_windows_archives(encoding: str, tmp_path: Path) -> None:
+    name = "Ёлкина Юлия_7_assignsubmission_file_/лаба.cu"
+    raw = zipped({"A" * len(name.encode(encoding)): KERNEL})
+    raw = raw.replace(b"A" * len(name.encode(encoding)), name.encode(encoding))
+    (tmp_path / "a.zip").write_bytes(raw)
+    folder, (work,) = unpack(tmp_path / "a.zip", tmp_path / "out")
+    assert work.person.name == "Ёлкина Юлия"
+    assert (folder / work.folder / "лаба.cu").read_bytes() == KERNEL
+
+
+def test_gradescope_says_who_and_when(tmp_path: Path) -> None:
+    metadata = """\
+submission_1:
+  :submitters:
+  - :name: Anna Petrova
+    :sid: '42'
+    :email: anna@x.org
+  - :name: Ivan Ivanov
+    :email: ivan@x.org
+  :created_at: 2026-09-05 18:14:31.000000000 Z
+"""
+    files = {
+        "assignment_9_export/submission_metadata.yml": metadata.encode(),
+        "assignment_9_export/submission_1/transpose.cu": KERNEL,
+    }
+    (tmp_path / "a.zip").write_bytes(zipped(files))
+    _folder, works = unpack(tmp_path / "a.zip", tmp_path / "out")
+    assert [(w.person.name, w.person.number, w.person.handed_in) for w in works] == [
+        ("Anna Petrova", "42", "2026-09-05T18:14:31+00:00"),
+        ("Ivan Ivanov", "", "2026-09-05T18:14:31+00:00"),
+    ]
+    with pytest.raises(UsageError, match=r"submission_metadata\.yml"):
+        unpacked(tmp_path, {"submission_metadata.yml": b"a: [", "submission_1/x.cu": KERNEL}, "broken.zip")
+
+
+def test_canvas_and_github_classroom(tmp_path: Path) -> None:
+    canvas = {
+        "ivanovivan_11_901_transpose-2.cu": KERNEL,
+        "petrovaanna_LATE_12_902_transpose.cu": KERNEL,
+        "petrovaanna_LATE_12_903_tile.h": b"",
+    }
+    assert unpacked(tmp_path, canvas, "canvas.zip") == {
+        "ivanovivan": {"transpose.cu"},
+        "petrovaanna": {"transpose.cu", "tile.h"},
+    }
+    classroom = {
+        "transpose-submissions/transpose-ivan-i/src/transpose.cu": KERNEL,
+        "transpose-submissions/transpose-anna/transpose.cu": KERNEL,
+        "transpose-submissions/transpose-anna/.git/config": b"",
+    }
+    assert unpacked(tmp_path, classroom, "classroom.zip") == {"ivan-i": {"transpose.cu"}, "anna": {"transpose.cu"}}
+
+
+def test_plain_folders_in_a_folder(tmp_path: Path) -> None:
+    files = {"group 101/ivanov/transpose.cu": KERNEL, "group 101/anna/lab1/main.cu": KERNEL, "__MACOSX/x": b""}
+    assert unpacked(tmp_path, files) == {"ivanov": {"transpose.cu"}, "anna": {"main.cu"}}
+
+
+def test_what_students_packed_is_unpacked(tmp_path: Path) -> None:
+    inner = zipped({"lab/transpose.cu": KERNEL, "lab/deep.zip": zipped({"tile.h": b""}), "__MACOSX/lab/._t": b""})
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as tar:
+        info = tarfile.TarInfo("main.cu")
+        info.size = len(KERNEL)
+        tar.addfile(info, io.BytesIO(KERNEL))
+        link = tarfile.TarInfo("passwd.cu")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        tar.addfile(link)
+    files = {
+        "A B_1_assignsubmission_file_/all.zip": inner,
+        "C D_2_assignsubmission_file_work.tar.gz": packed.getvalue(),
+    }
+    assert unpacked(tmp_path, files) == {"A B": {"transpose.cu", "deep/tile.h"}, "C D": {"main.cu"}}
+
+
+def bomb() -> bytes:
+    inner = zipped({f"{n}.txt": bytes(2 << 20) for n in range(40)})
+    return zipped({f"{n}.zip": inner for n in range(4)})
+
+
+def test_one_students_archive_costs_nobody_else_anything(tmp_path: Path) -> None:
+    link = zipfile.ZipInfo("E_5_assignsubmission_file_/link.cu")
+    link.external_attr = (stat.S_IFLNK | 0o777) << 16
+    files = {
+        "A_1_assignsubmission_file_/ok.cu": KERNEL,
+        "B_2_assignsubmission_file_/broken.zip": b"PK\x03\x04 no archive",
+        "C_3_assignsubmission_file_/bomb.zip": bomb(),
+        "D_4_assignsubmission_file_/../../../etc/cron.d/evil": b"x",
+        "F_6_assignsubmission_file_/work.rar": b"Rar!",
+        "G_7_assignsubmission_file_/film.cu": bytes(3 << 20),
+    }
+    buffer = io.BytesIO(zipped(files))
+    with zipfile.ZipFile(buffer, "a") as archive:
+        archive.writestr(link, "/etc/passwd")
+    (tmp_path / "a.zip").write_bytes(buffer.getvalue())
+    _folder, works = unpack(tmp_path / "a.zip", tmp_path / "out")
+    told = {work.person.id: work.refusal.id if work.refusal else "" for work in works}
+    assert told == {
+        "A": "",
+        "B": "intake.broken",
+        "C": "intake.too_much",
+        "D": "intake.outside",
+        "E": "intake.link",
+        "F": "intake.unread",
+        "G": "intake.large",
+    }
+    assert not [p for p in tmp_path.rglob("*") if p.is_symlink() or p.name == "evil"]
+    assert sum(p.stat().st_size for p in (tmp_path / "out").rglob("*") if p.is_file()) < 100 << 20
+
+
+def test_the_same_archive_is_unpacked_once(tmp_path: Path) -> None:
+    files = {"A_1_assignsubmission_file_/ok.cu": KERNEL}
+    unpacked(tmp_path, files)
+    (file,) = (tmp_path / "out").rglob("ok.cu")
+    when = file.stat().st_mtime_ns
+    unpacked(tmp_path, files)
+    assert file.stat().st_mtime_ns == when
+    assert unpacked(tmp_path, {"A_1_assignsubmission_file_/new.cu": KERNEL}) == {"A": {"new.cu"}}
+
+
+@pytest.mark.parametrize("content", [b"", b"PK", b"Rar!", b"x" * 100])
+def test_what_is_no_archive_is_said_so(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "a.zip").write_bytes(content)
+    with pytest.raises(UsageError, match="cannot be unpacked"):
+        unpack(tmp_path / "a.zip", tmp_path / "out")
+
+
+@given(name=st.text(min_size=1, max_size=40))
+@settings(max_examples=300)
+def test_no_name_leads_anywhere(name: str) -> None:
+    parts = safe_parts(name)
+    root = Path("/a/b")
+    assert parts is None or (root.joinpath(*parts).is_relative_to(root) and ".." not in parts)
+
+
+@given(data=st.binary(max_size=400), where=st.integers(0, 300))
+@settings(max_examples=200)
+def test_any_bytes_are_files_or_problems(data: bytes, where: int) -> None:
+    whole = zipped({"a/x.cu": KERNEL, "b/y.zip": zipped({"z.cu": KERNEL})})
+    spoilt = whole[:where] + data + whole[where + len(data) :]
+    assert all(isinstance(item, File | Problem) for item in read_archive(io.BytesIO(spoilt), "a.zip"))
+
+
+def test_a_name_that_says_it_is_utf8() -> None:
+    with zipfile.ZipFile(io.BytesIO(zipped({"Ёж.cu": b""}))) as archive:
+        assert [zip_name(info) for info in archive.infolist()] == ["Ёж.cu"]
