@@ -164,7 +164,7 @@ class Row:
 
 
 def judged(mutant: Mutant, result: Result) -> tuple[str, int | None, bool]:
-    """What became of a mutant ("equal", "refused", "fails"), the line that its hint names, whether a change was found."""
+    """What became of a mutant ("equal", "refused", "fails"), the line that its hint names, whether it was mended."""
     failed = [c for c in result.checks if c.status == "fail" and c.check != "present"]
     if not failed:
         return "equal", None, False
