@@ -282,6 +282,8 @@ class Lab:
     sweeps: tuple[Sweep, ...] = ()
     repairs: str = "teacher"
     """Who is shown the smallest change that makes a wrong kernel right: "student", "teacher"; "off": none is sought."""
+    title_page: Mapping[str, Text] = field(default_factory=dict)
+    """By field of `grader.result.TitlePage`: what stands on the title page where a submission does not say it."""
 
     def parameter(self, name: str) -> Parameter:
         """The parameter of that name.  KeyError when there is none."""
