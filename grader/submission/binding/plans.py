@@ -13,7 +13,7 @@ from grader.device_limits import is_possible_block
 from grader.lab import formula
 from grader.lab.records import Lab, LaunchRule, Variant
 from grader.submission.binding.grids import formulas_of
-from grader.submission.binding.precedence import OF_PROGRAM, Fact, first, weakest_of
+from grader.submission.binding.precedence import OF_LAUNCHES, OF_PROGRAM, Fact, first, weakest_of
 from grader.submission.expressions.number_types import SIZES_OF_TYPES
 from grader.submission.expressions.syntax import Expression
 from grader.submission.files.settings import VariantSettings
@@ -177,11 +177,11 @@ class _Planner:
         return first(
             {"stated": self.stated_threads, self.said: self.read_threads, "inferred": self.inferred_threads},
             otherwise=_Threads(_rule_block(rule, self.lab), formulas),
+            among=OF_LAUNCHES,
         )
 
     def stated_threads(self) -> _Threads | None:
-        if self.settings.block is None or self.said == "observed":
-            # How a kernel is launched its program shows; what is stated beside it is told as a contradiction.
+        if self.settings.block is None:
             return None
         x, y, z = [*self.settings.block, 1, 1][:3]
         return _Threads((x, y, z))
@@ -323,8 +323,10 @@ class _Planner:
         usual = rows * (max(block[0], tile[0]) + (1 if self.variant.padded else 0)) * itemsize
 
         def read() -> _SharedBytes | None:
-            if not dynamic or self.site is None:
+            if self.site is None or (not dynamic and not self.site.observed):
                 return None
+            if not dynamic:
+                return _SharedBytes()
             text = self.formula(self.site.shared_expression) or ""
             if self.site.observed:
                 return _SharedBytes(self.site.shared_bytes or 0, text or self.usual_shared_formula())
@@ -332,11 +334,12 @@ class _Planner:
 
         return first(
             {
-                "stated": lambda: _SharedBytes(stated) if stated is not None and self.said != "observed" else None,
+                "stated": lambda: _SharedBytes(stated) if stated is not None else None,
                 self.said: read,
                 "inferred": lambda: None if dynamic else _SharedBytes(),
             },
             otherwise=_SharedBytes(usual, self.rule.shared_bytes),
+            among=OF_LAUNCHES,
         )
 
     def formula(self, expression: Expression | None, top: bool = True) -> str | None:
