@@ -241,6 +241,14 @@ DATA: Mapping[str, Value] = {
 }
 
 OWN: Mapping[str, Mapping[str, Value]] = {
+    "checks.speedup.timed": {
+        "figures": msg("checks.speedup.figures", sizes="n = 4096", speedup=1.93, low=1.87, high=2.05),
+        "thresholds": msg("checks.speedup.thresholds", full=2.0, minimum=1.2),
+    },
+    "checks.launch.hint_too_large": {"shape": "128×128", "threads": 16384, "allowed": "32×32", "n": 1024},
+    "course.no_check": {"check": "correct", "allowed": "naive, shared"},
+    "session.unknown_backend": {"backend": "cpu", "allowed": "auto, emulator, gpu"},
+    "programs.launch_refused": {"kernel": "scale", "why": "invalid device function"},
     "checks.technique.reads": {"reads": 5.2, "allowed": 1.5},
     "session.refused": {"reason": "submissions/ivanov: no .cu file", "path": "submissions/ivanov"},
     "pieces.sizes": {"rows": 33, "cols": 31},

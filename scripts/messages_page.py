@@ -17,6 +17,7 @@ import messages
 from message_samples import COUNTS, filled, sentences
 
 from grader import i18n, words
+from grader.words.texts import Plural
 
 STYLE = (
     "body{font:15px/1.5 sans-serif;max-width:70rem;margin:2rem auto}td{vertical-align:top;padding:.2rem .8rem .2rem 0;"
@@ -41,13 +42,17 @@ def rows(language: str) -> Iterator[tuple[str, list[str]]]:
     KeyError : a text puts in something that `message_samples.DATA` has no value for.
     """
     i18n.use(language)
+    with_ids = set()
     for id, text in areas():
+        with_ids |= {text} if isinstance(text, str) else {text.many} if isinstance(text, Plural) else set()
         yield id, sentences(id, text)
     for message in messages.template():
+        if (message.id if isinstance(message.id, str) else message.id[1]) in with_ids:
+            continue
         if isinstance(message.id, tuple):
             one, many = message.id
             yield "", [filled(i18n.ngettext(one, many, count), count) for count in COUNTS]
-        elif message.id:
+        elif isinstance(message.id, str) and message.id:
             yield "", [filled(i18n._(message.id))]
 
 
