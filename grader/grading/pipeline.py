@@ -186,7 +186,9 @@ def _read(path: Path, lab: Lab) -> tuple[FoundSubmission, Submission]:
 
     found = find_sources(path, lab.id, _known_labs(lab))
     sources = read_sources(found)
-    return found, bind(found, sources, lab, observed=observed(sources, Stored(default_folder())))
+    sizes = [int(size) for size in lab.cases["emulator"].observe.values()]
+    seen = observed(sources, Stored(default_folder()), sizes)
+    return found, bind(found, sources, lab, observed=seen)
 
 
 def _known_labs(lab: Lab) -> set[str]:

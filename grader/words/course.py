@@ -10,7 +10,7 @@ TEXTS: Texts = {
     "no_check": N_("{check}: no such check in this lab; allowed: {allowed}"),
     "too_many": N_("{got} points; at most {most}"),
     "two_files": N_("there are {one} and {other}; keep one of them"),
-    "asks_time": N_("{student}: nobody says when the work was handed in; write it into the roster or {file}"),
+    "asks_time": N_("{student}: it is not known when the work was submitted; write it into the roster or {file}"),
     "no_days": N_("{text}: not a number of days"),
     "roster_kind": N_("{path}: a roster is a .csv or .xlsx file"),
     "roster_unread": N_("{path}: cannot be read: {reason}"),

@@ -51,6 +51,11 @@ TEXTS: Texts = {
     ),
     "each_written": Plural("{n} file {path}", "{n} files {path}"),
     "no_library": N_("{path}: not written, the Python library {library} is missing; install the grader again"),
+    "lab_changed": N_("{lab}: the lab file changed in more than points and thresholds; grade the group again"),
+    "grade_again": N_(
+        "{student}: the stored results do not decide {checks}; no grade is changed, grade the group again"
+    ),
+    "remarked": Plural("{n} grade changed", "{n} grades changed"),
     "no_group": N_("{path}: no results of a group there"),
     "not_yet": N_("not graded: the run was interrupted or is not finished yet"),
     "not_graded": N_("Not graded: {students}"),

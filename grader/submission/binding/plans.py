@@ -14,6 +14,7 @@ from grader.lab import formula
 from grader.lab.records import Lab, LaunchRule, Variant
 from grader.submission.binding.grids import formulas_of
 from grader.submission.binding.precedence import OF_LAUNCHES, OF_PROGRAM, Fact, first, weakest_of
+from grader.submission.binding.scalars import sizes_in
 from grader.submission.expressions.number_types import SIZES_OF_TYPES
 from grader.submission.expressions.syntax import Expression
 from grader.submission.files.settings import VariantSettings
@@ -90,12 +91,13 @@ class _Sizes:
 
     @classmethod
     def of(cls, roles: tuple[str, ...], fixed: CompileTime, lab: Lab) -> _Sizes:
-        in_template = match_sizes(list(fixed.template), lab, roles)
+        in_template = match_sizes(list(fixed.template), lab, sizes_in(roles, lab))
         by_name = {name: role for role, name in in_template.items()}
         template = tuple((text, by_name.get(name, "")) for name, text in fixed.template.items())
-        matched = match_sizes(list(fixed.constants), lab, {*roles, *in_template})
+        told = sizes_in(roles, lab)
+        matched = match_sizes(list(fixed.constants), lab, {*told, *in_template})
         built_in = [(role, fixed.constants[name]) for role, name in matched.items() if name not in fixed.changeable]
-        given = {*roles, *in_template, *matched}
+        given = {*told, *in_template, *matched}
         built_in += [
             (p.name, p.usual)
             for p in lab.parameters
