@@ -54,6 +54,7 @@ DATA: Mapping[str, Value] = {
     "call": "cudaMalloc",
     "cell": 4,
     "check": "correct",
+    "checks": "correct, races",
     "choice": "emulator",
     "choices": ["emulator", "gpu"],
     "code": 3,
