@@ -52,6 +52,7 @@ LAYERS: dict[str, set[str] | None] = {
     "observation": {"message", "errors", "files", "programs", "submission"},
     "running": None,
     "checks": None,
+    "repair": None,
     "autograders": {"files", "lab", "places", "__version__"},
     "gpu": None,
     "sweeps": None,

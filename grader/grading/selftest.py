@@ -132,6 +132,7 @@ def examine(
                 labs_folders=tuple(str(folder) for folder in labs_folders),
                 sweeps=False,
                 times=False,
+                repairs=False,
             ),
         )
         for specimen in found
