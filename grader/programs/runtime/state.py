@@ -322,7 +322,7 @@ class State:
     ) -> None:
         """Look for an access of another stream's that nothing puts in order with this one.
 
-        part: of a kernel, which may use less than from `low` to `high`: what tells its part of the array from another's.
+        part: of a kernel, which may use less than from `low` to `high`: what tells its part of the array from others.
         """
         if len(self.streams) == 1 and not allocation.accesses:
             return
