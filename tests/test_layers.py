@@ -55,12 +55,13 @@ LAYERS: dict[str, set[str] | None] = {
     "sweeps": None,
     "doctor": {"message", "errors", "compiler", "gpu", "programs", "report"},
     "grading": None,
+    "serve": None,
     "cli": None,
     "notebook": None,
     "__main__": {"cli"},
 }
 # Who may know a language: the words of messages, and what is shown to people. All others make messages.
-SPEAKERS = {"i18n", "words", "report", "exports", "findings", "cli", "notebook"}
+SPEAKERS = {"i18n", "words", "report", "exports", "findings", "serve", "cli", "notebook"}
 # Of the emulator only its plain records may be known outside `backends`.
 EMULATOR_USERS = {"ptx", "backends", "programs"}
 

@@ -27,6 +27,7 @@ from grader.cli.grade import grade_command
 from grader.cli.labs import calibrate_command, labs_command, new_lab_command, selftest_command
 from grader.cli.report import report_command
 from grader.cli.run import run_command, split
+from grader.cli.serve import serve_command
 from grader.cli.signals import Interrupted, interruptible
 from grader.cli.watch import watch_command
 from grader.errors import GraderError
@@ -55,6 +56,7 @@ def run(arguments: list[str]) -> int:
         "run": run_command,
         "check": check_command,
         "watch": watch_command,
+        "serve": serve_command,
         "autograder": autograder_command,
     }
     try:

@@ -14,6 +14,7 @@ class GradeOptions(msgspec.Struct, frozen=True, kw_only=True):
     remeasure: time anew what was timed before.  witnesses: other tools to ask on a GPU, "ncu", "compute-sanitizer".
     sweeps: False leaves out the lab's sweeps, on which no mark depends.
     times: False leaves out the times of kernels, and with them the marks for speed.
+    stepwise: whether a variant's checks are told as soon as they are judged.
     """
 
     lab: str
@@ -24,3 +25,4 @@ class GradeOptions(msgspec.Struct, frozen=True, kw_only=True):
     witnesses: tuple[str, ...] = ()
     sweeps: bool = True
     times: bool = True
+    stepwise: bool = False

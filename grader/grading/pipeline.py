@@ -22,7 +22,7 @@ from grader.grading.recording import observation_remarks, remark_msg, variant_re
 from grader.grading.secret import secret as course_secret
 from grader.lab.records import Lab
 from grader.message import msg
-from grader.result import Environment, Result, Source, Student, score_of, status_of
+from grader.result import Check, Environment, Result, Source, Student, score_of, status_of
 from grader.running.evidence import Compilation, Diagnostic, Evidence
 from grader.submission.files.source import SourceText
 from grader.submission.records import Missing, Submission, VariantBinding
@@ -49,6 +49,7 @@ def grade(
     witnesses: Sequence[str] = (),
     judged: Callable[[Result], None] | None = None,
     compiler: CompilerProcess | None = None,
+    checked: Callable[[list[Check]], None] | None = None,
 ) -> Result:
     """Grade the work at `path` (a student's folder or one `.cu` file).
 
@@ -59,6 +60,7 @@ def grade(
     remeasure : time anew what was timed before.
     witnesses : other tools to be asked on a GPU, "ncu" and "compute-sanitizer"; no mark depends on them.
     judged : called with the result as soon as every check is judged; its sweeps, on which no mark depends, follow.
+    checked : called with the checks of a variant as soon as its kernels have run on the emulator.
     compiler : one that runs already and has seen this student's files alone; None for one of this grading's own.
 
     Raises
@@ -91,7 +93,7 @@ def grade(
         drawn = draw(lab, {s.path.name: s.text for s in submission.sources}, secret)
         drawn_lab = replace(lab, seed=drawn.seed)
         trials = Trials(lab, oracle, programs, Emulator())
-        found = _run(trials, replace(trials, lab=drawn_lab, oracle=Oracle(drawn_lab)), submission, found)
+        found = _run(trials, replace(trials, lab=drawn_lab, oracle=Oracle(drawn_lab)), submission, found, checked)
         environment = structs.replace(environment, drawn_seed=drawn.seed, drawn_by=drawn.by)
         # Run and time on the GPU, where there is one.
         gpu = _opened(gpu, backend)
@@ -211,9 +213,14 @@ def _compilation(submission: Submission, binding: VariantBinding, result: Compil
 
 
 def _run(
-    trials: Trials, drawn_trials: Trials, submission: Submission, found: Mapping[str, Evidence]
+    trials: Trials,
+    drawn_trials: Trials,
+    submission: Submission,
+    found: Mapping[str, Evidence],
+    checked: Callable[[list[Check]], None] | None = None,
 ) -> dict[str, Evidence]:
     """The evidence after every kernel that compiles was run on the emulator; `drawn_trials` at the drawn case."""
+    from grader.checks import judge
     from grader.launching.kernel import bound_kernels
     from grader.running.drawn import with_drawn_cases
     from grader.running.relaunched import with_later_launch
@@ -228,6 +235,8 @@ def _run(
             evidence = with_staging(trials, evidence, kernel)
             evidence = with_drawn_cases(drawn_trials, evidence, kernel)
             graded[name] = with_later_launch(trials, evidence, kernel, drawn_trials.oracle)
+        if checked is not None:
+            checked([told(check) for check in judge(graded[name])])
     return graded
 
 

@@ -38,7 +38,7 @@ def load() -> None:
     import markdown_it  # noqa: F401
     import pygments.lexers.c_like  # noqa: F401
 
-    _environment().get_template("report.html.j2")
+    environment().get_template("report.html.j2")
 
 
 def document(job: ReportJob) -> Page:
@@ -119,13 +119,13 @@ def render(
     sweeps: Sequence[SweepSection] = (),
 ) -> str:
     """The page as HTML text; from `document`, `figures`, `wrong_pictures` and `sweep_figures`."""
-    template = _environment().get_template("report.html.j2")
+    template = environment().get_template("report.html.j2")
     return template.render(**page, figures=drawn, pictures=pictures, sweeps=sweeps)
 
 
 def group_page(rows: Sequence[GroupRow], variants: Sequence[str], title: str, language: str) -> str:
     """A group's marks as one page with a link to each report; rows: of `group_row` or `failed_row`."""
-    template = _environment().get_template("group.html.j2")
+    template = environment().get_template("group.html.j2")
     return template.render(rows=rows, variants=variants, title=title, language=language)
 
 
@@ -143,7 +143,7 @@ def markdown(text: str) -> str:
 
 
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
