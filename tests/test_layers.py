@@ -46,7 +46,7 @@ LAYERS: dict[str, set[str] | None] = {
     "findings": {"message", "words", "i18n", "report", "exports", "result"},
     "diagnosis": None,
     "launching": None,
-    "programs": {"message", "words", "errors", "compiler", "submission", "diagnosis", "ptx"},
+    "programs": {"message", "words", "errors", "processes", "compiler", "submission", "diagnosis", "ptx"},
     "observation": {"message", "errors", "files", "programs", "submission"},
     "running": None,
     "checks": None,

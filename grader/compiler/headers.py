@@ -95,6 +95,9 @@ BUNDLED = frozenset(
         "vector_types.h",
     ]
 )
+STAND_INS = Path(__file__).parent / "stand_ins"
+OURS = frozenset(["curand_kernel.h"])
+"""Headers of device code that NVRTC does not carry and we bring a stand-in of."""
 BUNDLED_FOLDERS = ("cooperative_groups/", "cub/", "cuda/", "nv/", "thrust/")
 
 _SPLICE = re.compile(r"\\[ \t\v\f]*+\n")
@@ -111,8 +114,8 @@ _BEGINNING = re.compile(
 
 
 def is_bundled(name: str) -> bool:
-    """Whether NVRTC carries the header `name`, as written in an include."""
-    return name in BUNDLED or (name.startswith(BUNDLED_FOLDERS) and ".." not in name)
+    """Whether NVRTC carries the header `name`, as written in an include, or we bring it."""
+    return name in BUNDLED or name in OURS or (name.startswith(BUNDLED_FOLDERS) and ".." not in name)
 
 
 def included_bundled(text: str) -> frozenset[str]:

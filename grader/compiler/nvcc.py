@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from grader.compiler.headers import BUNDLED, included_bundled
+from grader.compiler.headers import BUNDLED, OURS, STAND_INS, included_bundled
 
 MACROS = """\
 #undef __CUDACC_RTC__
@@ -57,5 +57,7 @@ def headers_for(texts: Iterable[str], unpacked: bool) -> Mapping[str, str]:
 
     unpacked: whether NVRTC's headers lie in its search path; without them it knows some itself.
     """
-    names = BUNDLED.union(*(included_bundled(text) for text in texts)) if unpacked else frozenset()
-    return {**dict.fromkeys(_HOST_HEADERS, ""), **{name: _DETOUR.format(name=name) for name in names}}
+    included = frozenset[str]().union(*(included_bundled(text) for text in texts))
+    names = (BUNDLED | included) - OURS if unpacked else frozenset()
+    ours = {name: (STAND_INS / name).read_text(encoding="utf-8") for name in included & OURS}
+    return {**dict.fromkeys(_HOST_HEADERS, ""), **{name: _DETOUR.format(name=name) for name in names}, **ours}

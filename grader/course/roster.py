@@ -8,7 +8,6 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -43,15 +42,7 @@ _FIELDS = {heading: name for name, headings in _HEADINGS.items() for heading in 
 _NOTHING = ("", "-", "–", "—")
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """A student of a roster.  extra_days: by how much every deadline is later for them."""
-
-    person: Person
-    extra_days: float = 0.0
-
-
-def read_roster(path: Path) -> list[Listed]:
+def read_roster(path: Path) -> list[Person]:
     """The students in a roster, in its order.
 
     Raises
@@ -74,13 +65,13 @@ def read_roster(path: Path) -> list[Listed]:
     return _students(path, rows)
 
 
-def _students(path: Path, rows: Iterable[Sequence[str]]) -> list[Listed]:
+def _students(path: Path, rows: Iterable[Sequence[str]]) -> list[Person]:
     lines = iter(rows)
     headings = [" ".join(cell.replace("\ufeff", "").lower().split()) for cell in next(lines, [])]
     columns = {_FIELDS[heading]: index for index, heading in reversed(list(enumerate(headings))) if heading in _FIELDS}
     if not columns.keys() & {"id", "name", "last", "email", "number", "participant"}:
         raise UsageError(msg("course.roster_columns", path=str(path)))
-    found: list[Listed] = []
+    found: list[Person] = []
     known: set[str] = set()
     for line, row in enumerate(lines, 2):
         cells = {name: row[index].strip() for name, index in columns.items() if index < len(row)}
@@ -90,14 +81,14 @@ def _students(path: Path, rows: Iterable[Sequence[str]]) -> list[Listed]:
             listed = _listed(cells)
         except UsageError as error:
             raise UsageError(msg("course.roster_line", path=str(path), line=line, what=error.message)) from error
-        if listed.person.id in known:
-            raise UsageError(msg("course.roster_twice", path=str(path), line=line, student=listed.person.id))
-        known.add(listed.person.id)
+        if listed.id in known:
+            raise UsageError(msg("course.roster_twice", path=str(path), line=line, student=listed.id))
+        known.add(listed.id)
         found.append(listed)
     return found
 
 
-def _listed(cells: dict[str, str]) -> Listed:
+def _listed(cells: dict[str, str]) -> Person:
     given = [cells.get(name, "") for name in ("last", "first", "middle")]
     name = cells.get("name", "") or " ".join(filter(None, given))
     participant = "".join(filter(str.isdigit, cells.get("participant", "")))
@@ -107,7 +98,7 @@ def _listed(cells: dict[str, str]) -> Listed:
         days = float(extra.replace(",", ".")) if extra not in _NOTHING else 0.0
     except ValueError as error:
         raise UsageError(msg("course.no_days", text=extra[:40])) from error
-    person = Person(
+    return Person(
         id=cells.get("id") or name or cells.get("email") or cells.get("number") or participant,
         name=name,
         group=cells.get("group", ""),
@@ -115,8 +106,8 @@ def _listed(cells: dict[str, str]) -> Listed:
         number=cells.get("number", ""),
         participant=participant,
         handed_in=parse_time(when).isoformat() if when not in _NOTHING else "",
+        extra_days=days,
     )
-    return Listed(person, days)
 
 
 def _csv(data: bytes) -> Iterator[list[str]]:
@@ -156,15 +147,15 @@ def _shown(value: object) -> str:
 class Matching:
     """Finds a student's line in a roster by whatever both know of them."""
 
-    def __init__(self, roster: Sequence[Listed]) -> None:
+    def __init__(self, roster: Sequence[Person]) -> None:
         self._roster = roster
-        self._by_key: dict[tuple[str, str], Listed | None] = {}
+        self._by_key: dict[tuple[str, str], Person | None] = {}
         for listed in roster:
-            for key in _keys(listed.person):
+            for key in _keys(listed):
                 # Two of one name are told apart by something else, or not at all.
                 self._by_key[key] = listed if self._by_key.get(key, listed) is listed else None
 
-    def find(self, person: Person) -> Listed | None:
+    def find(self, person: Person) -> Person | None:
         """The student's line; None where there is none, or several could be meant."""
         for key in _keys(person):
             listed = self._by_key.get(key)

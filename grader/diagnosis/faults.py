@@ -43,6 +43,8 @@ def _triple(index: Sequence[int]) -> str:
 
 def _out_of_bounds(hazard: Hazard, who: Message) -> Message:
     array = array_name(hazard)
+    if hazard.detail in ("no_texture", "no_surface", "outside_surface"):
+        return msg(f"faults.{hazard.detail}", who=who)
     if hazard.detail == "beside":
         return msg("faults.beside", array=array)
     if hazard.detail == "misaligned":

@@ -50,10 +50,11 @@ def brief(result: Result) -> Result:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A lab's group."""
+    """A lab's group.  weight: of the lab in the course, None where the teacher named none."""
 
     lab: Lab
     entries: Sequence[Entry]
+    weight: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from html import escape
 from typing import Any
 
 from grader.i18n import _
+from grader.report.decisions import decision_lines
 from grader.report.labels import check_status, result_status
 from grader.report.numbers import Numbers
 from grader.report.view import code_at, where
@@ -26,9 +27,10 @@ def results(result: Result, language: str, seconds: float | None = None) -> byte
     numbers = Numbers(language)
     lines = {source.file: source.text.split("\n") for source in result.sources}
     checks = [c for c in result.checks if c.skip_reason != "not_applicable" and (c.possible or c.status != "pass")]
+    decided = "".join(f"<p>{_text(line)}</p>" for line in decision_lines(result, language))
     record: dict[str, Any] = {
         "score": result.score.earned,
-        "output": _verdict(result, numbers),
+        "output": _verdict(result, numbers) + decided,
         "output_format": "html",
         "test_output_format": "html",
         "test_name_format": "text",

@@ -9,6 +9,7 @@ from grader.exports.entries import Entry, Export
 from grader.exports.xml_text import xml_text
 from grader.i18n import _
 from grader.lab.records import Lab
+from grader.report.decisions import decision_lines
 from grader.result import Check
 from grader.words import check_title, said
 
@@ -17,14 +18,14 @@ def junit(entries: Sequence[Entry], lab: Lab, language: str) -> bytes:
     """The entries as XML: a failed check is a failure, one that could not be judged an error, a pending one skipped."""
     root = ET.Element("testsuites", name=xml_text(lab.id))
     for entry in entries:
-        root.append(_suite(entry, lab))
+        root.append(_suite(entry, lab, language))
     for name in ("tests", "failures", "errors"):
         root.set(name, str(sum(int(suite.get(name, "0")) for suite in root)))
     ET.indent(root)
     return b"<?xml version='1.0' encoding='utf-8'?>\n" + ET.tostring(root, encoding="unicode").encode() + b"\n"
 
 
-def _suite(entry: Entry, lab: Lab) -> ET.Element:
+def _suite(entry: Entry, lab: Lab, language: str) -> ET.Element:
     who, result = entry.who, entry.result
     suite = ET.Element(
         "testsuite", name=xml_text(who.name or who.id), id=xml_text(entry.student), package=xml_text(lab.id)
@@ -34,6 +35,8 @@ def _suite(entry: Entry, lab: Lab) -> ET.Element:
         properties = ET.SubElement(suite, "properties")
         for name in ("earned", "pending", "possible"):
             ET.SubElement(properties, "property", name=name, value=f"{getattr(result.score, name):g}")
+        for line in decision_lines(result, language):
+            ET.SubElement(properties, "property", name="decision", value=xml_text(line))
     suite.extend(cases)
     suite.set("tests", str(len(cases)))
     for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):

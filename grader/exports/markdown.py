@@ -9,6 +9,7 @@ from grader.exports.entries import Entry, Export
 from grader.exports.points import percent
 from grader.i18n import _
 from grader.lab.records import Lab
+from grader.report.decisions import decision_lines
 from grader.report.group import failed_row, group_row
 from grader.report.job import in_language
 from grader.report.numbers import Numbers
@@ -21,19 +22,38 @@ _MARKUP = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$-])")
 def markdown(entries: Sequence[Entry], lab: Lab, language: str) -> bytes:
     """The entries as a table; whatever a student is called is text."""
     numbers, names = Numbers(language), [variant.name for variant in lab.variants]
-    titles = [_("Student"), _("Group"), _("Mark"), _("Percent"), _("Pending"), *names, _("Worst fault")]
+    titles = [
+        _("Student"),
+        _("Group"),
+        _("Mark"),
+        _("Percent"),
+        _("Pending"),
+        *names,
+        _("Worst fault"),
+        _("Teacher's decisions"),
+    ]
     rows = []
     for entry in entries:
         who, result = entry.who, entry.result
         first = [who.name or who.id, who.group]
         if result is None:
             row = failed_row(entry.student, said(entry.reason))
-            rows.append([*first, row.mark, *[""] * (2 + len(names)), row.fault])
+            rows.append([*first, row.mark, *[""] * (2 + len(names)), row.fault, ""])
             continue
         row, share = group_row(result, names, language), percent(result)
         pending = numbers.points(result.score.pending) if result.score.pending else ""
         cells = [f"{cell.symbol} {cell.text}" for cell in row.cells]
-        rows.append([*first, row.mark, "" if share is None else numbers.percent(share), pending, *cells, row.fault])
+        rows.append(
+            [
+                *first,
+                row.mark,
+                "" if share is None else numbers.percent(share),
+                pending,
+                *cells,
+                row.fault,
+                "; ".join(decision_lines(result, language)),
+            ]
+        )
     lines = [f"# {_text(in_language(lab.title, language))}", "", _line(titles), _line(["---"] * len(titles), str)]
     return ("\n".join([*lines, *map(_line, rows)]) + "\n").encode()
 

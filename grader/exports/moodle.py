@@ -14,6 +14,7 @@ from grader.exports.points import lab_points, scaled
 from grader.exports.table import csv_text
 from grader.i18n import _
 from grader.lab.records import Lab
+from grader.report.decisions import decision_lines
 from grader.report.group import worst_fault
 from grader.words import said
 
@@ -40,19 +41,20 @@ def worksheet(entries: Sequence[Entry], lab: Lab, language: str) -> bytes:
                 "" if grade is None else f"{grade:g}",
                 f"{lab_points(lab):g}",
                 "",
-                comment(entry),
+                comment(entry, language),
             ]
         )
     return csv_text(rows, ",").encode()
 
 
-def comment(entry: Entry) -> str:
+def comment(entry: Entry, language: str) -> str:
     """What a student reads beside the grade: what is pending, and what cost most."""
     result = entry.result
     if result is None:
         return said(entry.reason)
     pending = result.score.pending
     parts = [_("pending: {points} points").format(points=f"{pending:g}") if pending else "", worst_fault(result)]
+    parts += decision_lines(result, language)
     return "; ".join(filter(None, parts))
 
 

@@ -9,6 +9,7 @@ from grader.exports.entries import Entry, Export
 from grader.exports.points import percent
 from grader.i18n import _
 from grader.lab.records import Lab
+from grader.report.decisions import decision_lines
 from grader.report.group import worst_fault
 from grader.report.labels import result_status
 from grader.report.visible import visible_line
@@ -22,13 +23,13 @@ def gradebook(entries: Sequence[Entry], lab: Lab, language: str) -> bytes:
     """The entries as CSV, as spreadsheets in `language` open it: UTF-8 with BOM; in Russian `;` and decimal commas."""
     variants = [variant.name for variant in lab.variants]
     titles = [_("Student"), _("Name"), _("Group"), _("Status"), _("Points"), _("Pending"), _("Maximum"), _("Percent")]
-    rows = [[*titles, *variants, _("Worst fault")]]
+    rows = [[*titles, *variants, _("Worst fault"), _("Teacher's decisions")]]
     for entry in entries:
         result = entry.result
         if result is None:
             # No points, which are not the same as nought.
             who = [entry.student, entry.who.name, entry.who.group]
-            rows.append([*who, _("not graded"), *[""] * (4 + len(variants)), said(entry.reason)])
+            rows.append([*who, _("not graded"), *[""] * (4 + len(variants)), said(entry.reason), ""])
             continue
         score = result.score
         earned = [sum(c.earned for c in result.checks if c.variant == name) for name in variants]
@@ -42,6 +43,7 @@ def gradebook(entries: Sequence[Entry], lab: Lab, language: str) -> bytes:
                 _number(percent(result), language),
                 *(_number(value, language) for value in earned),
                 worst_fault(result),
+                "; ".join(decision_lines(result, language)),
             ]
         )
     return csv_text(rows, ";" if language == "ru" else ",").encode("utf-8-sig")

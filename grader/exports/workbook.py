@@ -14,6 +14,7 @@ from grader.exports.points import percent
 from grader.exports.table import harmless
 from grader.exports.xml_text import xml_text
 from grader.i18n import _
+from grader.report.decisions import decision_lines
 from grader.report.group import worst_fault
 from grader.report.job import in_language
 from grader.report.labels import result_status
@@ -43,7 +44,7 @@ def workbook(tables: Sequence[Table], language: str) -> bytes:
     assert sheet is not None
     _fill(sheet, _title(_("All labs"), titles), list(_totals(tables, language)))
     for table in tables:
-        _fill(book.create_sheet(), _title(table.lab.id, titles), list(_lab(table)))
+        _fill(book.create_sheet(), _title(table.lab.id, titles), list(_lab(table, language)))
     buffer = io.BytesIO()
     book.save(buffer)
     return _dateless(buffer)
@@ -77,9 +78,20 @@ def _totals(tables: Sequence[Table], language: str) -> Iterator[list[Value]]:
             round(sum(getattr(result.score, name) for result in results), 2)
             for name in ("earned", "pending", "possible")
         )
-        share = round(100 * earned / possible, 2) if possible else None
+        share = _weighted(tables, found)
+        if share is None and possible:
+            share = round(100 * earned / possible, 2)
         totals: list[Value] = [earned, pending, possible, share] if results else [None] * 4
         yield [student, *_who(known), *marks, *totals]
+
+
+def _weighted(tables: Sequence[Table], found: Sequence[Entry | None]) -> float | None:
+    """Per cent of the course by the labs' weights; work that is not there counts nothing.  None without weights."""
+    weights = [1.0 if table.weight is None else table.weight for table in tables]
+    if all(table.weight is None for table in tables) or not sum(weights):
+        return None
+    shares = [percent(entry.result) or 0.0 if entry and entry.result else 0.0 for entry in found]
+    return round(sum(w * share for w, share in zip(weights, shares, strict=True)) / sum(weights), 2)
 
 
 def _who(entries: Sequence[Entry]) -> list[Value]:
@@ -87,10 +99,19 @@ def _who(entries: Sequence[Entry]) -> list[Value]:
     return [next((p.name for p in people if p.name), ""), next((p.group for p in people if p.group), "")]
 
 
-def _lab(table: Table) -> Iterator[list[Value]]:
+def _lab(table: Table, language: str) -> Iterator[list[Value]]:
     variants = [variant.name for variant in table.lab.variants]
     numbers = [_("Points"), _("Pending"), _("Maximum"), _("Percent")]
-    yield [_("Student"), _("Name"), _("Group"), _("Status"), *numbers, *variants, _("Worst fault")]
+    yield [
+        _("Student"),
+        _("Name"),
+        _("Group"),
+        _("Status"),
+        *numbers,
+        *variants,
+        _("Worst fault"),
+        _("Teacher's decisions"),
+    ]
     for entry in table.entries:
         who, result = entry.who, entry.result
         if result is None:
@@ -98,6 +119,7 @@ def _lab(table: Table) -> Iterator[list[Value]]:
                 *[entry.student, who.name, who.group, _("not graded")],
                 *[None] * (4 + len(variants)),
                 said(entry.reason),
+                None,
             ]
             continue
         score = result.score
@@ -107,6 +129,7 @@ def _lab(table: Table) -> Iterator[list[Value]]:
             *[score.earned, score.pending, score.possible, percent(result)],
             *earned,
             worst_fault(result),
+            "; ".join(decision_lines(result, language)),
         ]
 
 

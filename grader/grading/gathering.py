@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from grader.course.people import Person
-from grader.course.roster import Listed, Matching, merged
+from grader.course.roster import Matching, merged
 from grader.course.times import parse_time, zoned
 from grader.errors import UsageError
 from grader.files import kind_of
@@ -24,7 +24,7 @@ UNPACKED_NAME = ".handed-in"
 
 
 def gather(
-    paths: Sequence[Path], lab_id: str, known_labs: Collection[str], out: Path, roster: Sequence[Listed] | None = None
+    paths: Sequence[Path], lab_id: str, known_labs: Collection[str], out: Path, roster: Sequence[Person] | None = None
 ) -> Found:
     """The works that `paths` stand for, archives among them, by students' ids.
 
@@ -77,7 +77,7 @@ def _latest(exports: Sequence[tuple[Path, Path, Sequence[HandedIn]]]) -> tuple[l
     return found, notices
 
 
-def _listed(works: Sequence[Work], roster: Sequence[Listed]) -> tuple[list[Work], list[Message]]:
+def _listed(works: Sequence[Work], roster: Sequence[Person]) -> tuple[list[Work], list[Message]]:
     """The works with what the roster knows, those of nobody in it too, and who handed in nothing."""
     matching = Matching(roster)
     found, notices, seen = [], [], set()
@@ -88,11 +88,11 @@ def _listed(works: Sequence[Work], roster: Sequence[Listed]) -> tuple[list[Work]
             notices.append(msg("course.not_in_roster", student=work.student))
             found.append(work)
             continue
-        seen.add(listed.person.id)
-        found.append(replace(work, person=merged(person, listed.person)))
+        seen.add(listed.id)
+        found.append(replace(work, person=merged(person, listed)))
     for listed in roster:
-        if listed.person.id not in seen:
-            student = printable(listed.person.id)
-            person = msgspec.structs.replace(listed.person, id=student)
+        if listed.id not in seen:
+            student = printable(listed.id)
+            person = msgspec.structs.replace(listed, id=student)
             found.append(Work(Path(), student, msg("intake.nothing"), person))
     return found, notices

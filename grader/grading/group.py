@@ -6,12 +6,15 @@ left and still holds is neither graded nor rendered again.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grader.course.decisions import Decider, write_ledger
 from grader.course.people import Person
 from grader.errors import describe_os_error
 from grader.exports.entries import Entry, Table, brief
@@ -51,6 +54,7 @@ class Group:
     rendering : renders reports; ended with the group.
     pdf : whether reports are wanted as PDF too.
     kept : results of an earlier run that hold still.
+    decider : what the teacher decided.
     """
 
     def __init__(
@@ -63,6 +67,7 @@ class Group:
         rendering: Pool[ReportJob, Reply],
         pdf: bool,
         kept: Kept,
+        decider: Decider,
     ) -> None:
         self._works = works
         self._tasks = tasks
@@ -72,6 +77,7 @@ class Group:
         self._rendering = rendering
         self._pdf = pdf
         self._kept = kept
+        self._decider = decider
         self._announced = Announcer(outputs)
         # By place in the table: a work that is refused may have the name of another.
         self._entries: dict[int, Entry] = {}
@@ -115,7 +121,7 @@ class Group:
         """Take over the result of an earlier run; False if there is none that holds."""
         student = task.student
         try:
-            result = self._kept.find(task, self._person(student))
+            result = self._kept.find(task, partial(self._presented, student))
         except OSError:
             # Told when it is written anew.
             return False
@@ -173,7 +179,7 @@ class Group:
         if isinstance(outcome, Failed):
             self._refuse(place, student, self._failure(student, outcome), 3, told)
             return
-        result = with_person(outcome.result, self._person(student))
+        result = self._presented(student, outcome.result)
         try:
             folder = self._outputs.write_result(result)
         except OSError as error:
@@ -189,6 +195,11 @@ class Group:
 
     def _person(self, student: str) -> Person | None:
         return self._works[self._places[student]].person
+
+    def _presented(self, student: str, result: Result) -> Result:
+        """A result as it is shown: with what a roster and the teacher say."""
+        person = self._person(student)
+        return self._decider.decided(with_person(result, person), person)
 
     def _render(self, result: Result, folder: Path) -> None:
         job = make_job(result, self._lab, self._language, str(folder), self._pdf)
@@ -229,6 +240,14 @@ class Group:
         if missing:
             line = text(msg("session.not_graded", students=visible_line(", ".join(missing))))
             out.print(line, soft_wrap=True)
+        with contextlib.suppress(OSError):
+            write_ledger(self._decider, self._outputs.out)
+        rules = self._decider.rules.path
+        lines += [
+            text(msg("course.asks_time", student=e.student, file=str(rules)))
+            for e in entries
+            if e.result is not None and e.result.decisions is not None and e.result.decisions.asks_time
+        ]
         lines.append(text(msg("session.results", folder=str(self._outputs.out))))
         for line in filter(None, (*lines, *self._announced.notices)):
             out.print(visible_line(line), soft_wrap=True)
@@ -254,7 +273,7 @@ class Group:
         """Write the marks of all labs in the folder of outputs; returns lines that name the files."""
         writer = Tables(self._language)
         known = {self._lab.id: Table(self._lab, entries)}
-        tables = course_tables(self._outputs.out, known, [self._lab.path.parent.parent])
+        tables = course_tables(self._outputs.out, known, [self._lab.path.parent.parent], self._decider.rules.weights)
         lines = writer.of_course(COURSE_EXPORTS, tables, self._outputs.out)
         self._unwritten = self._unwritten or bool(writer.problems)
         return lines + writer.problems

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
+from grader.course.decisions import undone
 from grader.course.people import Person
 from grader.errors import UsageError
 from grader.files import discard_partial, write_atomically
@@ -74,8 +76,10 @@ class Kept:
         self._started_s = started_s
         self._follows_from: dict[str, str] = {}
 
-    def find(self, task: GradeTask, person: Person | None = None) -> Result | None:
+    def find(self, task: GradeTask, present: Callable[[Result], Result]) -> Result | None:
         """The result of an earlier run that holds for `task`, in the language in use, on disk too; None without one.
+
+        present: adds to a result, as it was graded, what a roster and the teacher say.
 
         Raises
         ------
@@ -101,7 +105,7 @@ class Kept:
             return None
         environment = msgspec.structs.replace(result.environment, command=task.command)
         own = Student(id=result.student.id, name=stamp.name, group=stamp.group)
-        again = with_person(msgspec.structs.replace(result, environment=environment, student=own), person)
+        again = present(msgspec.structs.replace(undone(result), environment=environment, student=own))
         if stamp.language != self._language:
             again = told(again)
         if again != result:

@@ -79,6 +79,7 @@ def grade(
         compiler = compiler or stack.enter_context(CompilerProcess())
         found_files, submission = _read(path, lab)
         from grader.backends.emulator import Emulator
+        from grader.grading.alternatives import with_best
         from grader.launching.programs import ProgramStore
         from grader.launching.trial import Trials
         from grader.oracle.expected import Oracle
@@ -93,7 +94,11 @@ def grade(
         drawn = draw(lab, {s.path.name: s.text for s in submission.sources}, secret)
         drawn_lab = replace(lab, seed=drawn.seed)
         trials = Trials(lab, oracle, programs, Emulator())
-        found = _run(trials, replace(trials, lab=drawn_lab, oracle=Oracle(drawn_lab)), submission, found, checked)
+        drawn_trials = replace(trials, lab=drawn_lab, oracle=Oracle(drawn_lab))
+        found = _run(trials, drawn_trials, submission, found, checked)
+        submission, found = with_best(
+            submission, found, lambda one: _run(trials, drawn_trials, one, _compiled(lab, one, programs))
+        )
         environment = structs.replace(environment, drawn_seed=drawn.seed, drawn_by=drawn.by)
         # Run and time on the GPU, where there is one.
         gpu = _opened(gpu, backend)

@@ -168,6 +168,10 @@ def _remarks(evidence: Evidence) -> list[Message]:
     candidate = evidence.candidate
     if candidate is not None and candidate.own and not candidate.constants:
         remarks.append(msg("remarks.own_sizes", sizes=sizes_msg(dict(candidate.own))))
+    for other in evidence.others:
+        remarks.append(
+            msg("remarks.other_kernel", kernel=other.kernel, file=other.file, line=other.line, points=other.points)
+        )
     if evidence.untimed:
         remarks.append(evidence.untimed)
     remarks += [

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from grader.course.decisions import find_decider
 from grader.course.roster import read_roster
 from grader.grading import workers
 from grader.grading.gathering import gather
@@ -51,7 +52,10 @@ def grade(order: Order) -> int:
         folders = [Path(folder) for folder in options.labs_folders]
         lab = labs.find(options.lab, folders)
         known_labs = list(labs.folders(folders))
-        listed = read_roster(order.roster) if order.roster is not None else None
+        decider = find_decider([path if path.is_dir() else path.parent for path in order.paths], order.out)
+        decider.overrides.validate(lab)
+        roster = order.roster or decider.rules.roster
+        listed = read_roster(roster) if roster is not None else None
         found = gather(order.paths, options.lab, known_labs, order.out, listed)
         outputs = Outputs(order.out, options.lab, (work.student for work in found.works))
         tasks = {work.student: _task(work, options) for work in found.works if not work.refusal}
@@ -70,7 +74,7 @@ def grade(order: Order) -> int:
         rendering.size = jobs
         is_fresh = order.is_fresh or options.remeasure
         kept = Kept(outputs, lab, Identity(lab, options, known_labs), options.language, order.pdf, is_fresh, started_s)
-        group = Group(found.works, tasks, lab, options.language, outputs, rendering, order.pdf, kept)
+        group = Group(found.works, tasks, lab, options.language, outputs, rendering, order.pdf, kept, decider)
         return group.grade(terminal.console(), jobs, found.notices)
 
 

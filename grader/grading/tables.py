@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 
 from grader.errors import UsageError, describe_os_error
 from grader.exports.entries import CourseExport, Entry, Export, StudentExport, Table, brief
@@ -16,6 +18,7 @@ from grader.lab import labs
 from grader.message import msg
 from grader.words import text
 
+NO_WEIGHTS: Mapping[str, float] = MappingProxyType({})
 AnyExport = Export | CourseExport | StudentExport
 
 
@@ -65,8 +68,12 @@ class Tables:
         return True
 
 
-def course_tables(out: Path, known: Mapping[str, Table], labs_folders: Sequence[Path]) -> list[Table]:
+def course_tables(
+    out: Path, known: Mapping[str, Table], labs_folders: Sequence[Path], weights: Mapping[str, float] = NO_WEIGHTS
+) -> list[Table]:
     """The tables of all labs that were graded into `out`, by their names; those in `known` are not read again.
+
+    weights: of labs in the course.
 
     A lab that is not known here any more, or whose results cannot be read, is left out.
     """
@@ -75,7 +82,7 @@ def course_tables(out: Path, known: Mapping[str, Table], labs_folders: Sequence[
         for run in stored_groups(out, skipped=set(known)):
             with contextlib.suppress(UsageError):
                 found[run.lab] = Table(labs.find(run.lab, labs_folders), [_brief(entry) for entry in run.entries])
-    return [found[name] for name in sorted(found)]
+    return [replace(found[name], weight=weights.get(name)) for name in sorted(found)]
 
 
 def _brief(entry: Entry) -> Entry:

@@ -143,6 +143,7 @@ class Gpu:
         self._modules: dict[int, Module] = {}
         self.live: dict[int, Allocation] = {}
         self.freed: dict[int, Allocation] = {}
+        self.textures = self._device.textures
 
     # -- memory ------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from grader.message import Message, msg
 from grader.programs.kernels import DeviceCompiler
 from grader.programs.records import Finding, Observation, RunLimits
 from grader.programs.runtime.devices import DEFAULT, MODELS
+from grader.programs.sandbox.messages import Order
 from grader.programs.sandbox.process import ProgramProcess
 from grader.programs.smaller import MAX_TRIES, Change, applied, changes
 from grader.programs.sources import Program, read_program
@@ -63,6 +65,8 @@ def observe(
     """
     program = read_program(paths, arguments)
     first = _observe(program, [Run(arguments, stdin)], model, limits, emit, progress, host_cache)[0]
+    mended = [Finding("mended", "warning", msg("programs.mended"), line, file) for file, line in program.mended]
+    first.findings = [*mended, *first.findings]
     if not smaller or not is_too_large(first):
         return first
     for change in changes(program.original, arguments)[:MAX_TRIES]:
@@ -143,22 +147,30 @@ def _observe(
         for number, run in enumerate(runs):
             if number:
                 process = ProgramProcess()
-            order = {
-                "arguments": [f"./{Path(program.units[0]).stem}", *run.arguments],
-                "model": model,
-                "units": program.units,
-                "sources": dict(program.original),
-                "unused": sorted(host.unused_results),
-                "parameters": dict(program.parameters),
-                "limits": msgspec.to_builtins(limits),
-            }
-            found.append(process.run(order, host.module, run.stdin, program.data, device.ptx, emit))
+            order = Order(
+                module=host.module,
+                stdin=run.stdin,
+                files=program.data,
+                arguments=[os.fsencode(word) for word in (f"./{Path(program.units[0]).stem}", *run.arguments)],
+                model=model,
+                units=[_as_text(name) for name in program.units],
+                sources={_as_text(name): text for name, text in program.original.items()},
+                unused=sorted((_as_text(file), line) for file, line in host.unused_results),
+                parameters=program.parameters,
+                limits=limits,
+            )
+            found.append(process.run(order, device.ptx, emit))
             if enough(found[-1]):
                 break
         return found
     finally:
         process.close()
         device.close()
+
+
+def _as_text(name: str) -> str:
+    """A file's name as the program's process says it: one that is no UTF-8 with a sign for what cannot be read."""
+    return os.fsencode(name).decode("utf-8", errors="replace")
 
 
 def _host(program: Program, library: Library, cache: Path | None) -> HostProgram:

@@ -1,4 +1,4 @@
-"""What was seen of a program: plain records, which also travel from the program's process as JSON."""
+"""What was seen of a program: plain records, which also travel from the program's process."""
 
 from __future__ import annotations
 

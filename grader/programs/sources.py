@@ -27,6 +27,10 @@ MAX_DATA_FILES = 64
 _INCLUDE = re.compile(r"^([ \t]*#[ \t]*include[ \t]*)([<\"])([^>\"\n]+)[>\"]", re.M)
 _SPACED_OPEN = re.compile(r"<<([ \t]+)<(?!<)")
 _SPACED_CLOSE = re.compile(r">>([ \t]+)>(?=\s*\()")
+# What a PDF makes of `<<<`, `>>>` and shifts; in texts and comments it stands for itself.
+_PASTED = re.compile(
+    r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|(?P<open>«<?)|(?P<close>»>?)", re.S
+)
 _QUOTED = re.compile(r"\"([\w./ -]{1,200}\.\w{1,8})\"")
 # What cannot run here, by the header that asks for it.
 _CAUSES = (
@@ -52,6 +56,7 @@ class Program:
     original: the files' text as it was written.  parameters: names of the parameters of each kernel.
     obstacle: why it cannot run here, where the text shows it already.
     data: files that it may open.
+    mended: files and lines where quotation marks stand in place of brackets.
     """
 
     units: tuple[str, ...]
@@ -62,6 +67,7 @@ class Program:
     obstacle: Message | None = None
     obstacle_at: tuple[str, int] = ("", 0)
     data: Mapping[str, bytes] = field(default_factory=dict)
+    mended: tuple[tuple[str, int], ...] = ()
 
 
 def read_program(
@@ -125,6 +131,7 @@ def _read_program(paths: Sequence[Path], arguments: Sequence[str], replaced: Map
         obstacle,
         at,
         _data(folder, both, arguments),
+        tuple((name, line) for name, parsed in both.items() for line in pasted_lines(parsed.source.text)),
     )
 
 
@@ -175,9 +182,22 @@ def host_text(parsed: ParsedFile, folder: Path) -> str:
             for name in item.names:
                 place = f"(const void *)&{item.namespace}{name}, sizeof({item.namespace}{name})"
                 text += f' static int grader_managed_{name} = grader_register_managed({place}, "{name}", 0, __FILE__);'
+    text = _PASTED.sub(_unpasted, text)
     text = _SPACED_OPEN.sub(lambda m: "<<<" + m[1], text)
     text = _SPACED_CLOSE.sub(lambda m: ">>>" + m[1], text)
     return _INCLUDE.sub(lambda m: _include(m, parsed.source.path, folder), text)
+
+
+def _unpasted(match: re.Match[str]) -> str:
+    if match["open"]:
+        return "<" * (1 + len(match["open"]))
+    return ">" * (1 + len(match["close"])) if match["close"] else match[0]
+
+
+def pasted_lines(text: str) -> list[int]:
+    """Lines of code, not of comments or texts, in which « or » stand."""
+    found = [match for match in _PASTED.finditer(text) if match["open"] or match["close"]]
+    return sorted({text.count("\n", 0, match.start()) + 1 for match in found})
 
 
 def _methods(node: object) -> list[object]:

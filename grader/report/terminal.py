@@ -81,6 +81,8 @@ def show_result(out: Console, view: Summary) -> None:
         table = _matrix(view, short=True)
     out.print(table)
     out.print(_score_line(view))
+    for line in view["decisions"]:
+        out.print(Text(line))
     for held in view["waiting"]:
         out.print(Text(_("… {points} points pending: {reason}").format(**held), style="dim"))
     for row in view["inapplicable"]:

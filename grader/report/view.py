@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from grader.i18n import _
+from grader.report.decisions import decision_lines
 from grader.report.job import ReportJob
 from grader.report.labels import Status, check_status, result_status, variant_colour
 from grader.report.numbers import Numbers
@@ -45,6 +46,7 @@ def summary(job: ReportJob) -> Summary:
         "lab": {"id": result.lab, "title": job.lab_title},
         "status": status_view(result_status(result.status)),
         "score": score(result.score.earned, result.score.possible, result.score.pending, numbers),
+        "decisions": decision_lines(result, job.language),
         "variants": columns,
         "matrix": matrix(result.checks, names, numbers),
         "totals": [totals([c for c in result.checks if c.variant == name], numbers) for name in names],

@@ -121,6 +121,7 @@ class Summary(TypedDict):
     lab: LabView
     status: StatusView
     score: ScoreView
+    decisions: list[str]
     variants: list[VariantView]
     matrix: list[MatrixRow]
     totals: list[ScoreView]

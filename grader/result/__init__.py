@@ -8,6 +8,7 @@ Others import these names from here; which file a record stands in is nobody els
 
 from grader.result.check import EXIT_CODES, Check, CheckStatus, ResultStatus, Score, SkipReason, score_of, status_of
 from grader.result.counters import Counters, LineCounters
+from grader.result.decisions import Decisions, Lateness, Override
 from grader.result.diagnosis import Diagnosis, Element, ElementRange, ElementRead, ElementWriter, WrongPattern
 from grader.result.file import decode, encode, json_schema, write_schema
 from grader.result.measured import HostMemory, Ratio, Resources, Timing, Witness
@@ -25,6 +26,7 @@ __all__ = [
     "Check",
     "CheckStatus",
     "Counters",
+    "Decisions",
     "Diagnosis",
     "Element",
     "ElementRange",
@@ -35,8 +37,10 @@ __all__ = [
     "Hazard",
     "HazardKind",
     "HostMemory",
+    "Lateness",
     "Launch",
     "LineCounters",
+    "Override",
     "Ratio",
     "Record",
     "Resources",

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any, Literal
 
 from grader.message import Message
+from grader.result.decisions import Override
 from grader.result.diagnosis import Diagnosis
 from grader.result.record import Record
 
@@ -26,6 +27,7 @@ class Check(Record, frozen=True):
     skip_reason: why a check was skipped ("" unless status is "skip").
     data: the numbers the message is made of, by name.
     diagnosis: why the output is wrong, null unless that is what the check found.
+    override: what a teacher decided in place of the grader, whose points `earned` and `pending` then are not.
     """
 
     id: str
@@ -43,6 +45,7 @@ class Check(Record, frozen=True):
     skip_reason: SkipReason = ""
     data: dict[str, Any] = {}
     diagnosis: Diagnosis | None = None
+    override: Override | None = None
 
 
 class Score(Record, frozen=True):

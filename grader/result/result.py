@@ -7,6 +7,7 @@ from typing import Literal
 
 from grader.message import Message
 from grader.result.check import EXIT_CODES, Check, ResultStatus, Score
+from grader.result.decisions import Decisions
 from grader.result.record import Record
 from grader.result.sweep import SweepRecord
 from grader.result.variant import Variant
@@ -75,6 +76,8 @@ class Result(Record, frozen=True):
 
     Beside a text `x` its message stands as `x_said`, so that it can be said in another language; results of version 1
     have texts alone.
+
+    decisions: what a teacher decided of the whole mark; `score` is what comes of it, null where nothing was decided.
     """
 
     student: Student
@@ -88,6 +91,7 @@ class Result(Record, frozen=True):
     remarks: list[str] = []
     remarks_said: list[Message] = []
     sweeps: list[SweepRecord] = []
+    decisions: Decisions | None = None
     schema_version: Literal[1, 2] = SCHEMA_VERSION
 
 

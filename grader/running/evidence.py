@@ -54,6 +54,16 @@ class Staging:
 
 
 @dataclass(frozen=True, slots=True)
+class Other:
+    """A kernel that was graded for the variant as well, and is not what counts; points: earned and pending."""
+
+    kernel: str
+    file: str
+    line: int
+    points: float
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """All about one variant.
 
@@ -69,6 +79,7 @@ class Evidence:
     larger: runs at the lab's `large` sizes, on which no mark depends; of kernels that are right at all others.
     untimed: why the kernel's own doings keep it from being timed, None when nothing does.
     staging: what shared memory is used for; None where that was not looked at.
+    others: kernels that were graded for the variant too, the best of which this one is.
     wired_sizes: the only sizes that the kernel works at, when they are constants of its file; else None.
     """
 
@@ -91,6 +102,7 @@ class Evidence:
     larger: tuple[Run, ...] = ()
     staging: Staging | None = None
     untimed: Message | None = None
+    others: tuple[Other, ...] = ()
 
     @property
     def bound(self) -> VariantBinding:

@@ -92,6 +92,7 @@ class VariantBinding:
     expression: NVRTC name expression to instantiate ("k<16>"), or the plain name.
     requested: the launch that the student's own host code asks for, even if impossible; None when unreadable.
     takes_sizes: the kernel has size parameters, so sizes that are no multiple of the tile are legal to ask for.
+    others: kernels that may be the variant as well: they are graded too, and the best counts.
     """
 
     variant: str
@@ -100,6 +101,7 @@ class VariantBinding:
     candidates: tuple[Candidate, ...]
     requested: LaunchSite | None
     takes_sizes: bool
+    others: tuple[VariantBinding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

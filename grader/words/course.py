@@ -6,6 +6,11 @@ from grader.words.texts import N_, Texts
 
 TEXTS: Texts = {
     "no_time": N_("{text}: not a time; write 2026-09-05 18:14"),
+    "no_zone": N_("{zone}: not a time zone; write Europe/Moscow"),
+    "no_check": N_("{check}: no check of this lab; there are {allowed}"),
+    "too_many": N_("{got} points; at most {most}"),
+    "two_files": N_("there are {one} and {other}; keep one of them"),
+    "asks_time": N_("{student}: nobody says when the work was handed in; write it into the roster or {file}"),
     "no_days": N_("{text}: not a number of days"),
     "roster_kind": N_("{path}: a roster is a .csv or .xlsx file"),
     "roster_unread": N_("{path}: cannot be read: {reason}"),

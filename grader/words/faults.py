@@ -8,6 +8,9 @@ TEXTS: Texts = {
     "uninitialized": N_("{who} reads {array}, byte {offset}, which was never written."),
     "different_barriers": N_("{who} waits at this barrier, while others of its block wait at the one in line {line}."),
     "barrier": N_("{who} waits at a barrier that other threads of its block never reach."),
+    "no_texture": N_("{who} reads through a texture object that does not exist."),
+    "no_surface": N_("{who} uses a surface object that does not exist."),
+    "outside_surface": N_("{who} reaches outside the surface (x counts bytes, y rows)."),
     "warp_mask": N_("{who} passes a warp mask with lanes that do not take part."),
     # Seen on a GPU by guard zones, which do not tell who it was.
     "beside": N_("The kernel writes outside {array}: on the GPU, bytes next to it have changed."),

@@ -14,6 +14,7 @@ TEXTS: Texts = {
     "grid_limit": N_("grid.{axis} is {size}; allowed: 1 to {limit}"),
     "block_limit": N_("block.{axis} is {size}; allowed: 1 to {limit}"),
     "thread_limit": N_("a block of {block} has {threads} threads; at most 1024 are allowed"),
+    "cooperative_limit": N_("a cooperative launch of {blocks} blocks; at most {limit} can be resident at once"),
     "shared_limit": N_("a block would need {bytes} bytes of shared memory, at most {limit} are allowed"),
     "with_smaller_block": N_("The kernel did not run; with a block of {block} it would go wrong: {fault}"),
     "trap": N_("{kernel} stops itself (a failed assertion or a trap)."),
@@ -45,6 +46,9 @@ TEXTS: Texts = {
     "copy_from_host": N_("{kind}, but the source is a device pointer: the arguments or the direction are swapped."),
     "copy_reads_past": N_("The copy reads {bytes} bytes of {array}, which has {size}."),
     "copy_writes_past": N_("The copy writes {bytes} bytes into {array}, which has {size}."),
+    "array_without_surface": N_(
+        "{array} was made without cudaArraySurfaceLoadStore, so kernels cannot write it through a surface."
+    ),
     "copy_unwritten": Plural(
         "Of the {total} bytes copied from {array}, {n} byte was never written.",
         "Of the {total} bytes copied from {array}, {n} bytes were never written.",
@@ -109,6 +113,10 @@ TEXTS: Texts = {
     "too_much_output": N_("The program prints more than {limit} MiB."),
     "too_many_allocations": N_("The program allocates device memory more often than can be emulated."),
     "too_many_calls": N_("The program calls the CUDA API more often than can be emulated."),
+    "mended": N_(
+        "« and » stand where << and >> are meant, as in a text copied from a PDF: no compiler takes them. They are "
+        "read as << and >> here."
+    ),
     # -- ours
     "no_toolchain": N_(
         "the compiler of host code is missing; install it with: pip install ziglang=={version} wasmtime"

@@ -32,5 +32,9 @@ TEXTS: Texts = {
         "Graded only at {sizes}: with another value of this constant the kernel is wrong, so its value "
         "is written somewhere else in the program as a number."
     ),
+    "other_kernel": N_(
+        "{kernel} ({file}:{line}) may be this variant as well. It was graded too and earns {points:g} points at most; "
+        "the better one counts."
+    ),
     "large": large,
 }

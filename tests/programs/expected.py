@@ -21,6 +21,7 @@ A folder a program: its `.cu` files (the one with `main` in its name first, or `
         padded: {fails: {present: null}}        no kernel was found
       host: {fails: {host_code: line}}
       wrong: why grading does not say this yet
+    wrong: why grade run does not do this yet
     only_here: reason                  what a GPU does otherwise: not compared with one
     quick: true                        among the quick tests
 
@@ -40,7 +41,7 @@ HERE = Path(__file__).parent
 PROGRAMS = sorted(path.parent for path in HERE.glob("*/expected.yaml"))
 KEYS = {
     *("about", "files", "arguments", "stdin", "refused", "exit", "cause", "stdout", "prints", "launches", "findings"),
-    *("grading", "only_here", "quick"),
+    *("grading", "wrong", "only_here", "quick"),
 }
 
 

@@ -35,10 +35,15 @@ def seen(launch: ObservedLaunch, wanted: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize(
-    "folder",
-    [pytest.param(p, marks=[] if expected_of(p).get("quick") else [pytest.mark.slow], id=p.name) for p in PROGRAMS],
-)
+def param(folder: Path) -> Any:
+    expected = expected_of(folder)
+    marks = [] if expected.get("quick") else [pytest.mark.slow]
+    if wrong := expected.get("wrong"):
+        marks.append(pytest.mark.xfail(strict=True, reason=wrong, raises=AssertionError))
+    return pytest.param(folder, marks=marks, id=folder.name)
+
+
+@pytest.mark.parametrize("folder", [param(folder) for folder in PROGRAMS])
 def test_program(folder: Path, host_cache: Path) -> None:
     expected = expected_of(folder)
     files = files_of(folder, expected)

@@ -23,6 +23,7 @@ class Configured:
     stream: int
     place: Place
     arguments: list[tuple[int, bytes]] = field(default_factory=list)
+    is_cooperative: bool = False
 
 
 def refusal(state: State, kernel: Kernel, entry: str, asked: Configured) -> tuple[int, Any]:
@@ -42,9 +43,27 @@ def refusal(state: State, kernel: Kernel, entry: str, asked: Configured) -> tupl
     total = static + asked.shared_bytes
     if asked.shared_bytes < 0 or total > max(STATIC_LIMIT, min(kernel.max_dynamic_bytes + static, model.shared_opt_in)):
         return 1, msg("programs.shared_limit", bytes=total, limit=max(STATIC_LIMIT, kernel.max_dynamic_bytes))
+    if asked.is_cooperative:
+        resident = blocks_per_multiprocessor(state, kernel.unit, entry, threads, asked.shared_bytes)
+        resident *= model.multiprocessors
+        blocks = asked.grid[0] * asked.grid[1] * asked.grid[2]
+        if blocks > resident:
+            return 720, msg("programs.cooperative_limit", blocks=blocks, limit=resident)
     return 0, None
 
 
 def sizes_text(sizes: tuple[int, int, int]) -> str:
     """As "16×16", with the third size where it is not 1."""
     return "×".join(str(size) for size in (sizes if sizes[2] != 1 else sizes[:2]))
+
+
+def blocks_per_multiprocessor(state: State, unit: int, entry: str, threads: int, shared_bytes: int) -> int:
+    """Resident blocks by threads, shared memory and their own limit; registers are not known of PTX."""
+    if not 1 <= threads <= MAX_BLOCK[0]:
+        return 0
+    m = state.model
+    warps = -(-threads // 32)
+    found = min(m.blocks_per_multiprocessor, m.threads_per_multiprocessor // (warps * 32))
+    shared = state.gpu.static_shared_bytes(unit, entry) + shared_bytes
+    shared += 1024 if m.capability >= (8, 0) else 0
+    return min(found, m.shared_per_multiprocessor // shared) if shared else found

@@ -111,7 +111,7 @@ def _copied(state: State, to: Side, source: Side, rows: list[tuple[int, int, int
                 break
 
 
-def _transfer(
+def transfer(
     state: State,
     to: int,
     source: int,
@@ -121,7 +121,12 @@ def _transfer(
     blocking: bool,
     place: Place,
 ) -> int:
-    """Copy rows of (offset in to, offset in source, bytes)."""
+    """Copy rows of (offset in to, offset in source, bytes).
+
+    Raises
+    ------
+    CudaError : the direction is wrong, or a row reaches past its memory; that is told.
+    """
     total = sum(row[2] for row in rows)
     if not total:
         return 0
@@ -157,7 +162,7 @@ def _transfer(
 def memcpy(state: State, place: Place, to: int, source: int, size: int, kind: int) -> int:
     if size < 0:
         raise CudaError(1)
-    return _transfer(state, to, source, [(0, 0, size)], kind, state.streams[0], True, place)
+    return transfer(state, to, source, [(0, 0, size)], kind, state.streams[0], True, place)
 
 
 def memcpy_async(state: State, place: Place, to: int, source: int, size: int, kind: int, stream: int) -> int:
@@ -167,7 +172,7 @@ def memcpy_async(state: State, place: Place, to: int, source: int, size: int, ki
     # From pageable memory it returns once the data are staged; to pageable memory once they are there.
     host = source if kind == H2D else to
     blocking = kind in (H2D, D2H) and shared_at(state, host) is None
-    return _transfer(state, to, source, [(0, 0, size)], kind, queue, blocking, place)
+    return transfer(state, to, source, [(0, 0, size)], kind, queue, blocking, place)
 
 
 def _rows(to_pitch: int, from_pitch: int, width: int, height: int) -> list[tuple[int, int, int]]:
@@ -182,7 +187,7 @@ def memcpy_2d(
     state: State, place: Place, to: int, to_pitch: int, source: int, from_pitch: int, width: int, height: int, kind: int
 ) -> int:
     rows = _rows(to_pitch, from_pitch, width, height)
-    return _transfer(state, to, source, rows, kind, state.streams[0], True, place)
+    return transfer(state, to, source, rows, kind, state.streams[0], True, place)
 
 
 def memcpy_2d_async(
@@ -198,7 +203,7 @@ def memcpy_2d_async(
     stream: int,
 ) -> int:
     rows = _rows(to_pitch, from_pitch, width, height)
-    return _transfer(state, to, source, rows, kind, state.stream(stream), False, place)
+    return transfer(state, to, source, rows, kind, state.stream(stream), False, place)
 
 
 def memcpy_peer(state: State, place: Place, to: int, to_device: int, source: int, from_device: int, size: int) -> int:
@@ -207,7 +212,8 @@ def memcpy_peer(state: State, place: Place, to: int, to_device: int, source: int
     return memcpy(state, place, to, source, size, D2D)
 
 
-def _fill(state: State, pointer: int, value: int, rows: list[tuple[int, int]], stream: Stream, place: Place) -> int:
+def fill(state: State, pointer: int, value: int, rows: list[tuple[int, int]], stream: Stream, place: Place) -> int:
+    """Set rows of (offset, bytes) to a value."""
     total = sum(size for _offset, size in rows)
     if not total:
         return 0
@@ -234,25 +240,25 @@ def _fill(state: State, pointer: int, value: int, rows: list[tuple[int, int]], s
 def memset(state: State, place: Place, pointer: int, value: int, size: int) -> int:
     if size < 0:
         raise CudaError(1)
-    return _fill(state, pointer, value, [(0, size)], state.streams[0], place)
+    return fill(state, pointer, value, [(0, size)], state.streams[0], place)
 
 
 def memset_async(state: State, place: Place, pointer: int, value: int, size: int, stream: int) -> int:
     if size < 0:
         raise CudaError(1)
-    return _fill(state, pointer, value, [(0, size)], state.stream(stream), place)
+    return fill(state, pointer, value, [(0, size)], state.stream(stream), place)
 
 
 def memset_2d(state: State, place: Place, pointer: int, pitch: int, value: int, width: int, height: int) -> int:
     rows = [(to, size) for to, _from, size in _rows(pitch, pitch, width, height)]
-    return _fill(state, pointer, value, rows, state.streams[0], place)
+    return fill(state, pointer, value, rows, state.streams[0], place)
 
 
 def memset_2d_async(
     state: State, place: Place, pointer: int, pitch: int, value: int, width: int, height: int, stream: int
 ) -> int:
     rows = [(to, size) for to, _from, size in _rows(pitch, pitch, width, height)]
-    return _fill(state, pointer, value, rows, state.stream(stream), place)
+    return fill(state, pointer, value, rows, state.stream(stream), place)
 
 
 def symbol(state: State, address: int, place: Place) -> Allocation:
@@ -281,7 +287,7 @@ def to_symbol(
     if min(size, offset) < 0 or kind not in (H2D, D2D, DEFAULT):
         raise CudaError(21 if kind not in (H2D, D2D, DEFAULT) else 1)
     target = symbol(state, to, place)
-    return _transfer(state, target.base + offset, source, [(0, 0, size)], kind, state.stream(stream), True, place)
+    return transfer(state, target.base + offset, source, [(0, 0, size)], kind, state.stream(stream), True, place)
 
 
 def from_symbol(
@@ -290,7 +296,7 @@ def from_symbol(
     if min(size, offset) < 0 or kind not in (D2H, D2D, DEFAULT):
         raise CudaError(21 if kind not in (D2H, D2D, DEFAULT) else 1)
     origin = symbol(state, source, place)
-    return _transfer(state, to, origin.base + offset, [(0, 0, size)], kind, state.stream(stream), True, place)
+    return transfer(state, to, origin.base + offset, [(0, 0, size)], kind, state.stream(stream), True, place)
 
 
 def symbol_address(state: State, place: Place, pointer: int, address: int) -> int:

@@ -21,8 +21,7 @@ MAX_ARGUMENT_BYTES = 4096
 def configure(state: State, place: Place, grid: int, block: int, shared_bytes: int, stream: int) -> int:
     if len(state.configured) > 100:
         raise CudaError(52)
-    sizes = (state.guest.unpack("III", grid), state.guest.unpack("III", block))
-    state.configured.append(Configured(*sizes, shared_bytes, stream, place))
+    state.configured.append(Configured(_sizes(state, grid), _sizes(state, block), shared_bytes, stream, place))
     return 0
 
 
@@ -49,6 +48,27 @@ def launch_configured(state: State, _place: Place, function: int) -> int:
 def launch_kernel(
     state: State, place: Place, function: int, grid: int, block: int, arguments: int, shared_bytes: int, stream: int
 ) -> int:
+    asked = Configured(_sizes(state, grid), _sizes(state, block), shared_bytes, stream, place)
+    return _launch_by_call(state, function, asked, arguments)
+
+
+def launch_cooperative(
+    state: State, place: Place, function: int, grid: int, block: int, arguments: int, shared_bytes: int, stream: int
+) -> int:
+    """All blocks are resident at once, or it is refused."""
+    sizes = _sizes(state, grid), _sizes(state, block)
+    return _launch_by_call(
+        state, function, Configured(*sizes, shared_bytes, stream, place, is_cooperative=True), arguments
+    )
+
+
+def _sizes(state: State, address: int) -> tuple[int, int, int]:
+    x, y, z = state.guest.unpack("III", address)
+    return x, y, z
+
+
+def _launch_by_call(state: State, function: int, asked: Configured, arguments: int) -> int:
+    place = asked.place
     kernel = state.kernels.get(function)
     if kernel is None:
         raise CudaError(98, state.tell("bad_function", "error", msg("programs.no_kernel"), place))
@@ -60,12 +80,11 @@ def launch_kernel(
     for index, size in enumerate(state.gpu.parameter_sizes(kernel.unit, entry)):
         (address,) = state.guest.unpack("Q", arguments + 8 * index)
         values.append(state.guest.read(address, size))
-    sizes = (state.guest.unpack("III", grid), state.guest.unpack("III", block))
-    failed = _launch(state, kernel, Configured(*sizes, shared_bytes, stream, place), values)
+    code = _launch(state, kernel, asked, values)
     # Its value is there to be looked at, as that of a launch by <<<…>>> is not.
-    if failed and (place.file, place.line) not in state.unused_results:
+    if code and (place.file, place.line) not in state.unused_results:
         state.noticed()
-    return failed
+    return code
 
 
 def _launch(state: State, kernel: Kernel, asked: Configured, raw: list[bytes]) -> int:
@@ -193,7 +212,7 @@ def _run_smaller(
 HANDLERS: dict[str, tuple[str, Callable[..., int]]] = {
     "cudaConfigureCall": ("iiii", configure),
     "cudaLaunchKernel": ("iiiiii", launch_kernel),
-    "cudaLaunchCooperativeKernel": ("iiiiii", launch_kernel),
+    "cudaLaunchCooperativeKernel": ("iiiiii", launch_cooperative),
 }
 INTERNAL: dict[str, tuple[str, Callable[..., int]]] = {
     "cudaSetupArgument": ("iii", setup_argument),

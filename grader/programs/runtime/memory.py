@@ -33,14 +33,12 @@ def _room(state: State, size: int) -> None:
         raise CudaError(2)
 
 
-def _allocate(state: State, pointer: int, size: int, place: Place) -> Allocation | None:
-    if size == 0:
-        state.guest.pack("Q", pointer, 0)
-        return None
+def allocate(state: State, pointer: int, size: int, place: Place, kind: str = "device") -> Allocation:
+    """Memory of the device whose address is written to `pointer`.  Raises CudaError 2 where there is no room."""
     _room(state, size)
     state.guest.pack("Q", pointer, 0)
     try:
-        found = state.gpu.allocate(name_at(state, place, "?"), size, "device", place.line, place.file)
+        found = state.gpu.allocate(name_at(state, place, "?"), size, kind, place.line, place.file)
     except TooManyAllocations as error:
         raise ProgramEnded(msg("programs.too_many_allocations")) from error
     except MemoryError as error:
@@ -48,6 +46,13 @@ def _allocate(state: State, pointer: int, size: int, place: Place) -> Allocation
     state.allocated_bytes += size
     state.guest.pack("Q", pointer, found.base)
     return found
+
+
+def _allocate(state: State, pointer: int, size: int, place: Place) -> None:
+    if size == 0:
+        state.guest.pack("Q", pointer, 0)
+    else:
+        allocate(state, pointer, size, place)
 
 
 def malloc(state: State, place: Place, pointer: int, size: int) -> int:
@@ -123,7 +128,7 @@ def free(state: State, place: Place, pointer: int) -> int:
     found = state.gpu.live.get(pointer) or state.host_memory.get(pointer)
     if found is None or found.kind not in ("device", "managed"):
         raise CudaError(1, _wrong_free(state, pointer, found, place))
-    _release(state, found, place)
+    release(state, found, place)
     return 0
 
 
@@ -135,7 +140,7 @@ def free_async(state: State, place: Place, pointer: int, stream: int) -> int:
     if found is None or found.kind != "device":
         raise CudaError(1, _wrong_free(state, pointer, found, place))
     state.access(found, queue, state.begin(queue), 0, found.size, True, place)
-    _release(state, found, place)
+    release(state, found, place)
     return 0
 
 
@@ -150,7 +155,8 @@ def _wrong_free(state: State, pointer: int, found: Allocation | None, place: Pla
     return state.tell("wrong_free", "error", msg("programs.free_host"), place)
 
 
-def _release(state: State, allocation: Allocation, place: Place) -> None:
+def release(state: State, allocation: Allocation, place: Place) -> None:
+    """Give memory back."""
     state.allocated_bytes -= allocation.size
     state.resident_bytes -= allocation.resident_bytes
     if allocation.host:
@@ -169,7 +175,7 @@ def free_host(state: State, place: Place, pointer: int) -> int:
         is_device = state.gpu.find(pointer) is not None
         message = msg("programs.free_host_device") if is_device else msg("programs.free_host_plain")
         raise CudaError(1, state.tell("wrong_free", "error", message, place))
-    _release(state, found, place)
+    release(state, found, place)
     return 0
 
 

@@ -68,6 +68,8 @@ def judge(state: State, kernel: Kernel, record: ObservedLaunch, outcome: Outcome
                 message = msg("programs.kernel_host_pointer", kernel=kernel.display)
             elif hazard.offset_bytes <= 0:
                 message = msg("programs.kernel_null_pointer", kernel=kernel.display)
+        elif hazard.space in ("texture", "surface"):
+            fatal = fatal or 719
         elif hazard.kind == "out_of_bounds" and hazard.detail == "misaligned":
             fatal = fatal or 716
         elif hazard.kind == "out_of_bounds" and hazard.space in ("global", "generic"):

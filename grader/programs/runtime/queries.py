@@ -6,7 +6,7 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
-from grader.programs.runtime.configuration import MAX_BLOCK, MAX_GRID, STATIC_LIMIT
+from grader.programs.runtime.configuration import MAX_BLOCK, MAX_GRID, STATIC_LIMIT, blocks_per_multiprocessor
 from grader.programs.runtime.errors import NAMES, name_of, text_of
 from grader.programs.runtime.memory import nothing
 from grader.programs.runtime.registration import load
@@ -205,18 +205,6 @@ def get_attributes(state: State, place: Place, attributes: int, function: int) -
     raw = struct.pack("<QQQiiiiiii", static, 0, 0, 1024, 32, capability, capability, 0, kernel.max_dynamic_bytes, -1)
     state.guest.write(attributes, raw)
     return 0
-
-
-def blocks_per_multiprocessor(state: State, unit: int, entry: str, threads: int, shared_bytes: int) -> int:
-    """Resident blocks by threads, shared memory and their own limit; registers are not known of PTX."""
-    if not 1 <= threads <= MAX_BLOCK[0]:
-        return 0
-    m = state.model
-    warps = -(-threads // 32)
-    found = min(m.blocks_per_multiprocessor, m.threads_per_multiprocessor // (warps * 32))
-    shared = state.gpu.static_shared_bytes(unit, entry) + shared_bytes
-    shared += 1024 if m.capability >= (8, 0) else 0
-    return min(found, m.shared_per_multiprocessor // shared) if shared else found
 
 
 def max_active_blocks(state: State, place: Place, blocks: int, function: int, threads: int, shared_bytes: int) -> int:

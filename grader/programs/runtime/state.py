@@ -138,6 +138,7 @@ class State:
         self.host_fuel: Callable[[], int] = lambda: 0
         self.streams: dict[int, Stream] = {0: Stream(1)}
         self.events: dict[int, Event] = {}
+        self.objects_made = 0
         self.next_handle = 1
         self.host_clock: dict[int, int] = {}
         self.now_ns = 1_700_000_000_000_000_000
@@ -156,6 +157,7 @@ class State:
         self.wanted: dict[int, dict[str, None]] = {}
         self.symbols: dict[int, tuple[int, str, int]] = {}
         self.configured: list[Any] = []
+        self.arrays: dict[int, Any] = {}
         self.pending: list[Pending] = []
         self.launches_at_clock = -1
         self.touched_bytes = 0

@@ -5,13 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from grader.programs.runtime import copies, launches, libraries, memory, queries, registration, streams
+from grader.programs.runtime import (
+    arrays,
+    copies,
+    launches,
+    libraries,
+    memory,
+    queries,
+    registration,
+    streams,
+    textures,
+)
 from grader.programs.runtime.state import NOT_READY, CudaError, Place, ProgramEnded, State
 from grader.programs.sandbox.guest import BadPointer
 
 CALLS: dict[str, tuple[str, Callable[..., int]]] = {
     **memory.HANDLERS,
     **copies.HANDLERS,
+    **arrays.HANDLERS,
+    **textures.HANDLERS,
     **launches.HANDLERS,
     **registration.HANDLERS,
     **streams.HANDLERS,

@@ -1,51 +1,57 @@
 """The process of one program: confines itself, runs the module, serves its calls, reports what it saw.
 
-Started by `sandbox.process`.  Frames on standard input and output: see there.
+Started by `sandbox.process`; `sandbox.messages` is what is said.
 """
 
 from __future__ import annotations
 
+import contextlib
 import inspect
-import json
 import os
 import re
+import socket
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import msgspec
+if TYPE_CHECKING:
+    from grader.processes.channel import Channel
+    from grader.programs.sandbox.messages import Code, Order
 
 KEPT_OUTPUT = 1 << 20
 
 
-def main(arguments: list[str]) -> None:
-    """Serve one run."""
+def main(connection: socket.socket, *options: str) -> None:
+    """Serve one run; options: "without-landlock" to do as on a kernel that lacks it."""
     import resource
 
-    from grader.compiler import protocol, sandbox
+    from grader.compiler import sandbox
+    from grader.processes.channel import Channel, PeerGone
+    from grader.programs.sandbox.messages import TO_PROGRAM, Broken, Done, Order, Ready
 
-    results = os.dup(1)
+    channel: Channel[Order | Code] = Channel(connection, TO_PROGRAM)
     nowhere = os.open(os.devnull, os.O_RDWR)
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
-    sandbox.die_with_parent()
     _import_everything()
-    confined = "without-landlock" not in arguments and sandbox.confine_files(_own_files())
+    confined = "without-landlock" not in options and sandbox.confine_files(_own_files())
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
-    protocol.send(results, [b"ready", b"landlock" if confined else b"none"])
-    try:
-        order, module, stdin, *files = protocol.receive(0)
-        observation = Run(json.loads(order), module, stdin, files, results).run()
-        protocol.send(results, [b"done", msgspec.json.encode(observation)])
-    except protocol.PeerGone:
-        return
-    except Exception as error:
-        import traceback
+    with contextlib.suppress(PeerGone):
+        channel.send(Ready(confined))
+        try:
+            order = channel.receive()
+            assert isinstance(order, Order)
+            channel.send(Done(Run(order, channel).run()))
+        except PeerGone:
+            raise
+        except Exception as error:
+            import traceback
 
-        text = traceback.format_exc()[-3000:]
-        protocol.send(results, [b"failed", f"{type(error).__name__}: {error}".encode(), text.encode()])
+            words = (f"{type(error).__name__}: {error}", traceback.format_exc()[-3000:])
+            # What the program named need be no text.
+            channel.send(Broken(*(word.encode("utf-8", "backslashreplace").decode() for word in words)))
 
 
 def _own_files() -> list[str]:
@@ -83,46 +89,38 @@ def _import_everything() -> None:
 
 
 class Run:
-    """One run of one program.
+    """One run of one program."""
 
-    order: "arguments", "model", "units", "sources", "unused", "parameters", "limits" (see `sandbox.process.run`).
-    """
-
-    def __init__(
-        self, order: dict[str, Any], module: bytes, stdin: bytes, files: Sequence[bytes], results: int
-    ) -> None:
-        from grader.programs.records import RunLimits
+    def __init__(self, order: Order, channel: Channel[Order | Code]) -> None:
         from grader.programs.runtime.devices import MODELS
         from grader.programs.runtime.state import State
         from grader.programs.sandbox.wasi import Wasi
 
-        self._limits = msgspec.convert(order["limits"], RunLimits)
-        self._results = results
-        self._module = module
+        self._limits = order.limits
+        self._channel = channel
+        self._module = order.module
         self._printed: dict[int, bytearray] = {1: bytearray(), 2: bytearray()}
         self._guest: Any = None
         self.state = State(
             None,  # type: ignore[arg-type]
-            MODELS[order["model"]],
-            {name: text.split("\n") for name, text in order["sources"].items()},
-            order["units"],
-            order["parameters"],
-            frozenset((file, line) for file, line in order["unused"]),
+            MODELS[order.model],
+            {name: text.split("\n") for name, text in order.sources.items()},
+            order.units,
+            order.parameters,
+            frozenset((file, line) for file, line in order.unused),
             self._ask_for_code,
             lambda raw: self._emit(1, raw),
             self._limits,
         )
-        names = [name.decode() for name in files[::2]]
-        contents = dict(zip(names, files[1::2], strict=True))
-        arguments = [argument.encode("utf-8", errors="surrogateescape") for argument in order["arguments"]]
-        self._wasi = Wasi(lambda: self._guest, arguments, stdin, contents, self._emit, self._clock)
+        arguments, files = list(order.arguments), dict(order.files)
+        self._wasi = Wasi(lambda: self._guest, arguments, order.stdin, files, self._emit, self._clock)
 
     def _emit(self, descriptor: int, data: bytes) -> None:
-        from grader.compiler import protocol
+        from grader.programs.sandbox.messages import Printed
 
         kept = self._printed[descriptor]
         kept += data[: max(0, KEPT_OUTPUT - len(kept))]
-        protocol.send(self._results, [b"print", str(descriptor).encode(), data])
+        self._channel.send(Printed(descriptor, bytes(data)))
 
     def _clock(self) -> int:
         from grader.programs.runtime.streams import clock_read
@@ -130,11 +128,12 @@ class Run:
         return clock_read(self.state)
 
     def _ask_for_code(self, unit: int, names: Sequence[str]) -> tuple[str, str]:
-        from grader.compiler import protocol
+        from grader.programs.sandbox.messages import Code, Wanted
 
-        protocol.send(self._results, [b"code", str(unit).encode(), *(name.encode() for name in names)])
-        ptx, reason = protocol.receive(0)
-        return ptx.decode("utf-8", errors="replace"), reason.decode("utf-8", errors="replace")
+        self._channel.send(Wanted(unit, list(names)))
+        answer = self._channel.receive()
+        assert isinstance(answer, Code)
+        return answer.ptx, answer.reason
 
     def run(self) -> Any:
         """Run to the end, whatever that is."""

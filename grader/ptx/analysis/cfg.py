@@ -174,7 +174,7 @@ def _append(drafts: list[_Draft], instruction: Instruction) -> None:
     """Add an instruction to the last block, and open the next one if the block ends with it."""
     current = drafts[-1]
     if facts(instruction.opcode).collective and any(
-        facts(before.opcode).memory in ("store", "atomic") for before in current.instructions
+        facts(before.opcode).memory in ("store", "atomic", "surface") for before in current.instructions
     ):
         # Lanes wait in front of the block for others; these may wait for what is stored here (a lock set free).
         current = _Draft()

@@ -154,7 +154,7 @@ def _decision(
         # What the loop may write to that memory, and when, has a say as well; so have those it meets at barriers.
         for block in loop.body:
             for instruction in code[block]:
-                if facts(instruction.opcode).memory in ("store", "atomic"):
+                if facts(instruction.opcode).memory in ("store", "atomic", "surface"):
                     pending.extend(sources(instruction))
                     follow_branches(controllers[block])
                 unknown |= is_barrier(instruction.opcode) and "warp" not in instruction.modifiers

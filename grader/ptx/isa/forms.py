@@ -47,6 +47,8 @@ def _fault(instruction: Instruction) -> str:
         return "its result goes nowhere"
     if known.memory in ("load", "store", "atomic"):
         return _memory_fault(instruction, known.memory)
+    if known.memory in ("texture", "surface"):
+        return _coordinates_fault(instruction, known.memory)
     if instruction.opcode in ("bra", "brx", "call"):
         return ""
     if instruction.opcode == "cvta" and instruction.modifiers[0] == "to" and len(instruction.modifiers) < 3:
@@ -101,4 +103,22 @@ def _memory_fault(instruction: Instruction, memory: str) -> str:
         parts = data.elements if isinstance(data, Vector) else (data,)
         if any(isinstance(part, (Address, Label, Sink, Vector)) for part in parts):
             return "an operand that is no value"
+    return ""
+
+
+def _coordinates_fault(instruction: Instruction, memory: str) -> str:
+    data, where = instruction.operands[:2] if memory == "texture" else instruction.operands[1::-1]
+    if not isinstance(where, Vector) or len(where.elements) != 2:
+        return "a handle with coordinates is expected"
+    handle, coordinates = where.elements
+    inner = coordinates.elements if isinstance(coordinates, Vector) else (coordinates,)
+    if not 1 <= len(inner) <= 4 or not all(isinstance(part, (Register, Immediate)) for part in (handle, *inner)):
+        return "a handle with coordinates is expected"
+    count = len(data.elements) if isinstance(data, Vector) else 1
+    width = next((_WIDTHS[m] for m in instruction.modifiers if m in _WIDTHS), 1)
+    if count != width:
+        return f"{count} values for {width}"
+    parts = data.elements if isinstance(data, Vector) else (data,)
+    if memory == "surface" and any(isinstance(part, (Address, Label, Sink, Vector)) for part in parts):
+        return "an operand that is no value"
     return ""

@@ -18,7 +18,7 @@ class OpcodeFacts:
     ends: what it does to a block: "" (nothing), "branch", "leave" (of the function or the grid); "barrier", "call":
     threads may be held behind it.
     collective: every lane named in its member mask, the last operand, executes it together.
-    memory: "load", "store", "atomic", "fence", or "".
+    memory: "load", "store", "atomic", "fence", "texture" (read by coordinates), "surface" (written so), or "".
     writes_first: its first operand is written (an address is never).
     operands: fewest and most; modifiers: fewest.
     idle: a thread that has nothing else before it is as good as gone.
@@ -64,6 +64,9 @@ OPCODES: dict[str, OpcodeFacts] = (
         "st": OpcodeFacts(memory="store", writes_first=False, operands=(2, 3), modifiers=1),
         "atom": OpcodeFacts(memory="atomic", operands=(3, 5), modifiers=2),
         "red": OpcodeFacts(memory="atomic", writes_first=False, operands=(2, 4), modifiers=2),
+        "tex": OpcodeFacts(memory="texture", operands=(2, 4), modifiers=3),
+        "suld": OpcodeFacts(memory="texture", operands=(2, 2), modifiers=3),
+        "sust": OpcodeFacts(memory="surface", writes_first=False, operands=(2, 2), modifiers=3),
         "membar": _FENCE,
         "fence": _FENCE,
         "mov": OpcodeFacts(operands=(2, 2), modifiers=1),
@@ -78,7 +81,6 @@ OPCODES: dict[str, OpcodeFacts] = (
             "stmatrix",
             "setmaxnreg",
             "stackrestore",
-            "sust",
             "sured",
         ),
         _READS,

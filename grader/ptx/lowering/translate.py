@@ -11,7 +11,7 @@ from grader.ptx.errors import UnsupportedInstruction
 from grader.ptx.frontend.nodes import Immediate, Instruction, Operand, Register, Vector
 from grader.ptx.isa.opcodes import facts
 from grader.ptx.isa.registry import is_arithmetic, lookup
-from grader.ptx.lowering import movement, warps
+from grader.ptx.lowering import movement, texturing, warps
 from grader.ptx.lowering.control import finisher
 from grader.ptx.lowering.operands import getter, refuse
 from grader.ptx.lowering.shortcuts import short_cut_of
@@ -80,7 +80,7 @@ def compile_step(code: Code, instruction: Instruction) -> Step | None:
     if facts(opcode).hint:
         return None
     try:
-        special_case = movement.STEPS.get(opcode) or warps.STEPS.get(opcode)
+        special_case = movement.STEPS.get(opcode) or warps.STEPS.get(opcode) or texturing.STEPS.get(opcode)
         if special_case is not None:
             return special_case(code, instruction)
         return _arithmetic(code, instruction)

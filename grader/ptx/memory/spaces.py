@@ -155,6 +155,8 @@ class Device:
         self.cycles = 0
         """That have gone by in launches."""
         self.arrays: list[MemoryArray | None] = [None]
+        self.textures: dict[int, Any] = {}
+        """Textures and surfaces (`grader.ptx.memory.textures`), by the handle that kernels are given."""
         self.modules: dict[int, Any] = {}
         """Modules loaded on this device, by identity (see `grader.ptx.launch.linked`)."""
 

@@ -16,7 +16,7 @@ _REFUSED = frozenset({"elect", "call", "brx"})
 
 def is_refused(opcode: str) -> bool:
     """What a kernel must not have at all: atomics and fences, calls and jumps through tables."""
-    return opcode in _REFUSED or facts(opcode).memory in ("atomic", "fence")
+    return opcode in _REFUSED or facts(opcode).memory in ("atomic", "fence", "texture", "surface")
 
 
 @dataclass

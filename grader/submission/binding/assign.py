@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Literal
 
 from grader.lab.records import Variant
 from grader.submission.kernels.records import Kernel
@@ -16,10 +17,24 @@ UNNAMED = 20.0
 # `transpose2` only counts: worth as much where the kernel is what that number usually stands for, else next to nothing.
 NUMBERED = 60.0
 MISNUMBERED = 8.0
+# What the program prints beside a kernel's time.
+PRINTED = 90.0
 BEST_PER_VARIANT = 6
+# Outweighs all of the above: no variant goes without a kernel so that another one gets the better of two.
+EACH = 400.0
+MAX_OTHERS = 2
 
 _COUNTED = re.compile(r"(.*\D)(\d)")
 _HELPER = re.compile(r"(?i)init|fill|copy|print|warm|check|verif|compare|memset|zero|clear|empty|test|random|generate")
+
+
+Claim = Literal["name", "structure", "number"]
+"""What speaks for a kernel's being a variant: what it is called, what it does, or a mere number."""
+
+_WEAK = re.compile(
+    r"(?i)(?:.*[^a-z])?(?:kernel|krnl|mat_?(?:rix_?)?mul\w*|mm|gemm|zad\d*_?kernel|opt\w*|fast\w*|improved|best|\d+)"
+)
+"""Words that say nothing of what a kernel does: what it does decides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +43,8 @@ class Known:
 
     fits: its parameters can be the lab's.  is_of_lab_types: its arrays' elements have types of the lab's arrays.
     text: itself, its name and its number types left out: the same for what a macro makes of `float` and of `int`.
+    claims: variants that the program's own text names where it prints this kernel's time or result.
+    likeness: by variant, how much it does what the lab's own kernel does, beside what the variant's record says.
     """
 
     kernel: Kernel
@@ -35,6 +52,8 @@ class Known:
     fits: bool
     is_of_lab_types: bool = True
     text: str = ""
+    claims: frozenset[str] = frozenset()
+    likeness: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def element_types(self) -> tuple[str | None, ...]:
@@ -42,8 +61,16 @@ class Known:
         return tuple(p.dtype for p in self.kernel.parameters if p.is_pointer)
 
 
-def assign(variants: Sequence[Variant], known: Sequence[Known], given: Mapping[str, Known]) -> dict[str, Known]:
-    """A kernel for each variant that one can be found for; no kernel for two, be it there for several number types.
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """The kernel of each variant that has one; others: what may be that variant as well and is no other."""
+
+    chosen: dict[str, Known]
+    others: dict[str, list[Known]]
+
+
+def assign(variants: Sequence[Variant], known: Sequence[Known], given: Mapping[str, Known]) -> Assignment:
+    """A kernel for as many variants as can have one; no kernel for two, be it there for several number types.
 
     given: kernels that the student named; they are taken as they are.
     """
@@ -55,16 +82,24 @@ def assign(variants: Sequence[Variant], known: Sequence[Known], given: Mapping[s
     ways = []
     for names in _numberings([k.kernel.name for k in free]):
         scores: list[list[tuple[float, int]]] = []
+        by_claim: list[dict[int, Claim]] = []
         for variant in open_variants:
             scored = [(_score(variant, k, n, open_variants, len(files) > 1), i) for i, (k, n) in _numbered(free, names)]
             # Of equals the later static one: courses go from the plain to the better.  Without names, the first.
-            ranked = sorted(((s, i) for s, i in scored if s is not None), key=lambda pair: (-pair[0], pair[1]))
-            scores.append(ranked[:BEST_PER_VARIANT])
-        ways.append(_best(scores, 0, frozenset()))
-    best = max(ways, key=lambda way: way[0])[1]
+            ranked = sorted(((s[0], i) for s, i in scored if s is not None), key=lambda pair: (-pair[0], pair[1]))
+            scores.append([(score + EACH, i) for score, i in ranked[:BEST_PER_VARIANT]])
+            by_claim.append({i: s[1] for s, i in scored if s is not None})
+        ways.append((_best(scores, 0, frozenset()), by_claim))
+    (_total, best), claims = max(ways, key=lambda way: way[0][0])
     found = dict(given)
     found |= {variant.name: free[i] for variant, i in zip(open_variants, best, strict=True) if i is not None}
-    return found
+    others: dict[str, list[Known]] = {}
+    for variant, chosen, by_kernel in zip(open_variants, best, claims, strict=True):
+        if chosen is not None and not free[chosen].kernel.is_empty:
+            equal = [i for i, claim in by_kernel.items() if claim == by_kernel[chosen] and i not in best]
+            usable = [free[i] for i in equal if free[i].fits and not _HELPER.search(free[i].kernel.name)]
+            others[variant.name] = usable[:MAX_OTHERS]
+    return Assignment(found, others)
 
 
 def _is_repeated(known: Known, others: Sequence[Known], given: Sequence[Known], variants: Sequence[Variant]) -> bool:
@@ -140,8 +175,10 @@ def _numbered_rank(variant: Variant, name: str) -> int | None:
     return rank if found is not None and found.group()[-1:].isdigit() else None
 
 
-def _score(variant: Variant, known: Known, name: str, variants: Sequence[Variant], several_files: bool) -> float | None:
-    """How well a kernel fits a variant; None where it cannot be it.
+def _score(
+    variant: Variant, known: Known, name: str, variants: Sequence[Variant], several_files: bool
+) -> tuple[float, Claim] | None:
+    """How well a kernel fits a variant, and what speaks for it; None where it cannot be it.
 
     name: what the kernel is called, its number perhaps counted from another one.
     """
@@ -150,19 +187,29 @@ def _score(variant: Variant, known: Known, name: str, variants: Sequence[Variant
     fits_memory = variant.shared_memory is None or kernel.uses_shared == variant.shared_memory
     fits_padding = variant.padded is None or known.is_padded == variant.padded
     fits_loops = variant.unrolled is None or (kernel.unroll > 1) == variant.unrolled
+    # A loop that a variant need not unroll may be unrolled all the same: `#pragma unroll` in a tile is common.
+    can_be = fits_memory and fits_padding and (fits_loops or not variant.unrolled)
     # Of two tiles the static one: how much memory a dynamic one gets may not be readable.
     dynamic = 1.0 if any(array.dynamic for array in kernel.shared_arrays) else 0.0
     named = _named(variant, kernel, name, several_files)
     numbered = _numbered_rank(variant, name)
     if numbered is not None and not is_helper and known.fits and not kernel.is_empty:
-        fits = fits_memory and fits_padding and fits_loops
-        return (NUMBERED - numbered if fits else MISNUMBERED - 0.5 * min(numbered, 10)) - dynamic
+        if fits_memory and fits_padding and fits_loops:
+            return NUMBERED - numbered - dynamic + known.likeness.get(variant.name, 0.0), "structure"
+        return MISNUMBERED - 0.5 * min(numbered, 10) - dynamic, "number"
+    if named is None and known.claims == {variant.name} and not is_helper:
+        named = PRINTED
     if named is None:
-        if is_helper or kernel.is_empty or not (known.fits and fits_memory and fits_padding and fits_loops):
+        if is_helper or kernel.is_empty or not (known.fits and can_be):
             return None
         # What is named for another variant is this one only when that has a better one: two kernels called shared.
         elsewhere = any(_named(v, kernel, name, several_files) is not None and not _exceeds(v, known) for v in variants)
-        return (UNNAMED / 2 if elsewhere else UNNAMED) - dynamic
+        score = (UNNAMED / 2 if elsewhere else UNNAMED) - dynamic - (0.0 if fits_loops else 2.0)
+        if variant.shared_memory is not None:
+            score += 3
+        weak = _weak_rank(variant, name)
+        score += 0.0 if weak is None else 2.0 - 0.1 * min(weak, 10)
+        return max(score + known.likeness.get(variant.name, 0.0), 0.5), "structure"
     score = named + (5 if fits_memory else -5) + (3 if fits_padding else -3) + (4 if fits_loops else -4) - dynamic
     if is_helper:
         # Anything better is better: `copyShared` beside a tile without a telling name.
@@ -174,7 +221,7 @@ def _score(variant: Variant, known: Known, name: str, variants: Sequence[Variant
         score -= 50
     elif kernel.is_empty:
         score -= 30
-    return max(score, 1.0)
+    return max(score, 1.0), "name"
 
 
 def _exceeds(variant: Variant, known: Known) -> bool:
@@ -184,8 +231,22 @@ def _exceeds(variant: Variant, known: Known) -> bool:
 
 def _named(variant: Variant, kernel: Kernel, name: str, several_files: bool) -> float | None:
     """What a kernel's name, or in a submission of several files its file's, counts for a variant."""
-    rank = name_rank(variant, name)
+    rank = strong_rank(variant, name)
     if rank is not None:
         return NAMED - 4.0 * min(rank, 10)
     stem = kernel.file.rpartition(".")[0]
-    return NAMED_BY_FILE if several_files and name_rank(variant, stem) is not None else None
+    return NAMED_BY_FILE if several_files and strong_rank(variant, stem) is not None else None
+
+
+def strong_rank(variant: Variant, name: str) -> int | None:
+    """The place of the first of the variant's patterns that finds in `name` what says something of a kernel."""
+    for rank, pattern in enumerate(variant.names):
+        found = re.search(pattern, name, re.IGNORECASE)
+        if found is not None and not _WEAK.fullmatch(found.group()):
+            return rank
+    return None
+
+
+def _weak_rank(variant: Variant, name: str) -> int | None:
+    """The place of the first pattern that finds a word which any kernel may be called by."""
+    return name_rank(variant, name) if strong_rank(variant, name) is None else None

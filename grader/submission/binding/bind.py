@@ -12,7 +12,9 @@ from grader import yaml_file
 from grader.lab.records import Lab, Variant
 from grader.message import msg
 from grader.submission import effort
-from grader.submission.binding.assign import Known, assign
+from grader.submission.binding.assign import Known, assign, strong_rank
+from grader.submission.binding.claims import claimed
+from grader.submission.binding.likeness import Profile, likeness, profile_of, profiles
 from grader.submission.binding.plans import CompileTime, candidates, requested_launch
 from grader.submission.binding.precedence import Fact, first, weakest_of
 from grader.submission.binding.reconcile import with_observed
@@ -95,21 +97,22 @@ def _bind(
     read = read_files(sources, found.folder, read_header)
     entries = _entries(read.with_kernels, read.codes, lab, observed)
     given = _given(found, settings, entries, lab)
-    known = {id(entry): _known(entry, lab) for entry in entries}
+    known = {id(entry): item for entry, item in zip(entries, _all_known(entries, lab), strict=True)}
     by_known = {id(known[id(entry)]): entry for entry in entries}
-    chosen = assign(lab.variants, [known[id(e)] for e in entries], {name: known[id(e)] for name, e in given.items()})
-    bindings = {
-        variant.name: _binding(
-            by_known[id(chosen[variant.name])] if variant.name in chosen else None,
-            "stated" if variant.name in given else "inferred",
-            entries,
-            found,
-            settings[variant.name],
-            variant,
-            lab,
-        )
-        for variant in lab.variants
-    }
+    assigned = assign(lab.variants, [known[id(e)] for e in entries], {name: known[id(e)] for name, e in given.items()})
+
+    def bound_to(variant: Variant, entry: _Entry | None) -> VariantBinding | Missing:
+        origin: Origin = "stated" if variant.name in given else "inferred"
+        return _binding(entry, origin, entries, found, settings[variant.name], variant, lab)
+
+    bindings = {}
+    for variant in lab.variants:
+        chosen = assigned.chosen.get(variant.name)
+        binding = bound_to(variant, by_known[id(chosen)] if chosen is not None else None)
+        if isinstance(binding, VariantBinding):
+            others = [bound_to(variant, by_known[id(k)]) for k in assigned.others.get(variant.name, ())]
+            binding = replace(binding, others=tuple(o for o in others if isinstance(o, VariantBinding)))
+        bindings[variant.name] = binding
     return Submission(
         student=found.student,
         name=found.name,
@@ -147,6 +150,23 @@ def _contradictions(
         if binding.requested.block is not None and binding.requested.block != tuple([*told, 1, 1][:3]):
             found["block_contradicted", binding.requested.line] = None
     return list(found)
+
+
+def _all_known(entries: Sequence[_Entry], lab: Lab) -> list[Known]:
+    """What is known of each kernel; what the lab's own do is looked at where the kernels' names leave it open."""
+    sites = [site for entry in entries for site in entry.sites]
+    lines = {entry.parsed.file: entry.parsed.source.text.split("\n") for entry in entries}
+    found = []
+    own: dict[str, Profile] | None = None
+    for entry in entries:
+        known = replace(_known(entry, lab), claims=claimed(entry.sites, sites, lines, lab.variants))
+        named = any(strong_rank(variant, entry.kernel.name) is not None for variant in lab.variants)
+        if entry.kernel.uses_shared and not named and entry.reason is None:
+            own = profiles(lab) if own is None else own
+            profile = profile_of(entry.kernel, entry.shape, readings(entry.kernel, lab)[0])
+            known = replace(known, likeness=likeness(profile, own))
+        found.append(known)
+    return found
 
 
 def _known(entry: _Entry, lab: Lab) -> Known:

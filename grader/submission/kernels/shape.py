@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 AXES = ("x", "y", "z")
 
+_SIDES = frozenset({8, 16, 32, 64})
+
 _ALIAS = re.compile(r"\b(\w+)\s*=\s*(blockIdx|blockDim)\s*\.\s*([xyz])\s*[;,]")
 # Each begins where a word does and is taken whole: a text of one long word is gone through once.
 _FACTOR = r"(?:(?<![\w.])[\w.]++|\([^()]*+\))"
@@ -135,6 +137,9 @@ class KernelShape:
             if len(array.dims) >= 2:
                 columns, rows = array.dims[-1], array.dims[-2]
                 if columns is not None and rows is not None and columns != rows and columns % 32:
+                    return True
+                if columns is not None and columns == rows and columns - 1 in _SIDES:
+                    # `[33][33]` for a block of 32: a row longer as well, which does no harm.
                     return True
             elif array.dims and array.dims[0] is not None:
                 root = isqrt(array.dims[0])

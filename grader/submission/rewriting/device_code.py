@@ -21,10 +21,11 @@ MAX_HEADERS = 32
 # Of headers that are not there: the first tell enough.
 MAX_MISSING = 32
 
-# The headers that NVRTC carries, as in `grader.compiler.headers`, which the compiler serves; here they are only kept.
+# The headers that NVRTC carries or we stand in for, as in `grader.compiler.headers`, which serves them; here they are
+# only kept.
 _DEVICE_HEADERS = re.compile(
     r"(cooperative_groups|cuComplex|cuda_awbarrier(_primitives)?|cuda_(bf16|fp16|fp8|fp6|fp4|tf32)"
-    r"|cuda_pipeline(_primitives)?|math_constants|mma|vector_types)\.h|(cooperative_groups|cub|cuda|nv|thrust)/.+"
+    r"|cuda_pipeline(_primitives)?|curand_kernel|math_constants|mma|vector_types)\.h|(cooperative_groups|cub|cuda|nv|thrust)/.+"
 )
 # Thrust and whole-device CUB algorithms are called from host code.
 _HOST_ONLY_HEADERS = re.compile(r"thrust/.*|cub/(cub\.cuh|device/.*)")
@@ -186,8 +187,12 @@ class _Blanking:
         self.words: set[str] = set()
         self.undeclared: set[str] | None = None
         self.host_called: set[tuple[str, int]] = set()
-        roots = [index for index, item in enumerate(parsed.items) if _is_root(item)]
+        roots = [index for index, item in enumerate(parsed.items) if _is_root(item) or self.is_device_type(item)]
         self.keep(roots + self.mentioned(wanted))
+
+    def is_device_type(self, item: Item) -> bool:
+        """Whether a type has methods of the device: a template of a kernel may be given it at its launch only."""
+        return item.kind == "type" and item.active and b"__device__" in self.parsed.data[item.start : item.end]
 
     def remarks(self) -> tuple[tuple[str, int], ...]:
         """Functions without `__device__` that kernels call: nvcc refuses what is compiled here."""

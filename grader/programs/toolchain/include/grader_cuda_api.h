@@ -124,4 +124,48 @@ inline cudaExtent make_cudaExtent(size_t w, size_t h, size_t d) { return cudaExt
 inline cudaPos make_cudaPos(size_t x, size_t y, size_t z) { return cudaPos{x, y, z}; }
 inline cudaPitchedPtr make_cudaPitchedPtr(void *p, size_t pitch, size_t x, size_t y) { return cudaPitchedPtr{p, pitch, x, y}; }
 
+GRADER_IMPORT("cudaMemset3D") GRADER_CHECKED cudaError_t grader_cudaMemset3D(const cudaPitchedPtr *pitched, int value, const cudaExtent *extent, cudaStream_t stream, int line, const char *file);
+GRADER_IMPORT("cudaMemcpy3D") GRADER_CHECKED cudaError_t grader_cudaMemcpy3D(const cudaMemcpy3DParms *parameters, cudaStream_t stream, int blocking, int line, const char *file);
+GRADER_IMPORT("cudaMallocArray") GRADER_CHECKED cudaError_t grader_cudaMallocArray(cudaArray_t *array, const cudaChannelFormatDesc *desc, size_t width, size_t height, size_t depth, unsigned flags, int line, const char *file);
+GRADER_IMPORT("cudaFreeArray") GRADER_CHECKED cudaError_t cudaFreeArray(cudaArray_t array, GRADER_PLACE);
+GRADER_IMPORT("cudaMemcpy2DToArray") GRADER_CHECKED cudaError_t cudaMemcpy2DToArray(cudaArray_t to, size_t x_bytes, size_t y, const void *from, size_t pitch, size_t width, size_t height, cudaMemcpyKind kind, GRADER_PLACE);
+GRADER_IMPORT("cudaMemcpy2DFromArray") GRADER_CHECKED cudaError_t cudaMemcpy2DFromArray(void *to, size_t pitch, cudaArray_const_t from, size_t x_bytes, size_t y, size_t width, size_t height, cudaMemcpyKind kind, GRADER_PLACE);
+GRADER_IMPORT("cudaMemcpyToArray") GRADER_CHECKED cudaError_t cudaMemcpyToArray(cudaArray_t to, size_t x_bytes, size_t y, const void *from, size_t bytes, cudaMemcpyKind kind, GRADER_PLACE);
+GRADER_IMPORT("cudaMemcpyFromArray") GRADER_CHECKED cudaError_t cudaMemcpyFromArray(void *to, cudaArray_const_t from, size_t x_bytes, size_t y, size_t bytes, cudaMemcpyKind kind, GRADER_PLACE);
+inline cudaError_t cudaMemset3D(cudaPitchedPtr p, int v, cudaExtent e, GRADER_PLACE) { return grader_cudaMemset3D(&p, v, &e, 0, GRADER_HERE); }
+inline cudaError_t cudaMemset3DAsync(cudaPitchedPtr p, int v, cudaExtent e, cudaStream_t s = 0, GRADER_PLACE) { return grader_cudaMemset3D(&p, v, &e, s, GRADER_HERE); }
+inline cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms *p, GRADER_PLACE) { return grader_cudaMemcpy3D(p, 0, 1, GRADER_HERE); }
+inline cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms *p, cudaStream_t s = 0, GRADER_PLACE) { return grader_cudaMemcpy3D(p, s, 0, GRADER_HERE); }
+inline cudaError_t cudaMallocArray(cudaArray_t *a, const cudaChannelFormatDesc *d, size_t w, size_t h = 0, unsigned f = 0, GRADER_PLACE) { return grader_cudaMallocArray(a, d, w, h, 0, f, GRADER_HERE); }
+inline cudaError_t cudaMalloc3DArray(cudaArray_t *a, const cudaChannelFormatDesc *d, cudaExtent e, unsigned f = 0, GRADER_PLACE) { return grader_cudaMallocArray(a, d, e.width, e.height, e.depth, f, GRADER_HERE); }
+inline cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w, cudaChannelFormatKind f) { return cudaChannelFormatDesc{x, y, z, w, f}; }
+template <class T> struct grader_channels { static constexpr int count = 1; typedef T of; };
+#define GRADER_CHANNELS_(T, n) template <> struct grader_channels<T##n> { static constexpr int count = n; typedef decltype(T##n::x) of; };
+#define GRADER_CHANNELS(T) GRADER_CHANNELS_(T, 1) GRADER_CHANNELS_(T, 2) GRADER_CHANNELS_(T, 3) GRADER_CHANNELS_(T, 4)
+GRADER_CHANNELS(char) GRADER_CHANNELS(uchar) GRADER_CHANNELS(short) GRADER_CHANNELS(ushort) GRADER_CHANNELS(int) GRADER_CHANNELS(uint) GRADER_CHANNELS(float)
+template <class T> inline cudaChannelFormatDesc cudaCreateChannelDesc() {
+    typedef typename grader_channels<T>::of of;
+    const int n = grader_channels<T>::count, b = 8 * sizeof(of);
+    cudaChannelFormatKind f = of(0.5) != of(0) ? cudaChannelFormatKindFloat : of(-1) < of(0) ? cudaChannelFormatKindSigned : cudaChannelFormatKindUnsigned;
+    return cudaChannelFormatDesc{b, n > 1 ? b : 0, n > 2 ? b : 0, n > 3 ? b : 0, f};
+}
+// The first parameter tells its place: nothing can stand behind a pack.
+struct grader_config {
+    const cudaLaunchConfig_t *config;
+    int line;
+    const char *file;
+    grader_config(const cudaLaunchConfig_t *c, GRADER_PLACE) : config(c), line(_line), file(_file) {}
+};
+inline cudaError_t grader_launch_ex(grader_config c, const void *function, void **arguments) {
+    bool together = false;
+    for (unsigned i = 0; i < c.config->numAttrs; i++)
+        together |= c.config->attrs[i].id == cudaLaunchAttributeCooperative && c.config->attrs[i].val.cooperative;
+    auto launch = together ? grader_cudaLaunchCooperativeKernel : grader_cudaLaunchKernel;
+    return launch(function, &c.config->gridDim, &c.config->blockDim, arguments, c.config->dynamicSmemBytes, c.config->stream, c.line, c.file);
+}
+template <class... P, class... A> GRADER_CHECKED inline cudaError_t cudaLaunchKernelEx(grader_config c, void (*kernel)(P...), A &&...a) {
+    return [&](P... values) { void *arguments[] = {(void *)&values..., nullptr}; return grader_launch_ex(c, (const void *)kernel, arguments); }(static_cast<A &&>(a)...);
+}
+inline cudaError_t cudaLaunchKernelExC(grader_config c, const void *function, void **arguments) { return grader_launch_ex(c, function, arguments); }
+
 GRADER_IMPORT("registerManaged") int grader_register_managed(const void *variable, size_t size, const char *name, GRADER_PLACE);

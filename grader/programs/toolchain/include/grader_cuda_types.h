@@ -67,7 +67,9 @@ enum cudaError {
     cudaErrorInvalidSymbol = 13,
     cudaErrorInvalidHostPointer = 16,
     cudaErrorInvalidDevicePointer = 17,
+    cudaErrorInvalidChannelDescriptor = 20,
     cudaErrorInvalidMemcpyDirection = 21,
+    cudaErrorInvalidFilterSetting = 26,
     cudaErrorInsufficientDriver = 35,
     cudaErrorMissingConfiguration = 52,
     cudaErrorInvalidDeviceFunction = 98,
@@ -221,6 +223,30 @@ struct cudaPitchedPtr { void *ptr; size_t pitch, xsize, ysize; };
 struct cudaExtent { size_t width, height, depth; };
 struct cudaPos { size_t x, y, z; };
 
+enum cudaChannelFormatKind {
+    cudaChannelFormatKindSigned = 0,
+    cudaChannelFormatKindUnsigned = 1,
+    cudaChannelFormatKindFloat = 2,
+    cudaChannelFormatKindNone = 3
+};
+struct cudaChannelFormatDesc { int x, y, z, w; cudaChannelFormatKind f; };
+struct cudaArray;
+typedef cudaArray *cudaArray_t;
+typedef const cudaArray *cudaArray_const_t;
+struct cudaMemcpy3DParms {
+    cudaArray_t srcArray;
+    cudaPos srcPos;
+    cudaPitchedPtr srcPtr;
+    cudaArray_t dstArray;
+    cudaPos dstPos;
+    cudaPitchedPtr dstPtr;
+    cudaExtent extent;
+    cudaMemcpyKind kind;
+};
+#define cudaArrayDefault 0
+#define cudaArrayLayered 1
+#define cudaArraySurfaceLoadStore 2
+
 struct CUstream_st;
 struct CUevent_st;
 typedef CUstream_st *cudaStream_t;
@@ -256,3 +282,16 @@ typedef void (*cudaHostFn_t)(void *);
 #define cudaOccupancyDefault 0
 #define cudaCpuDeviceId (-1)
 #define cudaInvalidDeviceId (-2)
+
+enum cudaLaunchAttributeID { cudaLaunchAttributeIgnore = 0, cudaLaunchAttributeCooperative = 2, cudaLaunchAttributeClusterDimension = 4, cudaLaunchAttributeProgrammaticStreamSerialization = 6, cudaLaunchAttributePriority = 8 };
+struct cudaLaunchAttribute {
+    cudaLaunchAttributeID id;
+    union { char pad[64]; int cooperative, priority, programmaticStreamSerializationAllowed; struct { unsigned x, y, z; } clusterDim; } val;
+};
+struct cudaLaunchConfig_t {
+    dim3 gridDim, blockDim;
+    size_t dynamicSmemBytes;
+    cudaStream_t stream;
+    cudaLaunchAttribute *attrs;
+    unsigned numAttrs;
+};

@@ -1,0 +1,143 @@
+"""Marks after what a teacher decided: overridden points, lateness, totals.  What was graded can be had back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from grader.course.overrides import (
+    LEDGER_NAME,
+    OVERRIDES_NAME,
+    Ledger,
+    Overrides,
+    overridden,
+    read_ledger,
+    read_overrides,
+)
+from grader.course.people import Person
+from grader.course.rules import GROUP_NAME, Rules, days_late, penalty_pct, read_rules
+from grader.course.times import parse_time, zoned
+from grader.errors import UsageError
+from grader.files import write_atomically
+from grader.message import msg
+from grader.result import Decisions, Lateness, Override, Result, Score, score_of
+
+
+@dataclass(frozen=True, slots=True)
+class Decider:
+    """Applies a course's rules and a teacher's decisions."""
+
+    rules: Rules
+    overrides: Overrides
+
+    def decided(self, result: Result, person: Person | None = None) -> Result:
+        """The result with everything applied that holds for it, whatever was applied to it before."""
+        result = undone(result)
+        wanted = self.overrides.of(result)
+        checks = [
+            overridden(check, decided, self.overrides.is_outdated(result, check, decided))
+            if (decided := wanted.checks.get(check.id)) is not None
+            else check
+            for check in result.checks
+        ]
+        score = score_of(checks)
+        score, late, asks_time = self._late(result, score, person)
+        total = None
+        if wanted.total is not None:
+            is_outdated = self.overrides.is_outdated(result, None, wanted.total)
+            total = Override(
+                points=wanted.total.points,
+                was=score.earned,
+                was_pending=score.pending,
+                was_possible=score.possible,
+                reason=wanted.total.reason,
+                outdated=is_outdated,
+            )
+            score = msgspec.structs.replace(score, earned=wanted.total.points, pending=0.0)
+        decisions = Decisions(late=late, total=total, note=wanted.note, asks_time=asks_time)
+        return msgspec.structs.replace(
+            result, checks=checks, score=score, decisions=None if decisions == Decisions() else decisions
+        )
+
+    def _late(self, result: Result, score: Score, person: Person | None) -> tuple[Score, Lateness | None, bool]:
+        student = result.student.id
+        due = self.rules.due(result.lab, student, person.extra_days if person else 0.0)
+        if due is None:
+            return score, None, False
+        handed_in = self.rules.handed_in.get((student, result.lab))
+        if handed_in is None and person is not None and person.handed_in:
+            handed_in = zoned(parse_time(person.handed_in), self.rules.zone)
+        if handed_in is None:
+            return score, None, True
+        days = days_late(handed_in, due.time)
+        if not days:
+            return score, None, False
+        percent = penalty_pct(days, due.penalty)
+        kept = 1 - percent / 100
+        earned, pending = round(score.earned * kept, 2), round(score.pending * kept, 2)
+        late = Lateness(
+            handed_in=handed_in.astimezone(self.rules.zone).isoformat(timespec="minutes"),
+            deadline=due.time.astimezone(self.rules.zone).isoformat(timespec="minutes"),
+            days=days,
+            penalty_pct=percent,
+            lost=round(score.earned - earned, 2),
+        )
+        return msgspec.structs.replace(score, earned=earned, pending=pending), late, False
+
+
+def find_decider(folders: Sequence[Path], out: Path) -> Decider:
+    """What was decided for works in `folders` whose outputs are in `out`: by `group.yaml` and `overrides.yaml` there.
+
+    Raises
+    ------
+    UsageError : one of them is wrong, or lies in two places.
+    """
+    ledger = read_ledger(out)
+    rules, overrides = _find(GROUP_NAME, folders, out), _find(OVERRIDES_NAME, folders, out)
+    return Decider(
+        read_rules(rules) if rules else Rules(),
+        read_overrides(overrides, dict(ledger.seen)) if overrides else Overrides(seen=dict(ledger.seen)),
+    )
+
+
+def _find(name: str, folders: Sequence[Path], out: Path) -> Path | None:
+    found = {(folder / name).resolve() for folder in (*folders, out) if (folder / name).is_file()}
+    if len(found) > 1:
+        one, other = sorted(found)[:2]
+        raise UsageError(msg("course.two_files", one=str(one), other=str(other)))
+    return next(iter(found), None)
+
+
+def write_ledger(decider: Decider, out: Path) -> None:
+    """Keep in `out` what was applied there.
+
+    Raises
+    ------
+    OSError : it cannot be written.
+    """
+    rules, overrides = decider.rules.path, decider.overrides.path
+    if rules or overrides:
+        ledger = Ledger(str(rules or ""), str(overrides or ""), decider.overrides.seen)
+        write_atomically(out / LEDGER_NAME, msgspec.json.encode(ledger, order="sorted"))
+
+
+def undone(result: Result) -> Result:
+    """The result as it was graded."""
+    if result.decisions is None and all(check.override is None for check in result.checks):
+        return result
+    checks = [
+        check
+        if check.override is None
+        else msgspec.structs.replace(
+            check,
+            earned=check.override.was,
+            pending=check.override.was_pending,
+            possible=check.override.was_possible,
+            override=None,
+        )
+        for check in result.checks
+    ]
+    return msgspec.structs.replace(result, checks=checks, score=score_of(checks), decisions=None)

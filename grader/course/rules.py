@@ -1,0 +1,139 @@
+"""`group.yaml`: when a course's work is due, what lateness costs, who has extra time, what labs weigh."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, tzinfo
+from math import ceil
+from pathlib import Path
+from typing import Annotated
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import msgspec
+
+from grader import yaml_file
+from grader.course.times import parse_time, zoned
+from grader.errors import UsageError
+from grader.message import msg
+
+GROUP_NAME = "group.yaml"
+
+_Percent = Annotated[float, msgspec.Meta(ge=0, le=100)]
+_NotNegative = Annotated[float, msgspec.Meta(ge=0, le=10_000)]
+
+
+class Penalty(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """What each begun day costs, in per cent of the points; of which at least `floor` per cent stay."""
+
+    percent_per_day: _Percent
+    floor: _Percent = 0.0
+
+
+class _Lab(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    deadline: str = ""
+    weight: _NotNegative = 1.0
+    penalty: Penalty | None = None
+
+
+class _Student(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    extra_days: _NotNegative = 0.0
+    handed_in: dict[str, str] = {}
+
+
+class _Document(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    timezone: str = ""
+    roster: str = ""
+    penalty: Penalty | None = None
+    labs: dict[str, _Lab] = {}
+    students: dict[str, _Student] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """When a lab's work is due, and what lateness costs."""
+
+    time: datetime
+    penalty: Penalty
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """A course's rules; without a file there are none.
+
+    deadlines: by lab, in UTC.  weights: by lab.  extra_days, handed_in: by student, the latter by lab as well.
+    roster: a file beside `group.yaml`, None where none is named.
+    """
+
+    path: Path | None = None
+    zone: tzinfo | None = None
+    roster: Path | None = None
+    deadlines: Mapping[str, Deadline] = field(default_factory=dict)
+    weights: Mapping[str, float] = field(default_factory=dict)
+    extra_days: Mapping[str, float] = field(default_factory=dict)
+    handed_in: Mapping[tuple[str, str], datetime] = field(default_factory=dict)
+
+    def due(self, lab: str, student: str, extra_days: float = 0.0) -> Deadline | None:
+        """A student's deadline; extra_days: beside those of the file.  None where the lab has none."""
+        deadline = self.deadlines.get(lab)
+        if deadline is None:
+            return None
+        extra = self.extra_days.get(student, 0.0) + extra_days
+        return Deadline(deadline.time + timedelta(days=extra), deadline.penalty)
+
+
+def _to_its_end(deadline: datetime) -> datetime:
+    """Work handed in within the minute that is named is in time."""
+    return deadline.replace(second=59) if not deadline.second else deadline
+
+
+def days_late(handed_in: datetime, due: datetime) -> int:
+    """Begun days after the deadline; 0 for work in time."""
+    return max(0, ceil((handed_in - due) / timedelta(days=1)))
+
+
+def penalty_pct(days: int, penalty: Penalty) -> float:
+    """Per cent of the points that so many days cost."""
+    return min(days * penalty.percent_per_day, 100 - penalty.floor)
+
+
+def read_rules(path: Path) -> Rules:
+    """The rules in `path`.
+
+    Raises
+    ------
+    LabError : it cannot be read, or says something that is not known; names file, line and key.
+    """
+    file = yaml_file.read(path)
+    document = file.decode(_Document, data={} if file.data is None else file.data)
+    try:
+        zone = ZoneInfo(document.timezone) if document.timezone else None
+    except (ZoneInfoNotFoundError, ValueError) as error:
+        raise file.error(msg("course.no_zone", zone=document.timezone), ("timezone",)) from error
+
+    def time(text: str, *keys: str) -> datetime:
+        try:
+            return zoned(parse_time(text), zone)
+        except UsageError as error:
+            raise file.error(error.message, keys) from error
+
+    none = Penalty(0.0)
+    return Rules(
+        path=path,
+        zone=zone,
+        roster=path.parent / document.roster if document.roster else None,
+        deadlines={
+            name: Deadline(
+                _to_its_end(time(lab.deadline, "labs", name, "deadline")), lab.penalty or document.penalty or none
+            )
+            for name, lab in document.labs.items()
+            if lab.deadline
+        },
+        weights={name: lab.weight for name, lab in document.labs.items()},
+        extra_days={name: student.extra_days for name, student in document.students.items()},
+        handed_in={
+            (name, lab): time(text, "students", name, "handed_in", lab)
+            for name, student in document.students.items()
+            for lab, text in student.handed_in.items()
+        },
+    )

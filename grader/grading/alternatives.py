@@ -1,0 +1,51 @@
+"""Several kernels that may be one variant: all are graded, the best counts, and the others are told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from grader.running.evidence import Evidence, Other
+from grader.submission.records import Missing, Submission, VariantBinding
+
+
+def with_best(
+    submission: Submission,
+    found: Mapping[str, Evidence],
+    grade: Callable[[Submission], Mapping[str, Evidence]],
+) -> tuple[Submission, dict[str, Evidence]]:
+    """The submission with the best kernel of each variant, and its evidence.
+
+    grade : all evidence on a submission; it is asked of one that has a single kernel.
+    """
+    bindings = dict(submission.bindings)
+    best = dict(found)
+    for name, binding in submission.bindings.items():
+        if isinstance(binding, Missing) or not binding.others:
+            continue
+        tried: list[tuple[VariantBinding, Evidence, float]] = []
+        for one in (binding, *binding.others):
+            plain = replace(one, others=())
+            evidence = found[name] if one is binding else grade(_alone(submission, plain))[name]
+            tried.append((plain, replace(evidence, binding=plain), _points(evidence)))
+        # The first of equals is the likeliest.
+        chosen, evidence, _most = max(tried, key=lambda item: item[2])
+        others = tuple(
+            Other(one.kernel.name, one.kernel.file, one.kernel.line, points)
+            for one, _evidence, points in tried
+            if one is not chosen
+        )
+        bindings[name], best[name] = chosen, replace(evidence, others=others)
+    return replace(submission, bindings=bindings), best
+
+
+def _alone(submission: Submission, binding: VariantBinding) -> Submission:
+    nothing = {name: Missing(name, "no_candidate") for name in submission.bindings}
+    return replace(submission, bindings={**nothing, binding.variant: binding})
+
+
+def _points(evidence: Evidence) -> float:
+    """What it earns, and may earn yet."""
+    from grader.checks import judge
+
+    return sum(check.earned + check.pending for check in judge(evidence))

@@ -1,0 +1,79 @@
+"""What the grader and the process of a program say to each other.
+
+The process says that it is ready, is given an `Order`, prints and asks for code as often as it likes, and ends with
+`Done` or `Broken`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from grader.programs.records import Observation, RunLimits
+
+
+class Order(msgspec.Struct, frozen=True, tag="order"):
+    """A program to run.
+
+    module: its host code as WebAssembly.  stdin: what it reads there.  files: those that it may open, by name.
+    arguments: with the program's own name first.  model: a key of `runtime.devices.MODELS`.
+    units: names of its files; sources: their text; unused: places whose error nobody looks at, as file and line;
+    parameters: names of the parameters of kernels.
+    """
+
+    module: bytes
+    stdin: bytes
+    files: Mapping[str, bytes]
+    arguments: Sequence[bytes]
+    model: str
+    units: Sequence[str]
+    sources: Mapping[str, str]
+    unused: Sequence[tuple[str, int]]
+    parameters: Mapping[str, Sequence[str]]
+    limits: RunLimits
+
+
+class Code(msgspec.Struct, frozen=True, tag="code"):
+    """PTX, or "" and the reason: the answer to `Wanted`."""
+
+    ptx: str
+    reason: str
+
+
+class Ready(msgspec.Struct, frozen=True, tag="ready"):
+    """The process is confined, by Landlock where the kernel has it."""
+
+    has_landlock: bool
+
+
+class Printed(msgspec.Struct, frozen=True, tag="printed"):
+    """What the program printed to a descriptor, 1 or 2."""
+
+    descriptor: int
+    data: bytes
+
+
+class Wanted(msgspec.Struct, frozen=True, tag="wanted"):
+    """Device code that the program needs: of the file with that number, with these templates' name expressions."""
+
+    unit: int
+    names: Sequence[str]
+
+
+class Done(msgspec.Struct, frozen=True, tag="done"):
+    """The program came to an end, whichever."""
+
+    observation: Observation
+
+
+class Broken(msgspec.Struct, frozen=True, tag="broken"):
+    """A fault of ours; traceback: for the log."""
+
+    reason: str
+    traceback: str
+
+
+TO_PROGRAM = msgspec.msgpack.Decoder(Order | Code)
+FROM_PROGRAM = msgspec.msgpack.Decoder(Ready | Printed | Wanted | Done | Broken)
+"""Made when this is imported: see `grader.processes.channel.Channel`."""

@@ -1,0 +1,15 @@
+// The states of cuRAND's device generators, which host code allocates; what they do is in the device's own header.
+#pragma once
+#include "cuda_runtime.h"
+#include "curand.h"
+struct curandStateXORWOW {
+    unsigned int d, v[5];
+    int boxmuller_flag, boxmuller_flag_double;
+    float boxmuller_extra;
+    double boxmuller_extra_double;
+};
+typedef struct curandStateXORWOW curandStateXORWOW_t, curandState_t, curandState;
+struct curandStatePhilox4_32_10 { struct curandStateXORWOW own; unsigned int more[4]; };
+typedef struct curandStatePhilox4_32_10 curandStatePhilox4_32_10_t;
+struct curandStateMRG32k3a { struct curandStateXORWOW own; double more[2]; };
+typedef struct curandStateMRG32k3a curandStateMRG32k3a_t;

@@ -1,0 +1,35 @@
+"""What a program itself calls its kernels: the text that it prints beside a launch."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from grader.lab.records import Variant
+from grader.submission.binding.assign import strong_rank
+from grader.submission.kernels.records import LaunchSite
+
+MAX_LINES = 16
+_STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+
+
+def claimed(
+    sites: Sequence[LaunchSite],
+    all_sites: Iterable[LaunchSite],
+    lines: Mapping[str, Sequence[str]],
+    variants: Sequence[Variant],
+) -> frozenset[str]:
+    """The variants that are named in what is printed between a kernel's launch and the next kernel's.
+
+    lines: of each file's text.
+    """
+    found: set[str] = set()
+    others = sorted({(site.file, site.line) for site in all_sites})
+    for site in sites:
+        after = next((line for file, line in others if file == site.file and line > site.line), site.line + MAX_LINES)
+        text = "\n".join(lines.get(site.file, ())[site.line - 1 : min(after - 1, site.line + MAX_LINES)])
+        for said in _STRING.findall(text):
+            named = [(rank, v.name) for v in variants if (rank := strong_rank(v, said)) is not None]
+            if named:
+                found.add(min(named)[1])
+    return frozenset(found)

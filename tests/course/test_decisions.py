@@ -1,0 +1,173 @@
+"""Lateness, overrides and totals: what they make of a mark, and that it can be had back."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader.course.decisions import Decider, find_decider, undone, write_ledger
+from grader.course.overrides import Overrides
+from grader.course.people import Person
+from grader.course.rules import Penalty, Rules, days_late, penalty_pct, read_rules
+from grader.errors import LabError, UsageError
+from grader.lab import labs
+from grader.report.decisions import decision_lines
+from grader.result import decode, encode
+from tests import sample_results
+
+LAB = labs.find("transpose")
+DUE = datetime(2026, 10, 1, 20, 59, tzinfo=UTC)
+GROUP = """\
+timezone: Europe/Moscow
+penalty: {percent_per_day: 10, floor: 40}
+labs:
+  transpose: {deadline: 2026-10-01 23:59, weight: 2}
+students:
+  petrova: {extra_days: 3, handed_in: {transpose: 2026-10-05 12:00}}
+"""
+
+
+def rules(tmp_path: Path, text: str = GROUP) -> Rules:
+    (tmp_path / "group.yaml").write_text(text, "utf-8")
+    return read_rules(tmp_path / "group.yaml")
+
+
+def handed_in(when: str, **more: float) -> Person:
+    return Person(id="ivanov", handed_in=when, extra_days=more.get("extra_days", 0.0))
+
+
+@pytest.mark.parametrize(
+    ("when", "days", "earned"),
+    [
+        ("2026-10-01 23:59:30", 0, 80),
+        ("2026-10-02 00:00", 1, 72),
+        ("2026-10-02T20:59:00Z", 1, 72),
+        ("2026-10-03 12:00", 2, 64),
+        ("2026-12-31", 91, 32),
+    ],
+)
+def test_each_begun_day_costs_down_to_the_floor(when: str, days: int, earned: float, tmp_path: Path) -> None:
+    result = Decider(rules(tmp_path), Overrides()).decided(sample_results.passed(), handed_in(when))
+    assert result.score.earned == earned
+    late = result.decisions.late if result.decisions else None
+    assert (late.days if late else 0) == days
+    # What is still to come is due as late.
+    assert result.score.pending == 20 * earned / 80
+    assert undone(result) == sample_results.passed()
+
+
+def test_extra_time_and_times_that_the_file_gives(tmp_path: Path) -> None:
+    decider = Decider(rules(tmp_path), Overrides())
+    assert decider.decided(sample_results.passed(), handed_in("2026-10-03", extra_days=2)).decisions is None
+    petrova = decider.decided(sample_results.failed(), Person(id="petrova"))
+    assert petrova.decisions is not None and petrova.decisions.late is not None
+    assert (petrova.student.id, petrova.decisions.late.days, petrova.score.earned) == ("petrova", 1, 22.5)
+
+
+def test_an_unknown_time_is_asked_for(tmp_path: Path) -> None:
+    result = Decider(rules(tmp_path), Overrides()).decided(sample_results.passed())
+    assert result.score == sample_results.passed().score
+    assert result.decisions is not None and result.decisions.asks_time
+    assert decision_lines(result, "en") == ["it is not known when the work was handed in; no penalty is counted"]
+
+
+@given(
+    late=st.timedeltas(timedelta(days=-30), timedelta(days=400)),
+    rate=st.floats(0, 100),
+    floor=st.floats(0, 100),
+)
+def test_penalties_keep_within_their_bounds(late: timedelta, rate: float, floor: float) -> None:
+    days = days_late(DUE + late, DUE)
+    assert (days == 0) == (late <= timedelta(0))
+    assert days - 1 < late / timedelta(days=1) <= days or days == 0
+    assert 0 <= penalty_pct(days, Penalty(rate, floor)) <= 100 - floor
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("timezone: Mars\n", 1, "Mars"),
+        ("labs:\n  transpose: {deadline: soon}\n", 2, "soon: not a time"),
+        ("penalty: {percent_per_day: 120}\n", 1, "100"),
+        ("labs:\n  transpose:\n    dedline: 2026-10-01\n", 3, "dedline"),
+        ("students:\n  petrova:\n    handed_in: {transpose: never}\n", 3, "never"),
+    ],
+)
+def test_a_wrong_file_names_its_line(text: str, line: int, words: str, tmp_path: Path) -> None:
+    with pytest.raises(LabError, match=words) as error:
+        rules(tmp_path, text)
+    assert error.value.line == line
+
+
+def decider(tmp_path: Path, text: str) -> Decider:
+    (tmp_path / "overrides.yaml").write_text(text, "utf-8")
+    (tmp_path / "out").mkdir(exist_ok=True)
+    return find_decider([tmp_path], tmp_path / "out")
+
+
+ONE = "transpose:\n  petrova:\n    checks:\n      padded.bank_conflicts: {points: 7, reason: a typing error}\n"
+
+
+def test_a_checks_points_and_what_they_replaced(tmp_path: Path) -> None:
+    before = sample_results.failed()
+    first = decider(tmp_path, ONE)
+    result = first.decided(before)
+    check = next(c for c in result.checks if c.id == "padded.bank_conflicts")
+    was = next(c for c in before.checks if c.id == "padded.bank_conflicts")
+    assert check.override is not None and (check.earned, check.override.was) == (7, was.earned)
+    assert result.score.earned == before.score.earned - was.earned + 7
+    assert decision_lines(result, "en") == [
+        f"padded: bank conflicts: the teacher gives 7 instead of {was.earned:g}: a typing error"
+    ]
+    assert undone(result) == before and decode(encode(result)) == result
+    # Applied again, it is the same.
+    assert first.decided(result) == result
+    write_ledger(first, tmp_path / "out")
+    # Another grading finds something else there.
+    changed = msgspec.structs.replace(
+        before,
+        checks=[msgspec.structs.replace(c, status="pass", earned=c.possible) if c is was else c for c in before.checks],
+    )
+    again = decider(tmp_path, ONE).decided(changed)
+    assert "has changed since" in decision_lines(again, "en")[0]
+    # A new decision replaces what is there now.
+    anew = decider(tmp_path, ONE.replace("a typing", "another typing")).decided(changed)
+    assert "has changed since" not in decision_lines(anew, "en")[0]
+
+
+def test_a_total_comes_after_everything_else(tmp_path: Path) -> None:
+    (tmp_path / "group.yaml").write_text(GROUP)
+    text = "transpose:\n  ivanov:\n    total: {points: 60, reason: defended}\n    note: well explained\n"
+    result = decider(tmp_path, text).decided(sample_results.passed(), handed_in("2026-10-03 12:00"))
+    assert (result.score.earned, result.score.pending) == (60, 0)
+    assert decision_lines(result, "en")[1:] == [
+        "Total: the teacher gives 60 instead of 64: defended",
+        "Teacher's note: well explained",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (ONE.replace("bank_conflicts", "colour"), "padded.colour: no check of this lab"),
+        (ONE.replace("points: 7", "points: 700"), "700.* points; at most"),
+        (ONE.replace(", reason: a typing error", ""), "reason"),
+        (ONE.replace("a typing error", "''"), "length"),
+    ],
+)
+def test_a_wrong_decision_names_its_line(text: str, words: str, tmp_path: Path) -> None:
+    with pytest.raises(LabError, match=words) as error:
+        decider(tmp_path, text).overrides.validate(LAB)
+    assert error.value.line == 4
+
+
+def test_decisions_in_two_places_are_asked_about(tmp_path: Path) -> None:
+    decider(tmp_path, ONE)
+    (tmp_path / "out" / "overrides.yaml").write_text(ONE)
+    with pytest.raises(UsageError, match="keep one"):
+        find_decider([tmp_path], tmp_path / "out")

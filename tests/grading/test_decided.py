@@ -1,0 +1,64 @@
+"""A teacher's decisions over a group, from the command line: they outlive gradings and stand in every table."""
+
+from __future__ import annotations
+
+import csv
+import io
+import shutil
+from pathlib import Path
+
+import pytest
+
+from grader.cli import main as cli
+from grader.result import decode
+
+SAMPLES = Path(__file__).parents[2] / "submissions"
+LAB = "transpose"
+OVERRIDES = "transpose:\n  petrova:\n    total: {points: 85, reason: explained it all}\n"
+GROUP = """\
+penalty: {percent_per_day: 10}
+labs: {transpose: {deadline: 2026-10-01 23:59}}
+students: {ivanov: {handed_in: {transpose: 2026-10-03 12:00}}}
+"""
+
+
+def rows(reports: Path) -> dict[str, dict[str, str]]:
+    lines = list(csv.reader(io.StringIO((reports / f"{LAB}.csv").read_text("utf-8-sig"))))
+    return {line[0]: dict(zip(lines[0], line, strict=True)) for line in lines[1:]}
+
+
+def test_decisions_come_and_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("ivanov", "petrova"):
+        shutil.copytree(SAMPLES / name, tmp_path / "group" / name)
+    options = ["group", "--lab", LAB, "--backend", "emulator", "--no-pdf", "--lang", "en"]
+    cli.run(options)
+    capsys.readouterr()
+    plain = {path: path.read_bytes() for path in (tmp_path / "reports").rglob("*.*") if path.suffix != ".html"}
+    (tmp_path / "group" / "overrides.yaml").write_text(OVERRIDES)
+    (tmp_path / "group" / "group.yaml").write_text(GROUP)
+    cli.run(options)
+    said = capsys.readouterr()
+    # Nothing is graded for this.
+    assert "2 submissions are unchanged" in said.out and "1/" not in said.out
+    assert "petrova: nobody says when the work was handed in" in said.out
+    table = rows(tmp_path / "reports")
+    assert table["petrova"]["Points"] == "85" and "explained it all" in table["petrova"]["Teacher's decisions"]
+    assert table["ivanov"]["Points"] == "76" and "2 days late" in table["ivanov"]["Teacher's decisions"]
+    place = tmp_path / "reports" / "petrova" / LAB
+    assert "explained it all" in (place / "report.html").read_text("utf-8")
+    assert decode((place / "result.json").read_bytes()).score.earned == 85
+    # Said in another language and back, exported, they still stand.
+    assert cli.run(["report", "reports", "--no-pdf", "--lang", "ru"]) == 0
+    assert "преподаватель ставит 85" in (place / "report.html").read_text("utf-8")
+    assert cli.run(["report", "reports", "--no-pdf", "--lang", "en"]) == 0
+    assert rows(tmp_path / "reports") == table
+    # Without them everything is as it was.
+    (tmp_path / "group" / "overrides.yaml").unlink()
+    (tmp_path / "group" / "group.yaml").unlink()
+    cli.run(options)
+    assert {path: path.read_bytes() for path in plain if path.name != ".kept.json"} == {
+        path: data for path, data in plain.items() if path.name != ".kept.json"
+    }

@@ -1,0 +1,67 @@
+"""The process of a program from outside: what comes back when it dies, breaks, or is given names that are no text."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from grader.errors import InternalError
+from grader.programs.observe import observe
+from grader.programs.records import Observation, RunLimits
+from grader.programs.sandbox.messages import Order
+from grader.programs.sandbox.process import ProgramProcess
+
+
+@pytest.fixture
+def process() -> Iterator[ProgramProcess]:
+    process = ProgramProcess()
+    yield process
+    process.close()
+
+
+def run(process: ProgramProcess, model: str = "t4") -> Observation:
+    order = Order(
+        module=b"\0asm\1\0\0\0",
+        stdin=b"",
+        files={},
+        arguments=[b"./a"],
+        model=model,
+        units=["a.cu"],
+        sources={"a.cu": ""},
+        unused=[],
+        parameters={},
+        limits=RunLimits(),
+    )
+    return process.run(order, code=lambda _unit, _names: ("", "none"), emit=lambda _descriptor, _data: None)
+
+
+def test_a_process_that_is_killed_says_what_killed_it(process: ProgramProcess) -> None:
+    os.kill(process.pid, signal.SIGKILL)
+    cause = run(process).cause
+    assert cause is not None and cause.id == "programs.process_died"
+    assert cause.data["reason"] == "signal SIGKILL"
+
+
+def test_a_fault_of_ours_comes_back_with_its_traceback(process: ProgramProcess) -> None:
+    with pytest.raises(InternalError, match="KeyError: 'abacus'") as caught:
+        run(process, model="abacus")
+    assert "Traceback (most recent call last)" in caught.value.__notes__[0]
+
+
+def test_names_and_arguments_need_not_be_utf_8(tmp_path: Path, pytestconfig: pytest.Config) -> None:
+    assert pytestconfig.cache is not None
+    file = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.cu"))
+    file.write_text(
+        "#include <cstdio>\n__global__ void k(int *first, int n) {}\n"
+        'int main(int, char **v) { int *p; cudaMalloc(&p, 64); k<<<1, 1>>>(p, 3); printf("%s\\n", v[1]); }\n'
+    )
+    cache = pytestconfig.cache.mkdir("programs")
+    observation = observe([file], [os.fsdecode(b"caf\xe9")], host_cache=cache, smaller=False)
+    (launch,) = observation.launches
+    assert (launch.file, launch.line) == ("caf\N{REPLACEMENT CHARACTER}.cu", 3)
+    assert [argument.name for argument in launch.arguments] == ["first", "n"]
+    assert observation.stdout == b"caf\xe9\n"
