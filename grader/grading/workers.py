@@ -27,6 +27,7 @@ from grader.processes.channel import Channel, PeerGone
 from grader.processes.child import Program
 from grader.processes.limits import shortage
 from grader.processes.pool import Lost, Pool, Waiting, wait
+from grader.processes.system import cores
 from grader.result import Check, Record, Result
 from grader.words import text
 
@@ -159,7 +160,7 @@ def _is_below(error: OSError, folder: Path) -> bool:
 
 def job_count(tasks: int, asked: int | None = None) -> int:
     """How many of `tasks` to work on at the same time: as many as asked for, else one per core."""
-    return max(1, min(asked or len(os.sched_getaffinity(0)), tasks))
+    return max(1, min(asked or cores(), tasks))
 
 
 def memory_bytes() -> int:

@@ -16,6 +16,7 @@ from grader.errors import InternalError
 from grader.message import Message, msg
 from grader.observation.programs import launched_in, programs_of, ways_to_start
 from grader.observation.stored import Stored
+from grader.processes.system import IS_LINUX
 from grader.programs.observe import Run, observe_each
 from grader.programs.records import Argument, Observation, ObservedLaunch, RunLimits
 from grader.programs.smaller import Change, applied, changes
@@ -40,6 +41,8 @@ HANGS = frozenset({"programs.hangs", "programs.process_died"})
 
 def observed(sources: Sequence[SourceText], store: Stored | None = None) -> Observed:
     """Run the programs in `sources`; a failure of this machine's is part of what is returned, and raises nothing."""
+    if not IS_LINUX:
+        return Observed((), failed=msg("programs.not_on_this_system"))
     if any(source.notebook for source in sources):
         with tempfile.TemporaryDirectory() as folder:
             return _observed([_as_file(source, Path(folder)) for source in sources], store)
