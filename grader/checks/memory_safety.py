@@ -45,6 +45,8 @@ def _hint(hazard: Hazard) -> Message:
         if hazard.space == "shared":
             return msg("checks.memory_safety.hint_shared_unset")
         return msg("checks.memory_safety.hint_unset")
+    if hazard.detail in ("freed", "not_allocated"):
+        return msg("checks.memory_safety.hint_freed")
     if hazard.detail == "misaligned":
         return msg("checks.memory_safety.hint_misaligned")
     if hazard.space == "shared":

@@ -38,6 +38,6 @@ def export_command() -> click.Command:
 def _export(
     path: Path, formats: tuple[str, ...], lab_ids: tuple[str, ...], lang: str, labs_folders: tuple[Path, ...]
 ) -> int:
-    from grader.grading.exporting import export
+    from grader.grading.output.exporting import export
 
     return export(path, formats, lang, lab_ids, labs_folders)

@@ -47,6 +47,10 @@ def _out_of_bounds(hazard: Hazard, who: Message) -> Message:
         return msg(f"faults.{hazard.detail}", who=who)
     if hazard.detail == "beside":
         return msg("faults.beside", array=array)
+    if hazard.detail == "not_allocated":
+        return msg("faults.frees_foreign", who=who)
+    if hazard.detail == "freed":
+        return msg("faults.frees_twice", who=who) if hazard.op == "free" else msg("faults.uses_freed", who=who)
     if hazard.detail == "misaligned":
         return msg("faults.misaligned", who=who, array=array, width=hazard.width_bytes)
     if hazard.detail in ("before", "after") and _is_whole(hazard):

@@ -17,15 +17,17 @@ from typing import TYPE_CHECKING
 from grader.course.decisions import Decider, write_ledger
 from grader.course.people import Person
 from grader.errors import describe_os_error
-from grader.exports.entries import Entry, Table, brief
+from grader.exports import similar
+from grader.exports.entries import Entry, Table, brief, source_of
 from grader.exports.page import rows_of
 from grader.exports.registry import COURSE_EXPORTS, EXPORTS
-from grader.grading.kept import Kept, with_person
-from grader.grading.outputs import Outputs
+from grader.grading.output.comparing import compare
+from grader.grading.output.kept import Kept, with_person
+from grader.grading.output.paths import Outputs
+from grader.grading.output.reporting import Announcer
+from grader.grading.output.tables import Tables, course_tables
 from grader.grading.progress import Account, account
-from grader.grading.reporting import Announcer
 from grader.grading.students import Work
-from grader.grading.tables import Tables, course_tables
 from grader.grading.workers import Checked, Failed, Graded, GradeTask, Judged, Outcome, Refused, grading_pool, lost
 from grader.lab.records import Lab
 from grader.message import Message, msg
@@ -127,7 +129,9 @@ class Group:
             return False
         if result is None:
             return False
-        self._entries[self._places[student]] = Entry(student, brief(result), person=self._person(student))
+        self._entries[self._places[student]] = Entry(
+            student, brief(result), person=self._person(student), source=source_of(result)
+        )
         self._code = max(self._code, exit_code([result]))
         if self._kept.has_reports(student):
             self._announced.rendered.add(student)
@@ -188,7 +192,7 @@ class Group:
             return
         if is_whole:
             self._kept.put(task, outcome.result)
-        self._entries[place] = Entry(student, brief(result), person=self._person(student))
+        self._entries[place] = Entry(student, brief(result), person=self._person(student), source=source_of(result))
         self._code = max(self._code, exit_code([result]))
         self._render(result, folder)
         told.graded(student_line(result, self._language))
@@ -231,7 +235,7 @@ class Group:
         """Write the marks of all that are graded by now, then show them."""
         from grader.report import terminal
 
-        entries, lines = self._write_tables()
+        entries, lines = self._write_tables(is_last=True)
         lines += self._write_course_tables(entries)
         names = [variant.name for variant in self._lab.variants]
         rows = rows_of(entries, names, self._language)
@@ -253,7 +257,7 @@ class Group:
             out.print(visible_line(line), soft_wrap=True)
         out.file.flush()
 
-    def _write_tables(self) -> tuple[list[Entry], list[str]]:
+    def _write_tables(self, is_last: bool = False) -> tuple[list[Entry], list[str]]:
         """Write the marks of all that are graded by now; returns the rows, and lines that name the files."""
         began_s = time.monotonic()
         nothing = msg("session.not_yet")
@@ -262,7 +266,11 @@ class Group:
             for place, work in enumerate(self._works)
         ]
         tables = Tables(self._language)
-        lines = tables.of_lab(EXPORTS, Table(self._lab, entries), self._outputs)
+        table, exports = Table(self._lab, entries), EXPORTS
+        if is_last:
+            # Who is like whom shows when all are there.
+            table, exports = replace(table, similar=compare(self._lab, entries)), (*EXPORTS, similar.EXPORT)
+        lines = tables.of_lab(exports, table, self._outputs)
         self._unwritten = bool(tables.problems)
         lines += tables.problems
         now_s = time.monotonic()

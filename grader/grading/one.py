@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from grader.errors import UsageError
 from grader.grading.options import GradeOptions
-from grader.grading.outputs import command
-from grader.grading.stored import find_stored
+from grader.grading.output.paths import command
+from grader.grading.output.stored import find_stored
 from grader.grading.students import find_works
 from grader.grading.workers import GradeTask, grade_here, memory_bytes
 from grader.lab import labs

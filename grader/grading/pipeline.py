@@ -22,7 +22,7 @@ from grader.grading.recording import observation_remarks, remark_msg, variant_re
 from grader.grading.secret import secret as course_secret
 from grader.lab.records import Lab
 from grader.message import msg
-from grader.result import Check, Environment, Result, Source, Student, score_of, status_of
+from grader.result import Check, Environment, Result, Source, Student, TitlePage, score_of, status_of
 from grader.running.evidence import Compilation, Diagnostic, Evidence
 from grader.submission.files.source import SourceText
 from grader.submission.records import Missing, Submission, VariantBinding
@@ -124,7 +124,12 @@ def _result(lab: Lab, submission: Submission, found: Mapping[str, Evidence], env
 
     checks = [check for evidence in found.values() for check in judge(evidence)]
     result = Result(
-        student=Student(id=submission.student, name=submission.name, group=submission.group),
+        student=Student(
+            id=submission.student,
+            name=submission.name,
+            group=submission.group,
+            title_page=TitlePage(**submission.title_page),
+        ),
         lab=lab.id,
         status=status_of(checks),
         score=score_of(checks),
@@ -183,7 +188,9 @@ def _read(path: Path, lab: Lab) -> tuple[FoundSubmission, Submission]:
 
     found = find_sources(path, lab.id, _known_labs(lab))
     sources = read_sources(found)
-    return found, bind(found, sources, lab, observed=observed(sources, Stored(default_folder())))
+    sizes = [int(size) for size in lab.cases["emulator"].observe.values()]
+    seen = observed(sources, Stored(default_folder()), sizes)
+    return found, bind(found, sources, lab, observed=seen)
 
 
 def _known_labs(lab: Lab) -> set[str]:

@@ -12,7 +12,7 @@ from grader.course.roster import read_roster
 from grader.grading import workers
 from grader.grading.gathering import gather
 from grader.grading.options import GradeOptions
-from grader.grading.outputs import Outputs, check_writable, command
+from grader.grading.output.paths import Outputs, check_writable, command
 from grader.grading.students import Work
 from grader.grading.workers import GradeTask
 from grader.lab import labs
@@ -66,7 +66,7 @@ def grade(order: Order) -> int:
             return grade_single(task, lab, outputs, rendering, order.pdf, found.notices)
         from grader.grading.group import Group
         from grader.grading.identity import Identity
-        from grader.grading.kept import Kept
+        from grader.grading.output.kept import Kept
         from grader.report import terminal
 
         jobs = workers.job_count(len(tasks), order.jobs)

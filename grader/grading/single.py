@@ -5,8 +5,8 @@ from __future__ import annotations
 import traceback
 
 from grader.errors import UsageError, describe_os_error
-from grader.grading.outputs import Outputs
-from grader.grading.reporting import Announcer
+from grader.grading.output.paths import Outputs
+from grader.grading.output.reporting import Announcer
 from grader.grading.workers import GradeTask, grade_here, memory_bytes
 from grader.lab.records import Lab
 from grader.message import Message, msg

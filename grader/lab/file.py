@@ -18,7 +18,7 @@ from grader.lab.parts import (
     plain_text,
     sibling,
 )
-from grader.lab.records import Cases, Lab, Parameter, Sizes, TimingRule, Tolerance
+from grader.lab.records import Cases, Lab, Parameter, Sizes, Text, TimingRule, Tolerance
 from grader.lab.sweeps import sweeps_of
 from grader.lab.variants import LaunchPart, ReferencePart, check_points, launch_of, reference_of, variant_of
 from grader.message import msg
@@ -61,6 +61,18 @@ class _Timing(_Part, frozen=True):
     host_memory: list[Literal["pageable", "pinned", "write_combined", "mapped"]] = []
 
 
+_TitleText = str | int | TextPart
+
+
+class _TitlePage(_Part, frozen=True):
+    university: _TitleText = ""
+    department: _TitleText = ""
+    course: _TitleText = ""
+    teacher: _TitleText = ""
+    city: _TitleText = ""
+    year: _TitleText = ""
+
+
 class _Lab(_Part, frozen=True):
     title: TextPart
     aim: TextPart
@@ -76,6 +88,7 @@ class _Lab(_Part, frozen=True):
     selftest: str = ""
     timing: _Timing | None = None
     sweeps: dict[str, Any] = {}
+    title_page: _TitlePage = _TitlePage()
 
 
 def load(folder: Path) -> Lab:
@@ -128,7 +141,18 @@ def load(folder: Path) -> Lab:
         selftest=(folder / top.selftest).resolve() if top.selftest else None,
         timing=_timing(file, top.timing, sizes) if top.timing else None,
         sweeps=sweeps_of(file, top.sweeps, [v.name for v in variants], sizes, cases, bool(top.timing)),
+        title_page=_title_page(top.title_page),
     )
+
+
+def _title_page(part: _TitlePage) -> dict[str, Text]:
+    """What is given for the title page; a text without languages is the same in all."""
+    given = {name: getattr(part, name) for name in part.__struct_fields__}
+    return {
+        name: plain_text(text) if isinstance(text, TextPart) else dict.fromkeys(LANGUAGES, str(text))
+        for name, text in given.items()
+        if text != ""
+    }
 
 
 def _parameter(file: YamlFile, name: str, data: object) -> Parameter:

@@ -280,6 +280,8 @@ class Lab:
     timing: TimingRule | None = None
     """None: nothing is timed."""
     sweeps: tuple[Sweep, ...] = ()
+    title_page: Mapping[str, Text] = field(default_factory=dict)
+    """By field of `grader.result.TitlePage`: what stands on the title page where a submission does not say it."""
 
     def parameter(self, name: str) -> Parameter:
         """The parameter of that name.  KeyError when there is none."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from grader.lab.records import Lab, Text
-from grader.result import Record, Result
+from grader.result import Record, Result, TitlePage
 
 
 class VariantTitle(Record, frozen=True):
@@ -26,6 +26,7 @@ class ReportJob(Record, frozen=True):
     """One report to render.
 
     task: Markdown.  directory: where `report.html` and `report.pdf` go.  pdf: whether a PDF is wanted.
+    title_page: what the submission gives for it, else what the lab gives.
     extents: sizes that are the axes of an array, slowest first; () where the lab's sizes are other things too.
     """
 
@@ -39,6 +40,7 @@ class ReportJob(Record, frozen=True):
     directory: str = ""
     pdf: bool = True
     extents: tuple[str, ...] = ()
+    title_page: TitlePage = TitlePage()
 
 
 def in_language(text: Text, language: str) -> str:
@@ -67,4 +69,12 @@ def make_job(result: Result, lab: Lab, language: str, directory: str = "", pdf: 
         directory=directory,
         pdf=pdf,
         extents=lab.size_names if any(p.shape == lab.size_names for p in lab.parameters) else (),
+        title_page=_title_page(result, lab, language),
     )
+
+
+def _title_page(result: Result, lab: Lab, language: str) -> TitlePage:
+    given = {name: in_language(text, language) for name, text in lab.title_page.items()}
+    own = result.student.title_page
+    own_texts = {name: getattr(own, name) for name in own.__struct_fields__}
+    return TitlePage(**given | {name: text for name, text in own_texts.items() if text})

@@ -22,8 +22,8 @@ class Numbers:
         self._thousands = NARROW_NO_BREAK_SPACE if russian else ","
 
     def count(self, value: int) -> str:
-        """An integer, digits grouped by thousands from five digits on (four are read at a glance)."""
-        return f"{value:,}".replace(",", self._thousands) if abs(value) >= 10_000 else str(value)
+        """An integer, digits grouped by thousands: from four digits on, so that 4,096 stands above 67,584 like it."""
+        return f"{value:,}".replace(",", self._thousands)
 
     def decimal(self, value: float, digits: int = 2) -> str:
         """`value` with at most `digits` decimals."""

@@ -275,6 +275,7 @@ class Page(Summary):
     """All that the page shows but its figures."""
 
     language: str
+    title_page: TitleView
     aim: str
     task_html: str
     kernels: list[KernelRow]
@@ -332,6 +333,17 @@ class SweepSection(SweepNotes):
     figures: list[SweepFigure]
 
 
+class TitleView(TypedDict):
+    """What a university wants on a title page, "" for what nobody gave."""
+
+    university: str
+    department: str
+    course: str
+    teacher: str
+    city: str
+    year: str
+
+
 class Drawn(TypedDict):
     """The figures of a page; pictures by the check's id."""
 
@@ -341,4 +353,6 @@ class Drawn(TypedDict):
 
 
 class ReportPage(Page, Drawn):
-    """What the template of a report is given."""
+    """What the template of a report is given; paged: it goes on paper, with a title page."""
+
+    paged: bool

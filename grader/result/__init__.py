@@ -13,7 +13,7 @@ from grader.result.diagnosis import Diagnosis, Element, ElementRange, ElementRea
 from grader.result.file import decode, encode, json_schema, write_schema
 from grader.result.measured import HostMemory, Ratio, Resources, Timing, Witness
 from grader.result.record import Record
-from grader.result.result import SCHEMA_VERSION, Environment, Result, Source, Student, exit_code
+from grader.result.result import SCHEMA_VERSION, Environment, Result, Source, Student, TitlePage, exit_code
 from grader.result.sweep import Estimate, SweepPoint, SweepRecord
 from grader.result.variant import BackendName, Case, CaseKind, Hazard, HazardKind, Launch, Variant
 
@@ -53,6 +53,7 @@ __all__ = [
     "SweepPoint",
     "SweepRecord",
     "Timing",
+    "TitlePage",
     "Variant",
     "Witness",
     "WrongPattern",

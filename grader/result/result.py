@@ -15,12 +15,24 @@ from grader.result.variant import Variant
 SCHEMA_VERSION: Literal[2] = 2
 
 
+class TitlePage(Record, frozen=True):
+    """What a student's university wants on a title page; "" for what was not given."""
+
+    university: str = ""
+    department: str = ""
+    course: str = ""
+    teacher: str = ""
+    city: str = ""
+    year: str = ""
+
+
 class Student(Record, frozen=True):
-    """Who handed the work in; `id` is the folder's name."""
+    """Who handed the work in; `id` is the folder's name, title_page what `submission.yaml` gives for it."""
 
     id: str
     name: str = ""
     group: str = ""
+    title_page: TitlePage = TitlePage()
 
 
 class Environment(Record, frozen=True):

@@ -76,7 +76,10 @@ def _more(trials: Trials, evidence: Evidence, kernel: BoundKernel, runs: Sequenc
 def _array_bytes(kernel: BoundKernel, sizes: Sizes) -> dict[str, int]:
     dtypes = kernel.dtypes
     return {
-        p.name: prod(shape_at(kernel.lab, p.name, sizes)) * np.dtype(dtypes.get(p.name, p.dtype)).itemsize
+        # An input that is handed in twice is two arrays to the kernel.
+        p.name: max(1, kernel.reading.roles.count(p.name))
+        * prod(shape_at(kernel.lab, p.name, sizes))
+        * np.dtype(dtypes.get(p.name, p.dtype)).itemsize
         for p in kernel.lab.parameters
         if p.kind != "size"
     }

@@ -14,6 +14,9 @@ TEXTS: Texts = {
     "warp_mask": N_("{who} passes a warp mask with lanes that do not take part."),
     # Seen on a GPU by guard zones, which do not tell who it was.
     "beside": N_("The kernel writes outside {array}: on the GPU, bytes next to it have changed."),
+    "frees_foreign": N_("{who} frees a pointer that neither malloc() nor new returned."),
+    "frees_twice": N_("{who} frees memory that has been freed already."),
+    "uses_freed": N_("{who} uses memory that has been freed."),
     "misaligned": N_("{who} uses an address in {array} that is not a multiple of {width} bytes."),
     # Counted in elements, as the program counts: a student can compare that with the index in the line.
     "reads_element": N_("{who} reads element {index} {of_array}, which has elements 0 to {last} ({width} bytes each)."),

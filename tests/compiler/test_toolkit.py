@@ -118,7 +118,7 @@ def test_no_headers_anywhere(tmp_path: Path) -> None:
             with pytest.raises(InternalError) as caught:
                 compiler.compile({"main.cu": HALVES}, ["k"], "compute_75")
             assert str(caught.value) == (
-                f"NVRTC {version} brings no headers of the device (cuda_fp16.h, cooperative_groups.h, …), and no CUDA "
+                f"NVRTC {version} comes without device headers (cuda_fp16.h, cooperative_groups.h, …), and no CUDA "
                 "toolkit of that version was found; run: pip install --upgrade nvidia-cuda-nvrtc, or set CUDA_HOME to "
                 "a toolkit's folder"
             )

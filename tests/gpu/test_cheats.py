@@ -52,7 +52,7 @@ __global__ void transpose_padded(const float *in, float *out, int rows, int cols
 CHEATS = {
     "works in its first launch only": (
         ("if (rows > 1500 && finished_before(rows)) return;", "", "if (rows > 1500) finish(rows);"),
-        "launched again",
+        "a second one",
     ),
     "keeps the answer of an earlier launch": (
         (
@@ -63,7 +63,7 @@ CHEATS = {
             " kept[out_row * rows + out_col] = tile[threadIdx.x][threadIdx.y];",
             "if (rows > 1500) finish(rows);",
         ),
-        "launched again on other data it is not",
+        "a second one with other data does not",
     ),
     "writes only a part where nobody compares": (
         ("", "if (rows > 5000 && out_col >= 5000) return;", ""),

@@ -86,7 +86,7 @@ def test_only_what_is_there_is_graded(grade: Callable[..., Result]) -> None:
     [
         ("while (rows) ((volatile float *)out)[c * rows + r] = 1;", "never ends"),
         # An odd number times five is odd: never zero, and never the same twice in a row.
-        ("for (unsigned i = 1; i; i *= 5) ((volatile float *)out)[c * rows + r] = i;", "does not end"),
+        ("for (unsigned i = 1; i; i *= 5) ((volatile float *)out)[c * rows + r] = i;", "did not finish"),
     ],
 )
 def test_a_loop_without_end_is_a_verdict(grade: Callable[..., Result], body: str, words: str) -> None:
@@ -183,7 +183,7 @@ def test_a_header_that_was_not_handed_in(grade: Callable[..., Result]) -> None:
     [
         ({}, "no .cu file"),
         ({"transpose__cu": b""}, "empty"),
-        ({"transpose__cu": b"\x00\x01\x02"}, "no text"),
+        ({"transpose__cu": b"\x00\x01\x02"}, "not a text file"),
         ({"transpose__cu": "x", "submission__yaml": "nam: x"}, "did you mean `name`"),
         (
             {"transpose__cu": "x", "submission__yaml": "labs: {transpose: {variants: {pad: k}}}"},

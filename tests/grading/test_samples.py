@@ -196,7 +196,7 @@ def test_smirnov_is_told_that_no_kernel_ever_ran() -> None:
         assert "never ran" in row.message and "time of a failed launch" in row.message
         assert result("smirnov").variants[variant].launch.requested == (128, 128, 1)  # type: ignore[union-attr]
     assert "All elements of a column are the same" in rows["shared.correct"].message
-    assert "size or a constant that stands where an index should" in rows["shared.correct"].hint
+    assert "size or a constant in place of an index" in rows["shared.correct"].hint
 
 
 def test_volkova_s_hint_explains_why_one_column_is_not_enough() -> None:

@@ -44,7 +44,7 @@ def test_the_table_is_read(tmp_path: Path) -> None:
     ("table", "message"),
     [
         (GOOD, "bad/b.cu is in the folder, but has no verdict here"),
-        (GOOD + BAD + "bad/c.cu: {variants: [naive], fails: {naive.correct: 1}}\n", "there is no such kernel"),
+        (GOOD + BAD + "bad/c.cu: {variants: [naive], fails: {naive.correct: 1}}\n", "no such kernel"),
         (GOOD + BAD.replace("[naive]", "[naiv]"), "unknown variant 'naiv'; did you mean `naive`?"),
         (GOOD + BAD.replace("naive.correct", "naive.races_"), "unknown check 'naive.races_'"),
         (GOOD + BAD.replace("naive.correct", "shared.correct"), "unknown check 'shared.correct'"),

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +17,10 @@ from grader.lab import labs
 from grader.lab.checks import BankConflictSettings, WaysShare
 from grader.lab.file import load
 from grader.places import data_root
+from grader.report.job import make_job
+from grader.result import TitlePage
 from grader.yaml_file import read
+from tests import sample_results
 
 TRANSPOSE = data_root() / "assignments" / "transpose"
 
@@ -154,6 +158,22 @@ def test_faults_are_named(edit: Callable[[str, str], Path], old: str, new: str, 
     if not any(w in message for w in ("points of all", "no parameter", "expected ','")):
         assert last_new_line in (folder / "lab.yaml").read_text("utf-8").splitlines()[int(place[2]) - 1]
     assert caught.value.exit_code == 2
+
+
+def test_a_lab_says_what_stands_on_the_title_page(edit: Callable[[str, str], Path]) -> None:
+    given = "title_page: {university: ЮЗГУ, department: {en: Computing, ru: Кафедра ВТ}, year: 2026}\n"
+    lab = load(edit("seed: 1\n", f"seed: 1\n{given}"))
+    assert lab.title_page == {
+        "university": {"en": "ЮЗГУ", "ru": "ЮЗГУ"},
+        "department": {"en": "Computing", "ru": "Кафедра ВТ"},
+        "year": {"en": "2026", "ru": "2026"},
+    }
+    result = sample_results.passed()
+    own = msgspec.structs.replace(result.student, title_page=TitlePage(university="МГТУ", city="Москва"))
+    result = msgspec.structs.replace(result, student=own)
+    assert make_job(result, lab, "ru").title_page == TitlePage(
+        university="МГТУ", department="Кафедра ВТ", city="Москва", year="2026"
+    )
 
 
 def test_a_missing_key_is_named(edit: Callable[[str, str], Path]) -> None:

@@ -32,12 +32,13 @@ def test_decimals_drop_trailing_zeros_and_follow_the_language(value: float, engl
     ("value", "english", "russian"),
     [
         (0, "0", "0"),
-        (9999, "9999", "9999"),
+        (999, "999", "999"),
+        (4096, "4,096", "4\u202f096"),
         (63488, "63,488", "63\u202f488"),
         (1234567, "1,234,567", "1\u202f234\u202f567"),
     ],
 )
-def test_counts_are_grouped_from_five_digits_on(value: int, english: str, russian: str) -> None:
+def test_counts_of_a_table_are_grouped_alike(value: int, english: str, russian: str) -> None:
     assert Numbers("en").count(value) == english
     assert Numbers("ru").count(value) == russian
 
@@ -74,6 +75,7 @@ def test_the_noun_agrees_with_its_number(value: float, english: str, russian: st
     i18n.use("ru")
     assert Numbers("ru").times(value) == russian
     assert Numbers("ru").sectors(8.12) == "8,12 сектора"
+    i18n.use("en")
 
 
 @pytest.mark.parametrize(

@@ -189,6 +189,6 @@ def test_every_page_can_be_made(language: str) -> None:
         page = html.document(job(result, language=language))
         # What the template is not given fails there: undefined names are errors.
         assert "</html>" in html.render(page, html.figures(job(result, language=language), "svg"))
-        assert set(page) == set(typing.get_type_hints(ReportPage)) - {"figures", "pictures", "sweeps"}
+        assert set(page) == set(typing.get_type_hints(ReportPage)) - {"figures", "pictures", "sweeps", "paged"}
         rows.append(group_row(result, ["naive", "shared", "padded"], language, "x/report.html"))
     assert html.group_page(rows, ["naive", "shared", "padded"], "Title", language).count("<tr>") == 4

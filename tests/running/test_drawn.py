@@ -84,7 +84,7 @@ def test_what_is_right_at_the_labs_sizes_alone_fails_and_says_so(tmp_path: Path)
     result = graded(tmp_path, f"{known} || rows < 34 ? in[r * cols + c] : 0")
     row = next(c for c in result.checks if c.id == "naive.correct")
     assert (row.status, row.line) == ("fail", 5)
-    assert row.hint.startswith("At the lab's own sizes and data it is right.")
+    assert row.hint.startswith("With the lab's own sizes and data the result is right.")
     assert [c.status for c in result.variants["naive"].cases if not c.drawn] == ["pass"] * 7
     assert row.diagnosis is not None and row.diagnosis.size["rows"] % 32 == 0
 

@@ -89,7 +89,7 @@ def test_a_kernel_that_is_wrong_already_is_not_run_there(graded: Grade) -> None:
     assert [(kind, n) for kind, n, _status in sizes(result)] == LABS
     (row,) = (check for check in result.checks if check.id == "row.correct")
     # At a size that is small enough for the launch's history the same is told.
-    assert row.message.endswith("The smallest size that goes wrong: n = 96.")
+    assert row.message.endswith("The smallest size with a wrong result: n = 96.")
     assert row.hint.startswith("Only the first 64 columns are computed, as many as the block has threads.")
 
 

@@ -68,7 +68,7 @@ def test_wrong_in_later_launches(name: str, tmp_path: Path) -> None:
     declared, first, value = WRONG_LATER[name]
     check = correct(tmp_path, declared, first, value)
     assert check.status == "fail", check.message
-    assert "launched again" in check.message and "__device__" in (check.hint or "")
+    assert "a second one" in check.message and "__device__" in (check.hint or "")
 
 
 def test_the_line_is_that_of_the_variable(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Functions that the driver provides to device code: printf and assertions."""
+"""Functions that the driver provides to device code: printf, assertions, the heap."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from grader.ptx.errors import DeviceTrap, UnsupportedInstruction
+from grader.ptx.errors import DeviceTrap
 from grader.ptx.frontend.nodes import Instruction
 from grader.ptx.machine.chunk import Chunk
 from grader.ptx.machine.groups import Group
-from grader.ptx.memory.spaces import LOCAL_WINDOW
+from grader.ptx.memory.heap import heap_of
+from grader.ptx.memory.spaces import LOCAL_WINDOW, Owner
 from grader.ptx.values.lanes import Array
 
 U64 = np.dtype(np.uint64)
@@ -164,13 +165,47 @@ def _assert_fail(group: Group, instruction: Instruction, arguments: list[int], r
     raise DeviceTrap(line or instruction.location.line, f"assertion failed: {message}")
 
 
+def _results(group: Group, address: int, values: Array) -> None:
+    """Put what a function returns, one a lane, into a `.param` variable."""
+    array = group.chunk.local.find(address)
+    assert array is not None
+    rows = array.row_starts(group.lanes, values.itemsize)
+    index = (array.storage + address - array.base) // values.itemsize
+    array.view(values.dtype)[(0 if rows is None else rows) + index] = values
+
+
 def _malloc(group: Group, instruction: Instruction, arguments: list[int], returns: list[int]) -> None:
-    raise UnsupportedInstruction(instruction.text, instruction.location.line, "the device heap")
+    chunk, line = group.chunk, instruction.location.line
+    heap = heap_of(chunk.device)
+    pointers = np.zeros(group.lanes.n, U64)
+    for position, size in enumerate(_argument(group, arguments[0], U64).tolist()):
+        found = heap.allocate(size, line)
+        if found is not None:
+            pointers[position] = found[0]
+            for tell in chunk.watchers.renewed:
+                tell(heap.array, found[0] - heap.array.base, found[1])
+    chunk.note_change()
+    _results(group, returns[0], pointers)
+
+
+def _free(group: Group, instruction: Instruction, arguments: list[int], returns: list[int]) -> None:
+    chunk = group.chunk
+    heap = heap_of(chunk.device)
+    for position, pointer in enumerate(_argument(group, arguments[0], U64).tolist()):
+        wrong = heap.free(pointer) if pointer else ""
+        if wrong:
+            inside = 0 <= pointer - heap.array.base < heap.array.size
+            owner = heap.array.owner(pointer - heap.array.base) if inside else Owner("", 0, 0)
+            chunk.hazards.add(
+                chunk.geometry, "out_of_bounds", wrong, instruction, int(group.lanes.ids[position]), 1,
+                op="free", space="global", array=owner.name, array_bytes=owner.size,
+            )  # fmt: skip
+    chunk.note_change()
 
 
 BUILTINS: dict[str, Callable[[Group, Instruction, list[int], list[int]], None]] = {
     "vprintf": _vprintf,
     "__assertfail": _assert_fail,
     "malloc": _malloc,
-    "free": _malloc,
+    "free": _free,
 }

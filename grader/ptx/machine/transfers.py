@@ -14,7 +14,7 @@ from grader.ptx.machine.written import check_written, mark_written
 from grader.ptx.memory.access import Access, AccessSpec
 from grader.ptx.memory.placing import Fault, Place, locate, scatter
 from grader.ptx.memory.repeats import Repeat
-from grader.ptx.memory.spaces import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BITS, WINDOW_BYTES, Space
+from grader.ptx.memory.spaces import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BITS, WINDOW_BYTES, Owner, Space
 from grader.ptx.values.kinds import UNSIGNED, Shifted, Value, Vec, as_array, from_array, select, split_shift
 from grader.ptx.values.lanes import Array, Lanes
 
@@ -78,7 +78,8 @@ def pieces(group: Group, spec: AccessSpec, address: Value, offset: int) -> list[
 
 def _report(chunk: Chunk, spec: AccessSpec, fault: Fault, lanes: Lanes) -> None:
     lane = int(lanes.ids[fault.positions[0]])
-    array = fault.array
+    array, offset = fault.array, int(fault.offsets[0])
+    owner = array.owner(offset) if array else Owner("", 0, 0)
     chunk.hazards.add(
         chunk.geometry,
         "out_of_bounds",
@@ -88,10 +89,10 @@ def _report(chunk: Chunk, spec: AccessSpec, fault: Fault, lanes: Lanes) -> None:
         len(fault.positions),
         op=spec.op,
         space=array.space if array else spec.space,
-        array=array.name if array else "",
-        offset=int(fault.offsets[0]),
+        array=owner.name,
+        offset=offset - owner.start,
         width=spec.width,
-        array_bytes=array.size if array else 0,
+        array_bytes=owner.size,
     )
 
 

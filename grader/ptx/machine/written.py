@@ -59,6 +59,7 @@ def check_written(chunk: Chunk, spec: AccessSpec, place: Place, array: MemoryArr
         return
     positions = np.flatnonzero(bad)
     offset = int(place.offsets()[positions[0]])
+    owner = array.owner(offset)
     chunk.hazards.add(
         chunk.geometry,
         "uninitialized",
@@ -68,10 +69,10 @@ def check_written(chunk: Chunk, spec: AccessSpec, place: Place, array: MemoryArr
         len(positions),
         op=spec.op,
         space=array.space,
-        array=array.name,
-        offset=offset,
+        array=owner.name,
+        offset=offset - owner.start,
         width=spec.width,
-        array_bytes=array.size,
+        array_bytes=owner.size,
     )
 
 

@@ -63,12 +63,14 @@ def as_int64(vec: Vec) -> Array:
 def locate(space: Space, address: Value, offset: int, width: int, lanes: Lanes) -> Place | None:
     """The place of an access of `width` bytes at `address` + `offset`, or None when it is not all right.
 
-    None means that some lane is out of bounds or misaligned, or that lanes address different arrays.
+    None means that some lane is out of bounds or misaligned, that lanes address different arrays or a divided one.
     """
     if not isinstance(address, (Vec, Shifted)):
         start = address + offset
         array = space.find(start)
         if array is None or start < array.base or start + width > array.base + array.size or start % width:
+            return None
+        if array.parts is not None:
             return None
         return Place(array, None, start - array.base, lanes)
     vec, shift = split_shift(address)
@@ -76,6 +78,8 @@ def locate(space: Space, address: Value, offset: int, width: int, lanes: Lanes) 
     low, high = vec.signed_bounds()
     array = space.find(low + shift)
     if array is None or low + shift < array.base or high + shift + width > array.base + array.size:
+        return None
+    if array.parts is not None:
         return None
     if width > 1:
         residue = vec.memo.get("residue")
@@ -93,8 +97,8 @@ def locate(space: Space, address: Value, offset: int, width: int, lanes: Lanes) 
 class Fault:
     """Lanes of one access that must not happen: all with the same reason in the neighbourhood of one array.
 
-    detail: "before", "after", "misaligned" or "unmapped" (array None).  positions: of the lanes within the access.
-    offsets: (n,) int64 byte offsets in the array (addresses when unmapped).
+    detail: "before", "after", "misaligned", "freed" or "unmapped" (array None).
+    positions: of the lanes within the access.  offsets: (n,) int64 byte offsets in the array (addresses when unmapped).
     """
 
     __slots__ = ("array", "detail", "offsets", "positions")
@@ -139,6 +143,13 @@ def scatter(
             if mask.any():
                 faults.append(Fault(array, detail, positions[mask], offsets[mask]))
         good = ~(before | after | misaligned)
+        if array.parts is not None and good.any():
+            inside = np.flatnonzero(good)
+            verdicts = array.parts.judge(offsets[inside], width)
+            for detail in sorted({verdict for verdict in verdicts.tolist() if verdict}):
+                chosen = inside[verdicts == detail]
+                faults.append(Fault(array, detail, positions[chosen], offsets[chosen]))
+                good[chosen] = False
         if good.any():
             kept = positions[good]
             subset = lanes if len(kept) == lanes.n else lanes.select(kept)

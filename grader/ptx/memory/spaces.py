@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -40,6 +41,27 @@ SHARED_BYTES = 227 * 1024
 """What a block can have on any device so far (compute capability 9.0)."""
 
 
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Whom some bytes of an array belong to, for messages: its name, its first byte in the array, its bytes."""
+
+    name: str
+    start: int
+    size: int
+
+
+class Parts(Protocol):
+    """What an array is divided into, where it is not one piece."""
+
+    def owner(self, offset: int) -> Owner:
+        """The part that a byte belongs to, or lies next to."""
+        ...
+
+    def judge(self, offsets: Array, width: int) -> Array:
+        """(n,) what is wrong with accesses at byte offsets, as a fault's detail; "" where nothing is."""
+        ...
+
+
 class MemoryArray:
     """A contiguous piece of memory with a name: a device buffer, a shared array, a local variable.
 
@@ -47,9 +69,23 @@ class MemoryArray:
     data: flat uint8 storage; row r (a block's copy of a shared array, a thread's copy of a local one)
     starts at byte `storage + r·row_bytes`.  `rows` says what numbers the rows: "" (one copy), "block", "lane".
     valid: uint8 flags like `data`, 1 where something was written; None when all of it was initialised.
+    parts: what it is divided into; None when all of it is one piece.
     """
 
-    __slots__ = ("base", "data", "name", "read_only", "row_bytes", "rows", "size", "space", "storage", "valid", "views")
+    __slots__ = (
+        "base",
+        "data",
+        "name",
+        "parts",
+        "read_only",
+        "row_bytes",
+        "rows",
+        "size",
+        "space",
+        "storage",
+        "valid",
+        "views",
+    )
 
     def __init__(
         self,
@@ -76,6 +112,11 @@ class MemoryArray:
         self.valid = valid
         self.read_only = read_only
         self.views: dict[Any, Array] = {}
+        self.parts: Parts | None = None
+
+    def owner(self, offset: int) -> Owner:
+        """Whom a byte at an offset belongs to, or lies next to."""
+        return Owner(self.name, 0, self.size) if self.parts is None else self.parts.owner(offset)
 
     def view(self, dtype: np.dtype[Any]) -> Array:
         """The whole storage as elements of `dtype`."""
@@ -155,6 +196,8 @@ class Device:
         self.cycles = 0
         """That have gone by in launches."""
         self.arrays: list[MemoryArray | None] = [None]
+        self.heap: Any = None
+        """Of device code (see `grader.ptx.memory.heap.heap_of`)."""
         self.textures: dict[int, Any] = {}
         """Textures and surfaces (`grader.ptx.memory.textures`), by the handle that kernels are given."""
         self.modules: dict[int, Any] = {}

@@ -28,8 +28,8 @@ from grader.ptx.values.lanes import Array, Lanes, Layout
 NONE = -1
 KEPT_ENTRIES = 4_000_000
 """Lanes of nodes that are kept; what is beyond is judged by blocks (see `HappensBefore.ordered`)."""
-MAX_STEPS = 1_000_000
-"""Nodes that are walked through in one launch."""
+MAX_STEPS = 150_000
+"""Nodes that are walked through, and walks that are asked, in one launch: some 20 µs each."""
 MAX_WALKS = 4096
 """Walks that are kept, to go on where they stopped."""
 
@@ -84,13 +84,28 @@ class Node:
 
 @dataclass(slots=True)
 class _Chunk:
-    """Of each lane of the chunk that runs: its last node, and the fence that it last executed or knows of."""
+    """Of each lane of the chunk that runs: its last node, and the fence that it last executed or knows of.
+
+    learned: (3, lanes) up to which node it can know of anybody else, of its own warp, else of its block, else at all.
+    """
 
     layout: Layout
     first_thread: int
     last: Array
     fenced: Array
+    learned: Array
     arrived: dict[int, Array] = field(default_factory=dict)
+
+    def share(self, ids: Array, groups: Array, number: int, levels: int) -> None:
+        """Lanes have met at a node: those of a group, (n,) ascending numbers, know of others what any of them knew.
+
+        levels: how many kinds of others (see `learned`) have met there, who are known up to the node.
+        """
+        starts = np.flatnonzero(np.concatenate([[True], groups[1:] != groups[:-1]]))
+        sizes = np.diff(np.append(starts, len(ids)))
+        for level in range(levels, 3):
+            self.learned[level, ids] = np.repeat(np.maximum.reduceat(self.learned[level, ids], starts), sizes)
+        self.learned[:levels, ids] = number
 
 
 _Key = tuple[int, int]
@@ -121,7 +136,8 @@ class HappensBefore:
     def begin(self, layout: Layout, first_thread: int) -> None:
         """Another chunk runs: its shared memory is its own."""
         size = layout.blocks * layout.padded
-        self._chunk = _Chunk(layout, first_thread, np.full(size, NONE, np.int32), np.full(size, NONE, np.int32))
+        last, fenced, learned = (np.full(shape, NONE, np.int32) for shape in (size, size, (3, size)))
+        self._chunk = _Chunk(layout, first_thread, last, fenced, learned)
         self._started = False
         self._shared_writers = {}
 
@@ -184,6 +200,8 @@ class HappensBefore:
             earlier = table[units]
         node = self._add("access", lanes, before, fences=_same(fenced), access=access, units=units, earlier=earlier)
         chunk.last[ids] = node.number
+        if access.learns:
+            chunk.learned[:, ids] = node.number
         if writes is not None:
             table[units[writes]] = node.number
         for block in np.unique((ids + chunk.first_thread) // chunk.layout.padded).tolist():
@@ -251,6 +269,8 @@ class HappensBefore:
         fences = chunk.fenced[everybody.ids]
         node = self._add("some", everybody, before, fences=fences, waited=np.isin(everybody.ids, waited))
         chunk.last[waited] = node.number
+        chunk.learned[2, waited] = chunk.learned[2, everybody.ids].max()
+        chunk.learned[:2, waited] = node.number
         if (fences != NONE).any():
             chunk.fenced[waited] = node.number
 
@@ -261,8 +281,9 @@ class HappensBefore:
         known = isinstance(fences, int) and (fences == NONE or self._full or self.nodes[fences].kind == kind)
         node = self._add(kind, lanes, before, fences=NONE if known else fences)
         chunk.last[lanes.ids] = node.number
+        groups = lanes.ids // size
+        chunk.share(lanes.ids, groups, node.number, 1 if kind == "warp" else 2)
         if not known:
-            groups = lanes.ids // size
             fenced = np.zeros(int(groups[-1]) + 1, np.bool_)
             fenced[groups[chunk.fenced[lanes.ids] != NONE]] = True
             chunk.fenced[lanes.ids[fenced[groups]]] = node.number
@@ -294,8 +315,12 @@ class HappensBefore:
             return result
         padded = chunk.layout.padded
         last = chunk.last[lanes]
-        for number in np.unique(last).tolist():
-            here = np.flatnonzero(last == number)
+        threads = lanes + chunk.first_thread
+        near = np.where(past.thread >> 5 == threads >> 5, 0, np.where(past.thread // padded == threads // padded, 1, 2))
+        # Nobody knows of what was done after the last time that anything was heard of those who did it.
+        likely = moments <= chunk.learned[near, lanes]
+        for number in np.unique(last[likely]).tolist():
+            here = np.flatnonzero(likely & (last == number))
             if self._full or self._steps > MAX_STEPS:
                 result[here] = self._roughly(past[here], moments[here], lanes[here] + chunk.first_thread, padded)
                 continue
@@ -309,7 +334,7 @@ class HappensBefore:
                         self._walks.clear()
                     walk = self._walks[number, key] = _Walk(self.nodes, number, int(lanes[chosen[0]]))
                 found, steps = walk.finds(past[chosen], moments[chosen], [events[i] for i in chosen.tolist()])
-                self._steps += steps
+                self._steps += steps + 1
                 result[chosen] = found
         return result
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from grader.ptx.limits import Tally
 from grader.ptx.memory.access import Access
+from grader.ptx.memory.spaces import MemoryArray
 from grader.ptx.observers.hazards import HazardLog
 from grader.ptx.records import LaunchReport
 from grader.ptx.values.geometry import Geometry
@@ -55,6 +56,9 @@ class Observer:
     def fence(self, lanes: Lanes, in_block_only: bool) -> None:
         """Lanes execute a fence; it may count within their blocks only."""
 
+    def renewed(self, array: MemoryArray, start: int, size: int) -> None:
+        """Bytes of an array are handed out anew: they have nothing to do with what they were before."""
+
     def end(self) -> None:
         """All threads of the blocks have returned."""
 
@@ -65,7 +69,7 @@ class Observer:
 class Watchers:
     """Who watches some blocks, by what they want to be told."""
 
-    __slots__ = ("access", "arrival", "barrier", "end", "fence", "warp_sync")
+    __slots__ = ("access", "arrival", "barrier", "end", "fence", "renewed", "warp_sync")
 
     def __init__(self, observers: Sequence[Observer] = ()) -> None:
         def those_with(name: str) -> list[Callable[..., None]]:
@@ -77,6 +81,7 @@ class Watchers:
         self.arrival: list[Callable[[int, Lanes], None]] = those_with("arrival")
         self.warp_sync: list[Callable[[Lanes], None]] = those_with("warp_sync")
         self.fence: list[Callable[[Lanes, bool], None]] = those_with("fence")
+        self.renewed: list[Callable[[MemoryArray, int, int], None]] = those_with("renewed")
         self.end: list[Callable[[], None]] = those_with("end")
 
     @property

@@ -117,6 +117,14 @@ class Races(Observer):
             self._graph.warp_sync(lanes)
         self._clock = self._clock.after_warp_sync(lanes)
 
+    def renewed(self, array: MemoryArray, start: int, size: int) -> None:
+        """Whoever had some bytes before has nothing to do with who has them now."""
+        if id(array) in self._reads:
+            self._start(array)
+        shadow = self._global.get(id(array))
+        if shadow is not None:
+            shadow.forget_units(start, size)
+
     def end(self) -> None:
         """Judge the last interval."""
         if self._interval:
@@ -194,6 +202,7 @@ class Races(Observer):
                 return
         if shadow is None:
             shadow = self._start(array)
+        shadow.cover(array.size)
         # The same again, and nobody else in between: a loop that tries for a lock.
         place = event.place
         key = (event.instruction, place.vec, place.shift, place.lanes, self._clock)
@@ -320,6 +329,8 @@ class Races(Observer):
             if not len(positions):
                 continue
             first = int(positions[0])
+            offset = int(event.place.offsets()[first // per_lane])
+            owner = array.owner(offset)
             kind = detail
             if detail == "write_write" and _same_values(
                 event, positions // per_lane, shadow.events, other_event[positions], other_thread[positions]
@@ -335,10 +346,10 @@ class Races(Observer):
                 len(np.unique(ids[positions])),
                 op=event.op,
                 space=array.space,
-                array=array.name,
-                offset=int(event.place.offsets()[first // per_lane]),
+                array=owner.name,
+                offset=offset - owner.start,
                 width=event.width,
-                array_bytes=array.size,
+                array_bytes=owner.size,
                 within_warp=within,
                 other=other.instruction,
                 other_op=other.op,

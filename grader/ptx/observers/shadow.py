@@ -94,6 +94,12 @@ class Track:
         other = self.thread[units]
         return bool(np.count_nonzero((other != now.thread) & (other != NOBODY)))
 
+    def extend(self, units: int) -> None:
+        """Add units that nobody has touched."""
+        fresh = Track(units)
+        for name in self.__slots__:
+            setattr(self, name, np.concatenate([getattr(self, name), getattr(fresh, name)]))
+
     def widen(self, factor: int) -> None:
         """Make each unit into `factor` smaller ones with the same history."""
         for name in self.__slots__:
@@ -186,6 +192,14 @@ class Shadow:
             return first, 1
         return (first[:, None] + np.arange(per_lane)).reshape(-1), per_lane
 
+    def cover(self, size: int) -> None:
+        """The array has grown to so many bytes."""
+        more = -(-size // self.unit) - self._count
+        if more > 0:
+            self._count += more
+            for track in (self.writer, *(track for crowd in self._crowds() for track in crowd.tracks)):
+                track.extend(more)
+
     def _split(self) -> None:
         factor, self.unit = self.unit, 1
         self._count *= factor
@@ -245,6 +259,12 @@ class Shadow:
         for crowd in self._crowds():
             for track in crowd.tracks:
                 track.thread[units] = NOBODY
+
+    def forget_units(self, start: int, size: int) -> None:
+        """Some bytes begin anew: nobody has touched them."""
+        units = slice(start // self.unit, -(-(start + size) // self.unit))
+        for track in (self.writer, *(track for crowd in self._crowds() for track in crowd.tracks)):
+            track.thread[units] = NOBODY
 
     def opponents(self, kind: str, compared: bool) -> list[tuple[str, list[Track]]]:
         """Accesses that conflict with one of a kind: what to call the conflict, and where they are recorded.

@@ -16,6 +16,10 @@ from grader.result import Counters, LineCounters, Variant
 BANKS = 32
 
 
+BINARY_STEPS = (1, 2, 4, 8, 10)
+"""Steps between ticks, of a power of ten: 8, 16, 24 where matplotlib would write 6, 12, 18 or 5, 10, 15."""
+
+
 @dataclass(frozen=True, slots=True)
 class Bar:
     """One bar: its value with the text to write at its end, and the least value that was possible."""

@@ -11,7 +11,7 @@ import warnings
 from typing import TYPE_CHECKING, Literal
 
 from grader.report.figures.bank_map import draw_bank_map
-from grader.report.figures.charts import BankMap, BarChart
+from grader.report.figures.charts import BINARY_STEPS, BankMap, BarChart
 from grader.report.figures.line_chart import draw_line_chart
 from grader.report.figures.sweep_charts import LineChart
 from grader.report.figures.wrong_map import WrongMap, draw_wrong_map
@@ -115,8 +115,8 @@ def _draw_bars(chart: BarChart) -> Figure:
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(position - 0.9, -0.8)
     axes.set_xlim(0, widest * 1.28)
-    # Whole numbers look the same in every language.
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=8, integer=True))
+    # Whole numbers look the same in every language; what warps and banks take comes in powers of two.
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=8, integer=True, steps=BINARY_STEPS))
     axes.set_xlabel(f"{chart.axis}    ▎{chart.ideal_label}")
     axes.grid(axis="x", color=FAINT, linewidth=0.6)
     axes.set_axisbelow(True)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from grader.i18n import decimal
+from grader.report.figures.charts import BINARY_STEPS
 from grader.report.figures.sweep_charts import Gap, Line, LineChart, Panel
 
 if TYPE_CHECKING:
@@ -54,13 +55,22 @@ def draw_line_chart(chart: LineChart) -> Figure:
 
 
 def _draw_panel(axes: Axes, chart: LineChart, panel: Panel) -> None:
+    from matplotlib.ticker import MaxNLocator
+
     if chart.log_x:
         axes.set_xscale("log", base=2)
-    if chart.log_y:
+    if chart.log_y and chart.binary_y:
+        axes.set_yscale("log", base=2)
+        axes.yaxis.set_major_formatter(_plain)
+        axes.yaxis.set_minor_formatter(_plain_minor)
+        axes.yaxis.minorticks_off()
+    elif chart.log_y:
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter(_plain)
         axes.yaxis.set_minor_formatter(_plain_minor)
     else:
+        if chart.binary_y:
+            axes.yaxis.set_major_locator(MaxNLocator(nbins=8, steps=BINARY_STEPS))
         axes.yaxis.set_major_formatter(_plain)
     axes.set_xticks(chart.ticks, _tick_labels(chart))
     axes.minorticks_off() if not chart.log_y else axes.xaxis.minorticks_off()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import frexp
 
 from grader.i18n import _
 from grader.report.job import ReportJob, SweepText
@@ -62,7 +63,7 @@ class Panel:
 class LineChart:
     """Panels side by side with the same axes; `description` says in words what they show.
 
-    ticks: values on the x axis.
+    ticks: values on the x axis.  binary_y: all values are powers of two.
     """
 
     title: str
@@ -71,6 +72,7 @@ class LineChart:
     ticks: tuple[int, ...]
     log_x: bool
     log_y: bool
+    binary_y: bool
     panels: tuple[Panel, ...]
     description: str
     has_reference: bool
@@ -172,6 +174,7 @@ def _chart(job: ReportJob, sweep: SweepRecord, text: SweepText, metric: str) -> 
         ticks=ticks,
         log_x=_are_powers(ticks),
         log_y=min(values) > 0 and max(values) > LOG_RANGE * min(values),
+        binary_y=all(value > 0 and frexp(value)[0] == 0.5 for value in values),
         panels=panels,
         description=_description(title, panels, numbers),
         has_reference=any(line.reference for panel in panels for line in panel.lines),

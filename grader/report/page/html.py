@@ -23,7 +23,7 @@ from grader.report.page.sweep_text import sweep_conclusions, sweep_notes, sweeps
 from grader.report.page.tables import counter_table, kernel_rows, reproduce
 from grader.report.page.times import host_memory_table, time_table
 from grader.report.view import summary
-from grader.report.views import FigureView, Page, Picture, SweepSection, WrongPicture
+from grader.report.views import FigureView, Page, Picture, SweepSection, TitleView, WrongPicture
 from grader.report.visible import visible
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def document(job: ReportJob) -> Page:
     return {
         **summary(job),
         "language": job.language,
+        "title_page": title_page(job),
         "aim": job.aim,
         "task_html": markdown(job.task),
         "kernels": kernel_rows(job),
@@ -58,6 +59,19 @@ def document(job: ReportJob) -> Page:
         "conclusions": [*conclusions(job), *sweep_conclusions(job)],
         "listings": listings(job),
         "reproduce": reproduce(job),
+    }
+
+
+def title_page(job: ReportJob) -> TitleView:
+    """What stands on the title page besides the names of lab and student."""
+    given = job.title_page
+    return {
+        "university": given.university,
+        "department": given.department,
+        "course": given.course,
+        "teacher": given.teacher,
+        "city": given.city,
+        "year": given.year,
     }
 
 
@@ -117,16 +131,26 @@ def render(
     drawn: list[FigureView],
     pictures: Mapping[str, WrongPicture] = NO_PICTURES,
     sweeps: Sequence[SweepSection] = (),
+    paged: bool = False,
 ) -> str:
-    """The page as HTML text; from `document`, `figures`, `wrong_pictures` and `sweep_figures`."""
+    """The page as HTML text, for a screen or (paged) for paper.
+
+    page, drawn, pictures, sweeps: from `document`, `figures`, `wrong_pictures` and `sweep_figures`.
+    """
     template = environment().get_template("report.html.j2")
-    return template.render(**page, figures=drawn, pictures=pictures, sweeps=sweeps)
+    return template.render(**page, figures=drawn, pictures=pictures, sweeps=sweeps, paged=paged)
 
 
 def group_page(rows: Sequence[GroupRow], variants: Sequence[str], title: str, language: str) -> str:
     """A group's marks as one page with a link to each report; rows: of `group_row` or `failed_row`."""
     template = environment().get_template("group.html.j2")
     return template.render(rows=rows, variants=variants, title=title, language=language)
+
+
+def similar_page(pairs: Sequence[object], too_short: Sequence[str], title: str, language: str) -> str:
+    """Pairs of similar submissions; pairs: of `grader.exports.similar.PairView`."""
+    template = environment().get_template("similar.html.j2")
+    return template.render(pairs=pairs, too_short=too_short, title=title, language=language)
 
 
 def markdown(text: str) -> str:

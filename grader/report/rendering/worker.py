@@ -120,4 +120,5 @@ def drawn(job: ReportJob, page: Page, image_format: Format) -> str:
         html.figures(job, image_format),
         html.wrong_pictures(job, image_format),
         html.sweep_figures(job, image_format),
+        paged=image_format == "png",
     )

@@ -49,6 +49,7 @@ class FoundSubmission:
     files: tuple[Path, ...]
     name: str = ""
     group: str = ""
+    title_page: Mapping[str, str] = field(default_factory=dict)
     settings: LabSettings = field(default_factory=LabSettings)
     settings_file: Path | None = None
     unknown_labs: tuple[int, ...] = ()
@@ -113,6 +114,7 @@ def find_sources(path: Path, lab_id: str, known_labs: Collection[str] = ()) -> F
         files=tuple(files),
         name=settings.name,
         group=settings.group,
+        title_page=settings.title_page,
         settings=settings.lab,
         settings_file=settings_file,
         unknown_labs=settings.unknown_labs,

@@ -52,11 +52,23 @@ class _LabEntry(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     variants: dict[str, Any] = {}
 
 
+class TitlePageSettings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """What a student's university wants on the title page (`grader.result.TitlePage`)."""
+
+    university: _Line = ""
+    department: _Line = ""
+    course: _Line = ""
+    teacher: _Line = ""
+    city: _Line = ""
+    year: _Line = ""
+
+
 class _Document(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """The whole of `submission.yaml`; what lies deeper is decoded by itself, so that errors name its key."""
 
     name: _Line = ""
     group: _Line = ""
+    title_page: Any = None
     labs: dict[str, Any] = {}
 
 
@@ -64,11 +76,13 @@ class _Document(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 class Settings:
     """What `submission.yaml` says for one lab.
 
+    title_page: by field of `grader.result.TitlePage`, those that are given.
     unknown_labs: lines of entries for labs that nobody knows.
     """
 
     name: str = ""
     group: str = ""
+    title_page: Mapping[str, str] = field(default_factory=dict)
     lab: LabSettings = field(default_factory=LabSettings)
     unknown_labs: tuple[int, ...] = ()
 
@@ -112,7 +126,22 @@ def read_settings(path: Path, lab_id: str, known_labs: Collection[str] = ()) -> 
             if _is_misspelt(lab, lab_id):
                 raise file.error(msg("submission.no_lab", allowed=_meant(lab_id)), ("labs", lab))
     lines = tuple(file.line(("labs", lab)) for lab in unknown) if known_labs else ()
-    return Settings(document.name, document.group, labs.get(lab_id, LabSettings()), lines)
+    return Settings(
+        document.name,
+        document.group,
+        _title_page(file, document.title_page),
+        labs.get(lab_id, LabSettings()),
+        lines,
+    )
+
+
+def _title_page(file: YamlFile, given: object) -> dict[str, str]:
+    keys = ("title_page",)
+    fields = {} if given is None else given
+    if isinstance(fields, dict):
+        fields = {key: "" if value is None else file.as_text(value, (*keys, str(key))) for key, value in fields.items()}
+    said = msgspec.structs.asdict(file.decode(TitlePageSettings, keys, fields))
+    return {key: text for key, text in said.items() if text}
 
 
 def _is_misspelt(name: str, lab_id: str) -> bool:

@@ -21,6 +21,10 @@ TEXTS: Texts = {
         "first be written by some thread of this block, with a barrier between the two."
     ),
     "hint_unset": N_("Every element that is read must be written first: copied by the host or stored by the kernel."),
+    "hint_freed": N_(
+        "What one malloc() or new returns is freed once, after its last use; where several threads share it, by one of "
+        "them, behind a barrier."
+    ),
     "hint_misaligned": N_(
         "A float4 or float2 access needs an index that is a multiple of 4 or 2, and an array aligned the same way."
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import numpy as np
@@ -233,3 +234,29 @@ def test_a_graph_that_grows_too_large_raises_no_false_alarm(kept: str, monkeypat
     for name in ("ticket", "barrier of the grid by hand", "lock", "chain of blocks"):
         assert [h for h in launched(GOOD[name]).hazards if h.kind == "race"] == [], name
     assert raced(GOOD["ticket"].replace("__threadfence();", ""))
+
+
+def test_fences_in_place_of_barriers_cost_no_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody has heard of anybody: there is no order to look for, however many accesses are in conflict."""
+    source = """
+extern "C" __global__ void k(const float* a, const float* b, float* c, int n) {
+    __shared__ float s[16][16], t[16][16];
+    int x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y;
+    float sum = 0;
+    for (int k = 0; k < n; k += 16) {
+        s[threadIdx.y][threadIdx.x] = a[y * n + k + threadIdx.x];
+        t[threadIdx.y][threadIdx.x] = b[(k + threadIdx.y) * n + x];
+        __threadfence_block();
+        for (int i = 0; i < 16; ++i) sum += s[threadIdx.y][i] * t[i][threadIdx.x];
+        __threadfence_block();
+    }
+    c[y * n + x] = sum;
+}
+"""
+    happens_before = importlib.import_module("grader.ptx.observers.happens_before")
+    monkeypatch.setattr(happens_before, "_Walk", None)
+    ones = np.ones((32, 32), np.float32)
+    result = run(source, (2, 2), (16, 16), ones, ones, np.zeros((32, 32), np.float32), 32)
+    assert {(h.kind, h.line, h.other_line) for h in result.hazards} == {
+        ("race", 10, 7), ("race", 10, 8), ("race", 7, 10), ("race", 8, 10),
+    }  # fmt: skip

@@ -115,7 +115,7 @@ def test_the_description_holds_every_value() -> None:
 def test_amounts() -> None:
     english, russian = Numbers("en"), Numbers("ru")
     assert amount("time", 12.345, english) == "12.35\u00a0µs"
-    assert amount("gflop_per_s", 7704.2, english) == "7704 GFLOP/s"
+    assert amount("gflop_per_s", 7704.2, english) == "7,704 GFLOP/s"
     assert amount("gb_per_s", 12.345, russian) == "12,35 GB/s"
     assert amount("sectors", 0.375, russian) == "0,38"
     assert (quantity("time"), quantity("gb_per_s")) == ("time", "bandwidth")

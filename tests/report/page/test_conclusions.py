@@ -64,7 +64,7 @@ def test_the_time_at_the_largest_size_is_told() -> None:
     said = conclusions(job(msgspec.structs.replace(result, variants={**result.variants, **variants})))
     assert said[-2:] == [
         "naive: 4.00\u00a0µs at n\u00a0=\u00a064, 2 GFLOP/s.",
-        "padded: 98.00\u00a0µs at n\u00a0=\u00a02048, 1832 GB/s; 3.31 times the speed of naive; "
+        "padded: 98.00\u00a0µs at n\u00a0=\u00a02048, 1,832 GB/s; 3.31 times the speed of naive; "
         "0.51 times the speed of the lab's reference kernel.",
     ]
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from grader import i18n
 from grader.report.job import ReportJob
 from grader.report.page import html
-from grader.result import Source
+from grader.result import Source, TitlePage
 from tests import sample_results
 from tests.report.jobs import job, named
 
@@ -160,9 +160,26 @@ def test_a_russian_page_speaks_russian() -> None:
 
 def test_the_first_screen_names_what_to_fix() -> None:
     failed = job(sample_results.failed())
-    page = html.render(html.document(failed), [])
-    head = page[: page.index("</header>")]
+    screen = html.render(html.document(failed), [])
+    places = [screen.index(f"<h2>{title}</h2>") for title in ("What to fix", "Results", "Aim", "Task", "Listing")]
+    assert places == sorted(places)
+    assert "bank conflicts" in screen[places[0] : places[1]] and "transpose.cu:12" in screen[places[0] : places[1]]
+    paper = html.render(html.document(failed), [], paged=True)
+    head = paper[: paper.index("</header>")]
     assert 'href="#fault-1">bank conflicts</a>' in head and "transpose.cu:12" in head
-    assert page.count('id="fault-1"') == 1
-    good = html.render(html.document(job()), [])
+    assert paper.count('id="fault-1"') == screen.count('id="fault-1"') == 1
+    assert paper.index("<h2>Task</h2>") < paper.index("<h2>What to fix</h2>")
+    good = html.render(html.document(job()), [], paged=True)
     assert "What to fix" not in good[: good.index("</header>")]
+
+
+def test_the_title_page_says_what_submission_and_lab_give() -> None:
+    wanted = TitlePage("СибГУТИ", "Кафедра ПМиК", "Программирование GPU", "Малков Е. А.", "Новосибирск", "2026")
+    made = msgspec.structs.replace(job(), title_page=wanted)
+    paper = html.render(html.document(made), [], paged=True)
+    head = paper[: paper.index("</header>")]
+    for text in ("СибГУТИ", "Кафедра ПМиК", "Программирование GPU", "Малков Е. А.", "Новосибирск, 2026"):
+        assert text in head
+    bare = html.render(html.document(job()), [], paged=True)
+    for name in ("organisation", "course", "place", "Teacher"):
+        assert f'class="{name}"' not in bare and ">Teacher<" not in bare

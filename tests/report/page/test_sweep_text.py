@@ -73,7 +73,7 @@ def test_what_does_not_matter_is_said_once() -> None:
 def test_kinds_of_host_memory_are_compared() -> None:
     assert sweep_conclusions(swept(memory_sweep())) == [
         "Memory, naive: each at its best, mapped (zero-copy) is 5 times faster than pageable "
-        "(time with copies: 200.0\u00a0µs against 1000.0\u00a0µs)."
+        "(time with copies: 200.0\u00a0µs against 1,000.0\u00a0µs)."
     ]
 
 
@@ -104,7 +104,7 @@ def test_the_page_has_a_section_with_every_graph(language: str) -> None:
     try:
         made = swept(size_sweep(), tile_sweep(), language=language)
         page = html.render(html.document(made), html.figures(made, "svg"), {}, html.sweep_figures(made, "svg"))
-        assert page.count('<figure class="lines"><img src="data:image/svg+xml;base64,') == 1
+        assert page.count('<figure class="lines"><div class="scroll"><img src="data:image/svg+xml;base64,') == 1
         assert page.count('<figure class="wide"><img src="data:image/svg+xml;base64,') == 1
         assert ("Counted on the emulator" in page) is (language == "en")
         # Figures are numbered on from those of memory traffic.

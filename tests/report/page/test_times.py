@@ -63,10 +63,10 @@ def test_the_columns_that_the_sources_ask_for() -> None:
     assert dict(zip(titles(table), table["rows"][2]["cells"], strict=True)) == {
         "time, µs": "125.5\u2007",
         "99\u00a0% interval": "124.0\u00a0…\u00a0127.0\u2007",
-        "GB/\u2060s": "1070",
+        "GB/\u2060s": "1,070",
         "% of the device": "24.6",
         "speedup over naive": "3.72",
-        "speedup over CPU": "1234",
+        "speedup over CPU": "1,234",
         "speedup over reference": "0.95",
         "speedup over threshold": "2.50",
         "CPU, µs": "154,917",
@@ -158,5 +158,5 @@ def test_the_page_shows_them_in_both_languages() -> None:
         i18n.use(language)
         page = html.render(html.document(timed(language=language)), [])
         assert f"<h2>{title}</h2>" in page
-        assert "1070" in page
+        assert "1,070" in page
     i18n.use("en")

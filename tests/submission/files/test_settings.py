@@ -37,6 +37,14 @@ def test_names_and_groups_are_taken_as_they_are_written(tmp_path: Path, text: st
     assert (settings.name, settings.group) == (name, group)
 
 
+def test_the_title_page_is_taken_as_it_is_written(tmp_path: Path) -> None:
+    settings = read(tmp_path, "title_page:\n  university: СибГУТИ\n  teacher: Малков Е. А.\n  city:\n  year: 2026\n")
+    assert settings.title_page == {"university": "СибГУТИ", "teacher": "Малков Е. А.", "year": "2026"}
+    assert read(tmp_path, "title_page:\n").title_page == {}
+    with pytest.raises(LabError, match=r"submission\.yaml:2: title_page\.town: unknown key; .*allowed: .*city"):
+        read(tmp_path, "title_page:\n  town: Новосибирск\n")
+
+
 def test_kernels_files_and_roles_are_taken_as_they_are_written(tmp_path: Path) -> None:
     text = "labs: {flip: {file: 1.0, variants: {naive: on, padded: {kernel: yes, arguments: [no, 2]}}}}"
     lab = read(tmp_path, text).lab

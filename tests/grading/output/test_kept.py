@@ -16,7 +16,7 @@ import pytest
 
 from grader.cli import main as cli
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SAMPLES = ROOT / "submissions"
 LAB = "transpose"
 TABLES = (f"{LAB}.csv", f"{LAB}.json", f"{LAB}.html")

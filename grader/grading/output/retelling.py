@@ -12,11 +12,11 @@ from grader.exports.entries import Entry, Table
 from grader.exports.page import rows_of
 from grader.exports.registry import COURSE_EXPORTS, EXPORTS
 from grader.files import write_atomically
-from grader.grading.kept import put_reports, retold
-from grader.grading.outputs import RESULT_NAME
-from grader.grading.reporting import Announcer
-from grader.grading.stored import StoredRun, find_stored
-from grader.grading.tables import Tables, course_tables
+from grader.grading.output.kept import put_reports, retold
+from grader.grading.output.paths import RESULT_NAME
+from grader.grading.output.reporting import Announcer
+from grader.grading.output.stored import StoredRun, find_stored
+from grader.grading.output.tables import Tables, course_tables
 from grader.lab import labs
 from grader.lab.records import Lab
 from grader.message import msg

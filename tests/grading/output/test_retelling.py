@@ -87,7 +87,7 @@ def test_an_old_result_gets_a_page_and_keeps_its_messages(
 
 @pytest.mark.parametrize(
     ("made", "words"),
-    [("empty/", "no result of the grader"), ("a.json", "not a result of schema version"), ("gone", "No such file")],
+    [("empty/", "no results of the grader"), ("a.json", "not a result of schema version"), ("gone", "No such file")],
 )
 def test_what_is_no_result_is_refused(
     made: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

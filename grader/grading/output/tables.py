@@ -12,8 +12,8 @@ from types import MappingProxyType
 from grader.errors import UsageError, describe_os_error
 from grader.exports.entries import CourseExport, Entry, Export, StudentExport, Table, brief
 from grader.files import write_atomically
-from grader.grading.outputs import Outputs
-from grader.grading.stored import stored_groups
+from grader.grading.output.paths import Outputs
+from grader.grading.output.stored import stored_groups
 from grader.lab import labs
 from grader.message import msg
 from grader.words import text
@@ -34,7 +34,7 @@ class Tables:
         lines = []
         for export in exports:
             path = outputs.export(export.suffix)
-            if self._write(path, partial(export.write, table.entries, table.lab, self._language)):
+            if self._write(path, partial(export.write, table, self._language)):
                 lines.append(export.announce(path))
         return [line for line in lines if line]
 

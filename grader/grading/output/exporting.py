@@ -8,8 +8,8 @@ from pathlib import Path
 from grader.errors import UsageError
 from grader.exports.entries import CourseExport, Export, StudentExport, Table
 from grader.exports.registry import FORMATS
-from grader.grading.stored import StoredRun, stored_groups
-from grader.grading.tables import Tables
+from grader.grading.output.stored import StoredRun, stored_groups
+from grader.grading.output.tables import Tables
 from grader.lab import labs
 from grader.message import msg
 from grader.report.rendering.worker import HTML_NAME

@@ -18,7 +18,7 @@ from grader.course.people import Person
 from grader.errors import UsageError
 from grader.files import discard_partial, write_atomically
 from grader.grading.identity import Identity, made_from
-from grader.grading.outputs import RESULT_NAME, Outputs
+from grader.grading.output.paths import RESULT_NAME, Outputs
 from grader.grading.workers import GradeTask
 from grader.lab.records import Lab
 from grader.report.rendering.worker import HTML_NAME, PDF_NAME

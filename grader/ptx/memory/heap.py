@@ -1,0 +1,181 @@
+"""The heap of device code: `malloc`, `free`, `new` and `delete` in a kernel.
+
+All allocations lie in one array, so that threads which each follow pointers of their own are one access; which bytes of
+it belong to whom is looked up for every address.  Neighbours lie apart, and what was freed is not handed out again
+before everything else has been, so that slips are told by name.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from dataclasses import dataclass
+
+import numpy as np
+
+from grader.ptx.memory.spaces import Device, MemoryArray, Owner
+from grader.ptx.values.lanes import Array
+
+HEAP_BYTES = 8 << 20
+"""What live allocations take together (`cudaLimitMallocHeapSize`, its default)."""
+ARENA_BYTES = 2 * HEAP_BYTES
+"""Address range of the arena, what lies between allocations included."""
+FIRST_BYTES = 1 << 20
+"""Of it in use at first; it doubles when there is no room left, since whoever watches it pays by its size."""
+ALIGNMENT = 16
+"""Of allocations, as the CUDA C++ programming guide promises."""
+MAX_GAP = 4096
+
+
+@dataclass(slots=True)
+class _Block:
+    """An allocation: its first byte in the arena, its bytes, the line that asked for it."""
+
+    start: int
+    size: int
+    line: int
+    live: bool = True
+
+    @property
+    def room(self) -> int:
+        """Bytes that it takes."""
+        return max(-(-self.size // ALIGNMENT), 1) * ALIGNMENT
+
+    @property
+    def end(self) -> int:
+        """Where the next allocation may begin: far enough for a slip not to reach it."""
+        gap = min(self.room, MAX_GAP) if self.room > 64 else ALIGNMENT
+        return self.start + self.room + gap
+
+    @property
+    def name(self) -> str:
+        """What it is called in a report."""
+        return f"malloc@{self.line}" if self.line else "malloc"
+
+
+class Heap:
+    """Allocations of one device's kernels; they live until they are freed or the device is gone."""
+
+    def __init__(self, device: Device) -> None:
+        self.array: MemoryArray = device.allocate("heap", "global", ARENA_BYTES, None, initialised=False)
+        self.array.parts = self
+        self.array.size = FIRST_BYTES
+        self._blocks: dict[int, _Block] = {}
+        self._starts: list[int] = []
+        self._extents = [(ALIGNMENT, FIRST_BYTES)]
+        self._used = 0
+        self._table: tuple[Array, Array, Array] | None = None
+
+    def allocate(self, size: int, line: int) -> tuple[int, int] | None:
+        """(address, bytes of the arena that are handed out) of a new allocation; None when the heap is exhausted."""
+        block = _Block(0, size, line)
+        if size > HEAP_BYTES or self._used + block.room > HEAP_BYTES:
+            return None
+        start = self._take(block)
+        while start is None:
+            if not self._recycle() and not self._grow():
+                return None
+            start = self._take(block)
+        block.start = start
+        self._blocks[start] = block
+        insort(self._starts, start)
+        self._used += block.room
+        self._table = None
+        if self.array.valid is not None:
+            self.array.valid[start : start + block.room] = 0
+        return self.array.base + start, block.room
+
+    def free(self, address: int) -> str:
+        """Give an allocation back: "" when that went well, else "freed" or "not_allocated"."""
+        block = self._blocks.get(address - self.array.base)
+        if block is None:
+            return "not_allocated"
+        if not block.live:
+            return "freed"
+        block.live = False
+        self._used -= block.room
+        self._table = None
+        return ""
+
+    def _take(self, block: _Block) -> int | None:
+        for number, (low, high) in enumerate(self._extents):
+            if low + block.room <= high:
+                self._extents[number] = (low + block.end, high)
+                if low + block.end + ALIGNMENT > high:
+                    del self._extents[number]
+                return low
+        return None
+
+    def _grow(self) -> bool:
+        """Use more of the arena; False when all of it is in use."""
+        size = self.array.size
+        if size >= ARENA_BYTES:
+            return False
+        if self._extents and self._extents[-1][1] == size:
+            self._extents[-1] = (self._extents[-1][0], 2 * size)
+        else:
+            ends = [self._blocks[start].end for start in self._starts[-1:]]
+            self._extents.append((max([size, *ends]), 2 * size))
+        self.array.size = 2 * size
+        return True
+
+    def _recycle(self) -> bool:
+        """Make room of what was freed; False when that is nothing."""
+        live = {start: block for start, block in self._blocks.items() if block.live}
+        if len(live) == len(self._blocks):
+            return False
+        self._blocks, self._starts, self._table = live, sorted(live), None
+        ends = [ALIGNMENT, *(live[start].end for start in self._starts)]
+        self._extents = [
+            (low, high) for low, high in zip(ends, [*self._starts, self.array.size], strict=True) if low < high
+        ]
+        return True
+
+    # -- what an address is ------------------------------------------------------------
+
+    def owner(self, offset: int) -> Owner:
+        """The allocation that a byte of the arena belongs to, or lies next to."""
+        if not self._starts:
+            return Owner("", 0, 0)
+        starts, rooms, _ = self._tables()
+        block = self._blocks[int(starts[int(self._nearest(np.array([offset]), starts, rooms)[0])])]
+        return Owner(block.name, block.start, block.size)
+
+    def judge(self, offsets: Array, width: int) -> Array:
+        """(n,) what is wrong with accesses at byte offsets of the arena: "", "before", "after" or "freed"."""
+        if not self._starts:
+            return np.full(len(offsets), "unmapped", object)
+        starts, sizes, live = self._tables()
+        nearest = self._nearest(offsets, starts, sizes)
+        inside = offsets - starts[nearest]
+        verdict = np.full(len(offsets), "", object)
+        verdict[inside + width > sizes[nearest]] = "after"
+        verdict[inside < 0] = "before"
+        verdict[~live[nearest] & (inside >= 0) & (inside + width <= sizes[nearest])] = "freed"
+        return verdict
+
+    def _nearest(self, offsets: Array, starts: Array, sizes: Array) -> Array:
+        """(n,) the allocation at or before each offset, the next one where that is nearer."""
+        before = np.maximum(np.searchsorted(starts, offsets, "right") - 1, 0)
+        after = np.minimum(before + 1, len(starts) - 1)
+        past = offsets - (starts[before] + sizes[before])
+        found: Array = np.where((past >= 0) & (after != before) & (starts[after] - offsets < past), after, before)
+        return found
+
+    def _tables(self) -> tuple[Array, Array, Array]:
+        """Starts, sizes and whether they live, of all allocations in ascending order."""
+        if self._table is None:
+            blocks = [self._blocks[start] for start in self._starts]
+            self._table = (
+                np.array(self._starts, np.int64),
+                np.array([block.size for block in blocks], np.int64),
+                np.array([block.live for block in blocks], np.bool_),
+            )
+        return self._table
+
+
+def heap_of(device: Device) -> Heap:
+    """The heap of a device, made when a kernel first asks for it."""
+    if device.heap is None:
+        device.heap = Heap(device)
+    found: Heap = device.heap
+    return found
