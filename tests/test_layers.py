@@ -7,6 +7,7 @@ import graphlib
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -41,8 +42,9 @@ LAYERS: dict[str, set[str] | None] = {
     "course": {"message", "errors", "files", "lab", "result", "yaml_file"},
     "naming": {"result"},
     "intake": {"message", "errors", "files", "course", "naming", "result"},
+    "similarity": set(),
     "report": {"message", "words", "errors", "files", "i18n", "lab", "places", "processes", "result"},
-    "exports": {"message", "words", "i18n", "lab", "course", "report", "result"},
+    "exports": {"message", "words", "i18n", "lab", "course", "similarity", "report", "result"},
     "findings": {"message", "words", "i18n", "report", "exports", "result"},
     "diagnosis": None,
     "launching": None,
@@ -50,6 +52,7 @@ LAYERS: dict[str, set[str] | None] = {
     "observation": {"message", "errors", "files", "programs", "submission"},
     "running": None,
     "checks": None,
+    "repair": None,
     "autograders": {"files", "lab", "places", "__version__"},
     "gpu": None,
     "sweeps": None,
@@ -131,6 +134,34 @@ def test_arrows_run_one_way(path: Path) -> None:
         assert named is None or there in named, f"{path}: {here} may not import {module}"
         if there == "ptx" and here not in EMULATOR_USERS:
             assert module == "grader.ptx.records", f"{path}: imports {module}"
+
+
+def rows_of_the_page() -> dict[str, int]:
+    """The row of ARCHITECTURE.md's table of packages that each part stands in."""
+    text = (PACKAGE.parent / "ARCHITECTURE.md").read_text("utf-8")
+    table = text.split("| package | what it is |")[1].split("\n\n")[0]
+    rows = [line.split("|")[1] for line in table.strip().split("\n")[1:]]
+    return {part: number for number, row in enumerate(rows) for part in re.findall(r"`(\w+)`", row)}
+
+
+def test_the_page_names_every_part_above_those_that_import_it() -> None:
+    rows = rows_of_the_page()
+    assert rows.keys() == LAYERS.keys() - {"__main__"}
+    for path in MODULES:
+        for module, _at_import in imports(path):
+            here, there = part_of(path), part(module)
+            if module.startswith("grader.") and here in rows and there in rows:
+                assert rows[there] <= rows[here], f"{path}: {there} stands below {here} in ARCHITECTURE.md"
+
+
+# A file here is a row of a table: of words, one for each first part of an id; of instructions, one for each kind; of
+# checks, one for each.
+TABLES = {"words", "ptx/isa", "checks"}
+
+
+def test_a_folder_has_about_a_dozen_files() -> None:
+    count = Counter(str(path.parent.relative_to(PACKAGE)) for path in MODULES if path.name != "__init__.py")
+    assert not {folder: files for folder, files in count.items() if files > 16 and folder not in TABLES}
 
 
 def test_only_words_and_what_is_shown_know_a_language() -> None:

@@ -44,6 +44,7 @@ class Array(msgspec.Struct, frozen=True, tag="array"):
     """A buffer.  offset: of its bytes in the memory file, input to be copied in and result copied out alike.
 
     width: bytes of an element; dtype: its NumPy name.
+    is_zeroed: an output that the program sets to zero before each launch, as the kernel adds to it.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Array(msgspec.Struct, frozen=True, tag="array"):
     count: int
     is_output: bool
     offset: int = 0
+    is_zeroed: bool = False
 
     @property
     def nbytes(self) -> int:

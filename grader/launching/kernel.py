@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from grader.backends.base import BufferArgument, LaunchRequest, ScalarArgument
+from grader.lab import formula
 from grader.lab.records import Lab, Sizes
 from grader.launching.arrays import Array, placeholder, shape_at
 from grader.launching.geometry import Geometry, geometry
@@ -100,13 +101,14 @@ class BoundKernel:
         arguments: list[BufferArgument | ScalarArgument] = []
         for role, parameter in zip(self.reading.roles, self.binding.kernel.parameters, strict=True):
             if role.startswith("="):
-                arguments.append(ScalarArgument(int(role[1:]), parameter.dtype or "int32"))
+                arguments.append(ScalarArgument(formula.evaluate(role[1:], sizes), parameter.dtype or "int32"))
             elif role in inputs:
                 array = inputs[role]
                 arguments.append(BufferArgument(role, array.shape, str(array.dtype), array, is_output=False))
             elif role in outputs:
                 array = outputs[role]
-                arguments.append(BufferArgument(role, array.shape, str(array.dtype), None, is_output=True))
+                initial = np.zeros(array.shape, array.dtype) if role in self.reading.zeroed else None
+                arguments.append(BufferArgument(role, array.shape, str(array.dtype), initial, is_output=True))
             else:
                 arguments.append(ScalarArgument(sizes[role], self._scalar_type(role, parameter)))
         at = self.geometry(sizes)

@@ -36,16 +36,18 @@ def launched_in(sources: Sequence[SourceText]) -> set[str]:
     return {name for source in sources for name in _LAUNCHED.findall(_COMMENT.sub(" ", source.text))}
 
 
-def ways_to_start(sources: Sequence[SourceText]) -> list[Run]:
-    """What the program is started with: nothing; then, where it takes arguments, usual sizes for all of them.
+def ways_to_start(sources: Sequence[SourceText], sizes: Sequence[int] = ()) -> list[Run]:
+    """What the program is started with: nothing; then, where it takes arguments, sizes of the lab in either order.
 
-    What it would read from a keyboard is a usual size, line by line.
+    sizes: those that kernels are profiled at.  What the program would read from a keyboard is the same, line by line.
     """
+    usual = tuple(str(size) for size in sizes) or (USUAL_SIZE,)
     text = "\n".join(_COMMENT.sub(" ", source.text) for source in sources)
-    stdin = f"{USUAL_SIZE}\n".encode() * 16 if _READS_INPUT.search(text) else b""
+    stdin = "\n".join([*usual, *[USUAL_BLOCK] * 16, ""]).encode() if _READS_INPUT.search(text) else b""
     count = max((int(number) for number in _ARGUMENT.findall(text) if int(number) < 10), default=0)
     ways = [Run((), stdin)]
     if count:
-        ways.append(Run((USUAL_SIZE, *[USUAL_BLOCK] * (count - 1)), stdin))
-        ways.append(Run((USUAL_SIZE,) * count, stdin))
+        for order in dict.fromkeys((usual, usual[::-1])):
+            ways.append(Run((*order, *[USUAL_BLOCK] * count)[:count], stdin))
+        ways.append(Run((max(usual, key=int),) * count, stdin))
     return list({way.arguments: way for way in ways}.values())

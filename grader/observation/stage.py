@@ -19,9 +19,9 @@ from grader.observation.stored import Stored
 from grader.programs.observe import Run, observe_each
 from grader.programs.records import Argument, Observation, ObservedLaunch, RunLimits
 from grader.programs.smaller import Change, applied, changes
-from grader.programs.sources import Program, read_program
+from grader.programs.sources import read_program
 from grader.submission.files.source import SourceText
-from grader.submission.observed import Contents, Observed, SeenArgument, SeenChange, SeenLaunch, SeenRun
+from grader.submission.observed import Contents, Observed, SeenArgument, SeenChange, SeenFault, SeenLaunch, SeenRun
 
 TRACED = RunLimits(
     executes=False, host_instructions=3_000_000_000, host_bytes=1 << 30, device_bytes=1 << 30, kernel_instructions=0
@@ -35,15 +35,23 @@ EXECUTED = RunLimits(
 )
 MAX_SMALLER = 3
 TOO_LARGE = frozenset({"programs.no_host_memory", "programs.too_long", "programs.too_much_copied"})
+HOST_FAULTS = frozenset(
+    {"copy_direction", "copy_size", "bad_symbol", "clock_before_end", "event_not_recorded", "event_not_reached"}
+    | {"time_of_failed_launch", "double_free", "wrong_free", "use_after_free", "leak"}
+)
+"""Findings of a run that are the host code's doing."""
 HANGS = frozenset({"programs.hangs", "programs.process_died"})
 
 
-def observed(sources: Sequence[SourceText], store: Stored | None = None) -> Observed:
-    """Run the programs in `sources`; a failure of this machine's is part of what is returned, and raises nothing."""
+def observed(sources: Sequence[SourceText], store: Stored | None = None, sizes: Sequence[int] = ()) -> Observed:
+    """Run the programs in `sources`; a failure of this machine's is part of what is returned, and raises nothing.
+
+    store: where runs are kept.  sizes: handed to programs that want their sizes as arguments.
+    """
     if any(source.notebook for source in sources):
         with tempfile.TemporaryDirectory() as folder:
-            return _observed([_as_file(source, Path(folder)) for source in sources], store)
-    return _observed(sources, store)
+            return _observed([_as_file(source, Path(folder)) for source in sources], store, sizes)
+    return _observed(sources, store, sizes)
 
 
 def _as_file(source: SourceText, folder: Path) -> SourceText:
@@ -53,57 +61,54 @@ def _as_file(source: SourceText, folder: Path) -> SourceText:
     return dataclasses.replace(source, path=path)
 
 
-def _observed(sources: Sequence[SourceText], store: Stored | None) -> Observed:
+def _observed(sources: Sequence[SourceText], store: Stored | None, sizes: Sequence[int]) -> Observed:
     programs = programs_of(sources)
     if not programs:
         return Observed((SeenRun(tuple(s.path.name for s in sources), cause=msg("observation.no_main")),))
     runs: list[SeenRun] = []
     for files in programs:
         try:
-            program = _program(files)
-            known = store.get(program) if store is not None else None
-            seen = _runs(files) if known is None else known
+            ways = ways_to_start(files, sizes)
+            program = read_program([source.path for source in files], [word for way in ways for word in way.arguments])
+            known = store.get(program, ways) if store is not None else None
+            seen = _runs(files, ways) if known is None else known
         except InternalError as error:
             return Observed(tuple(runs), failed=error.message)
         if store is not None and known is None and not any(run.cause and run.cause.id in HANGS for run in seen):
-            store.put(program, seen)
+            store.put(program, ways, seen)
         runs += seen
     hung = next((run.cause for run in runs if run.cause is not None and run.cause.id in HANGS), None)
     return Observed(tuple(sorted(runs, key=lambda run: run.change is not None)), failed=hung)
 
 
-def _program(files: Sequence[SourceText]) -> Program:
-    words = [word for way in ways_to_start(files) for word in way.arguments]
-    return read_program([source.path for source in files], words)
-
-
-def _runs(files: Sequence[SourceText]) -> list[SeenRun]:
+def _runs(files: Sequence[SourceText], ways: Sequence[Run]) -> list[SeenRun]:
     """All runs of one program that show something which those before did not."""
     paths = [source.path for source in files]
     wanted = launched_in(files)
     seen: set[str] = set()
 
     def is_enough(observation: Observation) -> bool:
-        seen.update(_plain(launch.kernel)[0] for launch in observation.launches if _is_whole(launch))
+        seen.update(
+            _plain(launch.kernel)[0] for launch in observation.launches if _is_whole(launch) and not launch.error
+        )
         # Without arguments it may have been told how to be called; with them nothing is missing.
         return wanted <= seen or _is_too_large(observation)
 
-    ways = ways_to_start(files)
     found = [
         _seen(files, observation, way)
         for observation, way in zip(observe_each(paths, ways, TRACED, enough=is_enough), ways, strict=False)
     ]
     if wanted <= seen or not any(run.ended or (run.cause and run.cause.id in TOO_LARGE) for run in found):
         return _telling(found)
-    return _telling([*found, *_further(files, found, is_enough, wanted, seen)])
+    return _telling([*found, *_further(files, ways, found, wanted, seen)])
 
 
 def _further(
-    files: Sequence[SourceText], before: Sequence[SeenRun], is_enough: object, wanted: set[str], seen: set[str]
+    files: Sequence[SourceText], ways: Sequence[Run], before: Sequence[SeenRun], wanted: set[str], seen: set[str]
 ) -> list[SeenRun]:
     """Runs with a size made smaller, and with kernels that are run."""
     way = next((run.arguments for run in reversed(before) if run.launches), before[-1].arguments)
-    start = next(w for w in ways_to_start(files) if tuple(w.arguments) == way)
+    start = next(w for w in ways if tuple(w.arguments) == way)
     was_too_large = before[-1].cause is not None and before[-1].cause.id in TOO_LARGE
     paths = [source.path for source in files]
     found: list[SeenRun] = []
@@ -151,7 +156,10 @@ def _seen(
     change: Change | None = None,
     executed: bool = False,
 ) -> SeenRun:
-    launches = [_launch(launch) for launch in observation.launches if _is_whole(launch)]
+    # What a device refuses because of arguments that we chose is nobody's fault.
+    launches = [
+        _launch(x) for x in observation.launches if _is_whole(x) and not (run.arguments and x.status == "failed")
+    ]
     return SeenRun(
         files=tuple(source.path.name for source in files),
         launches=tuple(dict.fromkeys(launches)),
@@ -160,6 +168,11 @@ def _seen(
         arguments=tuple(run.arguments),
         change=SeenChange(change.file, change.line, change.name, change.before, change.after) if change else None,
         executed=executed,
+        faults=tuple(
+            SeenFault(f.kind, f.file, f.line, f.message, f.severity == "remark")
+            for f in observation.findings
+            if f.kind in HOST_FAULTS
+        ),
     )
 
 
@@ -181,6 +194,7 @@ def _launch(launch: ObservedLaunch) -> SeenLaunch:
         shared_bytes=launch.shared_bytes,
         arguments=tuple(_argument(argument) for argument in launch.arguments),
         refused=launch.status == "failed",
+        checked=launch.checked,
     )
 
 

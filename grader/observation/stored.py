@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from grader.files import write_atomically
+from grader.programs.observe import Run
 from grader.programs.sources import Program
 from grader.submission.observed import SeenRun
 
@@ -27,26 +28,33 @@ class Stored:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def get(self, program: Program) -> list[SeenRun] | None:
+    def get(self, program: Program, ways: Sequence[Run]) -> list[SeenRun] | None:
         """The runs of a program, None where it was not run before."""
         try:
-            return msgspec.msgpack.decode(self._place(program).read_bytes(), type=list[SeenRun])
+            return msgspec.msgpack.decode(self._place(program, ways).read_bytes(), type=list[SeenRun])
         except (OSError, msgspec.MsgspecError):
             return None
 
-    def put(self, program: Program, runs: Sequence[SeenRun]) -> None:
+    def put(self, program: Program, ways: Sequence[Run], runs: Sequence[SeenRun]) -> None:
         """Keep a program's runs, and the newest of the others; nothing is said where that cannot be."""
         with contextlib.suppress(OSError):
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            write_atomically(self._place(program), msgspec.msgpack.encode(list(runs)))
+            write_atomically(self._place(program, ways), msgspec.msgpack.encode(list(runs)))
             kept = list(self._folder.glob("*.msgpack"))
             if len(kept) > MAX_KEPT:
                 for path in sorted(kept, key=lambda path: path.stat().st_mtime)[: MAX_KEPT // 4]:
                     path.unlink(missing_ok=True)
 
-    def _place(self, program: Program) -> Path:
+    def _place(self, program: Program, ways: Sequence[Run]) -> Path:
         data = {name: hashlib.sha256(content).hexdigest() for name, content in sorted(program.data.items())}
-        parts = (program.units, sorted(program.host.items()), sorted(program.original.items()), data, program.device)
+        parts = (
+            list(ways),
+            program.units,
+            sorted(program.host.items()),
+            sorted(program.original.items()),
+            data,
+            program.device,
+        )
         digest = hashlib.sha256(_own_code().encode())
         digest.update(repr(parts).encode(errors="surrogatepass"))
         return self._folder / f"{digest.hexdigest()[:40]}.msgpack"

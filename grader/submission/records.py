@@ -66,7 +66,9 @@ class LaunchPlan:
 class Candidate:
     """One reading of a kernel: a role for each of its parameters, and a launch.  Likelier candidates come first.
 
-    roles: names of the lab's parameters, or "=1" for a number that is handed in as it stands.
+    roles: names of the lab's parameters, or "=1" for a number that is handed in as it stands, "=n * n" for one that
+      follows from sizes.
+    zeroed: arrays that the program sets to zero before the launch, because the kernel adds to them.
     square_only: the kernel takes one size for several, so the sizes that the grid covers must be equal.
     constants: sizes that are constants of the program, as (role, constant's name): each size graded is compiled anew.
     template: the kernel's template arguments as (text, role): a role's size takes the place of the text.
@@ -83,6 +85,7 @@ class Candidate:
     fixed: tuple[tuple[str, int], ...] = ()
     own: tuple[tuple[str, int], ...] = ()
     origins: Origins = Origins()
+    zeroed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,7 +91,9 @@ def run(device: Device, modules: Modules, launch: Launch, memory: Any) -> Ran:
         driver.call("cuStreamSynchronize", device.stream)
         for array in arrays:
             if array.is_output:
-                device.helpers.set_bytes(addresses[array.name], 0, 1, array.nbytes, sentinel_byte(array.dtype))
+                device.helpers.set_bytes(
+                    addresses[array.name], 0, 1, array.nbytes, 0 if array.is_zeroed else sentinel_byte(array.dtype)
+                )
             else:
                 copy_in(addresses[array.name], memory, array.nbytes, array.offset)
                 driver.call("cuMemcpyDtoD", originals[array.name], addresses[array.name], array.nbytes)
@@ -220,3 +222,8 @@ def _printed(device: Device) -> str:
     os.ftruncate(device.printed, 0)
     os.lseek(device.printed, 0, os.SEEK_SET)
     return data.decode("utf-8", errors="replace")
+
+
+def _filling(array: Array) -> int:
+    """What every byte of an output holds before a launch."""
+    return 0 if array.is_zeroed else sentinel_byte(array.dtype)

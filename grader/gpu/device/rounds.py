@@ -181,7 +181,9 @@ class Rounds:
         for index, array in enumerate(layout.arrays):
             base = self._arena + layout.offsets[array.name]
             if array.is_output:
-                helpers.set_bytes(base, layout.stride, sets, array.nbytes, sentinel_byte(array.dtype))
+                helpers.set_bytes(
+                    base, layout.stride, sets, array.nbytes, 0 if array.is_zeroed else sentinel_byte(array.dtype)
+                )
             else:
                 pool, mask = self._pools[f"{array.name}:{array.dtype}"]
                 helpers.fill(base, layout.stride, sets, array.count, array.width, pool, mask, _mixed(key, index))
@@ -331,3 +333,8 @@ class Rounds:
 
 def _mixed(key: int, index: int) -> int:
     return (key * 0x9E3779B97F4A7C15 + index * 0xD1B54A32D192ED03) & 0xFFFFFFFFFFFFFFFF
+
+
+def _filling(array: Array) -> int:
+    """What every byte of an output holds before a launch."""
+    return 0 if array.is_zeroed else sentinel_byte(array.dtype)

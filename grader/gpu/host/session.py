@@ -275,7 +275,8 @@ def launch_message(module: str, request: LaunchRequest, offsets: Mapping[str, in
         dtype = np.dtype(argument.dtype)
         count = nbytes_of(argument) // dtype.itemsize
         offset = offsets[argument.name]
-        arguments.append(Array(argument.name, dtype.name, dtype.itemsize, count, argument.is_output, offset))
+        is_zeroed = argument.is_output and argument.initial is not None
+        arguments.append(Array(argument.name, dtype.name, dtype.itemsize, count, argument.is_output, offset, is_zeroed))
     return Launch(module, request.entry, request.grid, request.block, request.shared_bytes, arguments)
 
 

@@ -30,7 +30,7 @@ from grader.submission.kernels.launches import find_launches
 from grader.submission.kernels.loops import innermost_loops
 from grader.submission.kernels.records import Kernel, LaunchSite, factor_of
 from grader.submission.kernels.shape import KernelShape
-from grader.submission.observed import NOTHING_OBSERVED, Observed
+from grader.submission.observed import NOTHING_OBSERVED, Observed, SeenArgument
 from grader.submission.records import Missing, Origin, Submission, VariantBinding
 from grader.submission.rewriting.compile_time import constant_edits, size_names, with_global_arrays
 from grader.submission.rewriting.device_code import DeviceCode
@@ -60,6 +60,11 @@ class _Entry:
         files = (self.parsed, *self.parsed.headers)
         changeable = {edit.constant for parsed in files for edit in constant_edits(parsed, constants)}
         return CompileTime(constants, frozenset(changeable), self.template_values)
+
+    @property
+    def seen(self) -> tuple[SeenArgument, ...]:
+        """The arguments of the launch that it is graded by."""
+        return next((site.seen for site in self.sites if site.observed), ())
 
     @property
     def shape(self) -> KernelShape:
@@ -164,7 +169,7 @@ def _all_known(entries: Sequence[_Entry], lab: Lab) -> list[Known]:
         named = any(strong_rank(variant, entry.kernel.name) is not None for variant in lab.variants)
         if entry.kernel.uses_shared and not named and entry.reason is None:
             own = profiles(lab) if own is None else own
-            profile = profile_of(entry.kernel, entry.shape, readings(entry.kernel, lab)[0])
+            profile = profile_of(entry.kernel, entry.shape, readings(entry.kernel, lab, entry.seen)[0])
             known = replace(known, likeness=likeness(profile, own))
         found.append(known)
     return found
@@ -211,7 +216,7 @@ def _entries(files: Sequence[ParsedFile], codes: Sequence[DeviceCode], lab: Lab,
             loops = innermost_loops(parsed, item, entry.template_values)
             entry.kernel = replace(entry.kernel, loops=loops, unroll=factor_of(loops))
             try:
-                readings(entry.kernel, lab)
+                readings(entry.kernel, lab, entry.seen)
             except Unbindable as reason:
                 entry.reason = reason
             entries.append(entry)
@@ -322,12 +327,17 @@ def _binding(
     roles: Fact[Sequence[tuple[str, ...]]] = first(
         {
             "stated": lambda: [_checked_roles(stated, kernel, found, variant, lab)] if stated is not None else None,
-            "inferred": lambda: readings(kernel, lab),
+            "observed" if entry.seen else "inferred": lambda: readings(kernel, lab, entry.seen),
         },
         otherwise=(),
     )
+    zeroed = _zeroed(entry)
     choices = tuple(
-        replace(c, origins=replace(c.origins, kernel=kernel_origin, template=entry.template_origin))
+        replace(
+            c,
+            zeroed=tuple(r for p, r in zip(kernel.parameters, c.roles, strict=True) if p.name in zeroed),
+            origins=replace(c.origins, kernel=kernel_origin, template=entry.template_origin),
+        )
         for c in candidates(kernel, entry.shape, entry.sites, roles, settings, variant, lab, entry.compile_time)
     )
     return VariantBinding(
@@ -338,6 +348,23 @@ def _binding(
         requested=requested_launch(entry.sites),
         takes_sizes=not choices[0].launch.exact,
     )
+
+
+def _zeroed(entry: _Entry) -> set[str]:
+    """Pointers to arrays that the program sets to zero before the launch, and that the kernel adds to."""
+    text = entry.shape.text
+    adds = {
+        p.name for p in entry.kernel.parameters if p.is_pointer and p.is_written and (p.is_read or "atomic" in text)
+    }
+    if entry.seen:
+        return {a.name for a in entry.seen if a.name in adds and a.before == "zeros"}
+    found = set()
+    for site in entry.sites[:1]:
+        for argument, parameter in zip(site.arguments, entry.kernel.parameters[-len(site.arguments) :], strict=False):
+            set_to_zero = rf"\bcudaMemset(?:Async)?\s*\(\s*{re.escape(argument)}\s*,\s*0\s*,"
+            if parameter.name in adds and re.search(set_to_zero, entry.parsed.source.text):
+                found.add(parameter.name)
+    return found
 
 
 def _checked_roles(

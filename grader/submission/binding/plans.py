@@ -13,7 +13,8 @@ from grader.device_limits import is_possible_block
 from grader.lab import formula
 from grader.lab.records import Lab, LaunchRule, Variant
 from grader.submission.binding.grids import formulas_of
-from grader.submission.binding.precedence import OF_PROGRAM, Fact, first, weakest_of
+from grader.submission.binding.precedence import OF_LAUNCHES, OF_PROGRAM, Fact, first, weakest_of
+from grader.submission.binding.scalars import sizes_in
 from grader.submission.expressions.number_types import SIZES_OF_TYPES
 from grader.submission.expressions.syntax import Expression
 from grader.submission.files.settings import VariantSettings
@@ -90,12 +91,13 @@ class _Sizes:
 
     @classmethod
     def of(cls, roles: tuple[str, ...], fixed: CompileTime, lab: Lab) -> _Sizes:
-        in_template = match_sizes(list(fixed.template), lab, roles)
+        in_template = match_sizes(list(fixed.template), lab, sizes_in(roles, lab))
         by_name = {name: role for role, name in in_template.items()}
         template = tuple((text, by_name.get(name, "")) for name, text in fixed.template.items())
-        matched = match_sizes(list(fixed.constants), lab, {*roles, *in_template})
+        told = sizes_in(roles, lab)
+        matched = match_sizes(list(fixed.constants), lab, {*told, *in_template})
         built_in = [(role, fixed.constants[name]) for role, name in matched.items() if name not in fixed.changeable]
-        given = {*roles, *in_template, *matched}
+        given = {*told, *in_template, *matched}
         built_in += [
             (p.name, p.usual)
             for p in lab.parameters
@@ -177,11 +179,11 @@ class _Planner:
         return first(
             {"stated": self.stated_threads, self.said: self.read_threads, "inferred": self.inferred_threads},
             otherwise=_Threads(_rule_block(rule, self.lab), formulas),
+            among=OF_LAUNCHES,
         )
 
     def stated_threads(self) -> _Threads | None:
-        if self.settings.block is None or self.said == "observed":
-            # How a kernel is launched its program shows; what is stated beside it is told as a contradiction.
+        if self.settings.block is None:
             return None
         x, y, z = [*self.settings.block, 1, 1][:3]
         return _Threads((x, y, z))
@@ -323,8 +325,10 @@ class _Planner:
         usual = rows * (max(block[0], tile[0]) + (1 if self.variant.padded else 0)) * itemsize
 
         def read() -> _SharedBytes | None:
-            if not dynamic or self.site is None:
+            if self.site is None or (not dynamic and not self.site.observed):
                 return None
+            if not dynamic:
+                return _SharedBytes()
             text = self.formula(self.site.shared_expression) or ""
             if self.site.observed:
                 return _SharedBytes(self.site.shared_bytes or 0, text or self.usual_shared_formula())
@@ -332,20 +336,25 @@ class _Planner:
 
         return first(
             {
-                "stated": lambda: _SharedBytes(stated) if stated is not None and self.said != "observed" else None,
+                "stated": lambda: _SharedBytes(stated) if stated is not None else None,
                 self.said: read,
                 "inferred": lambda: None if dynamic else _SharedBytes(),
             },
             otherwise=_SharedBytes(usual, self.rule.shared_bytes),
+            among=OF_LAUNCHES,
         )
 
-    def formula(self, expression: Expression | None, top: bool = True) -> str | None:
-        """A host expression as a formula of the sizes."""
+    def formula(self, expression: Expression | None, top: bool = True, over: str = "") -> str | None:
+        """A host expression as a formula of the sizes.
+
+        over: the size that is meant by a variable which is handed in for several, as by `n` in `k<<<…>>>(a, b, n, n)`.
+        """
         constants = self.shape.constants
         by_name = {name: role for role, name in self.sizes.constants}
         if self.site is not None and len(self.site.arguments) == self.arguments:
             own = self.roles[len(self.roles) - self.arguments :]
-            by_name |= {t: r for t, r in zip(self.site.arguments, own, strict=True) if r in self.lab.size_names}
+            sizes = [(t, r) for t, r in zip(self.site.arguments, own, strict=True) if r in self.lab.size_names]
+            by_name |= dict(sizes) | {text: role for text, role in sizes if role == over}
         if self.site is not None:
             by_name |= {
                 t: role for t, (_n, role) in zip(self.site.template_texts, self.sizes.template, strict=False) if role

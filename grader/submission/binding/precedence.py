@@ -1,4 +1,8 @@
-"""What binding takes a fact from: of everybody who knows it, the one that stands first in one list (`ORIGINS`)."""
+"""What binding takes a fact from: of everybody who knows it, the one that stands first in a list.
+
+There are two: which kernel and which argument is meant (`ORIGINS`) the student states best; how a kernel is launched
+(`OF_LAUNCHES`) a run of the program shows best, and what is stated otherwise is told as a contradiction.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,9 @@ from typing import Generic, TypeVar
 from grader.submission.records import ORIGINS, Origin
 
 T = TypeVar("T")
+
+OF_LAUNCHES: tuple[Origin, ...] = ("observed", "stated", "read", "inferred", "lab")
+"""Who is believed about the block and the shared memory of a launch, the first before the others."""
 
 OF_PROGRAM: frozenset[Origin] = frozenset(["stated", "observed", "read"])
 """What a student's program says, or the student of it."""
@@ -22,9 +29,11 @@ class Fact(Generic[T]):
     origin: Origin
 
 
-def first(sayings: Mapping[Origin, Callable[[], T | None]], otherwise: T) -> Fact[T]:
-    """What the first of `ORIGINS` says that says anything; `otherwise`, which is the lab's, where none does."""
-    for origin in ORIGINS:
+def first(
+    sayings: Mapping[Origin, Callable[[], T | None]], otherwise: T, among: tuple[Origin, ...] = ORIGINS
+) -> Fact[T]:
+    """What the first says, in the order of `among`, that says anything; `otherwise`, the lab's, where none does."""
+    for origin in among:
         say = sayings.get(origin)
         value = say() if say is not None else None
         if value is not None:

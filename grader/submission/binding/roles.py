@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice, permutations, product
 
 from grader.lab.records import Lab, Parameter
+from grader.submission.binding.scalars import agreeing, by_value, elements_of
 from grader.submission.kernels.records import Kernel, KernelParameter
+from grader.submission.observed import SeenArgument
 
 MAX_POINTERS = 5
 MAX_READINGS = 6
 # Readings whose scores are this close are told apart by trying them out, not by name.
 DOUBT = 1.0
+FLOW = 25.0
+"""Outweighs what the text says of a pointer."""
 
 _WIDTH = re.compile(r"(?i)w|width|n?_?cols?|columns?|stride|pitch|ld")
 _HEIGHT = re.compile(r"(?i)h|height|n?_?rows?")
@@ -28,12 +32,15 @@ class Unbindable(Exception):
         self.data = data
 
 
-def readings(kernel: Kernel, lab: Lab) -> list[tuple[str, ...]]:
+def readings(kernel: Kernel, lab: Lab, seen: Sequence[SeenArgument] = ()) -> list[tuple[str, ...]]:
     """Roles for the parameters of `kernel`, likeliest first.
 
     Pointers: what is const or only read is an input, what is written an output; then names; then inputs come first.
+    What the program was seen to copy into an array before the launch, and to read of it after, outweighs both.
     Sizes: by name; where the lab has two and the kernel takes two, the other order as well, unless it names them as the
-    task does.
+    task does.  Values that were seen decide first: no size has two, and arrays have the lengths that follow.
+
+    seen: arguments of a launch that was seen.
 
     Raises
     ------
@@ -43,14 +50,17 @@ def readings(kernel: Kernel, lab: Lab) -> list[tuple[str, ...]]:
     sizes = [p for p in lab.parameters if p.kind == "size"]
     pointers = [p for p in kernel.parameters if p.is_pointer]
     scalars = [p for p in kernel.parameters if not p.is_pointer]
+    by_name = {argument.name: argument for argument in seen if argument.name}
     for scalar in scalars:
-        if scalar.dtype not in _INTEGERS or not sizes:
+        value = by_name[scalar.name].value if scalar.name in by_name else None
+        if (scalar.dtype not in _INTEGERS or not sizes) and (value is None or scalar.dtype is None):
             raise Unbindable("parameter", parameter=scalar.name, type=scalar.type_text.strip())
+    arrays = _with_second_input(pointers, arrays, by_name)
     if len(pointers) != len(arrays) or len(pointers) > MAX_POINTERS:
         raise Unbindable("pointers", expected=len(arrays), got=len(pointers))
     found = []
-    for size_roles in _size_orders(scalars, sizes):
-        for pointer_roles in _pointer_orders(pointers, arrays):
+    for pointer_roles in _pointer_orders(pointers, arrays, by_name):
+        for size_roles in _size_roles(scalars, sizes, pointers, pointer_roles, by_name, lab):
             arrays_left, sizes_left = iter(pointer_roles), iter(size_roles)
             roles = tuple(next(arrays_left if p.is_pointer else sizes_left) for p in kernel.parameters)
             found.append(_of_structs(kernel, roles, lab))
@@ -74,17 +84,65 @@ def _of_structs(kernel: Kernel, roles: tuple[str, ...], lab: Lab) -> tuple[str, 
     return tuple(found)
 
 
-def _pointer_orders(pointers: Sequence[KernelParameter], arrays: Sequence[Parameter]) -> list[tuple[str, ...]]:
+def _with_second_input(
+    pointers: Sequence[KernelParameter], arrays: list[Parameter], seen: Mapping[str, SeenArgument]
+) -> list[Parameter]:
+    """The lab's arrays, its only input twice for a kernel that takes two: a product where a square is asked."""
+    inputs = [array for array in arrays if array.kind == "input"]
+    if len(pointers) != len(arrays) + 1 or len(inputs) != 1:
+        return arrays
+    read = [p for p in pointers if not p.is_written]
+    sizes = {seen[p.name].buffer_bytes for p in read if p.name in seen}
+    if len(read) != 2 or len(sizes) > 1 or len({p.dtype for p in read}) > 1:
+        return arrays
+    index = arrays.index(inputs[0])
+    return [*arrays[: index + 1], inputs[0], *arrays[index + 1 :]]
+
+
+def _size_roles(
+    scalars: Sequence[KernelParameter],
+    sizes: Sequence[Parameter],
+    pointers: Sequence[KernelParameter],
+    pointer_roles: Sequence[str],
+    seen: Mapping[str, SeenArgument],
+    lab: Lab,
+) -> list[tuple[str, ...]]:
+    """Roles for the numbers: by name as far as that agrees with the values that were seen, else by value."""
+    values = [seen[scalar.name].value if scalar.name in seen else None for scalar in scalars]
+    named = _size_orders(scalars, sizes) if all(s.dtype in _INTEGERS for s in scalars) and sizes else []
+    if not scalars or all(value is None for value in values):
+        return named
+    roles = [lab.parameter(role) for role in pointer_roles]
+    lengths = [(role, elements_of(p, role, seen.get(p.name))) for p, role in zip(pointers, roles, strict=True)]
+    whole = [value if isinstance(value, int) else None for value in values]
+    return agreeing(named, whole, lengths) or by_value(scalars, values, lengths, lab) or named
+
+
+def _pointer_orders(
+    pointers: Sequence[KernelParameter], arrays: Sequence[Parameter], seen: Mapping[str, SeenArgument]
+) -> list[tuple[str, ...]]:
     scored = []
     for order in permutations(range(len(arrays))):
         score = 0.0
         for pointer, index in zip(pointers, order, strict=True):
-            score += _pointer_score(pointer, arrays[index])
+            score += _pointer_score(pointer, arrays[index]) + _flow_score(seen.get(pointer.name), arrays[index])
         inversions = sum(order[i] > order[j] for i in range(len(order)) for j in range(i + 1, len(order)))
         scored.append((score - 0.5 * inversions, tuple(arrays[index].name for index in order)))
     best = max(score for score, _order in scored)
     ranked = sorted(scored, key=lambda pair: -pair[0])
-    return [order for score, order in ranked if score >= best - DOUBT]
+    return list(dict.fromkeys(order for score, order in ranked if score >= best - DOUBT))
+
+
+def _flow_score(seen: SeenArgument | None, parameter: Parameter) -> float:
+    """What the flow of data says: what is only read back was not there before, what is copied in is not read back."""
+    if seen is None or not seen.buffer:
+        return 0.0
+    is_output = parameter.kind == "output"
+    if seen.before == "data" and not seen.read_back:
+        return -FLOW if is_output else FLOW
+    if seen.before in ("", "zeros") and seen.read_back:
+        return FLOW if is_output else -FLOW
+    return 0.0
 
 
 def _pointer_score(pointer: KernelParameter, parameter: Parameter) -> float:

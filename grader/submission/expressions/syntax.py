@@ -1,6 +1,12 @@
 """C expressions as small trees: read from text, nothing evaluated yet.
 
 Only what sizes, blocks and grids are written with: numbers, names, arithmetic, casts, calls, `a.x`, `{1, 2}`.
+
+The tree of the file (`cpp/tree`) says where an expression stands, not what it is: it is made of the text before macros
+are replaced, and a macro's body need not be an expression (`#define GRID (n + T - 1) / T, 1`).  So macros are replaced
+token by token, and what comes of that is read here.  tree-sitter could read it as a file of its own, but it has no such
+thing as a wrong text: it recovers, and a launch that is guessed at is worse than one that is not read.  Pieces such as
+the callee `k<16>` without its arguments it takes for comparisons.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from itertools import combinations
 
 import pytest
 
-from grader.submission.binding.precedence import Fact, first, weakest_of
+from grader.submission.binding.precedence import OF_LAUNCHES, Fact, first, weakest_of
 from grader.submission.files.settings import LabSettings, VariantSettings
 from grader.submission.records import ORIGINS, Origin, Origins, VariantBinding
 from tests.submission.labs import LINE, bound
@@ -39,6 +39,9 @@ def test_the_first_in_the_list_that_knows_is_believed(count: int) -> None:
     assert first({"read": lambda: None}, otherwise=7) == Fact(7, "lab")
     # What is known and is nothing is known all the same.
     assert first({"read": lambda: 0, "inferred": lambda: 1}, otherwise=2) == Fact(0, "read")
+    about: dict[Origin, Callable[[], str | None]] = {"stated": lambda: "said", "observed": lambda: "seen"}
+    assert first(about, otherwise="") == Fact("said", "stated")
+    assert first(about, otherwise="", among=OF_LAUNCHES) == Fact("seen", "observed")
     assert weakest_of(["stated", "inferred", "read"]) == "inferred"
 
 

@@ -1,0 +1,129 @@
+"""Which of the lab's sizes each number is that a kernel takes, by the values that the program was seen to hand in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from math import prod
+
+from grader.lab import formula
+from grader.lab.records import Lab, Parameter
+from grader.submission.expressions.number_types import SIZES_OF_TYPES
+from grader.submission.kernels.records import KernelParameter
+from grader.submission.observed import SeenArgument
+
+MAX_SCALARS = 8
+FITS = 4.0
+NAMED = 2.0
+
+
+def elements_of(pointer: KernelParameter, role: Parameter, seen: SeenArgument | None) -> int:
+    """Elements of the array that was handed in, 0 where that is not known."""
+    if seen is None or not seen.buffer_bytes:
+        return 0
+    return (seen.buffer_bytes - seen.offset_bytes) // SIZES_OF_TYPES.get(pointer.dtype or role.dtype, 4)
+
+
+def agreeing(
+    orders: Sequence[tuple[str, ...]], values: Sequence[int | None], arrays: Sequence[tuple[Parameter, int]]
+) -> list[tuple[str, ...]]:
+    """Those of `orders` (a role for each number) in which every size has one value, and the arrays their lengths."""
+    return [order for order in orders if _sizes(order, values) is not None and _fits(order, values, arrays) >= 0]
+
+
+def by_value(
+    scalars: Sequence[KernelParameter],
+    values: Sequence[int | float | None],
+    arrays: Sequence[tuple[Parameter, int]],
+    lab: Lab,
+) -> list[tuple[str, ...]]:
+    """Roles for numbers, likeliest first: a size, a product of sizes ("=n * n"), or as it stands ("=16").
+
+    Empty where no choice of sizes gives the arrays the lengths that they have.
+    """
+    sizes = [p for p in lab.parameters if p.kind == "size"]
+    if len(scalars) > MAX_SCALARS or not sizes:
+        return []
+    places = range(len(scalars))
+    whole = [index for index in places if isinstance(values[index], int)]
+    found: dict[tuple[str, ...], float] = {}
+    for chosen in product([None, *whole], repeat=len(sizes)):
+        taken = [index for index in chosen if index is not None]
+        if len(set(taken)) < len(taken):
+            continue
+        known = {size.name: int(values[i] or 0) for size, i in zip(sizes, chosen, strict=True) if i is not None}
+        score = sum(
+            NAMED - 0.1 * min(rank, 10)
+            for size, i in zip(sizes, chosen, strict=True)
+            if i is not None and (rank := size.rank_of(scalars[i].name)) is not None
+        )
+        checked = [(p, n) for p, n in arrays if n and all(axis in known for axis in p.shape if isinstance(axis, str))]
+        if any(_length(p, known) != n for p, n in checked):
+            continue
+        # Nobody names these, so they are what the lab takes them for.
+        known = {s.name: s.usual for s in sizes if s.usual is not None} | known
+        score += FITS * len(checked)
+        if arrays and any(n for _p, n in arrays) and not checked:
+            score -= FITS
+        roles = []
+        for index in places:
+            own = next((s.name for s, i in zip(sizes, chosen, strict=True) if i == index), None)
+            roles.append(own or _other(scalars[index], values[index], known, sizes, arrays))
+            score -= 0.5 * (own is None and roles[-1].startswith("="))
+        key = tuple(roles)
+        found[key] = max(score, found.get(key, score))
+    ranked = sorted(found, key=lambda roles: -found[roles])
+    return [roles for roles in ranked if found[roles] >= found[ranked[0]] - 1 and found[roles] > 0]
+
+
+def _other(
+    scalar: KernelParameter,
+    value: int | float | None,
+    known: Mapping[str, int],
+    sizes: Sequence[Parameter],
+    arrays: Sequence[tuple[Parameter, int]],
+) -> str:
+    """What a number is that is none of the sizes chosen: one of them once more, a length, or what it is."""
+    same = [size for size in sizes if known.get(size.name) == value]
+    if same:
+        return min(same, key=lambda size: (rank := size.rank_of(scalar.name)) is None or rank > 100).name
+    for parameter, _count in arrays:
+        is_known = len(parameter.shape) > 1 and all(a in known for a in parameter.shape if isinstance(a, str))
+        if is_known and _length(parameter, known) == value:
+            return "=" + " * ".join(str(axis) for axis in parameter.shape)
+    # A window is as wide as follows from its radius; a factor may follow from any size.
+    for size in sizes:
+        texts = [f"2 * {size.name} + 1"] if size.usual is not None else []
+        if isinstance(value, float):
+            texts += [f"1 / (2 * {size.name} + 1)", f"1 / {size.name}", size.name]
+        for text in texts:
+            if size.name in known and known[size.name] > 0 and value is not None:
+                made = formula.evaluate(text, known)
+                if abs(made - value) <= 1e-6 * abs(made):
+                    return f"={text}"
+    return f"={value}"
+
+
+def sizes_in(roles: Sequence[str], lab: Lab) -> set[str]:
+    """The sizes that parameters of these roles are told, be it in a formula."""
+    formulas = [role[1:] for role in roles if role.startswith("=")]
+    named = set(roles).union(*(formula.names_of(text) for text in formulas))
+    return named & set(lab.size_names)
+
+
+def _length(parameter: Parameter, known: Mapping[str, int]) -> int:
+    return prod(known[axis] if isinstance(axis, str) else axis for axis in parameter.shape)
+
+
+def _sizes(order: Sequence[str], values: Sequence[int | float | None]) -> dict[str, int] | None:
+    found: dict[str, int] = {}
+    for role, value in zip(order, values, strict=True):
+        if isinstance(value, int) and found.setdefault(role, value) != value:
+            return None
+    return found
+
+
+def _fits(order: Sequence[str], values: Sequence[int | float | None], arrays: Sequence[tuple[Parameter, int]]) -> int:
+    known = _sizes(order, values) or {}
+    complete = [(p, n) for p, n in arrays if n and all(a in known for a in p.shape if isinstance(a, str))]
+    return -1 if any(_length(p, known) != n for p, n in complete) else len(complete)
