@@ -25,9 +25,10 @@ from grader.cli.doctor import doctor_command
 from grader.cli.export import export_command
 from grader.cli.grade import grade_command
 from grader.cli.labs import calibrate_command, labs_command, new_lab_command, selftest_command
-from grader.cli.report import report_command
+from grader.cli.report import remark_command, report_command
 from grader.cli.run import run_command, split
 from grader.cli.signals import Interrupted, interruptible
+from grader.cli.similar import similar_command
 from grader.cli.watch import watch_command
 from grader.errors import GraderError
 from grader.i18n import _
@@ -50,6 +51,8 @@ def run(arguments: list[str]) -> int:
         "calibrate": calibrate_command,
         "selftest": selftest_command,
         "report": report_command,
+        "remark": remark_command,
+        "similar": similar_command,
         "export": export_command,
         "new-lab": new_lab_command,
         "run": run_command,

@@ -32,3 +32,27 @@ def _report(path: Path, lang: str, no_pdf: bool, labs_folders: tuple[Path, ...])
     from grader.grading.output.retelling import retell
 
     return retell(path, lang, not no_pdf, labs_folders)
+
+
+def remark_command() -> click.Command:
+    """`grade remark DIR`: stored results marked by a changed lab file and the teacher's decisions."""
+    return click.Command(
+        "remark",
+        params=[
+            click.Argument(["path"], type=PathType(file_okay=False), metavar="DIR"),
+            lang_option(),
+            click.Option(["--no-pdf"], is_flag=True, help=_("Write the HTML report only.")),
+            labs_option(),
+        ],
+        callback=_remark,
+        help=_(
+            "Mark the results in DIR again by changed points and thresholds of the lab file, by group.yaml and "
+            "overrides.yaml, without running anything, and show whose marks change."
+        ),
+    )
+
+
+def _remark(path: Path, lang: str, no_pdf: bool, labs_folders: tuple[Path, ...]) -> int:
+    from grader.grading.output.remarking import remark
+
+    return remark(path, lang, not no_pdf, labs_folders)

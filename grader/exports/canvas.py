@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from grader.exports.entries import Entry, Export
+from grader.exports.entries import Entry, Export, of_entries
 from grader.exports.points import lab_points, scaled
 from grader.exports.table import csv_text
 from grader.i18n import _
@@ -27,4 +27,4 @@ def canvas(entries: Sequence[Entry], lab: Lab, language: str) -> bytes:
     return csv_text(rows, ",").encode("utf-8-sig")
 
 
-EXPORT = Export(".canvas.csv", canvas, lambda path: _("Marks for Canvas: {path}").format(path=path))
+EXPORT = Export(".canvas.csv", of_entries(canvas), lambda path: _("Grades for Canvas: {path}").format(path=path))

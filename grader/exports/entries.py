@@ -12,6 +12,7 @@ from grader.course.people import Person
 from grader.lab.records import Lab
 from grader.message import Message
 from grader.result import Result
+from grader.similarity.pairs import Similar
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,7 @@ class Entry:
 
     report: address of the report for a page in the folder of outputs, "" where there is no report.
     person: what a roster or a learning system's export knows of the student.
+    source: the text of what was handed in, "" where it is not known.
     """
 
     student: str
@@ -27,6 +29,7 @@ class Entry:
     reason: Message | str = ""
     report: str = ""
     person: Person | None = None
+    source: str = ""
 
     @property
     def who(self) -> Person:
@@ -36,6 +39,16 @@ class Entry:
             return person
         own = self.result.student
         return msgspec.structs.replace(person, name=person.name or own.name, group=person.group or own.group)
+
+
+def source_of(result: Result) -> str:
+    """All text of a submission, file after file."""
+    return "\n".join(source.text for source in result.sources)
+
+
+def of_entries(write: Callable[[Sequence[Entry], Lab, str], bytes]) -> Callable[[Table, str], bytes]:
+    """A writer of entries as a writer of a table."""
+    return lambda table, language: write(table.entries, table.lab, language)
 
 
 def brief(result: Result) -> Result:
@@ -50,23 +63,28 @@ def brief(result: Result) -> Result:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A lab's group.  weight: of the lab in the course, None where the teacher named none."""
+    """A lab's group.
+
+    weight: of the lab in the course, None where the teacher named none.  similar: pairs that are alike, None where
+    nobody looked for them.
+    """
 
     lab: Lab
     entries: Sequence[Entry]
     weight: float | None = None
+    similar: Similar | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Export:
     """A kind of file: `<lab><suffix>` in the folder of outputs, one for each lab.
 
-    write: the file's bytes, from a group's entries in order, the lab, and the language of its words.
+    write: the file's bytes, from a group and the language of its words.
     announce: the line that names the file, "" for one that nobody needs to look at.
     """
 
     suffix: str
-    write: Callable[[Sequence[Entry], Lab, str], bytes]
+    write: Callable[[Table, str], bytes]
     announce: Callable[[Path], str]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from xml.etree import ElementTree as ET
 
-from grader.exports.entries import Entry, Export
+from grader.exports.entries import Entry, Export, of_entries
 from grader.exports.xml_text import xml_text
 from grader.i18n import _
 from grader.lab.records import Lab
@@ -62,4 +62,4 @@ def _not_graded(entry: Entry) -> ET.Element:
     return case
 
 
-EXPORT = Export(".junit.xml", junit, lambda path: _("Checks as JUnit XML: {path}").format(path=path))
+EXPORT = Export(".junit.xml", of_entries(junit), lambda path: _("Checks as JUnit XML: {path}").format(path=path))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from grader.exports.entries import Entry, Export
+from grader.exports.entries import Entry, Export, of_entries
 from grader.exports.points import lab_points, scaled
 from grader.exports.table import csv_text
 from grader.i18n import _
@@ -58,4 +58,4 @@ def comment(entry: Entry, language: str) -> str:
     return "; ".join(filter(None, parts))
 
 
-EXPORT = Export(".moodle.csv", worksheet, lambda path: _("Marks for Moodle: {path}").format(path=path))
+EXPORT = Export(".moodle.csv", of_entries(worksheet), lambda path: _("Grades for Moodle: {path}").format(path=path))

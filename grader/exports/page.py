@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from grader.exports.entries import Entry, Export
+from grader.exports.entries import Entry, Export, Table
 from grader.i18n import _
-from grader.lab.records import Lab
 from grader.report.group import GroupRow, failed_row, group_row
 from grader.report.job import in_language
 from grader.report.visible import visible_line
 from grader.words import said
 
 
-def page(entries: Sequence[Entry], lab: Lab, language: str) -> bytes:
+def page(table: Table, language: str) -> bytes:
     """The page, one self-contained file."""
     from grader.report.page.html import group_page
 
+    entries, lab = table.entries, table.lab
     names = [variant.name for variant in lab.variants]
     return group_page(rows_of(entries, names, language), names, in_language(lab.title, language), language).encode()
 

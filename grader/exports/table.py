@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from grader.exports.entries import Entry, Export
+from grader.exports.entries import Entry, Export, of_entries
 from grader.exports.points import percent
 from grader.i18n import _
 from grader.lab.records import Lab
@@ -74,4 +74,4 @@ def _cell(text: str) -> str:
     return f'"{quoted}"' if _NEEDS_QUOTES.search(text) else text
 
 
-EXPORT = Export(".csv", gradebook, lambda path: _("Grade table: {path}").format(path=path))
+EXPORT = Export(".csv", of_entries(gradebook), lambda path: _("Grade table: {path}").format(path=path))

@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING
 from grader.course.decisions import Decider, write_ledger
 from grader.course.people import Person
 from grader.errors import describe_os_error
-from grader.exports.entries import Entry, Table, brief
+from grader.exports import similar
+from grader.exports.entries import Entry, Table, brief, source_of
 from grader.exports.page import rows_of
 from grader.exports.registry import COURSE_EXPORTS, EXPORTS
+from grader.grading.output.comparing import compare
 from grader.grading.output.kept import Kept, with_person
 from grader.grading.output.paths import Outputs
 from grader.grading.output.reporting import Announcer
@@ -30,6 +32,7 @@ from grader.grading.workers import Failed, Graded, GradeTask, Judged, Outcome, R
 from grader.lab.records import Lab
 from grader.message import Message, msg
 from grader.processes.pool import Answer, Lost, Pool, wait
+from grader.repair.told import answers, without_answers
 from grader.report.group import student_line
 from grader.report.job import ReportJob, make_job
 from grader.report.rendering.worker import Reply
@@ -127,7 +130,9 @@ class Group:
             return False
         if result is None:
             return False
-        self._entries[self._places[student]] = Entry(student, brief(result), person=self._person(student))
+        self._entries[self._places[student]] = Entry(
+            student, brief(result), person=self._person(student), source=source_of(result)
+        )
         self._code = max(self._code, exit_code([result]))
         if self._kept.has_reports(student):
             self._announced.rendered.add(student)
@@ -179,8 +184,12 @@ class Group:
         if isinstance(outcome, Failed):
             self._refuse(place, student, self._failure(student, outcome), 3, told)
             return
-        result = self._presented(student, outcome.result)
         try:
+            if self._lab.repairs != "student":
+                # Before anything of it is written where the student may read it.
+                self._outputs.write_answers(student, answers(outcome.result))
+                outcome = Graded(result=without_answers(outcome.result))
+            result = self._presented(student, outcome.result)
             folder = self._outputs.write_result(result)
         except OSError as error:
             reason = msg("session.result_unwritable", reason=describe_os_error(error))
@@ -188,7 +197,7 @@ class Group:
             return
         if is_whole:
             self._kept.put(task, outcome.result)
-        self._entries[place] = Entry(student, brief(result), person=self._person(student))
+        self._entries[place] = Entry(student, brief(result), person=self._person(student), source=source_of(result))
         self._code = max(self._code, exit_code([result]))
         self._render(result, folder)
         told.graded(student_line(result, self._language))
@@ -231,7 +240,7 @@ class Group:
         """Write the marks of all that are graded by now, then show them."""
         from grader.report import terminal
 
-        entries, lines = self._write_tables()
+        entries, lines = self._write_tables(is_last=True)
         lines += self._write_course_tables(entries)
         names = [variant.name for variant in self._lab.variants]
         rows = rows_of(entries, names, self._language)
@@ -240,6 +249,8 @@ class Group:
         if missing:
             line = text(msg("session.not_graded", students=visible_line(", ".join(missing))))
             out.print(line, soft_wrap=True)
+        if any(self._outputs.answers_folder.glob("*.diff")):
+            lines.append(text(msg("session.repairs", folder=str(self._outputs.answers_folder))))
         with contextlib.suppress(OSError):
             write_ledger(self._decider, self._outputs.out)
         rules = self._decider.rules.path
@@ -253,7 +264,7 @@ class Group:
             out.print(visible_line(line), soft_wrap=True)
         out.file.flush()
 
-    def _write_tables(self) -> tuple[list[Entry], list[str]]:
+    def _write_tables(self, is_last: bool = False) -> tuple[list[Entry], list[str]]:
         """Write the marks of all that are graded by now; returns the rows, and lines that name the files."""
         began_s = time.monotonic()
         nothing = msg("session.not_yet")
@@ -262,7 +273,11 @@ class Group:
             for place, work in enumerate(self._works)
         ]
         tables = Tables(self._language)
-        lines = tables.of_lab(EXPORTS, Table(self._lab, entries), self._outputs)
+        table, exports = Table(self._lab, entries), EXPORTS
+        if is_last:
+            # Who is like whom shows when all are there.
+            table, exports = replace(table, similar=compare(self._lab, entries)), (*EXPORTS, similar.EXPORT)
+        lines = tables.of_lab(exports, table, self._outputs)
         self._unwritten = bool(tables.problems)
         lines += tables.problems
         now_s = time.monotonic()

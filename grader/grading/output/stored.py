@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -36,12 +36,15 @@ class StoredRun:
     """What an earlier run left for one lab.
 
     entries: in the order of its table.  is_group: whether it has a table, be it of one student.
+    checks, rest: how the lab was marked (`grader.exports.roster`).
     """
 
     lab: str
     entries: tuple[Entry, ...]
     outputs: StoredOutputs
     is_group: bool
+    checks: Mapping[str, roster.CheckRule] = field(default_factory=dict)
+    rest: str = ""
 
 
 def find_stored(path: Path) -> list[StoredRun]:
@@ -105,7 +108,9 @@ def stored_groups(folder: Path, skipped: Collection[str] = ()) -> Iterator[Store
             elif (place / RESULT_NAME).exists():
                 entries.append(Entry(member.student, _read(place / RESULT_NAME), person=member.person))
                 folders[member.student] = place
-        yield StoredRun(group.lab, tuple(entries), StoredOutputs(folder, group.lab, folders), is_group=True)
+        yield StoredRun(
+            group.lab, tuple(entries), StoredOutputs(folder, group.lab, folders), True, group.checks, group.rest
+        )
 
 
 def _read(file: Path) -> Result:

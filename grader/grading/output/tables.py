@@ -34,7 +34,7 @@ class Tables:
         lines = []
         for export in exports:
             path = outputs.export(export.suffix)
-            if self._write(path, partial(export.write, table.entries, table.lab, self._language)):
+            if self._write(path, partial(export.write, table, self._language)):
                 lines.append(export.announce(path))
         return [line for line in lines if line]
 

@@ -147,6 +147,12 @@ def group_page(rows: Sequence[GroupRow], variants: Sequence[str], title: str, la
     return template.render(rows=rows, variants=variants, title=title, language=language)
 
 
+def similar_page(pairs: Sequence[object], too_short: Sequence[str], title: str, language: str) -> str:
+    """Pairs of similar submissions; pairs: of `grader.exports.similar.PairView`."""
+    template = _environment().get_template("similar.html.j2")
+    return template.render(pairs=pairs, too_short=too_short, title=title, language=language)
+
+
 def markdown(text: str) -> str:
     """A task's Markdown as HTML.  HTML within it is shown as text, images are left out, links are not followed."""
     from markdown_it import MarkdownIt

@@ -11,7 +11,10 @@ TEXTS: Texts = {
     "impossible_side": N_(
         "A block of {shape} threads is impossible: its sides must be at least 1 and at most {limit}."
     ),
-    "shared_bytes": N_("The launch asks for {n} bytes of dynamic shared memory; {limit} are allowed."),
+    "shared_bytes": Plural(
+        "The launch asks for {n} byte of dynamic shared memory; {limit} are allowed.",
+        "The launch asks for {n} bytes of dynamic shared memory; {limit} are allowed.",
+    ),
     "hint_shared_bytes": N_("Use a smaller tile, or raise the limit with cudaFuncSetAttribute."),
     "impossible_grid": N_(
         "The launch has a grid of {grid} blocks: along {axis} {size}, where 1 to {limit} are allowed."

@@ -1,0 +1,83 @@
+"""Looks for similar submissions of a group, in what is stored of it, and in what other years left."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from grader.errors import UsageError, describe_os_error
+from grader.exports.entries import Entry, Table, source_of
+from grader.exports.similar import EXPORT
+from grader.grading.output.stored import stored_groups
+from grader.grading.output.tables import Tables
+from grader.lab import labs
+from grader.lab.records import Lab
+from grader.message import msg
+from grader.report.visible import visible_line
+from grader.similarity.pairs import Similar, similar
+
+MAX_BYTES = 1 << 20
+STARTER_NAMES = ("*.cu", "*.cuh", "*.h")
+
+
+def compare(lab: Lab, entries: Sequence[Entry], archive: dict[str, str] | None = None) -> Similar:
+    """What the entries' sources have in common beyond the lab's starter."""
+    starters = [
+        file.read_text("utf-8", errors="replace")
+        for pattern in STARTER_NAMES
+        for file in sorted(lab.path.parent.glob(pattern))
+    ]
+    return similar({entry.student: entry.source for entry in entries if entry.source}, starters, archive)
+
+
+def compare_stored(folder: Path, language: str, archives: Sequence[Path], labs_folders: Sequence[Path] = ()) -> int:
+    """Write the pages of similar submissions for the groups in `folder`; returns the exit code.
+
+    archives: folders of other years: of outputs, or of submissions.
+
+    Raises
+    ------
+    UsageError : no group was graded there, or a folder cannot be read.
+    """
+    try:
+        runs = list(stored_groups(folder))
+        if not runs:
+            raise UsageError(msg("session.no_group", path=str(folder)))
+        writer, lines = Tables(language), []
+        for run in runs:
+            lab = labs.find(run.lab, labs_folders)
+            entries = [replace(e, source=source_of(e.result)) if e.result is not None else e for e in run.entries]
+            older = {name: text for place in archives for name, text in _archive(place, run.lab).items()}
+            table = Table(lab, entries, similar=compare(lab, entries, older))
+            lines += writer.of_lab([EXPORT], table, run.outputs)
+    except OSError as error:
+        raise UsageError(describe_os_error(error)) from error
+    for line in (*lines, *writer.problems):
+        print(visible_line(line))
+    return 2 if writer.problems else 0
+
+
+def _archive(folder: Path, lab: str) -> dict[str, str]:
+    """The works for a lab in a folder of outputs or of submissions, by "folder/student"."""
+    if not folder.is_dir():
+        raise UsageError(msg("session.no_such_path", path=str(folder)))
+    found = {}
+    with contextlib.suppress(UsageError):
+        for run in stored_groups(folder):
+            if run.lab == lab:
+                found = {e.student: source_of(e.result) for e in run.entries if e.result is not None}
+    if not found:
+        for place in sorted(p for p in folder.iterdir() if p.is_dir() and not p.name.startswith(".")):
+            named = [
+                file for file in sorted(place.rglob("*.cu")) if file.is_file() and lab in (file.stem, file.parent.name)
+            ]
+            texts = [
+                file.read_bytes().decode("utf-8", errors="replace")
+                for file in named
+                if file.stat().st_size <= MAX_BYTES
+            ]
+            if texts:
+                found[place.name] = "\n".join(texts)
+    return {f"{folder.name}/{name}": text for name, text in found.items()}

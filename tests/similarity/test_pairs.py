@@ -1,0 +1,148 @@
+"""Disguised copies are found, independent solutions of the same task are not."""
+
+from __future__ import annotations
+
+import random
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from grader.places import data_root
+from grader.similarity.pairs import similar
+from grader.similarity.tokens import tokens
+
+ROOT = data_root()
+LABS = {"transpose": "transpose", "matmul": "matmul", "box-blur": "blur", "batch-square": "batch"}
+
+
+def solutions(lab: str) -> dict[str, str]:
+    """Solutions of a lab that were written apart from one another."""
+    files = [
+        *(ROOT / "tests" / "kernels" / lab / "good").rglob("*.cu"),
+        *(ROOT / "tests" / "programs").glob(f"{LABS[lab]}_*/*.cu"),
+        *(ROOT / "submissions").glob(f"*/{lab}.cu"),
+    ]
+    return {str(file.relative_to(ROOT)): file.read_text("utf-8", errors="replace") for file in sorted(files)}
+
+
+def disguised(text: str, chance: random.Random) -> str:
+    """A copy with other names, no comments, another layout, and independent declarations in another order."""
+    text = re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL)
+    words = sorted(set(re.findall(r"\b[a-zA-Z_]\w*\b", re.sub(r'"[^"]*"|^\s*#.*$', "", text, flags=re.MULTILINE))))
+    keywords = {token.key for token in tokens(text).tokens}
+    names = {
+        w: f"{chance.choice('abcdef')}{n}_{chance.randrange(99)}" for n, w in enumerate(words) if w not in keywords
+    }
+    text = re.sub(r'"[^"\n]*"|\b[a-zA-Z_]\w*\b', lambda found: names.get(found.group(), found.group()), text)
+    lines: list[str] = []
+    run: list[str] = []
+    declaration = re.compile(r"\s*(const |unsigned )*(int|float|size_t|double)\s[^()]*=[^;]*;\s*")
+    for line in text.split("\n"):
+        if declaration.fullmatch(line):
+            run.append(line)
+            continue
+        chance.shuffle(run)
+        lines += [*run, line]
+        run = []
+    text = re.sub(r"[ \t]+", lambda _found: " " * chance.randint(1, 3), "\n".join([*lines, *run]))
+    text = re.sub(r"\n\s*\n", "\n", text)
+    return "// all my own work, honestly\n" + text.replace("{", "\n{\n")
+
+
+def given(lab: str) -> list[str]:
+    return [file.read_text() for file in (ROOT / "assignments" / lab).glob("*.cu")]
+
+
+def test_disguised_copies_are_found_and_independent_solutions_are_not() -> None:
+    copies = found = independent = wrongly = 0
+    for lab in LABS:
+        chance = random.Random(lab)
+        group = solutions(lab)
+        alone = similar(group, given(lab))
+        # Not independent: one was made from the other.
+        wrongly += len(alone.pairs)
+        independent += len(group) * (len(group) - 1) // 2
+        several = sorted(set(group) - set(alone.too_short))
+        for name in chance.sample(several, 5):
+            pairs = similar({**group, "copy": disguised(group[name], chance)}, given(lab)).pairs
+            copies += 1
+            found += any({pair.left, pair.right} == {"copy", name} for pair in pairs)
+    assert found >= 0.95 * copies
+    assert wrongly <= 0.01 * independent
+
+
+def test_a_pair_shows_which_lines_match() -> None:
+    group = solutions("transpose")
+    name = "submissions/ivanov/transpose.cu"
+    mixed = "int unlike(int a) { return a * 7919; }\n" * 3 + group[name]
+    (pair,) = [p for p in similar({**group, "zz": mixed}).pairs if {p.left, p.right} == {name, "zz"}]
+    assert pair.share > 0.95
+    assert set(pair.right_lines) == {line + 3 for line in pair.left_lines}
+
+
+def test_what_everybody_was_given_is_left_out() -> None:
+    group = solutions("matmul")
+    starter = next(iter(group.values()))
+    handed_in = {str(n): starter + f"\n// {n}\n" for n in range(3)}
+    assert len(similar(handed_in).pairs) == 3
+    assert similar(handed_in, [starter]).pairs == ()
+    assert set(similar(handed_in, [starter]).too_short) == {"0", "1", "2"}
+
+
+def test_what_most_of_a_group_has_is_left_out() -> None:
+    group = solutions("matmul")
+    lecture = group.pop("tests/kernels/matmul/good/blocks_4x4.cu")
+    own = dict(list(group.items())[:8])
+    assert similar({name: lecture + text for name, text in own.items()}).pairs == similar(own).pairs
+
+
+def test_short_work_is_said_to_be_so() -> None:
+    short = "__global__ void k(float *a) { a[threadIdx.x] = 1; }"
+    found = similar({"a": short, "b": short})
+    assert (found.pairs, found.too_short) == ((), ("a", "b"))
+
+
+def test_rare_choices_weigh_more() -> None:
+    group = solutions("box-blur")
+    left, right = sorted(group)[:2]
+    plain = {**group, "one": group[left], "two": group[right]}
+    odd = "\nfloat odd = 0.73519f; // who writes such a remark\n"
+    spiced = {**group, "one": group[left] + odd, "two": group[right] + odd}
+
+    def share(sources: dict[str, str]) -> float:
+        from grader.similarity import pairs
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(pairs, "LEAST_SHARED", 0.0)
+            found = pairs.similar(sources).pairs
+        return next((p.share for p in found if {p.left, p.right} == {"one", "two"}), 0.0)
+
+    assert share(spiced) > share(plain)
+
+
+def test_another_year_is_compared_with_this_one_only() -> None:
+    group = solutions("transpose")
+    name = "submissions/sidorov/transpose.cu"
+    older = {"2025/a": group[name], "2025/b": group[name]}
+    pairs = similar(group, given("transpose"), older)
+    with_older = {(pair.left, pair.right) for pair in pairs.pairs if "2025" in pair.right}
+    assert {(name, "2025/a"), (name, "2025/b")} <= with_older
+    assert not any("2025" in left for left, _right in with_older)
+    assert set(pairs.archive) == {"2025/a", "2025/b"}
+
+
+@pytest.mark.slow
+def test_three_hundred_in_ten_seconds() -> None:
+    chance = random.Random(300)
+    some = [text for lab in LABS for text in solutions(lab).values()]
+    group = {str(n): disguised(chance.choice(some), chance) for n in range(300)}
+    began = time.process_time()
+    similar(group)
+    assert time.process_time() - began < 10
+
+
+def test_any_text_has_tokens() -> None:
+    for text in ("", "\x00", "/*", '"', "#define", "a\\\n", "é" * 100, Path(__file__).read_text("utf-8")):
+        tokens(text)
