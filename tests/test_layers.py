@@ -52,6 +52,7 @@ LAYERS: dict[str, set[str] | None] = {
     "observation": {"message", "errors", "files", "programs", "submission"},
     "running": None,
     "checks": None,
+    "repair": None,
     "autograders": {"files", "lab", "places", "__version__"},
     "gpu": None,
     "sweeps": None,
@@ -153,8 +154,9 @@ def test_the_page_names_every_part_above_those_that_import_it() -> None:
                 assert rows[there] <= rows[here], f"{path}: {there} stands below {here} in ARCHITECTURE.md"
 
 
-# A file here is a row of a table: of words, one for each first part of an id; of instructions, one for each kind.
-TABLES = {"words", "ptx/isa"}
+# A file here is a row of a table: of words, one for each first part of an id; of instructions, one for each kind; of
+# checks, one for each.
+TABLES = {"words", "ptx/isa", "checks"}
 
 
 def test_a_folder_has_about_a_dozen_files() -> None:

@@ -36,7 +36,7 @@ def watch_command() -> click.Command:
             lang_option(),
         ],
         callback=_watch,
-        help=_("Print what is to be mended, and again after each save of a file, until it is interrupted."),
+        help=_("Print what to fix, and again after each save of a file, until interrupted."),
         context_settings={"help_option_names": ["-h", "--help"]},
     )
 

@@ -161,4 +161,4 @@ def _title(wanted: str, taken: set[str]) -> str:
     return title
 
 
-EXPORT = CourseExport(NAME, workbook, lambda path: _("Marks of all labs as a workbook: {path}").format(path=path))
+EXPORT = CourseExport(NAME, workbook, lambda path: _("Grades of all labs as a workbook: {path}").format(path=path))

@@ -131,6 +131,8 @@ def grade_here(
             remeasure=options.remeasure,
             witnesses=options.witnesses,
             judged=None if judged is None else lambda result: judged(named(result)),
+            repairs=options.repairs,
+            answers=options.answers,
             compiler=compiler,
         )
     except OSError as error:
@@ -245,7 +247,7 @@ def _printable_message(message: Message) -> Message:
 def _outcome(task: GradeTask, judged: Callable[[Result], None]) -> Outcome:
     """What came of a task; everything that can be raised is told, as an exception here is nobody else's business."""
     try:
-        return Graded(result=grade_here(task, judged=judged if task.options.sweeps else None))
+        return Graded(result=grade_here(task, judged=judged))
     except UsageError as error:
         return Refused(message=error.message)
     except InternalError as error:

@@ -145,6 +145,8 @@ def faults(job: ReportJob, numbers: Numbers) -> list[FaultView]:
                 "status": status_view(check_status(check.status)),
                 "message": check.message,
                 "hint": check.hint,
+                "repair": [visible(row) for row in check.repair.diff] if check.repair else [],
+                "effect": check.repair.effect if check.repair else "",
                 "weight": 0.0,
                 "waiting": 0.0,
                 "lost": "",

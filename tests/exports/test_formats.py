@@ -154,4 +154,4 @@ def test_a_group_is_exported_without_grading(
     }
     assert "no .cu file" in (tmp_path / "reports" / "transpose.csv").read_text("utf-8-sig")
     assert cli.run(["export", "reports/ivanov", "--lang", "en", "--format", "xlsx"]) == 2
-    assert "no group was graded there" in capsys.readouterr().err
+    assert "no results of a group there" in capsys.readouterr().err
