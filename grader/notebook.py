@@ -113,6 +113,6 @@ def _verdict(view: Summary) -> str:
 
 def _framed(page: str) -> str:
     """The report as a page within the page: no script runs in it and nothing is fetched."""
-    title = escape(i18n._("Report on a laboratory work"))
+    title = escape(i18n._("Lab report"))
     frame = f'<iframe sandbox srcdoc="{escape(page)}" width="100%" height="{HEIGHT_PX}" style="border: 0"></iframe>'
     return f"<details><summary>{title}</summary>{frame}</details>"

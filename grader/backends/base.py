@@ -40,6 +40,7 @@ class LaunchRequest:
     trace: keep the history of its memory, where the backend can (small launches only).
     before: launches of the same program that are made on the same device first; what comes of them is not looked at.
     reset: variables of the program that are given their initial values before each launch, as its host code does.
+    instructions: of all threads together, at which it is ended; 0: the backend's own limit.
     """
 
     entry: str
@@ -51,6 +52,7 @@ class LaunchRequest:
     trace: bool = False
     before: tuple[LaunchRequest, ...] = ()
     reset: tuple[str, ...] = ()
+    instructions: int = 0
 
 
 class Trace(Protocol):

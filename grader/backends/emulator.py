@@ -133,7 +133,7 @@ class _Program:
             else:
                 arguments.append(np.dtype(argument.dtype).type(argument.value))
         history = Provenance(self._module) if request.trace else None
-        instructions = INSTRUCTIONS_PER_TRACE if history else INSTRUCTIONS_PER_LAUNCH
+        instructions = request.instructions or (INSTRUCTIONS_PER_TRACE if history else INSTRUCTIONS_PER_LAUNCH)
         try:
             what = Launch(
                 request.entry,
@@ -146,7 +146,9 @@ class _Program:
                 max_shared_bytes=OPT_IN_SHARED_BYTES if request.shared_bytes else MAX_STATIC_SHARED,
                 observe=request.observe,
                 observers=[history] if history else [],
-                limits=Limits(instructions=instructions, issued=ISSUED_PER_LAUNCH, seconds=SECONDS_PER_LAUNCH),
+                limits=Limits(
+                    instructions=instructions, issued=min(ISSUED_PER_LAUNCH, instructions), seconds=SECONDS_PER_LAUNCH
+                ),
             )
             report = launch(self._module, what)
         except UnsupportedInstruction as error:

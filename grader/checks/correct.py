@@ -7,7 +7,6 @@ from dataclasses import replace
 from grader.checks import grids, memory_safety, races
 from grader.checks.base import Verdict, passed
 from grader.checks.outcomes import explained, verdict_of_runs
-from grader.checks.remedies import remedy_of
 from grader.lab.checks import Settings
 from grader.launching.geometry import block_of
 from grader.message import Message, joined, msg
@@ -35,11 +34,20 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
         (msg("checks.correct.hint_drawn") if verdict_of_runs(named) is None else None)
         or _of_threads(evidence, verdict.diagnosis)
         or verdict.hint
-        or remedy_of(str(verdict.data.get("pattern", "")))
         or _of_hazards(evidence)
-        or msg("checks.correct.hint_follow")
+        or follow(verdict)
     )
     return replace(verdict, hint=hint, line=verdict.line or evidence.bound.kernel.line)
+
+
+def follow(verdict: Verdict) -> Message:
+    """How to find out by hand what is wrong, where nothing more is known."""
+    diagnosis = verdict.diagnosis
+    if diagnosis is not None:
+        is_unwritten = diagnosis.writer is None and diagnosis.unwritten == diagnosis.wrong
+    else:
+        is_unwritten = verdict.data.get("pattern") in ("unwritten", "untouched")
+    return msg("checks.correct.hint_unwritten") if is_unwritten else msg("checks.correct.hint_follow")
 
 
 def _of_threads(evidence: Evidence, diagnosis: Diagnosis | None) -> Message | None:

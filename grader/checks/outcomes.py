@@ -26,9 +26,9 @@ REASONS = {
 
 HINTS = {
     "deadlock": msg("launches.hint_deadlock"),
-    "time": msg("launches.hint_endless"),
+    "time": msg("launches.hint_steps"),
     "endless": msg("launches.hint_endless"),
-    "instructions": msg("launches.hint_endless"),
+    "instructions": msg("launches.hint_steps"),
     "memory": msg("launches.hint_memory"),
     "invalid": msg("launches.hint_invalid"),
     "illegal_address": msg("launches.hint_address"),

@@ -6,14 +6,13 @@ from dataclasses import replace
 
 from grader.checks import grids, races
 from grader.checks.base import Verdict, failed, not_applicable, passed
+from grader.checks.correct import follow
 from grader.checks.outcomes import explained, seen_at, verdict_of_runs
-from grader.checks.remedies import count
 from grader.diagnosis.faults import hazard_msg
 from grader.lab.checks import Settings
 from grader.launching.run import Run
-from grader.message import Message, joined, msg
+from grader.message import msg
 from grader.ptx.records import Hazard
-from grader.result import Diagnosis
 from grader.running.evidence import Evidence
 
 
@@ -36,7 +35,7 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
         message = seen_at(unguarded, hazard_msg(hazard))
         data: dict[str, object] = {"sizes": dict(unguarded.sizes), "count": hazard.count}
         return replace(
-            failed(message, _guard_hint(evidence), hazard.line, data=data),
+            failed(message, msg("checks.ragged_sizes.hint_guard"), hazard.line, data=data),
             diagnosis=evidence.diagnoses.get("ragged"),
         )
     unordered = next((run for run in runs if _unordered(run, evidence)), None)
@@ -57,11 +56,7 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
     if verdict.status == "fail" and not verdict.hint:
         diagnosis = evidence.diagnoses.get("ragged")
         verdict = explained(verdict, diagnosis)
-        hint = (
-            msg("checks.ragged_sizes.hint_rest")
-            if diagnosis is not None and _leaves_out(diagnosis)
-            else _guard_hint(evidence)
-        )
+        hint = verdict.hint or follow(verdict)
         return replace(verdict, hint=hint, line=verdict.line or evidence.bound.kernel.line)
     return verdict
 
@@ -80,16 +75,3 @@ def _unordered(run: Run, evidence: Evidence) -> list[Hazard]:
         return []
     judged = {(h.kind, h.line) for h in evidence.hazards(*races.KINDS)}
     return [h for h in races.counted(run.outcome.hazards) if (h.kind, h.line) not in judged]
-
-
-def _leaves_out(diagnosis: Diagnosis) -> bool:
-    """Whether the sum that a wrong element is has too few terms, and otherwise the right ones."""
-    terms = sum(count(r) for r in (*diagnosis.read, *diagnosis.missing))
-    return bool(diagnosis.missing) and not diagnosis.surplus and diagnosis.writer is not None and terms > 1
-
-
-def _guard_hint(evidence: Evidence) -> Message | None:
-    exchanged = None
-    if len(set(evidence.lab.launch.covers)) > 1:
-        exchanged = msg("checks.ragged_sizes.hint_guard_exchanged")
-    return joined(msg("checks.ragged_sizes.hint_guard"), exchanged)

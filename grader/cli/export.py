@@ -22,16 +22,16 @@ def export_command() -> click.Command:
                 type=click.Choice(list(FORMATS)),
                 multiple=True,
                 required=True,
-                help=_("What to write; may be given several times."),
+                help=_("What to write; may be repeated."),
             ),
             click.Option(
-                ["lab_ids", "--lab"], multiple=True, metavar="LAB", help=_("Of this lab only (default: of all labs).")
+                ["lab_ids", "--lab"], multiple=True, metavar="LAB", help=_("Only this lab (default: all labs).")
             ),
             lang_option(),
             labs_option(),
         ],
         callback=_export,
-        help=_("Write the marks of a group again from the results in DIR, without grading, in other formats."),
+        help=_("Write the grades of a group from the results in DIR in other formats, without grading again."),
     )
 
 

@@ -33,10 +33,13 @@ def grade_command() -> click.Command:
             ["--roster"],
             type=PathType(),
             metavar="FILE",
-            help=_("A table (.csv, .xlsx) of the group: names come from it, and who handed in nothing is listed."),
+            help=_(
+                "A table (.csv, .xlsx) of the group: names are taken from it, and students without a submission "
+                "are listed."
+            ),
         ),
         click.Option(
-            ["--force"], is_flag=True, help=_("Grade a whole group again, also what is unchanged since it was graded.")
+            ["--force"], is_flag=True, help=_("Grade the whole group again, including unchanged submissions.")
         ),
         click.Option(
             ["--remeasure"], is_flag=True, help=_("Time kernels on the GPU again instead of using stored times.")
@@ -79,7 +82,7 @@ def _epilog() -> str:
         ("grade export DIR --format F", _("grades for Moodle, Canvas, Gradescope, spreadsheets, build servers")),
         ("grade run PROG.cu", _("run a whole program without a GPU")),
         ("grade check FILE", _("what to fix, in the format of compilers")),
-        ("grade watch FILE", _("the same again after each save")),
+        ("grade watch FILE", _("the same, repeated after each save")),
         ("grade autograder SERVICE", _("a package for Gradescope, GitHub, GitLab or Moodle")),
         ("grade doctor", _("what this machine can do")),
         ("grade new-lab NAME", _("the skeleton of a lab")),

@@ -27,4 +27,4 @@ def canvas(entries: Sequence[Entry], lab: Lab, language: str) -> bytes:
     return csv_text(rows, ",").encode("utf-8-sig")
 
 
-EXPORT = Export(".canvas.csv", of_entries(canvas), lambda path: _("Marks for Canvas: {path}").format(path=path))
+EXPORT = Export(".canvas.csv", of_entries(canvas), lambda path: _("Grades for Canvas: {path}").format(path=path))

@@ -25,7 +25,7 @@ def markdown(entries: Sequence[Entry], lab: Lab, language: str) -> bytes:
     titles = [
         _("Student"),
         _("Group"),
-        _("Mark"),
+        _("Grade"),
         _("Percent"),
         _("Pending"),
         *names,
@@ -66,4 +66,4 @@ def _text(text: str) -> str:
     return _MARKUP.sub(r"\\\1", visible_line(text))
 
 
-EXPORT = Export(".md", of_entries(markdown), lambda path: _("Marks as Markdown: {path}").format(path=path))
+EXPORT = Export(".md", of_entries(markdown), lambda path: _("Grades as Markdown: {path}").format(path=path))

@@ -58,4 +58,4 @@ def comment(entry: Entry, language: str) -> str:
     return "; ".join(filter(None, parts))
 
 
-EXPORT = Export(".moodle.csv", of_entries(worksheet), lambda path: _("Marks for Moodle: {path}").format(path=path))
+EXPORT = Export(".moodle.csv", of_entries(worksheet), lambda path: _("Grades for Moodle: {path}").format(path=path))

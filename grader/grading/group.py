@@ -32,6 +32,7 @@ from grader.grading.workers import Checked, Failed, Graded, GradeTask, Judged, O
 from grader.lab.records import Lab
 from grader.message import Message, msg
 from grader.processes.pool import Answer, Lost, Pool, wait
+from grader.repair.told import answers, without_answers
 from grader.report.group import student_line
 from grader.report.job import ReportJob, make_job
 from grader.report.rendering.worker import Reply
@@ -183,8 +184,12 @@ class Group:
         if isinstance(outcome, Failed):
             self._refuse(place, student, self._failure(student, outcome), 3, told)
             return
-        result = self._presented(student, outcome.result)
         try:
+            if self._lab.repairs != "student":
+                # Before anything of it is written where the student may read it.
+                self._outputs.write_answers(student, answers(outcome.result))
+                outcome = Graded(result=without_answers(outcome.result))
+            result = self._presented(student, outcome.result)
             folder = self._outputs.write_result(result)
         except OSError as error:
             reason = msg("session.result_unwritable", reason=describe_os_error(error))
@@ -244,6 +249,8 @@ class Group:
         if missing:
             line = text(msg("session.not_graded", students=visible_line(", ".join(missing))))
             out.print(line, soft_wrap=True)
+        if any(self._outputs.answers_folder.glob("*.diff")):
+            lines.append(text(msg("session.repairs", folder=str(self._outputs.answers_folder))))
         with contextlib.suppress(OSError):
             write_ledger(self._decider, self._outputs.out)
         rules = self._decider.rules.path

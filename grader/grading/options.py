@@ -13,6 +13,8 @@ class GradeOptions(msgspec.Struct, frozen=True, kw_only=True):
     backend: one of `BACKENDS`.  language: of messages and reports.  labs_folders: folders with more labs.
     remeasure: time anew what was timed before.  witnesses: other tools to ask on a GPU, "ncu", "compute-sanitizer".
     sweeps: False leaves out the lab's sweeps, on which no mark depends.
+    repairs: False leaves out the search for the smallest changes that make wrong kernels right.
+    answers: True leaves them in results of a lab that shows them to teachers only.
     times: False leaves out the times of kernels, and with them the marks for speed.
     stepwise: whether a variant's checks are told as soon as they are judged.
     """
@@ -26,3 +28,5 @@ class GradeOptions(msgspec.Struct, frozen=True, kw_only=True):
     sweeps: bool = True
     times: bool = True
     stepwise: bool = False
+    repairs: bool = True
+    answers: bool = False

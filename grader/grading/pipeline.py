@@ -21,9 +21,10 @@ from grader.errors import UsageError
 from grader.grading.recording import observation_remarks, remark_msg, variant_record
 from grader.grading.secret import secret as course_secret
 from grader.lab.records import Lab
-from grader.message import msg
+from grader.message import Message, msg
 from grader.result import Check, Environment, Result, Source, Student, TitlePage, score_of, status_of
 from grader.running.evidence import Compilation, Diagnostic, Evidence
+from grader.running.host_code import host_code
 from grader.submission.files.source import SourceText
 from grader.submission.records import Missing, Submission, VariantBinding
 from grader.words import told
@@ -50,6 +51,8 @@ def grade(
     judged: Callable[[Result], None] | None = None,
     compiler: CompilerProcess | None = None,
     checked: Callable[[list[Check]], None] | None = None,
+    repairs: bool = True,
+    answers: bool = False,
 ) -> Result:
     """Grade the work at `path` (a student's folder or one `.cu` file).
 
@@ -59,9 +62,11 @@ def grade(
     command : the command line that repeats this grading, kept in the result.
     remeasure : time anew what was timed before.
     witnesses : other tools to be asked on a GPU, "ncu" and "compute-sanitizer"; no mark depends on them.
-    judged : called with the result as soon as every check is judged; its sweeps, on which no mark depends, follow.
+    judged : called with the result as soon as every check is judged; what no mark depends on follows.
     checked : called with the checks of a variant as soon as its kernels have run on the emulator.
     compiler : one that runs already and has seen this student's files alone; None for one of this grading's own.
+    repairs : whether the smallest changes that make wrong kernels right are looked for, where the lab wants that.
+    answers : whether the result shows these changes though the lab keeps them from students.
 
     Raises
     ------
@@ -99,6 +104,7 @@ def grade(
         submission, found = with_best(
             submission, found, lambda one: _run(trials, drawn_trials, one, _compiled(lab, one, programs))
         )
+        emulated = found
         environment = structs.replace(environment, drawn_seed=drawn.seed, drawn_by=drawn.by)
         # Run and time on the GPU, where there is one.
         gpu = _opened(gpu, backend)
@@ -109,12 +115,21 @@ def grade(
         result = _result(lab, submission, found, environment)
         if judged is not None:
             judged(result)
-        if not lab.sweeps:
-            return result
-        # Another way through the stages, for every program that a sweep changes.
-        from grader.sweeps.run import changeable, sweep
+        # Another way through the stages, for every changed program.
+        from grader.sweeps.run import changeable
 
         program = changeable(lab, found_files, submission)
+        if repairs and lab.repairs != "off" and result.status != "passed":
+            from grader.repair.search import search
+            from grader.repair.told import with_findings, without_answers
+
+            result = with_findings(result, search(program, trials, drawn_trials, emulated, result.checks))
+            if lab.repairs != "student" and not answers:
+                result = without_answers(result)
+        if not lab.sweeps:
+            return result
+        from grader.sweeps.run import sweep
+
         sweeps = sweep(lab, program, found, oracle, compiler, ARCHITECTURE, gpu, remeasure)
         return structs.replace(result, sweeps=[told(record) for record in sweeps])
 
@@ -140,9 +155,20 @@ def _result(lab: Lab, submission: Submission, found: Mapping[str, Evidence], env
         remarks_said=[
             *observation_remarks(submission.observed),
             *(remark_msg(kind, line) for kind, line in submission.remarks),
+            *_host_remarks(found),
         ],
     )
     return told(result)
+
+
+def _host_remarks(found: Mapping[str, Evidence]) -> list[Message]:
+    """What is untidy in the host code; and what is wrong in it, where no check of the lab asks for it."""
+    told = []
+    for evidence in found.values():
+        is_judged = any(spec.check == "host_code" for spec in evidence.variant.checks)
+        told += [*evidence.host.untidy, *(() if is_judged else evidence.host.faults)]
+    lines = dict.fromkeys((fault.file, fault.line, fault.message) for fault in told)
+    return [msg("remarks.host_code", file=file, line=line, fault=message) for file, line, message in lines]
 
 
 def _check_backend(backend: str) -> None:
@@ -211,7 +237,8 @@ def _compiled(lab: Lab, submission: Submission, programs: ProgramStore) -> dict[
         found[variant.name] = evidence = Evidence(lab, variant, binding, source=submission.device_source)
         if not isinstance(binding, Missing):
             compilation = _compilation(submission, binding, built[binding.kernel.file])
-            found[variant.name] = replace(evidence, compilation=compilation)
+            host = host_code(submission, binding.kernel.name)
+            found[variant.name] = replace(evidence, compilation=compilation, host=host)
     return found
 
 
@@ -234,19 +261,13 @@ def _run(
     """The evidence after every kernel that compiles was run on the emulator; `drawn_trials` at the drawn case."""
     from grader.checks import judge
     from grader.launching.kernel import bound_kernels
-    from grader.running.drawn import with_drawn_cases
-    from grader.running.relaunched import with_later_launch
-    from grader.running.runs import run_variant
-    from grader.running.staging import with_staging
+    from grader.running.kernel_runs import run_kernel
 
     kernels = bound_kernels(trials.lab, submission)
     graded = dict(found)
     for name, kernel in kernels.items():
         if not found[name].compilation.failure:
-            evidence, kernel = run_variant(trials, found[name], kernel)
-            evidence = with_staging(trials, evidence, kernel)
-            evidence = with_drawn_cases(drawn_trials, evidence, kernel)
-            graded[name] = with_later_launch(trials, evidence, kernel, drawn_trials.oracle)
+            graded[name] = run_kernel(trials, drawn_trials, found[name], kernel)
         if checked is not None:
             checked([told(check) for check in judge(graded[name])])
     return graded

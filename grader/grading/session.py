@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import structs
+
 from grader.course.decisions import find_decider
 from grader.course.roster import read_roster
 from grader.grading import workers
@@ -74,6 +76,8 @@ def grade(order: Order) -> int:
         rendering.size = jobs
         is_fresh = order.is_fresh or options.remeasure
         kept = Kept(outputs, lab, Identity(lab, options, known_labs), options.language, order.pdf, is_fresh, started_s)
+        # What students are not shown stays with whoever grades a group.
+        tasks = {name: structs.replace(t, options=structs.replace(options, answers=True)) for name, t in tasks.items()}
         group = Group(found.works, tasks, lab, options.language, outputs, rendering, order.pdf, kept, decider)
         return group.grade(terminal.console(), jobs, found.notices)
 

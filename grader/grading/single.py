@@ -66,6 +66,10 @@ def grade_single(
         result = marks[0]
         for line in announced.fails(task.student, msg("session.no_graphs"), str(error), traceback.format_exc()):
             out.print(line, soft_wrap=True)
+    if marks:
+        terminal.show_found_out(
+            out, summary(make_job(marks[0], lab, language, "", pdf)), summary(make_job(result, lab, language, "", pdf))
+        )
     job = written(result)
     rendering.submit(job, job)
     while rendering.unfinished:

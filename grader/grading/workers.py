@@ -140,6 +140,8 @@ def grade_here(
             remeasure=options.remeasure,
             witnesses=options.witnesses,
             judged=None if judged is None else lambda result: judged(named(result)),
+            repairs=options.repairs,
+            answers=options.answers,
             compiler=compiler,
             checked=checked,
         )
@@ -261,11 +263,7 @@ def _printable_message(message: Message) -> Message:
 def _outcome(task: GradeTask, judged: Callable[[Result], None], checked: Callable[[list[Check]], None]) -> Outcome:
     """What came of a task; everything that can be raised is told, as an exception here is nobody else's business."""
     try:
-        options = task.options
-        result = grade_here(
-            task, judged=judged if options.sweeps else None, checked=checked if options.stepwise else None
-        )
-        return Graded(result=result)
+        return Graded(result=grade_here(task, judged=judged, checked=checked if task.options.stepwise else None))
     except UsageError as error:
         return Refused(message=error.message)
     except InternalError as error:

@@ -88,6 +88,7 @@ class _Lab(_Part, frozen=True):
     selftest: str = ""
     timing: _Timing | None = None
     sweeps: dict[str, Any] = {}
+    repairs: Literal["student", "teacher", "off"] = "teacher"
     title_page: _TitlePage = _TitlePage()
 
 
@@ -141,6 +142,7 @@ def load(folder: Path) -> Lab:
         selftest=(folder / top.selftest).resolve() if top.selftest else None,
         timing=_timing(file, top.timing, sizes) if top.timing else None,
         sweeps=sweeps_of(file, top.sweeps, [v.name for v in variants], sizes, cases, bool(top.timing)),
+        repairs=top.repairs,
         title_page=_title_page(top.title_page),
     )
 

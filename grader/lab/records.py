@@ -280,6 +280,8 @@ class Lab:
     timing: TimingRule | None = None
     """None: nothing is timed."""
     sweeps: tuple[Sweep, ...] = ()
+    repairs: str = "teacher"
+    """Who is shown the smallest change that makes a wrong kernel right: "student", "teacher"; "off": none is sought."""
     title_page: Mapping[str, Text] = field(default_factory=dict)
     """By field of `grader.result.TitlePage`: what stands on the title page where a submission does not say it."""
 

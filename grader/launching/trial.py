@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
@@ -48,8 +48,6 @@ class Trials:
             line = kernel.reading.launch.line or kernel.binding.kernel.line
             outcome = LaunchOutcome("fault", reason="too_large", line=line)
             return Run(kind, sizes, outcome, None, backend=self.backend.name)
-        projected = self.oracle.projected(sizes, kernel.dtypes)
-        inputs, expected = (projected.inputs, projected.blanks) if projected else self.oracle.case(sizes, kernel.dtypes)
         if min(kernel.geometry(sizes).grid) < 1:
             said = msg("launches.no_blocks")
             outcome = LaunchOutcome("impossible", reason="no_blocks", said=said)
@@ -57,8 +55,27 @@ class Trials:
         loaded = kernel.load(self.programs, sizes)
         if loaded.entry is None:
             return Run(kind, sizes, self._not_compiled(kernel, sizes, loaded.built), None, backend=self.backend.name)
-        launch = kernel.launch(loaded.entry, sizes, inputs, expected, observe, trace)
-        outcome = self.backend.run(loaded.built.code, launch)
+        return self.run_loaded(kernel, loaded.built, loaded.entry, kind, sizes, observe, trace)
+
+    def run_loaded(
+        self,
+        kernel: BoundKernel,
+        built: Built,
+        entry: str,
+        kind: CaseKind,
+        sizes: Sizes,
+        observe: bool = False,
+        trace: bool = False,
+        instructions: int = 0,
+    ) -> Run:
+        """The same of a kernel that takes what `kernel` takes, and is `entry` in a program compiled already.
+
+        instructions: at which it is ended, of all threads together; 0: the backend's own limit.
+        """
+        projected = self.oracle.projected(sizes, kernel.dtypes)
+        inputs, expected = (projected.inputs, projected.blanks) if projected else self.oracle.case(sizes, kernel.dtypes)
+        launch = replace(kernel.launch(entry, sizes, inputs, expected, observe, trace), instructions=instructions)
+        outcome = self.backend.run(built.code, launch)
         if outcome.status != "ok":
             return Run(kind, sizes, outcome, None, backend=self.backend.name)
         return Run(

@@ -30,12 +30,12 @@ def _lines(result: Result, numbers: Numbers) -> Iterator[str]:
         cost = _("−{percent} of the points earned, {points} points").format(
             percent=numbers.percent(late.penalty_pct), points=numbers.points(late.lost)
         )
-        times = _("handed in {handed_in}, due {deadline}").format(
+        times = _("submitted {handed_in}, due {deadline}").format(
             handed_in=_clock(late.handed_in), deadline=_clock(late.deadline)
         )
         yield f"{days} ({times}): {cost}"
     if decisions.asks_time:
-        yield _("it is not known when the work was handed in; no penalty is counted")
+        yield _("it is not known when the work was submitted; no penalty is applied")
     if decisions.total is not None:
         yield _override(_("Total"), decisions.total, numbers)
     if decisions.note:

@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, cast
 from grader.i18n import _
 from grader.report.group import GroupRow
 from grader.report.stream import LastingStream
-from grader.report.views import CellView, Summary
+from grader.report.views import CellView, FaultView, Summary
 from grader.report.visible import visible, visible_all
 
 if TYPE_CHECKING:
@@ -164,6 +164,39 @@ def _show_faults(out: Console, view: Summary) -> None:
         out.print(Padding(Text(fault["message"]), (0, 0, 0, 3), expand=False))
         if fault["hint"]:
             out.print(Padding(Text("→ " + fault["hint"]), (0, 0, 0, 3), expand=False))
+        _show_repair(out, fault)
+
+
+def show_found_out(out: Console, before: Summary, after: Summary) -> None:
+    """What was found out about faults since `before` was shown: where they are, once a change there was tried."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    known = {fault["id"]: fault["hint"] for fault in before["faults"]}
+    view = cast(Summary, visible_all(after))
+    fresh = [fault for fault in view["faults"] if known.get(fault["id"]) != fault["hint"]]
+    if not fresh:
+        return
+    out.print(Text(_("Found by trying changes"), style="bold"))
+    for fault in fresh:
+        names = ", ".join(variant["name"] for variant in fault["variants"])
+        out.print(Text(f"{fault['check']} · {names}"))
+        new = fault["hint"].removesuffix(known.get(fault["id"], "")).strip()
+        out.print(Padding(Text("→ " + new), (0, 0, 0, 3), expand=False))
+        _show_repair(out, fault)
+    out.print()
+    out.file.flush()
+
+
+def _show_repair(out: Console, fault: FaultView) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    for row in fault["repair"]:
+        style = {"+": "green", "-": "red"}.get(row[:1], "dim")
+        out.print(Padding(Text(row, style=style), (0, 0, 0, 5), expand=False))
+    if fault["effect"]:
+        out.print(Padding(Text(fault["effect"]), (0, 0, 0, 5), expand=False))
 
 
 def _show_remarks(out: Console, view: Summary) -> None:

@@ -73,6 +73,7 @@ class MatrixRow(TypedDict):
 class FaultView(TypedDict):
     """Something to mend.
 
+    repair: lines of a diff, [] where there is none to be seen; effect: what it does to a line's accesses.
     key, places, weight, waiting: what it was put together by.  lost, held: points that it costs, and that wait for it.
     """
 
@@ -84,6 +85,8 @@ class FaultView(TypedDict):
     status: StatusView
     message: str
     hint: str
+    repair: list[str]
+    effect: str
     weight: float
     waiting: float
     lost: str

@@ -6,7 +6,17 @@ Everything that is shown to anybody, in a terminal, a page or a gradebook, is de
 Others import these names from here; which file a record stands in is nobody else's business.
 """
 
-from grader.result.check import EXIT_CODES, Check, CheckStatus, ResultStatus, Score, SkipReason, score_of, status_of
+from grader.result.check import (
+    EXIT_CODES,
+    Check,
+    CheckStatus,
+    Repair,
+    ResultStatus,
+    Score,
+    SkipReason,
+    score_of,
+    status_of,
+)
 from grader.result.counters import Counters, LineCounters
 from grader.result.decisions import Decisions, Lateness, Override
 from grader.result.diagnosis import Diagnosis, Element, ElementRange, ElementRead, ElementWriter, WrongPattern
@@ -43,6 +53,7 @@ __all__ = [
     "Override",
     "Ratio",
     "Record",
+    "Repair",
     "Resources",
     "Result",
     "ResultStatus",

@@ -18,6 +18,23 @@ ResultStatus = Literal["passed", "failed", "error"]
 EXIT_CODES: dict[ResultStatus, int] = {"passed": 0, "failed": 1, "error": 3}
 
 
+class Repair(Record, frozen=True):
+    """The smallest change that was found with which the kernel passes every check: compiled, run and graded.
+
+    file, line: where the fault is.  kind: what is wrong there; docs/result.md lists the kinds.
+    diff: lines of a unified diff without its head; [] where the lab file keeps it from who reads this.
+    effect: what the change does to the accesses of a line, "" where that is not what the check is about.
+    effect_said: the same as id and data.
+    """
+
+    file: str
+    line: int
+    kind: str
+    diff: list[str] = []
+    effect: str = ""
+    effect_said: Message | None = None
+
+
 class Check(Record, frozen=True):
     """One check's verdict.
 
@@ -27,6 +44,7 @@ class Check(Record, frozen=True):
     skip_reason: why a check was skipped ("" unless status is "skip").
     data: the numbers the message is made of, by name.
     diagnosis: why the output is wrong, null unless that is what the check found.
+    repair: the smallest change that makes the kernel right, null where none was looked for or found.
     override: what a teacher decided in place of the grader, whose points `earned` and `pending` then are not.
     """
 
@@ -45,6 +63,7 @@ class Check(Record, frozen=True):
     skip_reason: SkipReason = ""
     data: dict[str, Any] = {}
     diagnosis: Diagnosis | None = None
+    repair: Repair | None = None
     override: Override | None = None
 
 

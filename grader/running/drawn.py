@@ -58,10 +58,10 @@ def _key(secret: str, lab: str) -> bytes:
     return hashlib.scrypt(secret.encode(), salt=lab.encode(), n=1 << 14, r=8, p=1, dklen=64)
 
 
-def with_drawn_cases(trials: Trials, evidence: Evidence, kernel: BoundKernel) -> Evidence:
+def with_drawn_cases(trials: Trials, evidence: Evidence, kernel: BoundKernel, explained: bool = True) -> Evidence:
     """`evidence` with the drawn cases, of a kernel that is right at the lab's own exact sizes.
 
-    trials : of a lab whose seed is the drawn one.  kernel : read as it was graded.
+    trials : of a lab whose seed is the drawn one.  kernel : read as it was graded.  explained: as in `run_variant`.
     """
     exact = evidence.runs_of("correct", "observe")
     if not exact or any(run.outcome.status != "ok" for run in evidence.runs):
@@ -73,7 +73,7 @@ def with_drawn_cases(trials: Trials, evidence: Evidence, kernel: BoundKernel) ->
         run = trials.run(kernel, kind, sizes)
         if run.outcome.status != "unsupported" and run.outcome.reason not in GAVE_UP:
             runs.append(replace(run, drawn=True))
-    diagnoses = explain(trials, kernel, runs)
+    diagnoses = explain(trials, kernel, runs) if explained else {}
     return replace(evidence, runs=(*evidence.runs, *runs), diagnoses={**diagnoses, **evidence.diagnoses})
 
 

@@ -22,8 +22,13 @@ from grader.running.explain import explain
 from grader.submission.records import Candidate
 
 
-def run_variant(trials: Trials, evidence: Evidence, kernel: BoundKernel) -> tuple[Evidence, BoundKernel]:
-    """`evidence` with the runs of a kernel and its counters; the kernel as it was read for them."""
+def run_variant(
+    trials: Trials, evidence: Evidence, kernel: BoundKernel, explained: bool = True
+) -> tuple[Evidence, BoundKernel]:
+    """`evidence` with the runs of a kernel and its counters; the kernel as it was read for them.
+
+    explained: whether it is found out why an output is wrong; where not, no size is run after one that is wrong.
+    """
     lab = trials.lab
     cases = lab.cases["emulator"]
 
@@ -37,7 +42,7 @@ def run_variant(trials: Trials, evidence: Evidence, kernel: BoundKernel) -> tupl
         run = trials.run(kernel, kind, sizes, observe=True)
         runs.append(run)
         # A launch that was stopped after seconds, or that is impossible, is so at every size.
-        if run.outcome.status != "ok":
+        if run.outcome.status != "ok" or not (explained or run.is_right):
             break
     if choice.wired is None:
         runs += _more(trials, evidence, kernel, runs)
@@ -47,7 +52,7 @@ def run_variant(trials: Trials, evidence: Evidence, kernel: BoundKernel) -> tupl
         candidate=kernel.reading,
         runs=tuple(runs),
         unmeasured={"time": msg("runs.not_timed")},
-        diagnoses=explain(trials, kernel, runs),
+        diagnoses=explain(trials, kernel, runs) if explained else {},
         wired_sizes=choice.wired,
     )
     if profiled is None or profiled.outcome.counters is None:

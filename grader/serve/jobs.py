@@ -179,6 +179,7 @@ class Jobs:
             language=job.language,
             labs_folders=self._labs_folders,
             sweeps=False,
+            repairs=False,
             stepwise=True,
         )
         try:

@@ -18,7 +18,7 @@ TEXTS: Texts = {
     "for_nvrtc": N_("compiles kernels"),
     "no_headers": N_("{version}; without cuda_fp16.h, cooperative_groups.h and other device headers"),
     "programs": N_("ziglang and wasmtime"),
-    "for_programs": N_("run whole programs; without them launches are only read, and marks may differ"),
+    "for_programs": N_("run whole programs; without them launches are only read from the text, and grades may differ"),
     "lacks": N_("{package} is not installed"),
     "for_gpu": N_("measures times; without it speedup stays pending"),
     "gpu": N_("GPU and driver"),

@@ -5,16 +5,16 @@ from __future__ import annotations
 from grader.words.texts import N_, Texts
 
 TEXTS: Texts = {
-    "too_much": N_("{name}: the archive holds more than is read of one"),
+    "too_much": N_("{name}: the archive is larger than allowed"),
     "broken": N_("{name}: cannot be unpacked: {reason}"),
-    "link": N_("{name}: a link, left out"),
-    "encrypted": N_("{name}: needs a password, left out"),
-    "outside": N_("{name}: leads out of its folder, left out"),
-    "large": N_("{name}: larger than {limit} MiB, left out"),
+    "link": N_("{name}: a link, skipped"),
+    "encrypted": N_("{name}: needs a password, skipped"),
+    "outside": N_("{name}: leads out of its folder, skipped"),
+    "large": N_("{name}: larger than {limit} MiB, skipped"),
     "unread": N_("{name}: archives of this kind are not read; zip and tar are"),
     "no_archive": N_("{path}: {reason}"),
     "problem": N_("{student}: {what}"),
-    "twice": N_("handed in several times ({archives}), and it is not known which was last: name one archive only"),
-    "earlier": N_("{student}: handed in several times; the last of them counts, that in {archive}"),
-    "nothing": N_("nothing was handed in"),
+    "twice": N_("submitted several times ({archives}), and it is not known which was last: name only one archive"),
+    "earlier": N_("{student}: submitted several times; the last one counts, from {archive}"),
+    "nothing": N_("nothing was submitted"),
 }

@@ -28,8 +28,7 @@ TEXTS: Texts = {
         "worked out, state it in submission.yaml (tile)."
     ),
     "hint_repeat": N_(
-        "A kernel must compute every element from its inputs in every launch. Look for variables declared "
-        "__device__ that remember something, and for a missing __syncthreads()."
+        "A kernel must compute every element from its inputs in every launch, whatever was launched before."
     ),
     "hint_address": N_(
         "Compute the largest index by hand, for the last thread of the last block, at the size given here."
@@ -37,6 +36,10 @@ TEXTS: Texts = {
     "hint_misaligned": N_("A float4 or float2 access needs an index that is a multiple of 4 or 2."),
     "hint_shared_index": N_("Look at the indices into shared memory: are they below the declared sizes?"),
     "hint_deadlock": N_("Every thread of the block must reach the barrier: move it out of the if or the loop."),
+    "hint_steps": N_(
+        "Count what all threads of the launch do together: work that each of them repeats in full is done as many "
+        "times as there are threads."
+    ),
     "hint_endless": N_("Check the condition of the loop: does every thread change what it tests?"),
     "hint_last_error": N_("Call cudaGetLastError() after every launch to see such errors yourself."),
     "no_size": N_("The kernel was not run at any size."),

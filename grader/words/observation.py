@@ -2,16 +2,41 @@
 
 from __future__ import annotations
 
+from grader.i18n import _
 from grader.words.texts import N_, Texts
+
+
+def read(why: str) -> str:
+    """A program that was not run, with the reason as a part of the sentence."""
+    return _("The program was not run: {why}. Its launches were read from its text.").format(why=_part(why))
+
+
+def read_file(file: str, why: str) -> str:
+    """The same of one file of several."""
+    text = _("{file} was not run as a program: {why}. Its launches were read from its text.")
+    return text.format(file=file, why=_part(why))
+
+
+def failed(why: str) -> str:
+    """The machine's failure, not the program's."""
+    text = _(
+        "This machine could not run the program ({why}). Its launches were read from its text, so the result may "
+        "differ from that of other machines; `grade doctor` says what is missing."
+    )
+    return text.format(why=_part(why))
+
+
+def _part(sentence: str) -> str:
+    """A sentence as a part of another: no full stop, and no capital but in a name."""
+    first, rest = sentence[:1], sentence[1:].rstrip(".")
+    return (first.lower() if rest[:1].islower() or rest[:1] == " " else first) + rest
+
 
 TEXTS: Texts = {
     "no_main": N_("there is no main() in it"),
     "no_launch": N_("it ended without launching a kernel"),
-    "read": N_("The program was not run: {why}. Its launches were read from its text."),
-    "read_file": N_("{file} was not run as a program: {why}. Its launches were read from its text."),
-    "failed": N_(
-        "This machine could not run the program ({why}). Its launches were read from its text, so that the result may "
-        "differ from other machines'; `grade doctor` says what is missing."
-    ),
-    "smaller": N_("The program was run with {after} in place of {before} ({name}): as it is, it is too large."),
+    "read": read,
+    "read_file": read_file,
+    "failed": failed,
+    "smaller": N_("The program was run with {after} in place of {before} ({name}): it is too large to run as it is."),
 }

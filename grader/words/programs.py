@@ -17,7 +17,7 @@ TEXTS: Texts = {
     "thread_limit": N_("a block of {block} has {threads} threads; at most 1024 are allowed"),
     "cooperative_limit": N_("a cooperative launch of {blocks} blocks; at most {limit} can be resident at once"),
     "shared_limit": N_("a block would need {bytes} bytes of shared memory, at most {limit} are allowed"),
-    "with_smaller_block": N_("The kernel did not run; with a block of {block} it would go wrong: {fault}"),
+    "with_smaller_block": N_("The kernel did not run; with a block of {block} it would fail: {fault}"),
     "trap": N_("{kernel} stops itself (a failed assertion or a trap)."),
     "endless": N_("{kernel} would never end: threads wait for something that cannot happen, or a loop is endless."),
     "too_large": N_(
@@ -48,7 +48,7 @@ TEXTS: Texts = {
     "copy_reads_past": N_("The copy reads {bytes} bytes of {array}, which has {size}."),
     "copy_writes_past": N_("The copy writes {bytes} bytes into {array}, which has {size}."),
     "array_without_surface": N_(
-        "{array} was made without cudaArraySurfaceLoadStore, so kernels cannot write it through a surface."
+        "{array} was created without cudaArraySurfaceLoadStore, so kernels cannot write to it through a surface."
     ),
     "copy_unwritten": Plural(
         "Of the {total} bytes copied from {array}, {n} byte was never written.",
@@ -115,8 +115,8 @@ TEXTS: Texts = {
     "too_many_allocations": N_("The program allocates device memory more often than can be emulated."),
     "too_many_calls": N_("The program calls the CUDA API more often than can be emulated."),
     "mended": N_(
-        "« and » stand where << and >> are meant, as in a text copied from a PDF: no compiler takes them. They are "
-        "read as << and >> here."
+        "The program has « and » in place of << and >>, as in a text copied from a PDF: no compiler "
+        "accepts that. Here they are read as << and >>."
     ),
     # -- ours
     "no_toolchain": N_(

@@ -16,6 +16,7 @@ def with_bounds(what: str, bounds: str) -> str:
 
 
 TEXTS: Texts = {
+    "repairs": N_("Smallest changes that make wrong kernels right, for the teacher: {folder}"),
     "refused": refused,
     "with_bounds": with_bounds,
     "out": N_("--out {path}: {reason}"),
@@ -52,13 +53,15 @@ TEXTS: Texts = {
     "each_written": Plural("{n} file {path}", "{n} files {path}"),
     "no_library": N_("{path}: not written, the Python library {library} is missing; install the grader again"),
     "lab_changed": N_("{lab}: the lab file changed in more than points and thresholds; grade the group again"),
-    "grade_again": N_("{student}: what is stored does not tell {checks}; no mark is changed, grade the group again"),
-    "remarked": Plural("{n} mark changed", "{n} marks changed"),
-    "no_group": N_("{path}: no group was graded there"),
+    "grade_again": N_(
+        "{student}: the stored results do not decide {checks}; no grade is changed, grade the group again"
+    ),
+    "remarked": Plural("{n} grade changed", "{n} grades changed"),
+    "no_group": N_("{path}: no results of a group there"),
     "not_yet": N_("not graded: the run was interrupted or is not finished yet"),
     "not_graded": N_("Not graded: {students}"),
     "one_submission": N_("{path}: a folder of several students; name one student's folder or file"),
-    "one_result": N_("{path}: {n} results lie there; name one"),
+    "one_result": N_("{path}: there are {n} results; name one"),
     "which_lab": N_("{path}: which lab is this? Name it with --lab; there are {labs}"),
     "grader_slip": N_("the grader failed"),
     "no_results": N_("{path}: no results of the grader there"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from grader.words.texts import N_, Texts
 
 TEXTS: Texts = {
-    "no_notebook": N_("{path}: no Jupyter notebook (a JSON file with cells)"),
+    "no_notebook": N_("{path}: not a Jupyter notebook (a JSON file with cells)"),
     "no_cells": N_(
         "{path}: no cell of this notebook holds CUDA code; such a cell begins with %%cu, %%cuda, %%grade, "
         "%%cuda_group_save or %%writefile x.cu"

@@ -73,7 +73,7 @@ def test_an_unknown_time_is_asked_for(tmp_path: Path) -> None:
     result = Decider(rules(tmp_path), Overrides()).decided(sample_results.passed())
     assert result.score == sample_results.passed().score
     assert result.decisions is not None and result.decisions.asks_time
-    assert decision_lines(result, "en") == ["it is not known when the work was handed in; no penalty is counted"]
+    assert decision_lines(result, "en") == ["it is not known when the work was submitted; no penalty is applied"]
 
 
 @given(

@@ -38,7 +38,7 @@ def test_an_export_with_a_roster(
     rows = {row[0]: row[1:5] + row[-2:-1] for row in table[1:]}
     assert rows["Иванов Иван"] == ["Иванов И. И.", "101", "passed", "95", ""]
     assert rows["Анна Петрова"][:3] == ["Петрова Анна", "102", "passed"]
-    assert rows["Сидоров Пётр"] == ["Сидоров Пётр", "102", "not graded", "", "nothing was handed in"]
+    assert rows["Сидоров Пётр"] == ["Сидоров Пётр", "102", "not graded", "", "nothing was submitted"]
     assert rows["Чужой"][2] == "not graded"
     assert "Иванов И. И." in (tmp_path / "reports" / "Иванов Иван" / LAB / "report.html").read_text("utf-8")
     # A roster's names are no part of what was graded; Moodle gets its own back.

@@ -27,7 +27,7 @@ def autograder_command() -> click.Command:
             ["--grader"],
             default="",
             metavar="REQUIREMENT",
-            help=_("What pip installs the grader from; default: this very version, put beside the scripts."),
+            help=_("What pip installs the grader from; default: this version, put next to the scripts."),
         ),
         labs_option(),
         lang_option(),
@@ -36,7 +36,7 @@ def autograder_command() -> click.Command:
         "autograder",
         params=options,
         callback=_autograder,
-        help=_("Write what a service runs the grader by. --lang is the language that students are told in."),
+        help=_("Write what a service needs to run the grader. --lang is the language of messages to students."),
         context_settings={"help_option_names": ["-h", "--help"]},
     )
 

@@ -34,7 +34,7 @@ def check_command() -> click.Command:
         click.Option(
             ["--source"],
             type=PathType(),
-            help=_("PATH is a result.json (or a folder with one) and nothing is graded: where the graded files lie."),
+            help=_("PATH is a result.json (or a folder with one) and nothing is graded: where the graded files are."),
         ),
         click.Option(
             ["--out-of"],
@@ -56,7 +56,7 @@ def check_command() -> click.Command:
         "check",
         params=options,
         callback=_check,
-        help=_("Print what is to be mended in submissions, a line each, as compilers do. No report is written."),
+        help=_("Print what to fix in submissions, one line each, as compilers do. No report is written."),
         context_settings={"help_option_names": ["-h", "--help"]},
     )
 
@@ -114,6 +114,8 @@ def _one(
     else:
         names = tuple(str(folder) for folder in labs_folders)
         found = lab or lab_of(path, names)
-        options = GradeOptions(lab=found, backend=backend, language=lang, labs_folders=names, sweeps=False)
+        options = GradeOptions(
+            lab=found, backend=backend, language=lang, labs_folders=names, sweeps=False, repairs=False
+        )
         result, seconds = grade_one(path, options)
     return write(format_name, result, source or path, lang, seconds, out_of), exit_code([result])

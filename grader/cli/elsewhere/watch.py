@@ -36,7 +36,7 @@ def watch_command() -> click.Command:
             lang_option(),
         ],
         callback=_watch,
-        help=_("Print what is to be mended, and again after each save of a file, until it is interrupted."),
+        help=_("Print what to fix, and again after each save of a file, until interrupted."),
         context_settings={"help_option_names": ["-h", "--help"]},
     )
 
@@ -49,7 +49,12 @@ def _watch(path: Path, lab: str | None, labs_folders: tuple[Path, ...], lang: st
 
     names = tuple(str(folder) for folder in labs_folders)
     options = GradeOptions(
-        lab=lab or lab_of(path, names), backend="emulator", language=lang, labs_folders=names, sweeps=False
+        lab=lab or lab_of(path, names),
+        backend="emulator",
+        language=lang,
+        labs_folders=names,
+        sweeps=False,
+        repairs=False,
     )
     # A path or a lab that is not there will not come by waiting.
     task_of(path, options)

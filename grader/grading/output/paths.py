@@ -68,6 +68,25 @@ class Outputs:
         write_atomically(folder / RESULT_NAME, encode(result))
         return folder
 
+    @property
+    def answers_folder(self) -> Path:
+        """Of the changes that students are not shown, for the teacher; no student's folder."""
+        return self.out / f"{self._lab_id}.repairs"
+
+    def write_answers(self, student: str, text: str) -> None:
+        """Write what a student is not shown; "" for nothing, and then nothing of an earlier run is left.
+
+        Raises
+        ------
+        OSError : it cannot be written.
+        """
+        file = self.answers_folder / f"{self._names[student]}.diff"
+        if text:
+            write_atomically(file, text.encode("utf-8", errors="backslashreplace"))
+        else:
+            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+                file.unlink()
+
     def write_log(self, student: str, text: str) -> str:
         """Write what is known of a failure that concerns one student; returns the file, or why there is none."""
         file = self.folder(student) / LOG_NAME

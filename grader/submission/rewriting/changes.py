@@ -72,7 +72,7 @@ class Program:
     def changed(self, binding: VariantBinding, change: Change) -> Changed:
         """The program with `change` made for the kernel of `binding`."""
         kernel = binding.kernel
-        parsed = self._file_of(kernel)
+        parsed = self.file_of(kernel)
         if parsed is None:
             return Changed(self.submission, binding, obstacle="unreadable")
         item = parsed.functions[kernel.name]
@@ -134,7 +134,7 @@ class Program:
                     found[name] = value
         return dict(sorted(found.items()))
 
-    def _file_of(self, kernel: Kernel) -> ParsedFile | None:
+    def file_of(self, kernel: Kernel) -> ParsedFile | None:
         """The file that holds a kernel; a header goes by the name that it is included by."""
         for source in self.submission.sources:
             if source.path.name == Path(kernel.file).name:

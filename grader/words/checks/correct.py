@@ -25,6 +25,10 @@ TEXTS: Texts = {
         "submission: the kernel has to work for any size and any data, so look for what it assumes "
         "about them."
     ),
+    "hint_unwritten": N_(
+        "Take an element that no thread wrote, work out which thread should write it, and follow that thread: either a "
+        "condition or a loop turns it away, or its index leads elsewhere."
+    ),
     "hint_follow": N_(
         "Follow one element by hand: which thread reads it, where it stores it, and which thread writes "
         "the result. The value you got instead shows where it was taken from."

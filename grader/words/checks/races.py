@@ -12,8 +12,8 @@ TEXTS: Texts = {
     "fault_warp_mask": N_("wrong warp mask"),
     "none": N_("No data races, and every thread reaches every barrier."),
     "hint_barrier": N_(
-        "__syncthreads() inside an if or a loop that not every thread of the block enters is undefined "
-        "behaviour. Move it out: leave only the load and the store under the if."
+        "__syncthreads() inside an if or a loop that not every thread of the block enters is undefined behaviour: "
+        "every thread of the block has to reach it."
     ),
     "hint_warp_mask": N_("The mask of a _sync function must name exactly the lanes that call it."),
     "hint_global": N_(
@@ -21,15 +21,15 @@ TEXTS: Texts = {
         "operation."
     ),
     "hint_write_write": N_(
-        "Two threads write the same element of shared memory: each thread needs an index of its own."
+        "Two threads write the same element of shared memory, and nothing orders them: on a GPU luck decides which "
+        "value stays."
     ),
     "hint_within_warp": N_(
-        "A thread reads what another thread stored, and since Volta not even the threads of one warp run in step. "
-        "Put __syncthreads() between line {first} and line {second}, where every thread reaches it; __syncwarp() "
-        "is enough only where no other warp uses these elements."
+        "Nothing orders these two accesses, and since Volta not even the threads of one warp run in step: on a GPU the "
+        "result depends on luck."
     ),
     "hint_between_warps": N_(
-        "A thread reads what another thread stored, and the warps of a block run in any order: on a GPU the result "
-        "depends on luck. Put __syncthreads() between line {first} and line {second}, where every thread reaches it."
+        "Nothing orders these two accesses, and the warps of a block run in any order: on a GPU the result depends on "
+        "luck."
     ),
 }

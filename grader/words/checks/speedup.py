@@ -7,7 +7,7 @@ from grader.words.texts import N_, Texts
 
 def timed(figures: str, thresholds: str) -> str:
     """What was measured, and what it is measured by."""
-    return f"{figures}; {thresholds}"
+    return f"{figures}. {thresholds}"
 
 
 TEXTS: Texts = {
@@ -19,7 +19,7 @@ TEXTS: Texts = {
         "At {sizes}: {speedup:.2f} times as fast as the reference kernel {variant} ({low:.2f} to {high:.2f})"
     ),
     "timed": timed,
-    "thresholds": N_("{full:g} earns all points, {minimum:g} the first."),
+    "thresholds": N_("All points from {full:g} on, the first from {minimum:g}."),
     "undecided": N_("The measurement is not precise enough to tell whether the threshold is reached."),
     "launch_bound": N_(
         "At every size the kernel takes hardly longer than an empty launch: too little to compare speeds."

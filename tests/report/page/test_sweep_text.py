@@ -105,7 +105,7 @@ def test_the_page_has_a_section_with_every_graph(language: str) -> None:
         made = swept(size_sweep(), tile_sweep(), language=language)
         page = html.render(html.document(made), html.figures(made, "svg"), {}, html.sweep_figures(made, "svg"))
         assert page.count('<figure class="lines"><div class="scroll"><img src="data:image/svg+xml;base64,') == 1
-        assert page.count('<figure class="wide"><img src="data:image/svg+xml;base64,') == 1
+        assert page.count('<figure class="wide"><div class="scroll"><img src="data:image/svg+xml;base64,') == 1
         assert ("Counted on the emulator" in page) is (language == "en")
         # Figures are numbered on from those of memory traffic.
         number = "Figure 5." if language == "en" else "Рис. 5."

@@ -1,0 +1,229 @@
+"""A function of a student's program as the search for changes sees it: its tree, its names and what they stand for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+from grader.submission.cpp.edits import Edit
+from grader.submission.cpp.tree import (
+    LOOPS,
+    WORD,
+    Item,
+    ParsedFile,
+    declared_name,
+    descendants,
+    function_declarator,
+    qualifiers_of,
+)
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+Role = Literal["size", "index", "value", "array"]
+
+BUILTINS = ("threadIdx", "blockIdx", "blockDim", "gridDim")
+BARRIER = "__syncthreads"
+MAX_FUNCTIONS = 8
+MAX_CONSTANTS = 8
+
+_INTEGER = re.compile(
+    r"(?:const|constexpr|static|volatile|\s)*(?:(?:unsigned|signed|short|long|int|char|size_t|u?int\d*(?:_t)?|ptrdiff_t"
+    r"|uint|ushort|ulong)\b\s*)+"
+)
+_NUMBER = re.compile(r"(?:const|constexpr|static|volatile|\s)*(?:float|double|half|__half|T|auto|real|FLOAT)\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A name that a function may use between two bytes of the file.
+
+    role: "size" (an extent or what follows from it alone), "index", "value" (another number) or "array" (pointers too).
+    start, end: bytes between which it may be used.  type: of an array's elements, as written.
+    """
+
+    name: str
+    role: Role
+    start: int
+    end: int
+    type: str = ""
+
+
+@dataclass(frozen=True)
+class Function:
+    """A kernel, or a device function that it calls.
+
+    offset_of: characters before a byte of the file.
+    """
+
+    parsed: ParsedFile
+    item: Item
+    is_kernel: bool
+
+    @cached_property
+    def body(self) -> Node:
+        """Its braces and what is in them."""
+        body = self.item.node.child_by_field_name("body")
+        assert body is not None
+        return body
+
+    @cached_property
+    def nodes(self) -> tuple[Node, ...]:
+        """Everything in its body, in order of the text."""
+        return tuple(descendants(self.body))
+
+    def text(self, node: Node) -> str:
+        """Of a node."""
+        return self.parsed.text(node)
+
+    def line(self, node: Node) -> int:
+        """On which a node begins."""
+        return int(node.start_point.row) + 1
+
+    def at(self, byte: int) -> int:
+        """Characters of the file before a byte of it."""
+        return len(self.parsed.data[:byte].decode("utf-8", errors="replace"))
+
+    def replaced(self, node: Node, text: str) -> Edit:
+        """The edit that puts `text` in a node's place."""
+        return Edit(self.at(node.start_byte), self.at(node.end_byte), text)
+
+    def inserted(self, byte: int, text: str) -> Edit:
+        """The edit that puts `text` before a byte."""
+        place = self.at(byte)
+        return Edit(place, place, text)
+
+    def indent(self, node: Node) -> str:
+        """The white space before the first thing of the line on which a node begins."""
+        line = self.parsed.source.text.split("\n")[node.start_point.row]
+        return line[: len(line) - len(line.lstrip())]
+
+    @cached_property
+    def statements(self) -> tuple[Node, ...]:
+        """Its statements, from the outside in."""
+        return tuple(n for n in self.nodes if is_statement(n))
+
+    @cached_property
+    def barriers(self) -> tuple[Node, ...]:
+        """Its statements that are barriers of the whole block."""
+        return tuple(n for n in self.statements if self.text(n).replace(" ", "").startswith(BARRIER + "("))
+
+    @cached_property
+    def uses_shared(self) -> bool:
+        """Whether it declares shared memory."""
+        return any(n.type == "declaration" and "__shared__" in qualifiers_of(n) for n in self.nodes)
+
+    @cached_property
+    def variables(self) -> tuple[Variable, ...]:
+        """What it declares, its parameters, and the file's constants that any kernel of the file mentions."""
+        return (*self._constants(), *self._parameters(), *self._locals())
+
+    def known_at(self, node: Node) -> dict[str, Variable]:
+        """The variables that may be used where a node stands, by name."""
+        return {v.name: v for v in self.variables if v.start <= node.start_byte < v.end}
+
+    def _constants(self) -> Iterator[Variable]:
+        parsed = self.parsed
+        words = {word for k in parsed.functions.values() if k.is_device for word in parsed.words(k.node)}
+        names = [n for n, macro in parsed.constants.macros.items() if macro.parameters is None]
+        names += list(parsed.constants.values)
+        found = 0
+        for name in names:
+            if name in words and found < MAX_CONSTANTS and isinstance(parsed.constants.evaluate(name), int):
+                found += 1
+                yield Variable(name, "size", 0, len(parsed.data))
+        for name in self.item.template_parameters:
+            if name and not re.fullmatch(r"T\d?|[A-Z]?[a-z]*[Tt]ype", name):
+                yield Variable(name, "size", 0, len(parsed.data))
+
+    def _parameters(self) -> Iterator[Variable]:
+        declarator = function_declarator(self.item.node.child_by_field_name("declarator"))
+        parameters = declarator.child_by_field_name("parameters") if declarator is not None else None
+        for node in parameters.named_children if parameters is not None else ():
+            inner, type_node = node.child_by_field_name("declarator"), node.child_by_field_name("type")
+            if inner is None or type_node is None:
+                continue
+            written = self.text(type_node)
+            if inner.type == "identifier":
+                role: Role = "size" if _INTEGER.fullmatch(written) else "value"
+            else:
+                role = "array"
+            yield Variable(declared_name(inner), role, self.body.start_byte, self.body.end_byte, written)
+
+    def _locals(self) -> Iterator[Variable]:
+        for node in self.nodes:
+            type_node = node.child_by_field_name("type") if node.type == "declaration" else None
+            if type_node is None:
+                continue
+            written = self.text(type_node)
+            scope = _scope(node)
+            for declarator in node.children_by_field_name("declarator"):
+                name = declared_name(declarator)
+                value = declarator.child_by_field_name("value") if declarator.type == "init_declarator" else None
+                shape = declarator.child_by_field_name("declarator") if value is not None else declarator
+                start, end = declarator.end_byte, scope.end_byte
+                if shape is not None and shape.type in ("array_declarator", "pointer_declarator"):
+                    yield Variable(name, "array", start, end, written)
+                elif _INTEGER.fullmatch(written) or (written == "auto" and value is not None):
+                    words = self.parsed.words(value) if value is not None else frozenset[str]()
+                    is_index = node.parent is not None and node.parent.type in LOOPS
+                    is_size = bool(words & {"blockDim", "gridDim"}) or "const" in self.text(node).split()
+                    is_index = is_index or bool(words & {"threadIdx", "blockIdx"}) or not is_size
+                    yield Variable(name, "index" if is_index else "size", start, end, written)
+                elif _NUMBER.fullmatch(written):
+                    yield Variable(name, "value", start, end, written)
+
+
+def functions_of(parsed: ParsedFile, kernel: str) -> list[Function]:
+    """A kernel and the file's device functions that it calls, the kernel first; [] where it is not there."""
+    item = parsed.functions.get(kernel)
+    if item is None or item.node.child_by_field_name("body") is None:
+        return []
+    found = {kernel: item}
+    pending = [item]
+    while pending and len(found) < MAX_FUNCTIONS:
+        current = pending.pop(0)
+        words = parsed.words(current.node)
+        for name, other in parsed.functions.items():
+            is_called = name in words and name not in found and other.is_device and not other.is_kernel
+            if is_called and other.node.child_by_field_name("body") is not None:
+                found[name] = other
+                pending.append(other)
+    return [Function(parsed, other, other.is_kernel) for other in found.values()]
+
+
+def is_statement(node: Node) -> bool:
+    """Whether a node is a statement or a declaration of its own."""
+    parent = node.parent
+    if parent is None or not node.is_named:
+        return False
+    if not (node.type.endswith("_statement") or node.type == "declaration"):
+        return False
+    return parent.type not in ("for_statement", "condition_clause") or node == parent.child_by_field_name("body")
+
+
+def ancestors(node: Node, top: Node) -> Iterator[Node]:
+    """What a node stands in, from the inside out, up to `top`."""
+    current = node.parent
+    while current is not None:
+        yield current
+        if current == top:
+            return
+        current = current.parent
+
+
+def words_in(texts: Sequence[str]) -> set[str]:
+    """All words of some texts."""
+    return {word for text in texts for word in WORD.findall(text)}
+
+
+def _scope(node: Node) -> Node:
+    current = node.parent
+    while current is not None and current.parent is not None:
+        if current.type in ("compound_statement", "for_statement"):
+            return current
+        current = current.parent
+    return node

@@ -1,0 +1,56 @@
+"""A changed program graded as if it had been handed in: the judgement on one kernel of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from grader.checks import judge
+from grader.launching.kernel import BoundKernel
+from grader.launching.trial import Trials
+from grader.repair.candidate import Change, changed
+from grader.result import Check
+from grader.running.evidence import Evidence
+from grader.running.kernel_runs import run_kernel
+from grader.submission.files.source import SourceText
+from grader.submission.records import VariantBinding
+from grader.submission.rewriting.changes import Rebind
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """Grades changed copies of the program that holds `kernel`, as `evidence` came to be.
+
+    rebind: reads a program with other texts.  source: the file that holds the kernel.
+    """
+
+    trials: Trials
+    drawn_trials: Trials
+    rebind: Rebind
+    source: SourceText
+    kernel: BoundKernel
+    evidence: Evidence
+
+    def graded(self, change: Change) -> tuple[list[Check], Evidence] | None:
+        """The verdicts on the changed kernel, and what they rest on.
+
+        None where it is not found any more, or takes something else.
+        """
+        text = changed(self.source.text, change)
+        submission = self.rebind({self.source.path: replace(self.source, text=text)})
+        known = self.kernel.binding
+        found = submission.bindings.get(known.variant)
+        if not isinstance(found, VariantBinding) or found.kernel.name != known.kernel.name:
+            return None
+        if [p.name for p in found.kernel.parameters] != [p.name for p in known.kernel.parameters]:
+            return None
+        binding = replace(found, candidates=(self.kernel.reading,), expression=known.expression)
+        kernel = BoundKernel(self.kernel.lab, submission, binding, self.kernel.reading)
+        fresh = Evidence(
+            self.evidence.lab,
+            self.evidence.variant,
+            binding,
+            candidate=self.kernel.reading,
+            source=submission.device_source,
+        )
+        evidence = run_kernel(self.trials, self.drawn_trials, fresh, kernel, explained=False)
+        return judge(evidence), evidence

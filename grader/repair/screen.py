@@ -1,0 +1,182 @@
+"""Changed kernels run at one small size, many compiled at a time: which of them do not show the fault any more.
+
+A kernel that is changed within itself is compiled as a copy under another name, a batch of copies with the program as
+it was handed in; most of a compile's time is the same for one kernel and for a dozen.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from grader.launching.kernel import BoundKernel
+from grader.launching.programs import Built
+from grader.launching.run import Run
+from grader.launching.trial import Trials
+from grader.repair.candidate import Change
+from grader.repair.function import Function
+from grader.repair.symptom import SmallCase, Symptom
+from grader.submission.cpp.edits import Edit
+from grader.submission.cpp.tree import declared_name, descendants
+
+BATCH = 12
+RETRIES = 3
+"""Compiles of a batch without the copies that the compiler refused."""
+COPY = "_changed_{number}"
+
+
+@dataclass(slots=True)
+class Budget:
+    """What a search may use; counted, so that it ends at the same place on every machine.
+
+    changes: still to be compiled.  instructions: of all threads of their launches.
+    """
+
+    changes: int
+    instructions: int
+
+    @property
+    def is_spent(self) -> bool:
+        return self.changes <= 0 or self.instructions <= 0
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """Runs changes of one kernel against one symptom.
+
+    kernel: as it was graded.  functions: the kernel, then the functions that it calls.
+    """
+
+    trials: Trials
+    kernel: BoundKernel
+    functions: Sequence[Function]
+    symptom: Symptom
+
+    def survivors(self, changes: Sequence[tuple[Function, Change]], budget: Budget) -> Iterator[Change]:
+        """Those of the changes with which the symptom is gone, in their order."""
+        for start in range(0, len(changes), BATCH):
+            if budget.is_spent:
+                return
+            batch = changes[start : start + min(BATCH, budget.changes)]
+            budget.changes -= len(batch)
+            for change, built, entry in self._compiled(batch):
+                if budget.is_spent:
+                    return
+                if self._is_cured(built, entry, budget):
+                    yield change
+
+    def _is_cured(self, built: Built, entry: str, budget: Budget) -> bool:
+        for case in self.symptom.cases:
+            # Watching takes as long again: what is wrong without it need not be watched.
+            ways = (True,) if case.observe and self.symptom.is_observed else (False, True) if case.observe else (False,)
+            if not all(case.is_clean(self._run(built, entry, case, observe, budget), observe) for observe in ways):
+                return False
+        return True
+
+    def _run(self, built: Built, entry: str, case: SmallCase, observe: bool, budget: Budget) -> Run:
+        run = self.trials.run_loaded(
+            self.kernel, built, entry, case.kind, case.sizes, observe, instructions=case.instructions
+        )
+        used = run.outcome.thread_instructions
+        budget.instructions -= case.instructions if used is None else used
+        return run
+
+    def _compiled(self, batch: Sequence[tuple[Function, Change]]) -> Iterator[tuple[Change, Built, str]]:
+        """The changes with their programs, those left out that do not compile."""
+        own = [(n, change) for n, (function, change) in enumerate(batch) if function.is_kernel]
+        copies = {n: copy for n, change in own if (copy := self._copy(change, n)) is not None}
+        built, names = self._together(copies)
+        for n, (function, change) in enumerate(batch):
+            if function.is_kernel:
+                entry = built.result.entries.get(names[n]) if built is not None and n in names else None
+                if built is not None and entry is not None:
+                    yield change, built, entry
+            else:
+                alone = self._alone(change)
+                if alone is not None:
+                    yield change, *alone
+
+    def _together(self, copies: dict[int, str]) -> tuple[Built | None, dict[int, str]]:
+        """A program with copies of the kernel, without those that the compiler refuses; their name expressions."""
+        sources = self._sources()
+        main = next(iter(sources))
+        expression = self.kernel.expression(self.symptom.cases[0].sizes)
+        name = self.kernel.binding.kernel.name
+        left = dict(copies)
+        for _attempt in range(RETRIES):
+            if not left:
+                break
+            text, first = sources[main], {}
+            for n, copy in left.items():
+                first[n] = text.count("\n") + 2
+                text = f"{text}\n{copy}"
+            names = {n: re.sub(rf"\b{re.escape(name)}\b", name + COPY.format(number=n), expression) for n in left}
+            built = self.trials.programs.get_text({**sources, main: text}, list(names.values()))
+            if built.result.ok or built.result.reason == "missing_entry":
+                return built, names
+            lines = {d.line for d in built.result.diagnostics if d.severity == "error"}
+            starts = sorted(first.items(), key=lambda item: item[1])
+            refused = {
+                max((s for s in starts if s[1] <= line), key=lambda s: s[1], default=(-1, 0))[0] for line in lines
+            }
+            if not refused & left.keys():
+                break
+            left = {n: copy for n, copy in left.items() if n not in refused}
+        return None, {}
+
+    def _alone(self, change: Change) -> tuple[Built, str] | None:
+        """The program with a change in one of its device functions."""
+        edits = self._resolved(change, 0, -1)
+        if edits is None:
+            return None
+        sources = self._sources()
+        main = next(iter(sources))
+        text = _edited(self.kernel.submission.device_source[main], edits, 0)
+        expression = self.kernel.expression(self.symptom.cases[0].sizes)
+        built = self.trials.programs.get_text({**sources, main: text}, [expression])
+        entry = built.result.entries.get(expression)
+        return (built, entry) if entry is not None else None
+
+    def _sources(self) -> dict[str, str]:
+        program = self.kernel.program(self.symptom.cases[0].sizes)
+        return program.submission.program(program.file, dict(program.constants))
+
+    def _copy(self, change: Change, number: int) -> str | None:
+        """The text of the changed kernel under another name; None where grading changes the same place."""
+        function = self.functions[0]
+        start, end = function.at(function.item.start), function.at(function.item.end)
+        edits = self._resolved(change, start, end)
+        name = self.kernel.binding.kernel.name
+        declarator = function.item.node.child_by_field_name("declarator")
+        if edits is None or declarator is None:
+            return None
+        place = next((n for n in descendants(declarator) if n.type == "identifier" and function.text(n) == name), None)
+        if place is None or declared_name(declarator) != name:
+            return None
+        edits.append(function.replaced(place, name + COPY.format(number=number)))
+        text = _edited(self.kernel.submission.device_source[function.parsed.file][start:end], edits, start)
+        space = function.item.namespace.split("::")[:-1]
+        return "".join(f"namespace {n} {{ " for n in space) + text + " }" * len(space)
+
+    def _resolved(self, change: Change, start: int, end: int) -> list[Edit] | None:
+        """The change with what grading itself edits between `start` and `end`; None where they meet."""
+        file = self.functions[0].parsed.file
+        values = dict(self.kernel.program(self.symptom.cases[0].sizes).constants)
+        edits = list(change.edits)
+        for edit in self.kernel.submission.edits.get(file, ()):
+            if edit.constant and edit.constant not in values:
+                continue
+            if end >= 0 and not start <= edit.start < end:
+                continue
+            if any(edit.start < c.end and c.start < edit.end for c in change.edits):
+                return None
+            text = f"{edit.text}{values[edit.constant]}" if edit.constant else edit.text
+            edits.append(replace(edit, text=text, constant=""))
+        return edits
+
+
+def _edited(text: str, edits: Sequence[Edit], start: int) -> str:
+    for edit in sorted(edits, key=lambda e: (-e.start, -e.end)):
+        text = text[: edit.start - start] + edit.text + text[edit.end - start :]
+    return text

@@ -1,0 +1,199 @@
+"""The smallest change that makes a kernel right: likely changes in order, run at a small size, then graded in full.
+
+A search is counted, not timed, so that the same program gets the same answer on every machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from grader.errors import LabError, UsageError
+from grader.launching.kernel import BoundKernel, bound_kernels
+from grader.launching.trial import Trials
+from grader.message import Message
+from grader.repair.arrays import array_changes
+from grader.repair.candidate import Change, changed
+from grader.repair.clues import clues_of
+from grader.repair.diff import diff_lines
+from grader.repair.effect import effect_msg
+from grader.repair.expressions import expression_changes
+from grader.repair.function import Function, functions_of
+from grader.repair.proof import Proof
+from grader.repair.screen import Budget, Screen
+from grader.repair.statements import barrier_changes, guard_changes, value_changes
+from grader.repair.symptom import Symptom, symptom_of
+from grader.result import Check
+from grader.running.evidence import Evidence
+from grader.submission.cpp.tree import ParsedFile
+from grader.submission.rewriting.changes import Program
+
+MAX_CHANGES = 120
+"""Changes of all kernels of a submission that are compiled; some 20 ms each on one core."""
+MAX_INSTRUCTIONS = 120_000_000
+"""Of all threads, in the runs that choose among them."""
+MAX_PROOFS = 5
+"""Full gradings of changed programs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A change that was run and graded.
+
+    mends: names of the variant's checks that failed and pass with it.  is_complete: every check passes with it.
+    diff: what is changed, as lines of a unified diff without its head.
+    effect: what it does to the accesses that the check is about, None where it is about none.
+    """
+
+    variant: str
+    file: str
+    change: Change
+    mends: tuple[str, ...]
+    is_complete: bool
+    diff: tuple[str, ...]
+    effect: Message | None = None
+
+
+def search(
+    program: Program, trials: Trials, drawn_trials: Trials, found: Mapping[str, Evidence], checks: Sequence[Check]
+) -> list[Finding]:
+    """At most one finding for each variant with a failed check, in the lab's order.
+
+    Parameters
+    ----------
+    found : evidence of the emulator by variant.  checks : the verdicts on all of them.
+    """
+    budget = Budget(MAX_CHANGES, MAX_INSTRUCTIONS)
+    proofs = MAX_PROOFS
+    findings = []
+    kernels = bound_kernels(trials.lab, program.submission)
+    for name, evidence in found.items():
+        own = [c for c in checks if c.variant == name]
+        symptom = symptom_of(evidence, own) if name in kernels else None
+        if symptom is None or evidence.candidate is None or budget.is_spent or proofs <= 0:
+            continue
+        finding, used = _found(program, trials, drawn_trials, evidence, kernels[name], own, symptom, budget, proofs)
+        proofs -= used
+        if finding is not None:
+            findings.append(finding)
+    return findings
+
+
+def _found(
+    program: Program,
+    trials: Trials,
+    drawn_trials: Trials,
+    evidence: Evidence,
+    kernel: BoundKernel,
+    checks: Sequence[Check],
+    symptom: Symptom,
+    budget: Budget,
+    proofs: int,
+) -> tuple[Finding | None, int]:
+    """What makes one kernel right, and how many proofs were made."""
+    assert evidence.candidate is not None
+    kernel = kernel.read_as(evidence.candidate)
+    parsed = program.file_of(kernel.binding.kernel)
+    functions = functions_of(parsed, kernel.binding.kernel.name) if parsed is not None else []
+    if parsed is None or not functions or not _lies_true(kernel, functions):
+        return None, 0
+    ranked = _ranked(functions, kernel, checks, symptom)
+    screen = Screen(trials, kernel, functions, symptom)
+    proof = Proof(trials, drawn_trials, program.rebind, parsed.source, kernel, evidence)
+    partial: Finding | None = None
+    used = 0
+    for change in screen.survivors(ranked, budget):
+        used += 1
+        try:
+            graded = proof.graded(change)
+        except (LabError, UsageError):
+            graded = None
+        if graded is not None:
+            finding = _judged(parsed, evidence, change, checks, *graded)
+            if finding is not None and finding.is_complete:
+                return finding, used
+            partial = partial or finding
+        if used >= proofs:
+            break
+    return partial, used
+
+
+def _judged(
+    parsed: ParsedFile,
+    evidence: Evidence,
+    change: Change,
+    before: Sequence[Check],
+    after: Sequence[Check],
+    changed_evidence: Evidence,
+) -> Finding | None:
+    """The finding that a change is: None where it mends nothing, or spoils what was right."""
+    new = {c.check: c for c in after}
+    # Speed is measured on a GPU, not here.
+    old = [c for c in before if c.check in new and c.check != "speedup"]
+    spoilt = [c for c in old if c.status == "pass" and new[c.check].status != "pass"]
+    mended = tuple(c.check for c in old if c.status == "fail" and new[c.check].status == "pass")
+    if spoilt or not mended:
+        return None
+    is_complete = all(new[c.check].status not in ("fail", "error") and not _is_waiting(new[c.check]) for c in old)
+    text = parsed.source.text
+    diff = tuple(diff_lines(text, changed(text, change)))
+    effect = effect_msg(mended, evidence.counters, changed_evidence.counters)
+    return Finding(evidence.variant.name, parsed.file, change, mended, is_complete, diff, effect)
+
+
+def _is_waiting(check: Check) -> bool:
+    return check.status == "skip" and check.skip_reason == "prerequisite"
+
+
+def _lies_true(kernel: BoundKernel, functions: Sequence[Function]) -> bool:
+    """Whether what is compiled has each function where the file has it, character by character."""
+    device = kernel.submission.device_source.get(functions[0].parsed.file, "")
+    for function in functions:
+        start, end = function.at(function.item.start), function.at(function.item.end)
+        if device[start:end] != function.parsed.source.text[start:end]:
+            return False
+    return True
+
+
+def _ranked(
+    functions: Sequence[Function], kernel: BoundKernel, checks: Sequence[Check], symptom: Symptom
+) -> list[tuple[Function, Change]]:
+    """All changes, likeliest first, each text once."""
+    diagnosis = next((c.diagnosis for c in checks if c.check == symptom.check), None)
+    clues = clues_of(functions, symptom.check, symptom.hazards, diagnosis, symptom.lines)
+    shares = any(f.uses_shared for f in functions)
+    extents = _extents(kernel)
+    rows: list[tuple[float, int, Function, Change]] = []
+    for function in functions:
+        found = [*barrier_changes(function, shares), *expression_changes(function), *array_changes(function)]
+        found += [*guard_changes(function, extents), *value_changes(function)]
+        for change in found:
+            rows.append((clues.cost(change), len(rows), function, change))
+    rows.sort(key=lambda row: row[:2])
+    ranked: dict[str, tuple[Function, Change]] = {}
+    for _cost, _number, function, change in rows:
+        key = repr(sorted((e.start, e.end, "".join(e.text.split())) for e in change.edits))
+        ranked.setdefault(key, (function, change))
+    return list(ranked.values())
+
+
+def _extents(kernel: BoundKernel) -> dict[str, tuple[str, ...]]:
+    """What the axes of the lab's arrays are called in the kernel, by the arrays' names there."""
+    names = {role: p.name for role, p in zip(kernel.reading.roles, kernel.binding.kernel.parameters, strict=True)}
+    names |= dict(kernel.reading.constants)
+    names |= {role: text for text, role in kernel.reading.template if role}
+    sizes = set(kernel.lab.size_names)
+    equal = [names[n] for n in kernel.lab.equal_sizes if n in names]
+    found = {}
+    for parameter in kernel.lab.parameters:
+        if parameter.kind == "size" or parameter.name not in names:
+            continue
+        axes = []
+        for axis in parameter.shape:
+            known = names.get(str(axis)) if axis in sizes else str(axis)
+            if known is None and axis in kernel.lab.equal_sizes and equal:
+                known = equal[0]
+            axes.append(known)
+        if all(axes):
+            found[names[parameter.name]] = tuple(str(a) for a in axes)
+    return found

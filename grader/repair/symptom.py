@@ -1,0 +1,144 @@
+"""What a kernel's fault shows in at a small size, so that a changed kernel can be asked whether it is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from grader.checks import races
+from grader.launching.run import Run
+from grader.ptx.records import Counters, Hazard
+from grader.result import CaseKind, Check
+from grader.running.evidence import Evidence
+
+LEAST_INSTRUCTIONS = 400_000
+MOST_INSTRUCTIONS = 8_000_000
+SLOWER = 4
+"""How much more than the kernel as it is a changed one may take at the same size."""
+
+SEARCHED = ("correct", "ragged_sizes", "memory_safety", "races", "coalescing", "bank_conflicts")
+"""Checks whose failing a change of one place may mend, in the order in which they are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class SmallCase:
+    """One size at which changed kernels run.
+
+    instructions: of all threads, at which a run is ended.
+    observe: whether races and counters are looked at as well.
+    excess: wavefronts of shared memory more than needed, or sectors of global memory, that are too many; -1: any.
+    metric: "wavefronts" or "sectors".
+    """
+
+    kind: CaseKind
+    sizes: dict[str, int]
+    instructions: int
+    observe: bool = False
+    excess: int = -1
+    metric: str = "wavefronts"
+
+    def is_clean(self, run: Run, observed: bool) -> bool:
+        """Whether nothing of the fault is left in a run."""
+        if run.outcome.status != "ok" or not run.is_right or faults(run):
+            return False
+        if observed and self.excess >= 0 and run.outcome.counters is not None:
+            return excess_of(run.outcome.counters, self.metric) < self.excess
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Symptom:
+    """What shows a fault.
+
+    check: the first that failed because of it.  cases: the first shows it; the others are for what mends that alone.
+    hazards: of the run that shows it.  lines: that the check spoke of.
+    is_observed: only an observed run shows it.
+    """
+
+    check: str
+    cases: tuple[SmallCase, ...]
+    hazards: tuple[Hazard, ...]
+    lines: tuple[int, ...]
+    is_observed: bool
+
+
+def faults(run: Run) -> list[Hazard]:
+    """Hazards of a run that cost points."""
+    memory = [h for h in run.outcome.hazards if h.kind in ("out_of_bounds", "uninitialized")]
+    return memory + races.counted(run.outcome.hazards)
+
+
+def excess_of(counters: Counters, metric: str) -> int:
+    """What is more than needed: wavefronts of shared memory, or sectors of global memory."""
+    space = "shared" if metric == "wavefronts" else "global"
+    return counters.total(metric, space) - counters.total("ideal", space)
+
+
+def symptom_of(evidence: Evidence, checks: Sequence[Check]) -> Symptom | None:
+    """The symptom of the first failed check; None where no change of one place is looked for.
+
+    That is so where the kernel does not compile or is not there, and where only a drawn case tells that it is wrong.
+    """
+    failed = [c for c in checks if c.status == "fail"]
+    if any(c.check in ("present", "compiles", "technique") for c in failed):
+        return None
+    check = next((c for name in SEARCHED for c in failed if c.check == name), None)
+    if check is None or evidence.candidate is None:
+        return None
+    shown = _showing(evidence, check)
+    if shown is None:
+        return None
+    sizes, run = dict(shown.sizes), shown
+    diagnosis = check.diagnosis
+    if diagnosis is not None and not _skips_diagnosis(check, run):
+        sizes = dict(diagnosis.size)
+    kind: CaseKind = "ragged" if check.check == "ragged_sizes" else "correct"
+    metric = "sectors" if check.check == "coalescing" else "wavefronts"
+    excess = -1
+    if check.check in ("coalescing", "bank_conflicts") and run.outcome.counters is not None:
+        excess = excess_of(run.outcome.counters, metric)
+    cases = [SmallCase(kind, sizes, _instructions(run), True, excess, metric)]
+    cases += [SmallCase(r.kind, dict(r.sizes), _instructions(r)) for r in _others(evidence, sizes)]
+    lines = tuple(dict.fromkeys(n for n in (check.line, *check.data.get("lines", [])) if isinstance(n, int)))
+    return Symptom(check.check, tuple(cases), tuple(faults(run)), lines, run.is_right)
+
+
+def _showing(evidence: Evidence, check: Check) -> Run | None:
+    """The smallest run that shows why the check failed."""
+    runs = [r for r in evidence.runs if not r.drawn and r.backend == "emulator" and r.outcome.reason != "repeat_wrong"]
+    exact = [r for r in runs if r.kind != "ragged"]
+    match check.check:
+        case "correct":
+            found = [r for r in exact if r.outcome.status != "ok" or not r.is_right]
+        case "ragged_sizes":
+            found = [
+                r for r in runs if r.kind == "ragged" and (r.outcome.status != "ok" or not r.is_right or faults(r))
+            ]
+        case "bank_conflicts" | "coalescing":
+            metric = "sectors" if check.check == "coalescing" else "wavefronts"
+            found = [r for r in exact if r.outcome.counters and excess_of(r.outcome.counters, metric) > 0]
+        case _:
+            found = [r for r in exact if faults(r)]
+    return min(found, key=lambda r: prod(r.sizes.values()), default=None)
+
+
+def _skips_diagnosis(check: Check, run: Run) -> bool:
+    """Whether the size of the diagnosis need not show what the check found."""
+    return check.check == "ragged_sizes" and bool(faults(run)) and run.is_right
+
+
+def _others(evidence: Evidence, sizes: dict[str, int]) -> list[Run]:
+    """A small run of each kind at other sizes."""
+    found = []
+    for kinds in (("correct", "observe"), ("ragged",)):
+        runs = [r for r in evidence.runs if r.kind in kinds and not r.drawn and dict(r.sizes) != sizes]
+        runs = [r for r in runs if r.outcome.status in ("ok", "fault")]
+        runs.sort(key=lambda r: (len(set(r.sizes.values())) == 1, prod(r.sizes.values())))
+        found += runs[:1]
+    return found
+
+
+def _instructions(run: Run) -> int:
+    used = run.outcome.thread_instructions or MOST_INSTRUCTIONS // SLOWER
+    return max(LEAST_INSTRUCTIONS, min(MOST_INSTRUCTIONS, SLOWER * used))

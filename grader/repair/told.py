@@ -1,0 +1,72 @@
+"""Findings as they stand in a result: the hints that they make true, and the change for who may see it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import structs
+
+from grader.message import Message, joined, msg
+from grader.repair.search import Finding
+from grader.result import Check, Repair, Result
+from grader.words import told
+
+DETAILS = {
+    "barrier": ("after", "loop_end", "loop_start", "in_branch", "removed", "stronger"),
+    "guard": ("missing", "removed"),
+    "initial_value": ("missing",),
+}
+"""Finer cases that have words of their own."""
+
+
+def with_findings(result: Result, findings: Sequence[Finding]) -> Result:
+    """`result` with the hints of the checks that a change mends, and the change where all checks pass with it."""
+    by_variant = {finding.variant: finding for finding in findings}
+    checks = [_with_finding(check, by_variant.get(check.variant)) for check in result.checks]
+    return structs.replace(result, checks=checks)
+
+
+def without_answers(result: Result) -> Result:
+    """The same with no change to be read from it: line and kind of fault alone."""
+    checks = [
+        structs.replace(c, repair=structs.replace(c.repair, diff=[], effect="", effect_said=None)) if c.repair else c
+        for c in result.checks
+    ]
+    return structs.replace(result, checks=checks)
+
+
+def answers(result: Result) -> str:
+    """The changes of a result as a text of diffs, "" where there are none."""
+    rows: dict[tuple[str, ...], list[str]] = {}
+    for check in result.checks:
+        if check.repair is not None and check.repair.diff:
+            head = (check.variant, check.repair.file, str(check.repair.line), check.repair.kind, check.repair.effect)
+            rows.setdefault((*head, *check.repair.diff), []).append(check.check)
+    parts = []
+    for (variant, file, line, kind, effect, *diff), checks in rows.items():
+        title = f"# {result.student.id} · {variant}: {', '.join(checks)} · {file}:{line} · {kind}"
+        parts.append("\n".join([title, *([f"# {effect}"] if effect else []), f"--- {file}", f"+++ {file}", *diff, ""]))
+    return "\n".join(parts)
+
+
+def hint_msg(finding: Finding) -> Message | None:
+    """Line and kind of the fault, and what was seen with one change there."""
+    change = finding.change
+    known = f"{change.kind}_{change.detail}" if change.detail in DETAILS.get(change.kind, ()) else change.kind
+    fault = msg(f"repairs.{known}", line=change.line)
+    return joined(fault, msg("repairs.verified") if finding.is_complete else msg("repairs.verified_partly"))
+
+
+def _with_finding(check: Check, finding: Finding | None) -> Check:
+    if finding is None or check.status != "fail" or check.check not in finding.mends:
+        return check
+    repair = None
+    if finding.is_complete:
+        repair = Repair(
+            file=finding.file,
+            line=finding.change.line,
+            kind=finding.change.kind,
+            diff=list(finding.diff),
+            effect_said=finding.effect,
+        )
+    return told(structs.replace(check, hint_said=joined(hint_msg(finding), check.hint_said), repair=repair))

@@ -1,0 +1,27 @@
+"""All that is found out about one kernel on the emulator: every stage that runs it, in their order."""
+
+from __future__ import annotations
+
+from grader.launching.kernel import BoundKernel
+from grader.launching.trial import Trials
+from grader.running.drawn import with_drawn_cases
+from grader.running.evidence import Evidence
+from grader.running.relaunched import with_later_launch
+from grader.running.runs import run_variant
+from grader.running.staging import with_staging
+
+
+def run_kernel(
+    trials: Trials, drawn_trials: Trials, evidence: Evidence, kernel: BoundKernel, explained: bool = True
+) -> Evidence:
+    """`evidence` after a kernel that compiles was run at the lab's sizes and at the drawn case.
+
+    Parameters
+    ----------
+    drawn_trials : of a lab whose seed is the drawn one.
+    explained : whether it is also found out why an output is wrong.
+    """
+    evidence, kernel = run_variant(trials, evidence, kernel, explained)
+    evidence = with_staging(trials, evidence, kernel)
+    evidence = with_drawn_cases(drawn_trials, evidence, kernel, explained)
+    return with_later_launch(trials, evidence, kernel, drawn_trials.oracle)

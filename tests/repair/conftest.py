@@ -1,0 +1,28 @@
+"""Gradings with the search for the smallest change, by one compiler for all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from grader.compiler.process import CompilerProcess
+from grader.grading.pipeline import grade
+from grader.lab.labs import find
+from grader.result import Result
+
+KERNELS = Path(__file__).parent.parent / "kernels"
+
+Grade = Callable[[str, Path], Result]
+
+
+@pytest.fixture(scope="package")
+def graded() -> Iterator[Grade]:
+    """Grades a file for a lab, with what is kept from students."""
+    with CompilerProcess() as compiler:
+
+        def grade_one(lab: str, path: Path) -> Result:
+            return grade(path, find(lab, ()), backend="emulator", compiler=compiler, answers=True)
+
+        yield grade_one

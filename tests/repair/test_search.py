@@ -1,0 +1,129 @@
+"""What is said of kernels with one fault, after changes were tried: exact lines, kinds, hints and diffs."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from grader.grading.pipeline import grade
+from grader.lab.labs import find
+from grader.repair.told import answers, without_answers
+from grader.result import Check
+from tests.repair.conftest import KERNELS, Grade
+
+EVERY = "With one change there the kernel passes every check: this was compiled and run."
+
+MENDED = [
+    # The read comes first, the write belongs to the next pass: between the two lines a barrier stands.
+    (
+        "matmul/bad/second_barrier_missing.cu",
+        "block.races",
+        (12, "barrier"),
+        "A barrier is missing at the end of the loop body, after line 12: what slower threads still read there, "
+        "faster ones already overwrite in the next iteration.",
+        ["+        __syncthreads();"],
+    ),
+    # The grid is right: rows and columns are not exchanged in the output's guard.
+    (
+        "transpose/bad/guard_not_exchanged.cu",
+        "padded.ragged_sizes",
+        (10, "guard"),
+        "The condition in line 10 is wrong.",
+        ["-    if (r < rows && c < cols)", "+    if (orow < cols && oc < rows)"],
+    ),
+    # The guard is right: the row's length is another one.
+    (
+        "transpose/bad/wrong_pitch.cu",
+        "naive.correct",
+        (7, "index"),
+        "An index in line 7 is wrong.",
+        ["-        out[c * cols + r] = in[r * cols + c];", "+        out[c * rows + r] = in[r * cols + c];"],
+    ),
+    (
+        "matmul/bad/sum_never_set.cu",
+        "row.correct",
+        (7, "initial_value"),
+        "An initial value is missing in line 7.",
+        ["-    float s;", "+    float s = 0;"],
+    ),
+    (
+        "matmul/bad/one_step_too_many.cu",
+        "naive.memory_safety",
+        (7, "comparison"),
+        "A comparison in line 7 is wrong.",
+        ["-        for (int k = 0; k <= n; ++k)", "+        for (int k = 0; k < n; ++k)"],
+    ),
+]
+
+
+def check(checks: list[Check], id: str) -> Check:
+    return next(c for c in checks if c.id == id)
+
+
+@pytest.mark.parametrize(("file", "id", "place", "hint", "rows"), MENDED, ids=[m[0] for m in MENDED])
+def test_a_change_of_one_place_is_found_and_said(
+    graded: Grade, file: str, id: str, place: tuple[int, str], hint: str, rows: list[str]
+) -> None:
+    result = graded(file.partition("/")[0], KERNELS / file)
+    found = check(result.checks, id)
+    assert found.repair is not None
+    assert (found.repair.line, found.repair.kind) == place
+    assert found.hint.startswith(f"{hint} {EVERY}")
+    assert [row for row in found.repair.diff if row[0] in "+-"] == rows
+    # No mark depends on it.
+    assert found.status == "fail" and found.earned == 0
+    assert "\n".join(rows) in answers(result)
+    assert answers(without_answers(result)) == ""
+
+
+def test_padding_says_what_it_does_to_the_line(graded: Grade) -> None:
+    found = check(graded("transpose", KERNELS / "transpose/bad/conflicts_left.cu").checks, "padded.bank_conflicts")
+    assert found.repair is not None and (found.repair.line, found.repair.kind) == (4, "padding")
+    assert found.repair.diff[-2:] == [
+        "+    __shared__ float tile[32][32 + 1];",
+        "     int c = blockIdx.x * 32 + threadIdx.x, r = blockIdx.y * 32 + threadIdx.y;",
+    ]
+    assert found.repair.effect == "With this change line 12 takes 1 wavefronts per request instead of 32."
+
+
+FOLLOW = (
+    "Follow one element by hand: which thread reads it, where it stores it, and which thread writes the result. "
+    "The value you got instead shows where it was taken from."
+)
+UNWRITTEN = (
+    "Take an element that no thread wrote, work out which thread should write it, and follow that thread: either a "
+    "condition or a loop turns it away, or its index leads elsewhere."
+)
+
+
+@pytest.mark.parametrize(
+    ("file", "hint"),
+    [("transpose/bad/blocks_not_exchanged.cu", FOLLOW), ("box-blur/bad/borders_left_out.cu", UNWRITTEN)],
+)
+def test_where_no_change_of_one_place_helps_no_cause_is_named(graded: Grade, file: str, hint: str) -> None:
+    lab = file.partition("/")[0]
+    (found,) = (c for c in graded(lab, KERNELS / file).checks if c.check == "correct" and c.status == "fail")
+    assert found.repair is None
+    assert found.hint == hint
+
+
+def test_a_lab_says_who_sees_the_change(graded: Grade, tmp_path: Path) -> None:
+    lab = find("transpose", ())
+    file = KERNELS / "transpose/bad/wrong_pitch.cu"
+    shown = {}
+    for who in ("student", "teacher", "off"):
+        result = grade(file, dataclasses.replace(lab, repairs=who, sweeps=()), backend="emulator")
+        shown[who] = check(result.checks, "naive.correct")
+    assert shown["student"].repair is not None and shown["student"].repair.diff
+    assert shown["teacher"].repair is not None and shown["teacher"].repair.diff == []
+    assert shown["teacher"].hint == shown["student"].hint
+    assert shown["off"].repair is None
+    assert "line 7" not in shown["off"].hint
+
+
+def test_the_same_program_gets_the_same_change(graded: Grade) -> None:
+    file = KERNELS / "transpose/bad/tiles_not_turned.cu"
+    first, second = (check(graded("transpose", file).checks, "shared.correct") for _ in range(2))
+    assert first.repair is not None and first == second
