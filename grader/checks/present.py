@@ -27,6 +27,8 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
 def _no_candidate(evidence: Evidence, data: Mapping[str, object]) -> tuple[Message, Message]:
     kernels = data.get("kernels")
     found = ", ".join(str(k) for k in kernels) if isinstance(kernels, list) else ""
+    if kernels == []:
+        return msg("checks.present.no_kernels"), msg("checks.present.hint_no_kernels")
     message = msg("checks.present.no_candidate")
     if found:
         message = joined(message, msg("checks.present.kernels_are", kernels=found)) or message

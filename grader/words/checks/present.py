@@ -8,10 +8,14 @@ TEXTS: Texts = {
     "title": N_("kernel found"),
     "fault": N_("parameters do not fit the task"),
     "fault_no_candidate": N_("kernel not found"),
-    "fault_kernels_are": N_("kernel not found"),
+    "fault_no_kernels": N_("no kernel in the program"),
     "fault_empty": N_("empty kernel"),
     "found": N_("Found: kernel {kernel}."),
     "no_candidate": N_("No kernel for this variant was found."),
+    "no_kernels": N_("The program has no kernel: no function is declared __global__."),
+    "hint_no_kernels": N_(
+        "Write each kernel as a function __global__ void name(…), as the starter file shows, and launch it from main."
+    ),
     "kernels_are": N_("The file has: {kernels}."),
     "hint_name": N_(
         "Give the kernel a name that says which variant it is, or name it in submission.yaml: labs: {{{lab}: "
