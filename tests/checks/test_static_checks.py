@@ -18,7 +18,6 @@ def test_present_names_the_kernel() -> None:
 @pytest.mark.parametrize(
     ("missing", "message", "hint"),
     [
-        (Missing("padded", "no_candidate", {"kernels": []}), "no function is declared __global__", "__global__ void"),
         (Missing("padded", "no_candidate"), "No kernel for this variant", "labs: {transpose: {variants: {padded: "),
         (
             Missing("padded", "unbindable", {"kernel": "k", "line": 4}),

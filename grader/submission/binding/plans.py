@@ -344,13 +344,17 @@ class _Planner:
             among=OF_LAUNCHES,
         )
 
-    def formula(self, expression: Expression | None, top: bool = True) -> str | None:
-        """A host expression as a formula of the sizes."""
+    def formula(self, expression: Expression | None, top: bool = True, over: str = "") -> str | None:
+        """A host expression as a formula of the sizes.
+
+        over: the size that is meant by a variable which is handed in for several, as by `n` in `k<<<…>>>(a, b, n, n)`.
+        """
         constants = self.shape.constants
         by_name = {name: role for role, name in self.sizes.constants}
         if self.site is not None and len(self.site.arguments) == self.arguments:
             own = self.roles[len(self.roles) - self.arguments :]
-            by_name |= {t: r for t, r in zip(self.site.arguments, own, strict=True) if r in self.lab.size_names}
+            sizes = [(t, r) for t, r in zip(self.site.arguments, own, strict=True) if r in self.lab.size_names]
+            by_name |= dict(sizes) | {text: role for text, role in sizes if role == over}
         if self.site is not None:
             by_name |= {
                 t: role for t, (_n, role) in zip(self.site.template_texts, self.sizes.template, strict=False) if role

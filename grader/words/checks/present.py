@@ -8,14 +8,35 @@ TEXTS: Texts = {
     "title": N_("kernel found"),
     "fault": N_("parameters do not fit the task"),
     "fault_no_candidate": N_("kernel not found"),
-    "fault_no_kernels": N_("no kernel in the program"),
+    "fault_kernels_are": N_("kernel not found"),
+    "fault_declared": N_("kernel without a body"),
+    "fault_declared_elsewhere": N_("kernel without a body"),
+    "fault_cut_macro": N_("macro cut short"),
+    "fault_missing_header": N_("header missing"),
+    "fault_commented": N_("kernel commented out"),
+    "fault_inactive": N_("kernel not compiled"),
+    "fault_no_global": N_("no kernel in the files"),
+    "declared": N_("The kernel {kernel} is only declared ({file}:{line}); its body is in none of the files."),
+    "hint_declared": N_("Submit the file with the body of {kernel}, or write it."),
+    "declared_elsewhere": N_(
+        "The kernel {kernel} is only declared ({file}:{line}); its body may be in {header}, which was not submitted."
+    ),
+    "hint_declared_elsewhere": N_("Submit {header} too."),
+    "cut_macro": N_("The macro that ends in line {line} of {file} is cut short: a brace that it opens is not closed."),
+    "hint_cut_macro": N_("End every line of a macro but the last with a backslash, and put nothing after it."),
+    "missing_header": N_("The files have no kernel, and {header} ({file}:{line}) was not submitted."),
+    "hint_missing_header": N_("Submit {header} too."),
+    "commented": N_("The files have no kernel: the one in line {line} of {file} is commented out."),
+    "hint_commented": N_("Take the kernel out of the comment."),
+    "inactive": N_(
+        "The files have no kernel: the one in line {line} of {file} is excluded by an #if, or cannot be read."
+    ),
+    "hint_inactive": N_("Look at the #if around it, and at the line before it."),
+    "no_global": N_("The files have no kernel: there is no __global__ function in them."),
+    "hint_no_global": N_("A kernel is a function that begins with __global__ void. Is this the right file?"),
     "fault_empty": N_("empty kernel"),
     "found": N_("Found: kernel {kernel}."),
     "no_candidate": N_("No kernel for this variant was found."),
-    "no_kernels": N_("The program has no kernel: no function is declared __global__."),
-    "hint_no_kernels": N_(
-        "Write each kernel as a function __global__ void name(…), as the starter file shows, and launch it from main."
-    ),
     "kernels_are": N_("The file has: {kernels}."),
     "hint_name": N_(
         "Give the kernel a name that says which variant it is, or name it in submission.yaml: labs: {{{lab}: "
