@@ -44,7 +44,7 @@ LAYERS: dict[str, set[str] | None] = {
     "intake": {"message", "errors", "files", "course", "naming", "result"},
     "similarity": set(),
     "report": {"message", "words", "errors", "files", "i18n", "lab", "places", "processes", "result"},
-    "exports": {"message", "words", "i18n", "lab", "course", "similarity", "report", "result"},
+    "exports": {"message", "words", "i18n", "lab", "course", "similarity", "report", "result", "timing"},
     "findings": {"message", "words", "i18n", "report", "exports", "result"},
     "diagnosis": None,
     "launching": None,
