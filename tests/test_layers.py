@@ -44,7 +44,7 @@ LAYERS: dict[str, set[str] | None] = {
     "intake": {"message", "errors", "files", "course", "naming", "result"},
     "similarity": set(),
     "report": {"message", "words", "errors", "files", "i18n", "lab", "places", "processes", "result"},
-    "exports": {"message", "words", "i18n", "lab", "course", "similarity", "report", "result"},
+    "exports": {"message", "words", "i18n", "lab", "course", "similarity", "report", "result", "timing"},
     "findings": {"message", "words", "i18n", "report", "exports", "result"},
     "diagnosis": None,
     "launching": None,
@@ -154,8 +154,9 @@ def test_the_page_names_every_part_above_those_that_import_it() -> None:
                 assert rows[there] <= rows[here], f"{path}: {there} stands below {here} in ARCHITECTURE.md"
 
 
-# A file here is a row of a table: of words, one for each first part of an id; of instructions, one for each kind.
-TABLES = {"words", "ptx/isa"}
+# A file here is a row of a table: of words, one for each first part of an id; of instructions, one for each kind; of
+# checks, one for each.
+TABLES = {"words", "ptx/isa", "checks"}
 
 
 def test_a_folder_has_about_a_dozen_files() -> None:

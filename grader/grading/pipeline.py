@@ -21,9 +21,10 @@ from grader.errors import UsageError
 from grader.grading.recording import observation_remarks, remark_msg, variant_record
 from grader.grading.secret import secret as course_secret
 from grader.lab.records import Lab
-from grader.message import msg
+from grader.message import Message, msg
 from grader.result import Environment, Result, Source, Student, TitlePage, score_of, status_of
 from grader.running.evidence import Compilation, Diagnostic, Evidence
+from grader.running.host_code import host_code
 from grader.submission.files.source import SourceText
 from grader.submission.records import Missing, Submission, VariantBinding
 from grader.words import told
@@ -152,9 +153,20 @@ def _result(lab: Lab, submission: Submission, found: Mapping[str, Evidence], env
         remarks_said=[
             *observation_remarks(submission.observed),
             *(remark_msg(kind, line) for kind, line in submission.remarks),
+            *_host_remarks(found),
         ],
     )
     return told(result)
+
+
+def _host_remarks(found: Mapping[str, Evidence]) -> list[Message]:
+    """What is untidy in the host code; and what is wrong in it, where no check of the lab asks for it."""
+    told = []
+    for evidence in found.values():
+        is_judged = any(spec.check == "host_code" for spec in evidence.variant.checks)
+        told += [*evidence.host.untidy, *(() if is_judged else evidence.host.faults)]
+    lines = dict.fromkeys((fault.file, fault.line, fault.message) for fault in told)
+    return [msg("remarks.host_code", file=file, line=line, fault=message) for file, line, message in lines]
 
 
 def _check_backend(backend: str) -> None:
@@ -223,7 +235,8 @@ def _compiled(lab: Lab, submission: Submission, programs: ProgramStore) -> dict[
         found[variant.name] = evidence = Evidence(lab, variant, binding, source=submission.device_source)
         if not isinstance(binding, Missing):
             compilation = _compilation(submission, binding, built[binding.kernel.file])
-            found[variant.name] = replace(evidence, compilation=compilation)
+            host = host_code(submission, binding.kernel.name)
+            found[variant.name] = replace(evidence, compilation=compilation, host=host)
     return found
 
 

@@ -113,6 +113,7 @@ CHECKS = {
         CheckKind("technique", TechniqueSettings, needs=("correct",)),
         CheckKind("coalescing", CoalescingSettings, needs=("correct",)),
         CheckKind("bank_conflicts", BankConflictSettings, needs=("correct", "technique")),
+        CheckKind("host_code", needs=("present",)),
         CheckKind("speedup", SpeedupSettings, needs=("correct",)),
     )
 }

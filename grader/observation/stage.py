@@ -21,7 +21,7 @@ from grader.programs.records import Argument, Observation, ObservedLaunch, RunLi
 from grader.programs.smaller import Change, applied, changes
 from grader.programs.sources import read_program
 from grader.submission.files.source import SourceText
-from grader.submission.observed import Contents, Observed, SeenArgument, SeenChange, SeenLaunch, SeenRun
+from grader.submission.observed import Contents, Observed, SeenArgument, SeenChange, SeenFault, SeenLaunch, SeenRun
 
 TRACED = RunLimits(
     executes=False, host_instructions=3_000_000_000, host_bytes=1 << 30, device_bytes=1 << 30, kernel_instructions=0
@@ -35,6 +35,11 @@ EXECUTED = RunLimits(
 )
 MAX_SMALLER = 3
 TOO_LARGE = frozenset({"programs.no_host_memory", "programs.too_long", "programs.too_much_copied"})
+HOST_FAULTS = frozenset(
+    {"copy_direction", "copy_size", "bad_symbol", "clock_before_end", "event_not_recorded", "event_not_reached"}
+    | {"time_of_failed_launch", "double_free", "wrong_free", "use_after_free", "leak"}
+)
+"""Findings of a run that are the host code's doing."""
 HANGS = frozenset({"programs.hangs", "programs.process_died"})
 
 
@@ -163,6 +168,11 @@ def _seen(
         arguments=tuple(run.arguments),
         change=SeenChange(change.file, change.line, change.name, change.before, change.after) if change else None,
         executed=executed,
+        faults=tuple(
+            SeenFault(f.kind, f.file, f.line, f.message, f.severity == "remark")
+            for f in observation.findings
+            if f.kind in HOST_FAULTS
+        ),
     )
 
 
@@ -184,6 +194,7 @@ def _launch(launch: ObservedLaunch) -> SeenLaunch:
         shared_bytes=launch.shared_bytes,
         arguments=tuple(_argument(argument) for argument in launch.arguments),
         refused=launch.status == "failed",
+        checked=launch.checked,
     )
 
 

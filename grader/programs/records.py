@@ -88,6 +88,7 @@ class ObservedLaunch(msgspec.Struct):
 
     status: "ran"; "failed" (refused, see `error`); "faulted" (ended by a fault); "traced" (too large: not executed).
     error: CUDA's name of the error, "" where there was none.
+    checked: whether the program asked for its error later, or looked at that of a call which waits for it.
     """
 
     kernel: str
@@ -105,6 +106,7 @@ class ObservedLaunch(msgspec.Struct):
     hazards: list[ObservedHazard] = []
     counters: list[LineCount] = []
     repeats: int = 1
+    checked: bool = False
 
 
 class Observation(msgspec.Struct):

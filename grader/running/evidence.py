@@ -13,6 +13,7 @@ from grader.launching.run import Run
 from grader.message import Message
 from grader.ptx.records import Hazard
 from grader.result import CaseKind, Counters, Diagnosis, HostMemory, Resources, Timing, Witness
+from grader.running.host_code import NO_HOST_CODE, HostCode
 from grader.submission.records import Candidate, Missing, VariantBinding
 
 
@@ -81,6 +82,7 @@ class Evidence:
     staging: what shared memory is used for; None where that was not looked at.
     others: kernels that were graded for the variant too, the best of which this one is.
     wired_sizes: the only sizes that the kernel works at, when they are constants of its file; else None.
+    host: the host code around its launches.
     """
 
     lab: Lab
@@ -102,6 +104,7 @@ class Evidence:
     larger: tuple[Run, ...] = ()
     staging: Staging | None = None
     untimed: Message | None = None
+    host: HostCode = NO_HOST_CODE
     others: tuple[Other, ...] = ()
 
     @property

@@ -39,6 +39,7 @@ class SeenLaunch:
 
     kernel: its plain name; template_arguments: what stands between <…>, () for no template.
     refused: no device can make it.
+    checked: the program looked for its error afterwards.
     """
 
     kernel: str
@@ -50,6 +51,18 @@ class SeenLaunch:
     shared_bytes: int
     arguments: tuple[SeenArgument, ...]
     refused: bool = False
+    checked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SeenFault:
+    """Something that the host code did wrong, or untidily (`is_untidy`): `kind` as `grade run` has it."""
+
+    kind: str
+    file: str
+    line: int
+    message: Message
+    is_untidy: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +91,7 @@ class SeenRun:
     arguments: tuple[str, ...] = ()
     change: SeenChange | None = None
     executed: bool = False
+    faults: tuple[SeenFault, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

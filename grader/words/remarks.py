@@ -13,6 +13,7 @@ def large(what: str) -> str:
 
 
 TEXTS: Texts = {
+    "host_code": N_("{file}, line {line}: {fault}"),
     "bidi_control": N_("Line {line}: an invisible character changes the order in which the line is displayed."),
     "host_function_called": N_(
         "Line {line}: device code calls this function, which lacks __device__: nvcc would reject that. "

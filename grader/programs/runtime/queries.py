@@ -147,11 +147,13 @@ def get_last_error(state: State, place: Place) -> int:
     if not state.sticky:
         state.last_error = 0
     state.noticed()
+    state.checked()
     return code
 
 
 def peek_last_error(state: State, place: Place) -> int:
     state.noticed()
+    state.checked()
     return state.sticky or state.last_error
 
 
@@ -267,6 +269,11 @@ BEFORE_A_FAULT = frozenset(
     {"cudaGetLastError", "cudaPeekAtLastError", "cudaEventRecord", "cudaConfigureCall", "cudaLaunchKernel"}
 )
 """Calls that return before a kernel which was just launched can have failed."""
+WAITING = frozenset(
+    {"cudaDeviceSynchronize", "cudaThreadSynchronize", "cudaStreamSynchronize", "cudaEventSynchronize", "cudaMemcpy"}
+    | {"cudaMemcpy2D", "cudaMemcpy3D", "cudaMemcpyFromSymbol", "cudaLaunchKernel", "cudaLaunchCooperativeKernel"}
+)
+"""Calls whose error tells of a kernel's."""
 NEVER_STICKY = frozenset(
     {"cudaGetLastError", "cudaConfigureCall", "cudaPeekAtLastError", "cudaDeviceReset", "cudaThreadExit"}
 )

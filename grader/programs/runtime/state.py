@@ -157,6 +157,7 @@ class State:
         self.wanted: dict[int, dict[str, None]] = {}
         self.symbols: dict[int, tuple[int, str, int]] = {}
         self.configured: list[Any] = []
+        self._checked = 0
         self.arrays: dict[int, Any] = {}
         self.pending: list[Pending] = []
         self.launches_at_clock = -1
@@ -204,6 +205,12 @@ class State:
             code, record, place = self.fault
             self.fault = None
             self.fail("launch", code, place).launch = record
+
+    def checked(self) -> None:
+        """The program has looked for errors of the launches so far."""
+        for launch in self.launches[self._checked :]:
+            launch.checked = True
+        self._checked = len(self.launches)
 
     def noticed(self) -> None:
         """The program asked for the last error, or looked at a call's that returned it."""

@@ -90,6 +90,8 @@ def _call(state: State, name: str, function: Callable[..., int]) -> Callable[...
             if state.sticky and not cleans:
                 raise CudaError(state.sticky)
             code = function(state, place, *arguments)
+            if name in queries.WAITING and (place.file, place.line) not in state.unused_results:
+                state.checked()
         except CudaError as error:
             first = not (state.sticky and error.code == state.sticky)
             if error.code == NOT_READY:

@@ -1,0 +1,170 @@
+"""What the host code does wrong around a kernel's launches: as its program was seen to run, else as its text reads.
+
+Judged kernel by kernel, so that a student who forgot one of five checks loses one of five.  What stands in doubt is
+held for right.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from grader.message import Message, msg
+from grader.submission.files.source import SourceText
+from grader.submission.observed import SeenFault, SeenLaunch
+from grader.submission.records import Submission
+
+FaultKind = Literal["unchecked", "copy", "time", "not_compared"]
+
+_COPY = frozenset({"copy_direction", "copy_size", "bad_symbol", "use_after_free", "double_free", "wrong_free"})
+_TIME = frozenset({"clock_before_end", "event_not_recorded", "event_not_reached", "time_of_failed_launch"})
+
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_NOT_LINE_END = re.compile(r"[^\n]")
+_MAIN = re.compile(r"\bmain\s*\([^;{}]{0,200}\)\s*(?:try\s*)?\{")
+# Host code that feeds a kernel; what stands in a snippet to show a launch does not.
+_FEEDS = re.compile(r"\bcudaMemcpy\w*\s*\(|\bcudaMallocManaged\b|\bcudaHostAlloc\b|\bcudaMallocHost\b|__managed__")
+_ASKS = re.compile(
+    r"\bcuda(?:GetLastError|PeekAtLastError)\b|\bgetLastCudaError\b"
+    r"|(?:[=(,!]|\breturn|\bif)\s*cuda(?:(?:Device|Stream|Event|Thread)Synchronize|Memcpy\w*|LaunchKernel)\s*\("
+)
+# Elements of results held against others: by an operator, by a function of a library, by one of the program's own.
+_OPERATOR = r"(?<![<>=!-])(?:==|!=|<=?|>=?)(?![<>=])"
+_COMPARES = re.compile(
+    r"\b(?:mem|str)cmp\s*\(|\b(?:equal|mismatch|is_permutation|allclose|max_element)\s*\("
+    rf"|\bf?abs[fl]?\s*\(|\bfmax[fl]?\s*\(|\]\s*{_OPERATOR}|{_OPERATOR}\s*&?\*?\w+\s*(?:(?:\.|->)\w+\s*)?\["
+)
+_OWN = re.compile(
+    r"\b(?P<name>\w*(?:check|verif|compar|valid|correct|equal|same|match|diff|error|test|sprawd|porown|prover|srav|провер"
+    r"|сравн)\w*)\s*\(\s*[^)\s]",
+    re.IGNORECASE,
+)
+_OF_CUDA = re.compile(r"cuda|gpuassert|gpuerr|getlasterror", re.IGNORECASE)
+_MACRO = re.compile(r"#[ \t]*define[ \t]+(\w+)\((?:[^\n\\]|\\.|\\\n)*", re.DOTALL)
+_TAKES_ERROR = re.compile(r"\b(\w+)\s*\(\s*(?:const\s+)?(?:cudaError(?:_t)?|CUresult)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class HostFault:
+    """Something wrong in the host code: where, and of what kind."""
+
+    kind: FaultKind
+    file: str
+    line: int
+    message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class HostCode:
+    """The host code around one kernel.
+
+    is_there: a program with host code that feeds its kernels was handed in.
+    is_observed: it was run; else its text was read.
+    untidy: worth knowing, and wrong in no way that matters.
+    """
+
+    is_there: bool
+    is_observed: bool = False
+    faults: tuple[HostFault, ...] = ()
+    untidy: tuple[HostFault, ...] = ()
+
+
+NO_HOST_CODE = HostCode(is_there=False)
+
+
+def host_code(submission: Submission, kernel: str) -> HostCode:
+    """What the host code does wrong around the launches of the kernel with that name."""
+    texts = {source.path.name: _host_text(submission, source) for source in submission.sources}
+    programs = {name: text for name, text in texts.items() if _MAIN.search(text)}
+    whole = "\n".join(texts.values())
+    if not programs or not _FEEDS.search(whole):
+        return NO_HOST_CODE
+    runs = [run for run in submission.observed.runs if run.launches]
+    seen = [launch for run in runs for launch in run.launches if launch.kernel == kernel]
+    if seen:
+        faults = [*_unchecked(seen), *_seen_faults(submission, kernel, seen)]
+    else:
+        faults = _read_faults(submission, kernel, whole)
+    if not _compares(whole):
+        name = next(iter(programs))
+        line = seen[0].line if seen else _line_of_main(programs[name])
+        file = seen[0].file if seen else name
+        faults.append(HostFault("not_compared", file, line, msg("checks.host_code.not_compared")))
+    own = {launch.file for launch in seen}
+    untidy = [
+        HostFault("copy", fault.file, fault.line, fault.message)
+        for run in runs
+        for fault in run.faults
+        if fault.is_untidy and fault.file in own
+    ]
+    return HostCode(True, bool(seen), tuple(dict.fromkeys(faults)), tuple(dict.fromkeys(untidy)))
+
+
+def _host_text(submission: Submission, source: SourceText) -> str:
+    """A file without comments and without its kernels, lines kept."""
+    lines = _COMMENT.sub(lambda match: _NOT_LINE_END.sub(" ", match[0]), source.text).split("\n")
+    for kernel in submission.kernels:
+        if kernel.file == source.path.name:
+            for number in range(kernel.line, min(kernel.end_line, len(lines)) + 1):
+                lines[number - 1] = ""
+    return "\n".join(lines)
+
+
+def _line_of_main(text: str) -> int:
+    match = _MAIN.search(text)
+    return text.count("\n", 0, match.start()) + 1 if match else 0
+
+
+def _unchecked(seen: Sequence[SeenLaunch]) -> list[HostFault]:
+    """Launches of which none at that line is ever looked at."""
+    checked = {(launch.file, launch.line) for launch in seen if launch.checked}
+    places = dict.fromkeys((launch.file, launch.line) for launch in seen)
+    return [
+        HostFault("unchecked", file, line, msg("checks.host_code.unchecked", kernel=seen[0].kernel))
+        for file, line in places
+        if (file, line) not in checked
+    ]
+
+
+def _seen_faults(submission: Submission, kernel: str, seen: Sequence[SeenLaunch]) -> list[HostFault]:
+    """What the runtime told of, where this kernel's launch is the nearest."""
+    launches = submission.observed.launches
+    files = {launch.file for launch in seen}
+    found = []
+    for fault in (fault for run in submission.observed.runs for fault in run.faults):
+        kind = _kind(fault)
+        if kind is None or fault.is_untidy or fault.file not in files:
+            continue
+        near = min((x for x in launches if x.file == fault.file), key=lambda x: abs(x.line - fault.line))
+        if near.kernel == kernel:
+            found.append(HostFault(kind, fault.file, fault.line, fault.message))
+    return found
+
+
+def _kind(fault: SeenFault) -> FaultKind | None:
+    if fault.kind in _COPY:
+        return "copy"
+    return "time" if fault.kind in _TIME else None
+
+
+def _read_faults(submission: Submission, kernel: str, whole: str) -> list[HostFault]:
+    """Of a program that did not run, or did not come to this launch: whether anything asks for errors at all."""
+    if _ASKS.search(whole):
+        return []
+    sites = [site for site in submission.launches if site.kernel == kernel]
+    file = next((k.file for k in submission.kernels if k.name == kernel), "")
+    return [
+        HostFault("unchecked", file, site.line, msg("checks.host_code.unchecked", kernel=kernel)) for site in sites[:1]
+    ]
+
+
+def _compares(whole: str) -> bool:
+    """Whether anything in the host code holds results against something; checks of errors are no such thing."""
+    about_errors = {match[1] for match in _MACRO.finditer(whole)} | set(_TAKES_ERROR.findall(whole))
+    text = _MACRO.sub(" ", whole)
+    if _COMPARES.search(text):
+        return True
+    own = (match["name"] for match in _OWN.finditer(text))
+    return any(name not in about_errors and not _OF_CUDA.search(name) for name in own)

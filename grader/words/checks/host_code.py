@@ -1,0 +1,28 @@
+"""`host_code` in words; what the runtime told of a program is said in `words/programs.py`."""
+
+from __future__ import annotations
+
+from grader.words.texts import N_, Texts
+
+TEXTS: Texts = {
+    "title": N_("host code"),
+    "none": N_("No host code that feeds the kernels was handed in."),
+    "sound": N_(
+        "The program was run: launches are checked for errors, copies and times are right, results are compared."
+    ),
+    "reads_sound": N_("As it reads, the host code checks launches for errors and compares results."),
+    "unchecked": N_("The program never checks whether the launch of {kernel} failed."),
+    "not_compared": N_("The program compares its results with nothing."),
+    "hint_unchecked": N_(
+        "A launch returns nothing, and a kernel that never ran leaves the output as it was: call cudaGetLastError() "
+        "right after it, and check what cudaDeviceSynchronize() or cudaMemcpy() returns."
+    ),
+    "hint_copy": N_(
+        "Check the order of the arguments, the size in bytes and the direction, and what the copy returns."
+    ),
+    "hint_time": N_(
+        "A launch returns before its kernel has ended: call cudaDeviceSynchronize() before the clock is read, or "
+        "cudaEventSynchronize() before the time between events is asked for."
+    ),
+    "hint_not_compared": N_("Compute the result on the CPU as well, and compare every element within a tolerance."),
+}

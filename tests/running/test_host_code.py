@@ -1,0 +1,213 @@
+"""Host code judged: twenty sound styles lose nothing, and each wrong one is told at its line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from grader.lab import labs
+from grader.observation.stage import observed
+from grader.running.host_code import HostCode, host_code
+from grader.submission.binding.bind import bind
+from grader.submission.files.folder import find_sources, read_sources
+from grader.submission.observed import NOTHING_OBSERVED
+
+HEAD = """\
+#include <cuda_runtime.h>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <cmath>
+#include <ctime>
+#include <chrono>
+#include <vector>
+#include <algorithm>
+#include <stdexcept>
+#include <cassert>
+__global__ void mul(const float *a, const float *b, float *c, int n)
+{
+    int i = blockIdx.y * blockDim.y + threadIdx.y, j = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n && j < n) { float s = 0; for (int k = 0; k < n; k++) s += a[i * n + k] * b[k * n + j]; c[i * n + j] = s; }
+}
+const int n = 32, bytes = n * n * 4;
+float h[n * n], r[n * n], e[n * n];
+void cpu() { for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) { e[i * n + j] = 0; for (int k = 0; k < n; k++) e[i * n + j] += h[i * n + k] * h[k * n + j]; } }
+float *a, *b, *c;
+void give() { for (int i = 0; i < n * n; i++) h[i] = i % 5; cpu(); cudaMalloc(&a, bytes); cudaMalloc(&b, bytes); cudaMalloc(&c, bytes); cudaMemcpy(a, h, bytes, cudaMemcpyHostToDevice); cudaMemcpy(b, h, bytes, cudaMemcpyHostToDevice); }
+"""
+SOUND = {
+    "asked after the launch": """
+int main() { give(); mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n); cudaError_t x = cudaGetLastError(); if (x) return 1;
+cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost); for (int i = 0; i < n * n; i++) if (fabs(r[i] - e[i]) > 1e-3) return 2; return 0; }""",
+    "peeked at by a macro": """
+#define CHECK(x) do { cudaError_t y = (x); if (y != cudaSuccess) { printf("%s\\n", cudaGetErrorString(y)); exit(1); } } while (0)
+int main() { give(); mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n); CHECK(cudaPeekAtLastError()); CHECK(cudaDeviceSynchronize());
+CHECK(cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost)); bool ok = true; for (int i = 0; i < n * n; i++) ok = ok && r[i] == e[i]; puts(ok ? "ok" : "no"); }""",
+    "a function that asks": """
+void checkKernel(const char *what) { cudaDeviceSynchronize(); cudaError_t x = cudaGetLastError(); if (x != cudaSuccess) { puts(what); exit(1); } }
+int maxDiff() { int k = 0; for (int i = 1; i < n * n; i++) if (fabs(r[i] - e[i]) > fabs(r[k] - e[k])) k = i; return k; }
+int main() { give(); mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n); checkKernel("mul"); cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost); printf("%d\\n", maxDiff()); }""",
+    "only the synchronization is looked at": """
+int main() { give(); mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n); if (cudaDeviceSynchronize() != cudaSuccess) { puts("failed"); return 1; }
+cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost); return memcmp(r, e, bytes) != 0; }""",
+    "only the copy back is looked at": """
+int main() { give(); mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n); cudaError_t x = cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost);
+if (x != cudaSuccess) return 1; return std::equal(r, r + n * n, e) ? 0 : 1; }""",
+    "exceptions": """
+struct Failed : std::runtime_error { using std::runtime_error::runtime_error; };
+void ok(cudaError_t x) { if (x) throw Failed(cudaGetErrorString(x)); }
+int main() try { give(); mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n); ok(cudaGetLastError()); ok(cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost));
+for (int i = 0; i < n * n; i++) if (std::abs(r[i] - e[i]) > 1e-3f) throw Failed("wrong"); } catch (const Failed &f) { puts(f.what()); return 1; }""",
+    "events": """
+int main() { give(); cudaEvent_t p, q; cudaEventCreate(&p); cudaEventCreate(&q); cudaEventRecord(p); mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n);
+cudaEventRecord(q); cudaEventSynchronize(q); float ms; cudaEventElapsedTime(&ms, p, q); if (cudaGetLastError() != cudaSuccess) return 1;
+cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost); float worst = 0; for (int i = 0; i < n * n; i++) worst = fmaxf(worst, fabsf(r[i] - e[i])); printf("%d %d\\n", worst < 1e-3, ms > 0); }""",
+    "a clock with synchronization": """
+int main() { give(); clock_t t = clock(); mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n); cudaDeviceSynchronize(); t = clock() - t;
+if (cudaGetLastError()) return 1; cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost); for (int i = 0; i < n * n; i++) assert(r[i] == e[i]); return t < 0; }""",
+    "chrono around the copies": """
+int main() { give(); auto t = std::chrono::steady_clock::now(); mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n); auto x = cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost);
+auto u = std::chrono::steady_clock::now(); if (x) return 1; return std::mismatch(r, r + n * n, e).first == r + n * n && u > t ? 0 : 1; }""",
+    "seeded by the time": """
+int main() { srand(time(NULL)); give(); mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n); clock_t t = clock(); cpu(); t = clock() - t;
+if (cudaGetLastError() != cudaSuccess) return 1; cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost); int bad = 0; for (int i = 0; i < n * n; i++) if (r[i] != e[i]) bad++; return bad; }""",
+    "managed memory": """
+int main() { float *x, *y, *z; cudaMallocManaged(&x, bytes); cudaMallocManaged(&y, bytes); cudaMallocManaged(&z, bytes);
+for (int i = 0; i < n * n; i++) { x[i] = y[i] = h[i] = i % 3; } cpu(); mul<<<dim3(2, 2), dim3(16, 16)>>>(x, y, z, n); if (cudaDeviceSynchronize()) return 1;
+for (int i = 0; i < n * n; i++) if (z[i] != e[i]) return 1; cudaFree(x); cudaFree(y); cudaFree(z); return 0; }""",
+    "pinned memory and a stream": """
+int main() { give(); float *p; cudaMallocHost(&p, bytes); cudaStream_t s; cudaStreamCreate(&s); mul<<<dim3(2, 2), dim3(16, 16), 0, s>>>(a, b, c, n);
+cudaMemcpyAsync(p, c, bytes, cudaMemcpyDeviceToHost, s); cudaError_t x = cudaStreamSynchronize(s); if (x != cudaSuccess) return 1;
+for (int i = 0; i < n * n; i++) if (fabs(p[i] - e[i]) > 0.01) return 1; cudaFreeHost(p); cudaStreamDestroy(s); return 0; }""",
+    "launched by a call": """
+int main() { give(); int m = n; void *args[] = {&a, &b, &c, &m}; if (cudaLaunchKernel((void *)mul, dim3(2, 2), dim3(16, 16), args, 0, 0) != cudaSuccess) return 1;
+cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost); for (int i = 0; i < n * n; i++) if (r[i] - e[i] > 1e-4 || e[i] - r[i] > 1e-4) return 1; return 0; }""",
+    "a loop of launches, asked once": """
+int main() { give(); for (int i = 0; i < 3; i++) mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n); cudaError_t x = cudaGetLastError(); if (x) { puts(cudaGetErrorName(x)); return 1; }
+cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost); double sum = 0; for (int i = 0; i < n * n; i++) sum += (r[i] - e[i]) * (r[i] - e[i]); printf("%d\\n", sqrt(sum) < 1e-3); bool same = r[0] == e[0]; return !same; }""",
+    "a library of checks": """
+#include <helper_cuda.h>
+int main() { give(); mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n); getLastCudaError("mul failed"); checkCudaErrors(cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost));
+for (int i = 0; i < n * n; ++i) if (fabs(r[i] - e[i]) > 1e-5) { printf("differs at %d\\n", i); return 1; } puts("PASSED"); }""",
+    "a struct that owns": """
+struct Device { float *p; size_t size; Device(const float *from, size_t k) : size(k) { cudaMalloc(&p, k); if (from) cudaMemcpy(p, from, k, cudaMemcpyHostToDevice); }
+bool fetch(float *to) { return cudaMemcpy(to, p, size, cudaMemcpyDeviceToHost) == cudaSuccess; } ~Device() { cudaFree(p); } };
+int main() { for (int i = 0; i < n * n; i++) h[i] = i % 7; cpu(); Device x(h, bytes), y(h, bytes), z(nullptr, bytes); mul<<<dim3(2, 2), dim3(16, 16)>>>(x.p, y.p, z.p, n);
+if (!z.fetch(r)) return 1; return !std::is_permutation(r, r + 4, e); }""",
+    "gotos of C": """
+int main() { cudaError_t x; int code = 1; give(); mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n); if ((x = cudaGetLastError()) != cudaSuccess) goto end;
+if ((x = cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost)) != cudaSuccess) goto end; code = 0; for (int i = 0; i < n * n; i++) if (r[i] != e[i]) code = 2;
+end: cudaFree(a); cudaFree(b); cudaFree(c); return code; }""",
+    "words of another language": """
+bool sprawdzWynik(const float *x, const float *y) { for (int i = 0; i < n * n; i++) { float roznica = x[i] - y[i]; if (roznica > 1e-3f || roznica < -1e-3f) return false; } return true; }
+int main() { give(); mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n); if (cudaPeekAtLastError()) return 1; cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost); puts(sprawdzWynik(r, e) ? "dobrze" : "zle"); }""",
+    "vectors": """
+int main() { give(); std::vector<float> got(n * n), want(e, e + n * n); mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n); if (auto x = cudaGetLastError(); x != cudaSuccess) return x;
+cudaMemcpy(got.data(), c, bytes, cudaMemcpyDeviceToHost); return got == want || std::equal(got.begin(), got.end(), want.begin()) ? 0 : 1; }""",
+    "memory left to the exit": """
+int main() { give(); mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n); if (cudaThreadSynchronize() != cudaSuccess) return 1; cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost);
+int i = 0; while (i < n * n && r[i] == e[i]) i++; return i != n * n; }""",
+}
+# ruff: noqa: E501 - programs as students write them
+# What is told: kind, and a text of its line.
+WRONG = {
+    "never looked at": (
+        """
+int main() { give();
+mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n);
+cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost); return memcmp(r, e, bytes) != 0; }""",
+        [("unchecked", "mul<<<")],
+    ),
+    "asked too early": (
+        """
+int main() { give(); if (cudaGetLastError()) return 1;
+mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n);
+cudaDeviceSynchronize(); cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost); return r[0] == e[0]; }""",
+        [("unchecked", "mul<<<")],
+    ),
+    "a macro that checks errors is no comparison": (
+        """
+#define CHECK(x) if ((x) != cudaSuccess) exit(1)
+int main() { give();
+mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n);
+CHECK(cudaGetLastError()); CHECK(cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost)); printf("%f\\n", r[0]); }""",
+        [("not_compared", "mul<<<")],
+    ),
+    "copied the wrong way": (
+        """
+int main() { give();
+mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n); if (cudaGetLastError()) return 1;
+cudaMemcpy(r, c, bytes, cudaMemcpyHostToDevice); // wrong
+return r[0] == e[0]; }""",
+        [("copy", "// wrong")],
+    ),
+    "copied too much": (
+        """
+float big[2 * n * n];
+int main() { give();
+mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n); if (cudaGetLastError()) return 1;
+cudaMemcpy(big, c, 2 * bytes, cudaMemcpyDeviceToHost); // wrong
+return big[0] == e[0]; }""",
+        [("copy", "// wrong")],
+    ),
+    "the clock is read too early": (
+        """
+int main() { give(); auto t = std::chrono::high_resolution_clock::now();
+mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n);
+auto u = std::chrono::high_resolution_clock::now(); if (cudaDeviceSynchronize()) return 1;
+cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost); return r[0] == e[0] && u > t; }""",
+        [("time", "mul<<<")],
+    ),
+    "nothing is right": (
+        """
+int main() { give(); clock_t t = clock();
+mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n);
+t = clock() - t; cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost); printf("%f %ld\\n", r[0], (long)t); }""",
+        [("unchecked", "mul<<<"), ("time", "mul<<<"), ("not_compared", "mul<<<")],
+    ),
+}
+
+
+def program(main: str) -> str:
+    """A statement a line, as programs are written."""
+    return HEAD + "\n".join(line if line[:1] == "#" else line.replace("; ", ";\n") for line in main.split("\n"))
+
+
+def judged(tmp_path: Path, text: str, runs: bool = True) -> HostCode:
+    (tmp_path / "matmul.cu").write_text(text)
+    lab = labs.find("matmul")
+    found = find_sources(tmp_path / "matmul.cu", lab.id, {lab.id})
+    sources = read_sources(found)
+    submission = bind(found, sources, lab, observed=observed(sources) if runs else NOTHING_OBSERVED)
+    return host_code(submission, "mul")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("main", SOUND.values(), ids=SOUND)
+def test_a_sound_style_loses_nothing(main: str, tmp_path: Path) -> None:
+    found = judged(tmp_path, program(main))
+    assert found.is_there
+    assert found.is_observed
+    assert found.faults == ()
+
+
+@pytest.mark.parametrize("main", SOUND.values(), ids=SOUND)
+def test_a_sound_style_reads_sound(main: str, tmp_path: Path) -> None:
+    found = judged(tmp_path, program(main), runs=False)
+    assert not found.is_observed
+    assert [fault.kind for fault in found.faults] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("main", "wanted"), WRONG.values(), ids=WRONG)
+def test_a_wrong_style_is_told_at_its_line(main: str, wanted: list[tuple[str, str]], tmp_path: Path) -> None:
+    lines = program(main).split("\n")
+    found = judged(tmp_path, program(main))
+    assert [(fault.kind, fault.line) for fault in found.faults] == [
+        (kind, next(number for number, line in enumerate(lines, 1) if text in line)) for kind, text in wanted
+    ]
+
+
+def test_kernels_alone_have_no_host_code(tmp_path: Path) -> None:
+    assert not judged(tmp_path, HEAD[: HEAD.index("float *a, *b, *c;")], runs=False).is_there
