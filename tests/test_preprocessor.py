@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
@@ -35,8 +36,9 @@ DISGUISES = [
 
 
 @pytest.fixture(scope="module")
-def compiler() -> CompilerProcess:
-    return CompilerProcess()
+def compiler() -> Iterator[CompilerProcess]:
+    with CompilerProcess() as process:
+        yield process
 
 
 @pytest.mark.parametrize("directive", DISGUISES)

@@ -24,6 +24,7 @@ from grader.launching.references import CompiledReference, reference_request
 from grader.oracle.expected import Oracle
 from tests.ptx.corpus.case import FOLDER
 from tests.ptx.corpus_cases import CASES, Case, Struct
+from tests.ptx.textbook import cases as textbook
 
 LABS = labs.all_labs()
 
@@ -67,7 +68,7 @@ def test_reference_kernels(
 
 ON_DEVICE = [
     case
-    for case in CASES
+    for case in [*CASES, *textbook.CASES]
     if case.on_device and not any(isinstance(a, Struct) for a in case.make_arguments(np.random.default_rng(0)))
 ]
 
@@ -75,7 +76,7 @@ ON_DEVICE = [
 @pytest.mark.parametrize("case", ON_DEVICE, ids=lambda case: case.name)
 def test_corpus(lasting_session: GpuSession, compiler: CompilerProcess, case: Case) -> None:
     """Structs that hold pointers are left out: the device's addresses are not known here."""
-    source = (FOLDER / case.source).read_text(encoding="utf-8")
+    source = case.text or (FOLDER / case.source).read_text(encoding="utf-8")
     if "__int128" in source:
         pytest.skip("the grader compiles without 128-bit integers")
     try:

@@ -94,13 +94,15 @@ class Convergence:
     # -- letting go ----------------------------------------------------------------------------------------------------
 
     def resume(self) -> bool:
-        """Let go, nobody else being able to run, who now has everybody; False when there is none."""
+        """Let go who now has everybody; False when there is none."""
+        let_go = False
         before, self._early = self._early, {}
         for groups in before.values():
             group = groups[0] if len(groups) == 1 else merge_groups(groups)
             block = group.frames[-1].code.blocks[group.block]
             if not self.hold(group, block):
                 self._queue.put(group)
+                let_go = True
         arrived = np.zeros(len(self._chunk.retired) // 32, np.uint32)
         for group, _, _ in self._syncing:
             arrived |= self._chunk.lanes_by_warp(group.lanes)
@@ -119,7 +121,7 @@ class Convergence:
                 self._syncing.append((stay, block, mask[~go]))
                 freed.append((group.split(lanes.select(np.flatnonzero(go)), block.next), block))
         self._free(freed)
-        return bool(self._queue.pending)
+        return let_go or bool(freed)
 
     def force(self) -> bool:
         """Let go who waits in vain, the lowest place first; False when nobody waits."""

@@ -16,6 +16,7 @@ from grader.ptx.errors import LimitExceeded
 from grader.ptx.machine.barriers import Barriers
 from grader.ptx.machine.chunk import Chunk
 from grader.ptx.machine.code import Code, LoopInfo
+from grader.ptx.machine.convergence import Convergence
 from grader.ptx.machine.groups import Group
 from grader.ptx.machine.queue import Queue
 from grader.ptx.values.kinds import UNSIGNED, Shifted, Vec, split_shift
@@ -39,10 +40,11 @@ class _Snapshot:
 class EndlessLoops:
     """Watches the loops of one chunk; a snapshot is renewed after 1, 2, 4, … arrivals (Brent's cycle detection)."""
 
-    def __init__(self, chunk: Chunk, queue: Queue, barriers: Barriers) -> None:
+    def __init__(self, chunk: Chunk, queue: Queue, barriers: Barriers, convergence: Convergence) -> None:
         self._chunk = chunk
         self._queue = queue
         self._barriers = barriers
+        self._convergence = convergence
         self._snapshots: dict[tuple[Any, ...], _Snapshot] = {}
 
     def enter(self, group: Group) -> None:
@@ -75,6 +77,8 @@ class EndlessLoops:
     def _nobody_else(self, code: Code, key: tuple[Any, ...], lanes: Lanes) -> bool:
         """Whether all who could run are caught in loops that wait for memory to change."""
         if self._barriers.parked and self._barriers.release_complete():
+            return False
+        if self._convergence.waiting and self._convergence.resume():
             return False
         caught: dict[tuple[Any, ...], list[Lanes]] = {}
         for (chain, block), groups in self._queue.pending.items():

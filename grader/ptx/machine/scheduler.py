@@ -30,7 +30,7 @@ class Scheduler:
         self.queue = Queue(chunk)
         self.barriers = Barriers(chunk, self.queue)
         self.convergence = Convergence(chunk, self.queue)
-        self._endless = EndlessLoops(chunk, self.queue, self.barriers)
+        self._endless = EndlessLoops(chunk, self.queue, self.barriers, self.convergence)
         self._spins: dict[Place, int] = {}
 
     def run(self, group: Group) -> None:
@@ -80,9 +80,11 @@ class Scheduler:
         return best
 
     def _instead(self, waiting: Place, round_: int) -> Place:
-        """Who goes while `waiting` spins: blocks complete at a barrier are let go, then the others have their turns."""
+        """Who goes while `waiting` spins: who has met at a barrier or in a warp is let go, then others take turns."""
         if self.barriers.parked:
             self.barriers.release_complete()
+        if self.convergence.waiting:
+            self.convergence.resume()
         others = sorted((key for key in self.queue.pending if key != waiting), key=lambda key: (-len(key[0]), key[1]))
         return others[round_ % len(others)] if others else waiting
 

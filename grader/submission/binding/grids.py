@@ -20,7 +20,7 @@ _AXES = 3
 
 def formulas_of(
     site: LaunchSite,
-    formula_of: Callable[[Expression | None, bool], str | None],
+    formula_of: Callable[[Expression | None, bool, str], str | None],
     covers: tuple[str, ...],
     tile: tuple[int, ...],
     own: Mapping[str, int],
@@ -30,7 +30,8 @@ def formulas_of(
 
     Parameters
     ----------
-    formula_of : a host expression as a formula of the sizes; with False also one that names none.
+    formula_of : a host expression as a formula of the sizes; with False also one that names none; last the size that a
+        name stands for which may be several.
     covers, tile : what each axis runs over and how many elements a block covers along it, as it would be without this.
     own : the program's own sizes, as far as they are known.
     """
@@ -38,7 +39,8 @@ def formulas_of(
     found = []
     for axis in range(min(count, _AXES)):
         usual = _rounded_up(covers[axis], tile[axis]) if axis < len(covers) else "1"
-        read = formula_of(site.grid_expressions[axis], True) if axis < len(site.grid_expressions) else None
+        over = covers[axis] if axis < len(covers) else ""
+        read = formula_of(site.grid_expressions[axis], True, over) if axis < len(site.grid_expressions) else None
         found.append(_axis(site, axis, read, usual, covers, tile, own))
     usual_all = [_rounded_up(over, step) for over, step in zip(covers, tile, strict=False)]
     return () if _same(found, usual_all, tile, lab) else tuple(found)

@@ -40,6 +40,7 @@ class Case:
     on_device : what a GPU returns has the same bits as what the emulator returns; False where approximate
         functions, clocks or the order of atomics decide.
     race_free : the emulator must find no hazard.
+    text : the source itself, where it is only a part of that file.
     options : further compiler options, "headers" standing for those that give access to CUDA's own headers.
     """
 
@@ -57,6 +58,7 @@ class Case:
     on_device: bool = True
     race_free: bool = True
     options: tuple[str, ...] = ()
+    text: str = ""
 
 
 def buffers(arguments: Sequence[Argument]) -> list[Array]:

@@ -657,3 +657,11 @@ def test_arrays_of_no_size_tell_nothing(inner: str) -> None:
     kernel = next(b.kernel for b in binding.values() if isinstance(b, VariantBinding))
     assert all(extent is None or extent > 0 for array in kernel.shared_arrays for extent in array.dims)
     assert kernel.shared_arrays[-1].dims == (32, 33)
+
+
+def test_a_variable_that_is_handed_in_for_both_sizes_means_each_axis_s_own() -> None:
+    text = kernel("naive", "naive", "const float *a, float *b, int rows, int cols")
+    main = "int main() { naive<<<dim3((n + 31) / 32, (n + 31) / 32), dim3(32, 32)>>>(p, q, n, n); }"
+    for candidate in binding(bound(f"{text}{main}"), "naive").candidates:
+        # Nothing but rounding up over each axis: no grid that leaves rows out where there are more rows than columns.
+        assert (candidate.launch.grid_formula, candidate.launch.tile) == ((), (32, 32))
