@@ -1,3 +1,4 @@
+/* Kompilacja: nvcc -o life life.cu */
 /*
  * Zasady:
  *   - zywa komorka z 2 lub 3 zywymi sasiadami zyje dalej,

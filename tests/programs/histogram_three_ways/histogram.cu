@@ -1,3 +1,5 @@
+// Build: nvcc -std=c++17 -O2 histogram.cu -o histogram
+//
 // Histogram of bytes in 64 bins, by three methods:
 //
 //   global atomics   every thread adds 1 to a counter in global memory; threads that meet in one bin wait

@@ -1,3 +1,6 @@
+// Build: nvcc -std=c++17 -o spmv spmv.cu
+// Run:   ./spmv laplace.mtx
+//
 //
 // Formats:
 //
