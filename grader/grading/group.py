@@ -29,7 +29,7 @@ from grader.grading.output.reporting import Announcer
 from grader.grading.output.tables import Tables, course_tables
 from grader.grading.progress import Account, account
 from grader.grading.students import Work
-from grader.grading.workers import Failed, Graded, GradeTask, Judged, Outcome, Refused, lost
+from grader.grading.workers import Checked, Failed, Graded, GradeTask, Judged, Outcome, Refused, lost
 from grader.lab.records import Lab
 from grader.message import Message, msg
 from grader.processes.pool import Answer, Lost, Pool, wait
@@ -44,7 +44,7 @@ from grader.words import text
 if TYPE_CHECKING:
     from rich.console import Console
 
-GradingPool = Pool[GradeTask, Judged | Outcome] | ExecutorPool
+GradingPool = Pool[GradeTask, Checked | Judged | Outcome] | ExecutorPool
 TABLES_EVERY_S = 5.0
 """The tables show how far a group is; they are written no more often than this, and in 2 % of the time at most."""
 
@@ -166,7 +166,7 @@ class Group:
                     elif isinstance(event.reply, Judged):
                         # In case that the sweeps, on which no mark depends, come to nothing.
                         self._judged[event.task.student] = event.reply.result
-                    else:
+                    elif not isinstance(event.reply, Checked):
                         self._take(event.task, event.reply, told)
                 self._collect(told)
                 if time.monotonic() >= self._stale_s:
