@@ -5,8 +5,8 @@ Only what sizes, blocks and grids are written with: numbers, names, arithmetic, 
 The tree of the file (`cpp/tree`) says where an expression stands, not what it is: it is made of the text before macros
 are replaced, and a macro's body need not be an expression (`#define GRID (n + T - 1) / T, 1`).  So macros are replaced
 token by token, here, and what comes of that is read from the tokens.  Printed again, as a declaration of its own, it
-could be given to tree-sitter; but the tokens would be needed all the same, and the nodes turned into these records by as
-many lines as the reader below has; its steps could not be counted (`effort`), and what it makes of a wrong text by
+could be given to tree-sitter; but the tokens would be needed all the same, and the nodes turned into these records by
+as many lines as the reader below has; its steps could not be counted (`effort`), and what it makes of a wrong text by
 recovery would have to be told from what was written.
 """
 
