@@ -289,6 +289,9 @@ class _Planner:
         """The grid's formulas, where it has another number of blocks than it takes to cover the sizes."""
         if self.site is None or (self.settings.tile is not None and not self.site.observed):
             return self.grid_formula()
+        if self.site.grid == (1, 1, 1) and self.threads().value.formulas:
+            # One block, as large as the data.
+            return ("1",) * len(covers)
         probes = [(grid, self.sizes_of(seen)) for grid, seen in self.site.probes]
         found = formulas_of(self.site, self.formula, covers, tile, self.own_sizes(), self.lab, probes)
         return found or self.grid_formula()
@@ -402,7 +405,7 @@ def _block_at_observed(formulas: tuple[str, ...], otherwise: Block, lab: Lab) ->
         x, y, z = [*(formula.integer(text, sizes) for text in formulas), 1, 1, 1][:3]
     except formula.FormulaError:
         return otherwise
-    return (x, y, z) if formulas and min(x, y, z) > 0 else otherwise
+    return (x, y, z) if formulas and is_possible_block((x, y, z)) else otherwise
 
 
 def _at_observed(shared_formula: str, block: Block, lab: Lab, otherwise: int) -> int:
