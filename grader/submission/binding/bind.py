@@ -16,10 +16,11 @@ from grader.submission.binding.absent import why_absent
 from grader.submission.binding.assign import Known, assign, strong_rank
 from grader.submission.binding.claims import claimed
 from grader.submission.binding.likeness import Profile, likeness, profile_of, profiles
-from grader.submission.binding.plans import CompileTime, candidates, requested_launch
+from grader.submission.binding.plans import candidates, requested_launch
 from grader.submission.binding.precedence import Fact, first, weakest_of
 from grader.submission.binding.reconcile import with_observed
 from grader.submission.binding.roles import Unbindable, readings
+from grader.submission.binding.sizes import CompileTime
 from grader.submission.cpp.edits import Edit
 from grader.submission.cpp.tree import ParsedFile
 from grader.submission.expressions.number_types import NUMBER_WORDS

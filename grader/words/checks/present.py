@@ -17,23 +17,23 @@ TEXTS: Texts = {
     "fault_inactive": N_("kernel not compiled"),
     "fault_no_global": N_("no kernel in the files"),
     "declared": N_("The kernel {kernel} is only declared ({file}:{line}); its body is in none of the files."),
-    "hint_declared": N_("Hand in the file that has the body of {kernel}, or write it."),
+    "hint_declared": N_("Submit the file with the body of {kernel}, or write it."),
     "declared_elsewhere": N_(
-        "The kernel {kernel} is only declared ({file}:{line}); its body may be in {header}, which was not handed in."
+        "The kernel {kernel} is only declared ({file}:{line}); its body may be in {header}, which was not submitted."
     ),
-    "hint_declared_elsewhere": N_("Hand in {header} too."),
+    "hint_declared_elsewhere": N_("Submit {header} too."),
     "cut_macro": N_("The macro that ends in line {line} of {file} is cut short: a brace that it opens is not closed."),
     "hint_cut_macro": N_("End every line of a macro but the last with a backslash, and put nothing after it."),
-    "missing_header": N_("The files have no kernel, and {header} ({file}:{line}) was not handed in."),
-    "hint_missing_header": N_("Hand in {header} too."),
+    "missing_header": N_("The files have no kernel, and {header} ({file}:{line}) was not submitted."),
+    "hint_missing_header": N_("Submit {header} too."),
     "commented": N_("The files have no kernel: the one in line {line} of {file} is commented out."),
     "hint_commented": N_("Take the kernel out of the comment."),
     "inactive": N_(
-        "The files have no kernel: the one in line {line} of {file} is left out by an #if, or cannot be read."
+        "The files have no kernel: the one in line {line} of {file} is excluded by an #if, or cannot be read."
     ),
     "hint_inactive": N_("Look at the #if around it, and at the line before it."),
     "no_global": N_("The files have no kernel: there is no __global__ function in them."),
-    "hint_no_global": N_("A kernel is a function that begins with __global__ void. Was the right file handed in?"),
+    "hint_no_global": N_("A kernel is a function that begins with __global__ void. Is this the right file?"),
     "fault_empty": N_("empty kernel"),
     "found": N_("Found: kernel {kernel}."),
     "no_candidate": N_("No kernel for this variant was found."),
