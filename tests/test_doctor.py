@@ -24,6 +24,7 @@ def findings() -> dict[str, doctor.Finding]:
 def test_every_tool_is_examined() -> None:
     assert list(findings()) == [
         "Python",
+        "operating system",
         "NVRTC",
         "ziglang and wasmtime",
         "Landlock",

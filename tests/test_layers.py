@@ -49,21 +49,22 @@ LAYERS: dict[str, set[str] | None] = {
     "diagnosis": None,
     "launching": None,
     "programs": {"message", "words", "errors", "processes", "compiler", "submission", "diagnosis", "ptx"},
-    "observation": {"message", "errors", "files", "programs", "submission"},
+    "observation": {"message", "errors", "files", "processes", "programs", "submission"},
     "running": None,
     "checks": None,
     "repair": None,
     "autograders": {"files", "lab", "places", "__version__"},
     "gpu": None,
     "sweeps": None,
-    "doctor": {"message", "errors", "compiler", "gpu", "programs", "report"},
+    "doctor": {"message", "errors", "processes", "compiler", "gpu", "programs", "report"},
     "grading": None,
+    "serve": None,
     "cli": None,
     "notebook": None,
     "__main__": {"cli"},
 }
 # Who may know a language: the words of messages, and what is shown to people. All others make messages.
-SPEAKERS = {"i18n", "words", "report", "exports", "findings", "cli", "notebook"}
+SPEAKERS = {"i18n", "words", "report", "exports", "findings", "serve", "cli", "notebook"}
 # Of the emulator only its plain records may be known outside `backends`.
 EMULATOR_USERS = {"ptx", "backends", "programs"}
 
@@ -230,6 +231,7 @@ GPU_PROCESS = {
     "grader.gpu",
     "grader.gpu.messages",
     "grader.processes.channel",
+    "grader.processes.system",
     "grader.device_limits",
     "grader.sentinels",
 }
