@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from grader.lab.checks import CorrectSettings
 from grader.lab.records import CheckSpec
 from grader.launching.run import Run
 from grader.message import verbatim
@@ -259,7 +260,7 @@ def test_without_hazards_measured_points_wait(name: str) -> None:
         (
             (run("correct"), replace(run("correct", SLIP), sizes={"rows": 128, "cols": 64})),
             "It is right at squares, wrong at rectangles (rows = 128, cols = 64).",
-            1.13,
+            1.12,
         ),
         (
             (run("correct"), run("correct"), run("observe", SLIP)),
@@ -276,7 +277,7 @@ def test_a_kernel_that_is_right_at_some_sizes_keeps_what_the_lab_grants(
     nothing = check(given, "correct")
     assert words in nothing.message and ("It is right at" in nothing.message) == bool(words)
     assert (nothing.status, nothing.earned) == ("fail", 0.0)
-    spec = CheckSpec("correct", 9.0, {"partial": 0.25})
+    spec = CheckSpec("correct", 9.0, CorrectSettings(partial=0.25))
     granting = tuple(spec if s.check == "correct" else s for s in given.variant.checks)
     kept = check(replace(given, variant=replace(given.variant, checks=granting)), "correct")
     assert (kept.status, kept.earned, kept.message) == ("fail", earned, nothing.message)
