@@ -210,6 +210,7 @@ DATA: Mapping[str, Value] = {
     "student": "ivanov",
     "students": "ivanov, petrova",
     "tag": "!!python",
+    "system": "Linux 6.8",
     "text": "N x 2",
     "thread": "(1, 0)",
     "threads": 16384,
