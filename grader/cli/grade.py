@@ -30,6 +30,12 @@ def grade_command() -> click.Command:
         click.Option(["--no-pdf"], is_flag=True, help=_("Write the HTML report only.")),
         jobs_option(),
         click.Option(
+            ["--cluster"],
+            default="",
+            metavar="ADDRESS",
+            help=_("Have a group graded by the workers of this Dask scheduler, e.g. tcp://host:8786."),
+        ),
+        click.Option(
             ["--roster"],
             type=PathType(),
             metavar="FILE",
@@ -83,6 +89,7 @@ def _epilog() -> str:
         ("grade run PROG.cu", _("run a whole program without a GPU")),
         ("grade check FILE", _("what to fix, in the format of compilers")),
         ("grade watch FILE", _("the same, repeated after each save")),
+        ("grade serve", _("a page to drop a file on")),
         ("grade autograder SERVICE", _("a package for Gradescope, GitHub, GitLab or Moodle")),
         ("grade doctor", _("what this machine can do")),
         ("grade new-lab NAME", _("the skeleton of a lab")),
@@ -117,6 +124,7 @@ def _grade(
     lang: str,
     no_pdf: bool,
     jobs: int | None,
+    cluster: str,
     roster: Path | None,
     force: bool,
     remeasure: bool,
@@ -135,7 +143,7 @@ def _grade(
         remeasure=remeasure,
         witnesses=tuple(tool for tool, asked in (("ncu", profile), ("compute-sanitizer", sanitize)) if asked),
     )
-    order = Order(paths, out, options, pdf=not no_pdf, jobs=jobs, is_fresh=force, roster=roster)
+    order = Order(paths, out, options, pdf=not no_pdf, jobs=jobs, is_fresh=force, roster=roster, cluster=cluster)
     try:
         return grade(order)
     except UsageError:
