@@ -2,6 +2,7 @@
 # make test       set everything up, lint, type-check, run the quick tests
 # make test-slow  the slow tests;  make test-gpu: those that need a GPU
 # make check-install  the package, installed alone, works outside the checkout
+# make lock       the lock file anew
 # make bench      how fast grading and the emulator are here; needs no GPU (benchmarks/ has two more that do)
 # make messages   extract and compile the translations
 
@@ -14,7 +15,7 @@ STUDENT ?= submissions/ivanov
 SYSTEM_PACKAGES ?= yes
 export SYSTEM_PACKAGES
 
-.PHONY: demo test lint test-quick test-slow test-gpu check-install messages bench clean
+.PHONY: lock demo test lint test-quick test-slow test-gpu check-install messages bench clean
 
 demo: $(VENV)/.ready
 	$(BIN)/grade $(STUDENT) --lab $(LAB)
@@ -46,6 +47,11 @@ messages: $(VENV)/.ready-dev
 bench: $(VENV)/.ready
 	$(BIN)/python benchmarks/startup.py --backend emulator
 	$(BIN)/python benchmarks/emulator.py
+
+# The versions of everything, with hashes: what the container is built from.
+lock: $(VENV)/.ready-dev
+	$(BIN)/pip-compile --quiet --generate-hashes --no-emit-index-url --no-emit-trusted-host --no-emit-find-links \
+		--no-strip-extras --upgrade --output-file requirements.lock pyproject.toml
 
 clean:
 	rm -rf $(VENV) build *.egg-info reports

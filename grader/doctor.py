@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -15,9 +16,15 @@ from pathlib import Path
 from typing import Literal
 
 from grader.compiler.nvrtc import brings_headers
+from grader.compiler.sandbox import landlock_version
 from grader.compiler.toolkit import header_folders, matching_folder
 from grader.message import Message, msg
+from grader.processes.system import IS_LINUX
 from grader.programs.toolchain import zig
+
+OLDEST_TIMED = (7, 5)
+"""Compute capability: CUDA 13 compiles for Turing and newer."""
+_CAPABILITY = "CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY"
 
 State = Literal["ok", "missing", "optional"]
 
@@ -43,13 +50,28 @@ def examine() -> list[Finding]:
 
 
 def _findings() -> Iterator[Finding]:
-    for probe in (_python, _nvrtc, _programs, _landlock, _gpu, _weasyprint, _cyrillic_font, _ncu, _sanitizer):
+    for probe in (_python, _system, _nvrtc, _programs, _landlock, _gpu, _weasyprint, _cyrillic_font, _ncu, _sanitizer):
         yield probe()
 
 
 def _python() -> Finding:
     version = ".".join(str(part) for part in sys.version_info[:3])
     return Finding("Python", msg("doctor.for_python"), "ok", version)
+
+
+def _system() -> Finding:
+    """Which of the places that docs/places.md speaks of this is."""
+    name, purpose = msg("doctor.system"), msg("doctor.for_system")
+    release = platform.release()
+    if sys.platform == "win32" or (sys.platform == "linux" and not IS_LINUX):
+        return Finding(name, purpose, "optional", f"Windows {release}", msg("doctor.advice_windows"))
+    if sys.platform == "darwin":
+        return Finding(name, purpose, "optional", f"macOS {platform.mac_ver()[0]}", msg("doctor.advice_macos"))
+    if "microsoft" in release.lower():
+        return Finding(name, purpose, "ok", f"WSL ({release})")
+    inside = Path("/run/.containerenv").exists() or Path("/.dockerenv").exists()
+    machine = f"Linux {release}, {platform.machine()}"
+    return Finding(name, purpose, "ok", msg("doctor.container", system=machine) if inside else machine)
 
 
 def _nvrtc() -> Finding:
@@ -100,8 +122,16 @@ def _gpu() -> Finding:
         device = driver.cuDeviceGet(0)[1]
         model = driver.cuDeviceGetName(128, device)[1].split(b"\0")[0].decode(errors="replace")
         version = driver.cuDriverGetVersion()[1]
+        capability = tuple(
+            driver.cuDeviceGetAttribute(getattr(driver.CUdevice_attribute, f"{_CAPABILITY}_{part}"), device)[1]
+            for part in ("MAJOR", "MINOR")
+        )
     except (ImportError, RuntimeError, OSError):
         return Finding(name, purpose, "optional", msg("doctor.no_driver"), advice)
+    if capability < OLDEST_TIMED:
+        # The compiler makes no code for it.
+        old = msg("doctor.old_gpu", model=model, capability=".".join(map(str, capability)))
+        return Finding(name, purpose, "optional", old, msg("doctor.advice_old_gpu"))
     several = f" (+{count - 1})" if count > 1 else ""
     cuda = f"CUDA {version // 1000}.{version % 1000 // 10}{several}"
     return Finding(name, purpose, "ok", msg("pieces.listed", items=[model, cuda, *_gpu_state(device)], more=False))
@@ -188,13 +218,13 @@ def _tool(name: str, command: list[str], purpose: Message, advice: str | Message
 
 
 def _landlock() -> Finding:
-    """Landlock's ABI version, asked of the kernel itself; 0 and less: not there."""
+    """Landlock's ABI version, asked of the kernel itself, and what is not confined where it is not there."""
     purpose = msg("doctor.for_landlock")
-    create_ruleset, ask_version = 444, 1
-    libc = ctypes.CDLL(None, use_errno=True)
-    abi = libc.syscall(create_ruleset, None, 0, ask_version)
+    abi = landlock_version()
     if abi > 0:
         return Finding("Landlock", purpose, "ok", msg("doctor.abi", version=abi))
+    if not IS_LINUX:
+        return Finding("Landlock", purpose, "optional", msg("doctor.unconfined"), msg("doctor.advice_elsewhere"))
     advice = msg("doctor.advice_landlock")
     return Finding("Landlock", purpose, "optional", msg("doctor.no_landlock"), advice)
 

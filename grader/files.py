@@ -16,6 +16,9 @@ import tempfile
 from pathlib import Path
 from typing import Literal
 
+# Windows lacks most of these and needs another.
+_FLAGS = ("O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY")
+_READING = os.O_RDONLY | sum(getattr(os, name, 0) for name in _FLAGS)
 _NOT_THERE = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL}
 
 
@@ -75,7 +78,7 @@ def read_plain(path: Path, limit: int) -> bytes:
     OSError : it cannot be read.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+        descriptor = os.open(path, _READING)
     except ValueError as error:
         raise OSError(errno.ENOENT, os.strerror(errno.ENOENT)) from error
     try:

@@ -254,7 +254,11 @@ def test_wrong_command_lines_get_one_line(here: Path, capsys: pytest.CaptureFixt
     )
     assert "did you mean `transpose`?" in complaint(capsys, student, "--lab", "transpos")
     assert "fast" in complaint(capsys, student, "--lab", "transpose", "--backend", "fast")
-    assert "0" in complaint(capsys, student, "--lab", "transpose", "--jobs", "0")
+    for value in ("0", "x"):
+        said = f"Invalid value for '--jobs': '{value}'; allowed: whole numbers from 1 on"
+        assert complaint(capsys, student, "--lab", "transpose", "--jobs", value) == said
+    known = "batch-square, box-blur, matmul, transpose"
+    assert complaint(capsys, "calibrate") == f"grade calibrate LAB: name a lab; allowed: {known}"
     assert "PATH" in complaint(capsys, "--lab", "transpose")
     (here / "file").write_text("")
     assert "file" in complaint(capsys, student, "--lab", "transpose", "--out", "file")
@@ -350,7 +354,10 @@ def test_an_interrupted_group_keeps_what_is_finished(here: Path) -> None:
     ("arguments", "complaint"),
     [
         (["x", "--lab", "transpose", "--backend", "cpu"], "Недопустимое значение '--backend': 'cpu' — не одно из"),
-        (["x", "--lab", "transpose", "--jobs", "0"], "Недопустимое значение '--jobs': 0 вне допустимого: x>=1."),
+        (
+            ["x", "--lab", "transpose", "--jobs", "0"],
+            "Недопустимое значение '--jobs': '0'; допустимо целое число не меньше 1",
+        ),
         (["x", "--lab"], "У параметра '--lab' должно быть 1 значение."),
         (["x", "--lab", "transpose", "--no-pdf=1"], "У параметра '--no-pdf' не бывает значения."),
         (["x", "--lab", "nosuch"], "нет работы 'nosuch'; допустимо: "),

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from grader import doctor
+from grader.cli import main as cli
+from grader.message import msg
 from grader.words import said
 
 
@@ -22,7 +24,9 @@ def findings() -> dict[str, doctor.Finding]:
 def test_every_tool_is_examined() -> None:
     assert list(findings()) == [
         "Python",
+        "operating system",
         "NVRTC",
+        "ziglang and wasmtime",
         "Landlock",
         "GPU and driver",
         "Pango",
@@ -80,3 +84,18 @@ def test_a_machine_without_nvrtc_is_told_what_to_install(monkeypatch: pytest.Mon
     assert found["NVRTC"].state == "missing"
     assert found["NVRTC"].advice == "pip install nvidia-cuda-nvrtc cuda-python"
     assert (found["GPU and driver"].state, found["GPU and driver"].found) == ("optional", "no NVIDIA driver")
+
+
+def test_the_table_ends_with_what_it_comes_to(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = doctor.Finding("Here", msg("doctor.for_python"), "ok", "1")
+    pango = doctor.Finding("Pango", msg("doctor.for_pdf"), "missing", "none", "apt install pango")
+    gpu = doctor.Finding("GPU", msg("doctor.for_gpu"), "optional", "none", "a driver")
+    monkeypatch.setattr(doctor, "examine", lambda: [here, pango, gpu])
+    assert cli.run(["doctor"]) == 0
+    lines = capsys.readouterr().out.rstrip().splitlines()
+    assert lines[-2:] == ["Missing for grading or reports: Pango.", "Optional, not found: GPU."]
+    monkeypatch.setattr(doctor, "examine", lambda: [here])
+    cli.run(["doctor"])
+    assert capsys.readouterr().out.rstrip().endswith("Everything that grading and reports need is here.")

@@ -44,26 +44,27 @@ LAYERS: dict[str, set[str] | None] = {
     "intake": {"message", "errors", "files", "course", "naming", "result"},
     "similarity": set(),
     "report": {"message", "words", "errors", "files", "i18n", "lab", "places", "processes", "result"},
-    "exports": {"message", "words", "i18n", "lab", "course", "similarity", "report", "result"},
+    "exports": {"message", "words", "i18n", "lab", "course", "similarity", "report", "result", "timing"},
     "findings": {"message", "words", "i18n", "report", "exports", "result"},
     "diagnosis": None,
     "launching": None,
     "programs": {"message", "words", "errors", "processes", "compiler", "submission", "diagnosis", "ptx"},
-    "observation": {"message", "errors", "files", "programs", "submission"},
+    "observation": {"message", "errors", "files", "processes", "programs", "submission"},
     "running": None,
     "checks": None,
     "repair": None,
     "autograders": {"files", "lab", "places", "__version__"},
     "gpu": None,
     "sweeps": None,
-    "doctor": {"message", "errors", "compiler", "gpu", "programs", "report"},
+    "doctor": {"message", "errors", "processes", "compiler", "gpu", "programs", "report"},
     "grading": None,
+    "serve": None,
     "cli": None,
     "notebook": None,
     "__main__": {"cli"},
 }
 # Who may know a language: the words of messages, and what is shown to people. All others make messages.
-SPEAKERS = {"i18n", "words", "report", "exports", "findings", "cli", "notebook"}
+SPEAKERS = {"i18n", "words", "report", "exports", "findings", "serve", "cli", "notebook"}
 # Of the emulator only its plain records may be known outside `backends`.
 EMULATOR_USERS = {"ptx", "backends", "programs"}
 
@@ -246,6 +247,7 @@ GPU_PROCESS = {
     "grader.gpu",
     "grader.gpu.messages",
     "grader.processes.channel",
+    "grader.processes.system",
     "grader.device_limits",
     "grader.sentinels",
 }

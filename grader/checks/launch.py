@@ -13,6 +13,7 @@ from grader.lab.checks import Settings
 from grader.message import Message, joined, msg
 from grader.running.evidence import Evidence
 
+MAX_GRID = (2**31 - 1, 65535, 65535)
 NEVER_RAN = msg("checks.launch.hint_never_ran")
 
 
@@ -45,11 +46,32 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
             line=site.line,
             data={"shared_bytes": site.shared_bytes},
         )
+    if site.observed and site.grid is not None:
+        verdict = _of_grid(evidence, site.grid, threads, site.line)
+        if verdict is not None:
+            return verdict
     return passed(
         msg("checks.launch.passed", shape=shape, n=threads),
         line=site.line,
         data={"threads": threads},
     )
+
+
+def _of_grid(evidence: Evidence, grid: tuple[int, int, int], threads: int, line: int) -> Verdict | None:
+    """The fault of a grid that no device takes, or that leaves all the work to one thread."""
+    blocks = "×".join(str(n) for n in grid[: 3 if grid[2] > 1 else 2])
+    for axis, size, limit in zip("xyz", grid, MAX_GRID, strict=True):
+        if not 1 <= size <= limit:
+            what = msg("checks.launch.impossible_grid", grid=blocks, axis=axis, size=size, limit=limit)
+            return failed(what, NEVER_RAN, line=line, data={"grid": list(grid)})
+    if prod(grid) * threads == 1:
+        return failed(
+            msg("checks.launch.one_thread"),
+            msg("checks.launch.hint_one_thread"),
+            line=line,
+            data={"grid": list(grid), "threads": 1},
+        )
+    return None
 
 
 def _too_large(shape: str, threads: int) -> Message:

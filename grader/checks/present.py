@@ -19,7 +19,9 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
         return passed(msg("checks.present.found", kernel=kernel.name), kernel.line, data={"kernel": kernel.name})
     data = binding.data
     line = data.get("line")
-    verdict = {"unbindable": _unbindable, "empty": _empty}.get(binding.reason, _no_candidate)
+    verdict = {"unbindable": _unbindable, "empty": _empty}.get(binding.reason)
+    if verdict is None:
+        verdict = _absent if binding.reason != "no_candidate" else _no_candidate
     message, hint = verdict(evidence, data)
     return failed(message, hint, line if isinstance(line, int) else None, data={"reason": binding.reason} | dict(data))
 
@@ -31,6 +33,14 @@ def _no_candidate(evidence: Evidence, data: Mapping[str, object]) -> tuple[Messa
     if found:
         message = joined(message, msg("checks.present.kernels_are", kernels=found)) or message
     return message, msg("checks.present.hint_name", lab=evidence.lab.id, variant=evidence.variant.name)
+
+
+def _absent(evidence: Evidence, data: Mapping[str, object]) -> tuple[Message, Message]:
+    """There is something else wrong with the file than the name of a kernel."""
+    binding = evidence.binding
+    reason = binding.reason if isinstance(binding, Missing) else ""
+    said = {name: value for name, value in data.items() if isinstance(value, str | int)}
+    return msg(f"checks.present.{reason}", **said), msg(f"checks.present.hint_{reason}", **said)
 
 
 def _unbindable(evidence: Evidence, data: Mapping[str, object]) -> tuple[Message, Message]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from grader.checks.base import Verdict, failed, not_measured, passed
 from grader.lab.checks import SpeedupSettings
 from grader.message import Message, joined, msg, sizes_msg
@@ -13,8 +15,8 @@ from grader.timing.verdict import credit, decide
 def judge(evidence: Evidence, settings: SpeedupSettings) -> Verdict:
     """Judge by the confidence interval at the largest size that is more than a launch.
 
-    Points follow the median along the ramp, whatever the verdict; an interval that holds the threshold after all the
-    rounds that were allowed is borderline.
+    Passed from `minimum` on; points follow the median along the ramp.  Borderline only where the interval holds
+    `minimum` after all the rounds that were allowed: elsewhere no verdict hangs on noise.
     """
     if evidence.untimed:
         return failed(evidence.untimed, msg("checks.speedup.hint_wrong"))
@@ -42,9 +44,9 @@ def judge(evidence: Evidence, settings: SpeedupSettings) -> Verdict:
         "rounds": row.rounds,
     }
     earned = credit(row.speedup, settings.minimum, settings.full)
-    match decide(low, high, settings.full):
+    match decide(low, high, settings.minimum):
         case "reached":
-            return passed(message, data=data)
+            return replace(passed(message, data=data), share=earned)
         case "undecided":
             note = joined(message, msg("checks.speedup.undecided")) or message
             return Verdict("borderline", note, share=earned, data=data)

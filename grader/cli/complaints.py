@@ -72,6 +72,8 @@ def usage_message(error: click.ClickException) -> str:
         near = ", ".join(error.possibilities or [])
         return message + (_("; did you mean {options}?").format(options=near) if near else "")
     if isinstance(error, click.MissingParameter) and error.param is not None:
-        name = error.param.opts[0] if isinstance(error.param, click.Option) else (error.param.metavar or "").rstrip(".")
-        return _("{parameter} is missing; see grade --help").format(parameter=name)
+        param = error.param
+        name = param.opts[0] if isinstance(param, click.Option) else (param.metavar or (param.name or "").upper())
+        command = error.ctx.command_path if error.ctx is not None else "grade"
+        return _("{parameter} is missing; see {command} --help").format(parameter=name.rstrip("."), command=command)
     return error.format_message()

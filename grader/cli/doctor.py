@@ -15,7 +15,7 @@ def doctor_command() -> click.Command:
 
 
 def _doctor(lang: str) -> int:
-    """Exit code 0 unless something that grading itself needs is missing."""
+    """A table, and what it comes to; exit code 0 whatever was found."""
     from grader import doctor
     from grader.report import terminal
     from grader.words import said
@@ -27,4 +27,13 @@ def _doctor(lang: str) -> int:
         [_("Tool"), _("Found"), _("What for"), _("What to install")],
         [(f"{symbols[f.state]} {said(f.name)}", said(f.found), said(f.purpose), said(f.advice)) for f in findings],
     )
+    missing = [said(f.name) for f in findings if f.state == "missing"]
+    optional = [said(f.name) for f in findings if f.state == "optional"]
+    out = terminal.console()
+    if missing:
+        out.print(_("Missing for grading or reports: {names}.").format(names=", ".join(missing)))
+    else:
+        out.print(_("Everything that grading and reports need is here."))
+    if optional:
+        out.print(_("Optional, not found: {names}.").format(names=", ".join(optional)))
     return 0

@@ -83,6 +83,7 @@ def _epilog() -> str:
         ("grade run PROG.cu", _("run a whole program without a GPU")),
         ("grade check FILE", _("what to fix, in the format of compilers")),
         ("grade watch FILE", _("the same, repeated after each save")),
+        ("grade serve", _("a page to drop a file on")),
         ("grade autograder SERVICE", _("a package for Gradescope, GitHub, GitLab or Moodle")),
         ("grade doctor", _("what this machine can do")),
         ("grade new-lab NAME", _("the skeleton of a lab")),

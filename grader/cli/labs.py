@@ -76,17 +76,23 @@ def calibrate_command() -> click.Command:
     """`grade calibrate LAB`: thresholds for the lab's speed checks, from its reference kernels on this GPU."""
     return click.Command(
         "calibrate",
-        params=[click.Argument(["lab"]), labs_option(), lang_option()],
+        params=[click.Argument(["lab"], required=False), labs_option(), lang_option()],
         callback=_calibrate,
         help=_("Time a lab's reference kernels on this GPU and propose thresholds for its speedup checks."),
     )
 
 
-def _calibrate(lab: str, labs_folders: tuple[Path, ...], lang: str) -> int:
+def _calibrate(lab: str | None, labs_folders: tuple[Path, ...], lang: str) -> int:
+    from grader.errors import UsageError
     from grader.gpu.measurement.calibrate import calibrate, rows
     from grader.lab import labs
+    from grader.message import msg
     from grader.report import terminal
+    from grader.yaml_file import choose
 
+    if lab is None:
+        known = choose("", labs.folders(labs_folders))
+        raise UsageError(msg("calibrate.which_lab", allowed=known))
     found = calibrate(labs.find(lab, labs_folders))
     columns = [
         _("Variant"),

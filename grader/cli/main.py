@@ -18,10 +18,12 @@ import click
 
 from grader import i18n
 from grader.cli import click_texts
-from grader.cli.autograder import autograder_command
-from grader.cli.check import check_command
 from grader.cli.complaints import complain, internal, refused_by_system, usage_message
 from grader.cli.doctor import doctor_command
+from grader.cli.elsewhere.autograder import autograder_command
+from grader.cli.elsewhere.check import check_command
+from grader.cli.elsewhere.serve import serve_command
+from grader.cli.elsewhere.watch import watch_command
 from grader.cli.export import export_command
 from grader.cli.grade import grade_command
 from grader.cli.labs import calibrate_command, labs_command, new_lab_command, selftest_command
@@ -29,7 +31,6 @@ from grader.cli.report import remark_command, report_command
 from grader.cli.run import run_command, split
 from grader.cli.signals import Interrupted, interruptible
 from grader.cli.similar import similar_command
-from grader.cli.watch import watch_command
 from grader.errors import GraderError
 from grader.i18n import _
 
@@ -58,6 +59,7 @@ def run(arguments: list[str]) -> int:
         "run": run_command,
         "check": check_command,
         "watch": watch_command,
+        "serve": serve_command,
         "autograder": autograder_command,
     }
     try:

@@ -25,6 +25,28 @@ class PathType(click.Path):
         return super().convert(value, param, ctx)
 
 
+class WholeNumber(click.ParamType[int]):
+    """A whole number from `least` on; what is refused is told with what is allowed."""
+
+    name = "integer"
+
+    def __init__(self, least: int) -> None:
+        self._least = least
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number that `value` is."""
+        try:
+            number = int(value)
+        except ValueError:
+            self.fail(self._refusal(value), param, ctx)
+        if number < self._least:
+            self.fail(self._refusal(value), param, ctx)
+        return number
+
+    def _refusal(self, value: object) -> str:
+        return _("{value!r}; allowed: whole numbers from {least} on").format(value=value, least=self._least)
+
+
 def backend_option() -> click.Option:
     """`--backend`, of every command that runs kernels."""
     return click.Option(
@@ -40,7 +62,7 @@ def jobs_option() -> click.Option:
     """`--jobs N`, of every command that grades several submissions."""
     return click.Option(
         ["--jobs"],
-        type=click.IntRange(min=1),
+        type=WholeNumber(1),
         default=None,
         metavar="N",
         help=_("Submissions graded at the same time (default: one per core)."),

@@ -56,8 +56,11 @@ def split(words: list[str]) -> tuple[list[str], list[str]]:
 
 def _run(words: tuple[str, ...], device: str, as_json: bool, lang: str) -> int:
     from grader.cli import run_report
+    from grader.processes.system import IS_LINUX
     from grader.programs.observe import observe
 
+    if not IS_LINUX:
+        raise UsageError(msg("programs.not_on_this_system"))
     own = click.get_current_context().obj or []
     paths = [Path(word) for word in words]
     for path in paths:

@@ -41,15 +41,9 @@ END_WAIT_S = 2.0
 MAX_PTX_BYTES = 16 << 20
 
 # What a process does to itself; any other signal comes from somebody else, of whom the program knows nothing.
-_OWN_SIGNALS = {
-    signal.SIGSEGV,
-    signal.SIGABRT,
-    signal.SIGBUS,
-    signal.SIGFPE,
-    signal.SIGILL,
-    signal.SIGSYS,
-    signal.SIGXFSZ,
-}
+# Not every system has all of them.
+_NAMES = ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGSYS", "SIGXFSZ")
+_OWN_SIGNALS = {getattr(signal, name) for name in _NAMES if hasattr(signal, name)}
 _ENTRY = re.compile(r"\.entry\s+([\w$.]+)")
 _SAFE_NAME = re.compile(r"[\w:][\w:<>,&*()\s+-]{0,199}")
 # Other names would be escaped in the PTX, or could hold what an option or a message is made of.

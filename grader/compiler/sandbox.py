@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import ctypes
 import os
-import resource
 import stat
 import struct
 from collections.abc import Mapping, Sequence
 
 from grader.processes import limits
+from grader.processes.system import IS_LINUX, resource
 
 ADDRESS_BYTES = 2 << 30
 DATA_BYTES = 640 << 20
@@ -48,11 +48,16 @@ _SCOPES_FROM, _SCOPES = 6, 0b11
 
 def die_with_parent() -> None:
     """Have the kernel kill this process when the one that started it dies."""
-    limits.die_with_parent(os.getppid())
+    limits.die_with_parent(os.getppid() if IS_LINUX else 0)
 
 
 def limit_resources() -> None:
-    """Bound memory; forbid files, core dumps and many descriptors.  Processor time: `allow_cpu_seconds`."""
+    """Bound memory; forbid files, core dumps and many descriptors.  Processor time: `allow_cpu_seconds`.
+
+    Nothing of it on a system without such limits; the wall clock, which the parent watches, holds there too.
+    """
+    if resource is None:
+        return
     _bound(resource.RLIMIT_AS, ADDRESS_BYTES)
     _bound(resource.RLIMIT_DATA, DATA_BYTES)
     _bound(resource.RLIMIT_FSIZE, 0)
@@ -72,6 +77,8 @@ def allow_cpu_seconds(seconds: float) -> None:
 
     Earlier where the shell that all was started from allows less.
     """
+    if resource is None:
+        return
     used = resource.getrusage(resource.RUSAGE_SELF)
     limit = int(used.ru_utime + used.ru_stime + seconds) + 1
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
@@ -80,6 +87,8 @@ def allow_cpu_seconds(seconds: float) -> None:
 
 def landlock_version() -> int:
     """Version of the kernel's Landlock interface, 0 where there is none."""
+    if not IS_LINUX:
+        return 0
     libc = ctypes.CDLL(None, use_errno=True)
     return max(0, int(libc.syscall(_LANDLOCK_CREATE_RULESET, None, 0, _LANDLOCK_CREATE_RULESET_VERSION)))
 

@@ -1,25 +1,89 @@
-"""A group's marks as a page with a link to each report."""
+"""A group's marks as a page with a link to each report, and of several labs as one; to be sorted, searched, signed."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from grader.exports.entries import Entry, Export, Table
+from grader.exports.entries import CourseExport, Entry, Export, Table
+from grader.exports.overview import overview
+from grader.exports.points import course_percent, percent
 from grader.i18n import _
 from grader.report.group import GroupRow, failed_row, group_row
 from grader.report.job import in_language
+from grader.report.numbers import Numbers
 from grader.report.visible import visible_line
 from grader.words import said
 
 
 def page(table: Table, language: str) -> bytes:
-    """The page, one self-contained file."""
-    from grader.report.page.html import group_page
+    """The page of one lab, one self-contained file."""
+    from grader.report.page.groups import group_page
 
     entries, lab = table.entries, table.lab
     names = [variant.name for variant in lab.variants]
-    return group_page(rows_of(entries, names, language), names, in_language(lab.title, language), language).encode()
+    rows = [
+        (row, _sortable(entry, language)) for row, entry in zip(rows_of(entries, names, language), entries, strict=True)
+    ]
+    title = in_language(lab.title, language)
+    return group_page(rows, names, title, language, overview(table, language), lab.id).encode()
+
+
+def course_page(tables: Sequence[Table], language: str) -> bytes:
+    """The page of all labs: a line for each student, links to each report and to each lab's page."""
+    from grader.report.page.groups import course_page as html
+
+    numbers = Numbers(language)
+    labs = [(table.lab.id, in_language(table.lab.title, language)) for table in tables]
+    by_lab = [{entry.student: entry for entry in table.entries} for table in tables]
+    rows = []
+    for student in dict.fromkeys(entry.student for table in tables for entry in table.entries):
+        found = [entries.get(student) for entries in by_lab]
+        known = [entry.who for entry in found if entry is not None]
+        shares = [percent(entry.result) if entry and entry.result else None for entry in found]
+        total = course_percent(tables, found)
+        rows.append(
+            {
+                "name": visible_line(next((who.name for who in known if who.name), student)),
+                "group": visible_line(next((who.group for who in known if who.group), "")),
+                "cells": [
+                    {
+                        "share": "" if share is None else numbers.percent(share),
+                        "value": -1 if share is None else share,
+                        "report": entry.report if entry else "",
+                        "reason": visible_line(said(entry.reason)) if entry and entry.result is None else "",
+                    }
+                    for entry, share in zip(found, shares, strict=True)
+                ],
+                "total": "" if total is None else numbers.percent(total),
+                "value": -1 if total is None else total,
+            }
+        )
+    return html(labs, rows, language).encode()
+
+
+def sheet(table: Table, language: str) -> bytes:
+    """The marks as a PDF to be signed.
+
+    Raises
+    ------
+    PdfUnavailable : this machine lacks what a PDF needs.
+    """
+    from grader.report.page.groups import sheet_page
+    from grader.report.page.pdf import render
+
+    names = [variant.name for variant in table.lab.variants]
+    rows = [
+        (row, _sortable(entry, language))
+        for row, entry in zip(rows_of(table.entries, names, language), table.entries, strict=True)
+    ]
+    return render(sheet_page(rows, names, in_language(table.lab.title, language), language))
+
+
+def _sortable(entry: Entry, language: str) -> tuple[float, str]:
+    """A student's per cent, for sorting and in words; -1 and "" without a mark."""
+    share = percent(entry.result) if entry.result is not None else None
+    return (-1.0, "") if share is None else (share, Numbers(language).decimal(share))
 
 
 def rows_of(entries: Sequence[Entry], variants: Sequence[str], language: str) -> list[GroupRow]:
@@ -36,3 +100,5 @@ def rows_of(entries: Sequence[Entry], variants: Sequence[str], language: str) ->
 
 
 EXPORT = Export(".html", page, lambda path: _("Group page:  {path}").format(path=path))
+COURSE = CourseExport("course.html", course_page, lambda path: _("Page of all labs: {path}").format(path=path))
+SHEET = Export(".sheet.pdf", sheet, lambda path: _("Sheet to be signed: {path}").format(path=path))

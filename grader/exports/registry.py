@@ -18,12 +18,14 @@ def _gradescope(entry: Entry, lab: Lab, language: str) -> bytes:
 
 EXPORTS: tuple[Export, ...] = (table.EXPORT, page.EXPORT, roster.EXPORT)
 """What every group gets, as results come."""
-COURSE_EXPORTS: tuple[CourseExport, ...] = (workbook.EXPORT,)
+COURSE_EXPORTS: tuple[CourseExport, ...] = (workbook.EXPORT, page.COURSE)
 """What every group gets at the end, of all labs that lie in the folder of outputs."""
 
 FORMATS: Mapping[str, Export | CourseExport | StudentExport] = {
     "csv": table.EXPORT,
     "html": page.EXPORT,
+    "course": page.COURSE,
+    "pdf": page.SHEET,
     "xlsx": workbook.EXPORT,
     "moodle": moodle.EXPORT,
     "canvas": canvas.EXPORT,

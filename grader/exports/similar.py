@@ -38,7 +38,7 @@ class PairView:
 
 def similar_page(table: Table, language: str) -> bytes:
     """The page, one self-contained file."""
-    from grader.report.page.html import similar_page as html
+    from grader.report.page.groups import similar_page as html
 
     sources = {entry.student: entry.source for entry in table.entries}
     names = {entry.student: entry.who.name or entry.student for entry in table.entries}

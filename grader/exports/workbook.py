@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from grader.exports.entries import CourseExport, Entry, Table
-from grader.exports.points import percent
+from grader.exports.points import course_percent, percent
 from grader.exports.table import harmless
 from grader.exports.xml_text import xml_text
 from grader.i18n import _
@@ -78,20 +78,9 @@ def _totals(tables: Sequence[Table], language: str) -> Iterator[list[Value]]:
             round(sum(getattr(result.score, name) for result in results), 2)
             for name in ("earned", "pending", "possible")
         )
-        share = _weighted(tables, found)
-        if share is None and possible:
-            share = round(100 * earned / possible, 2)
+        share = course_percent(tables, found)
         totals: list[Value] = [earned, pending, possible, share] if results else [None] * 4
         yield [student, *_who(known), *marks, *totals]
-
-
-def _weighted(tables: Sequence[Table], found: Sequence[Entry | None]) -> float | None:
-    """Per cent of the course by the labs' weights; work that is not there counts nothing.  None without weights."""
-    weights = [1.0 if table.weight is None else table.weight for table in tables]
-    if all(table.weight is None for table in tables) or not sum(weights):
-        return None
-    shares = [percent(entry.result) or 0.0 if entry and entry.result else 0.0 for entry in found]
-    return round(sum(w * share for w, share in zip(weights, shares, strict=True)) / sum(weights), 2)
 
 
 def _who(entries: Sequence[Entry]) -> list[Value]:

@@ -28,7 +28,7 @@ from grader.grading.output.reporting import Announcer
 from grader.grading.output.tables import Tables, course_tables
 from grader.grading.progress import Account, account
 from grader.grading.students import Work
-from grader.grading.workers import Failed, Graded, GradeTask, Judged, Outcome, Refused, grading_pool, lost
+from grader.grading.workers import Checked, Failed, Graded, GradeTask, Judged, Outcome, Refused, grading_pool, lost
 from grader.lab.records import Lab
 from grader.message import Message, msg
 from grader.processes.pool import Answer, Lost, Pool, wait
@@ -161,7 +161,7 @@ class Group:
                     elif isinstance(event.reply, Judged):
                         # In case that the sweeps, on which no mark depends, come to nothing.
                         self._judged[event.task.student] = event.reply.result
-                    else:
+                    elif not isinstance(event.reply, Checked):
                         self._take(event.task, event.reply, told)
                 self._collect(told)
                 if time.monotonic() >= self._stale_s:

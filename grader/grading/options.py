@@ -16,6 +16,7 @@ class GradeOptions(msgspec.Struct, frozen=True, kw_only=True):
     repairs: False leaves out the search for the smallest changes that make wrong kernels right.
     answers: True leaves them in results of a lab that shows them to teachers only.
     times: False leaves out the times of kernels, and with them the marks for speed.
+    stepwise: whether a variant's checks are told as soon as they are judged.
     """
 
     lab: str
@@ -26,5 +27,6 @@ class GradeOptions(msgspec.Struct, frozen=True, kw_only=True):
     witnesses: tuple[str, ...] = ()
     sweeps: bool = True
     times: bool = True
+    stepwise: bool = False
     repairs: bool = True
     answers: bool = False

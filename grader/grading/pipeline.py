@@ -22,7 +22,7 @@ from grader.grading.recording import observation_remarks, remark_msg, variant_re
 from grader.grading.secret import secret as course_secret
 from grader.lab.records import Lab
 from grader.message import Message, msg
-from grader.result import Environment, Result, Source, Student, TitlePage, score_of, status_of
+from grader.result import Check, Environment, Result, Source, Student, TitlePage, score_of, status_of
 from grader.running.evidence import Compilation, Diagnostic, Evidence
 from grader.running.host_code import host_code
 from grader.submission.files.source import SourceText
@@ -50,6 +50,7 @@ def grade(
     witnesses: Sequence[str] = (),
     judged: Callable[[Result], None] | None = None,
     compiler: CompilerProcess | None = None,
+    checked: Callable[[list[Check]], None] | None = None,
     repairs: bool = True,
     answers: bool = False,
 ) -> Result:
@@ -62,6 +63,7 @@ def grade(
     remeasure : time anew what was timed before.
     witnesses : other tools to be asked on a GPU, "ncu" and "compute-sanitizer"; no mark depends on them.
     judged : called with the result as soon as every check is judged; what no mark depends on follows.
+    checked : called with the checks of a variant as soon as its kernels have run on the emulator.
     compiler : one that runs already and has seen this student's files alone; None for one of this grading's own.
     repairs : whether the smallest changes that make wrong kernels right are looked for, where the lab wants that.
     answers : whether the result shows these changes though the lab keeps them from students.
@@ -98,7 +100,7 @@ def grade(
         drawn_lab = replace(lab, seed=drawn.seed)
         trials = Trials(lab, oracle, programs, Emulator())
         drawn_trials = replace(trials, lab=drawn_lab, oracle=Oracle(drawn_lab))
-        found = _run(trials, drawn_trials, submission, found)
+        found = _run(trials, drawn_trials, submission, found, checked)
         submission, found = with_best(
             submission, found, lambda one: _run(trials, drawn_trials, one, _compiled(lab, one, programs))
         )
@@ -250,9 +252,14 @@ def _compilation(submission: Submission, binding: VariantBinding, result: Compil
 
 
 def _run(
-    trials: Trials, drawn_trials: Trials, submission: Submission, found: Mapping[str, Evidence]
+    trials: Trials,
+    drawn_trials: Trials,
+    submission: Submission,
+    found: Mapping[str, Evidence],
+    checked: Callable[[list[Check]], None] | None = None,
 ) -> dict[str, Evidence]:
     """The evidence after every kernel that compiles was run on the emulator; `drawn_trials` at the drawn case."""
+    from grader.checks import judge
     from grader.launching.kernel import bound_kernels
     from grader.running.kernel_runs import run_kernel
 
@@ -261,6 +268,8 @@ def _run(
     for name, kernel in kernels.items():
         if not found[name].compilation.failure:
             graded[name] = run_kernel(trials, drawn_trials, found[name], kernel)
+        if checked is not None:
+            checked([told(check) for check in judge(graded[name])])
     return graded
 
 

@@ -6,6 +6,7 @@ nobody else's.  In such a process `main` runs: a `GradeTask` comes, outcomes go 
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import socket
@@ -26,7 +27,8 @@ from grader.processes.channel import Channel, PeerGone
 from grader.processes.child import Program
 from grader.processes.limits import shortage
 from grader.processes.pool import Lost, Pool, Waiting, wait
-from grader.result import Record, Result
+from grader.processes.system import cores
+from grader.result import Check, Record, Result
 from grader.words import text
 
 if TYPE_CHECKING:
@@ -59,6 +61,12 @@ class GradeTask(Record, frozen=True):
         return Path(os.fsdecode(self.path))
 
 
+class Checked(Record, frozen=True, tag="checked"):
+    """The checks of one variant, as soon as they are judged; said where the options ask for it."""
+
+    checks: list[Check]
+
+
 class Judged(Record, frozen=True, tag="judged"):
     """The submission's result without its sweeps, as soon as the marks stand; more follows."""
 
@@ -88,8 +96,8 @@ Outcome = Graded | Refused | Failed
 
 
 @cache
-def _replies() -> msgspec.msgpack.Decoder[Judged | Graded | Refused | Failed | Waiting]:
-    return msgspec.msgpack.Decoder(Judged | Graded | Refused | Failed | Waiting)
+def _replies() -> msgspec.msgpack.Decoder[Checked | Judged | Graded | Refused | Failed | Waiting]:
+    return msgspec.msgpack.Decoder(Checked | Judged | Graded | Refused | Failed | Waiting)
 
 
 def grade_here(
@@ -97,10 +105,11 @@ def grade_here(
     lab: Lab | None = None,
     judged: Callable[[Result], None] | None = None,
     compiler: CompilerProcess | None = None,
+    checked: Callable[[list[Check]], None] | None = None,
 ) -> Result:
     """Grade in this process; `lab` saves reading it again, `judged` is called once all checks are judged.
 
-    compiler: see `pipeline.grade`.
+    compiler, checked: see `pipeline.grade`.
 
     Raises
     ------
@@ -134,6 +143,7 @@ def grade_here(
             repairs=options.repairs,
             answers=options.answers,
             compiler=compiler,
+            checked=checked,
         )
     except OSError as error:
         if not _is_below(error, task.file):
@@ -152,7 +162,7 @@ def _is_below(error: OSError, folder: Path) -> bool:
 
 def job_count(tasks: int, asked: int | None = None) -> int:
     """How many of `tasks` to work on at the same time: as many as asked for, else one per core."""
-    return max(1, min(asked or len(os.sched_getaffinity(0)), tasks))
+    return max(1, min(asked or cores(), tasks))
 
 
 def memory_bytes() -> int:
@@ -160,10 +170,10 @@ def memory_bytes() -> int:
     return 0 if _GPU_DEVICE.exists() else MEMORY_BYTES
 
 
-def grading_pool(jobs: int) -> Pool[GradeTask, Judged | Outcome]:
+def grading_pool(jobs: int) -> Pool[GradeTask, Checked | Judged | Outcome]:
     """A pool of `jobs` grading processes."""
     program = Program("grader.grading.workers", data_bytes=memory_bytes())
-    return Pool(program, _replies(), lambda reply: not isinstance(reply, Judged), DEADLINE_S, jobs)
+    return Pool(program, _replies(), lambda reply: not isinstance(reply, Checked | Judged), DEADLINE_S, jobs)
 
 
 def grade_all(tasks: Sequence[GradeTask], jobs: int) -> Iterator[tuple[GradeTask, Outcome]]:
@@ -179,7 +189,7 @@ def grade_all(tasks: Sequence[GradeTask], jobs: int) -> Iterator[tuple[GradeTask
             for event in pool.events():
                 if isinstance(event, Lost):
                     yield event.task, lost(event)
-                elif not isinstance(event.reply, Judged):
+                elif not isinstance(event.reply, Checked | Judged):
                     yield event.task, event.reply
 
 
@@ -223,7 +233,13 @@ def main(connection: socket.socket) -> None:
         except PeerGone:
             return
         speak(task.options.language)
-        outcome = _printable(_outcome(task, lambda result: channel.send(Judged(result=result))))
+
+        def checked(checks: list[Check]) -> None:
+            # What cannot be sent is told with the result.
+            with contextlib.suppress(UnicodeEncodeError, OverflowError):
+                channel.send(Checked(checks=checks))
+
+        outcome = _printable(_outcome(task, lambda result: channel.send(Judged(result=result)), checked))
         try:
             channel.send(outcome)
         except (ValueError, MemoryError):
@@ -244,10 +260,10 @@ def _printable_message(message: Message) -> Message:
     return msgspec.convert(printable_all(msgspec.to_builtins(message)), Message)
 
 
-def _outcome(task: GradeTask, judged: Callable[[Result], None]) -> Outcome:
+def _outcome(task: GradeTask, judged: Callable[[Result], None], checked: Callable[[list[Check]], None]) -> Outcome:
     """What came of a task; everything that can be raised is told, as an exception here is nobody else's business."""
     try:
-        return Graded(result=grade_here(task, judged=judged))
+        return Graded(result=grade_here(task, judged=judged, checked=checked if task.options.stepwise else None))
     except UsageError as error:
         return Refused(message=error.message)
     except InternalError as error:

@@ -101,7 +101,7 @@ def _unpack(archive: Path, folder: Path, source: str) -> Unpacked:
 
 
 def _handed_in(attempt: Attempt, folder: str) -> HandedIn:
-    has_source = any(parts[-1].lower().endswith(".cu") for parts in attempt.files)
+    has_source = any(parts[-1].lower().endswith((".cu", ".ipynb")) for parts in attempt.files)
     refusal = None if has_source or not attempt.problems else attempt.problems[0]
     return HandedIn(person=attempt.person, folder=folder, refusal=refusal, problems=attempt.problems)
 

@@ -31,7 +31,7 @@ class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Base of the parts."""
 
 
-class _Knob(_Part, frozen=True):
+class _SweepParameter(_Part, frozen=True):
     name: str
     label: TextPart
     values: list[int] | dict[str, list[int]]
@@ -43,9 +43,9 @@ class _Knob(_Part, frozen=True):
 
 class _Sweep(_Part, frozen=True):
     title: TextPart
-    x: _Knob
+    x: _SweepParameter
     variants: list[str] = []
-    lines: _Knob | None = None
+    lines: _SweepParameter | None = None
     sizes: dict[str, dict[str, int]] = {}
     metrics: dict[str, list[str]] = {}
     host_memory: list[Mode] = []
@@ -108,14 +108,14 @@ class _Reader:
             id=self._name,
             title=plain_text(part.title),
             variants=tuple(v for v in self._variants if v in part.variants or not part.variants),
-            x=self._knob("x", part.x, names),
-            lines=self._knob("lines", part.lines, names) if part.lines else None,
+            x=self._parameter("x", part.x, names),
+            lines=self._parameter("lines", part.lines, names) if part.lines else None,
             base={backend: self._base(backend, part) for backend in METRICS},
             metrics={backend: self._metrics(backend, part) for backend in METRICS},
             host_memory=tuple(dict.fromkeys(part.host_memory)),
         )
 
-    def _knob(self, key: str, part: _Knob, names: list[str]) -> SweepParameter:
+    def _parameter(self, key: str, part: _SweepParameter, names: list[str]) -> SweepParameter:
         at = (*self._at, key)
         if not part.name.isidentifier() or (part.name in self._sizes and part.name not in part.sizes):
             raise self._file.error(

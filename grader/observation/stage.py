@@ -16,6 +16,7 @@ from grader.errors import InternalError
 from grader.message import Message, msg
 from grader.observation.programs import launched_in, programs_of, ways_to_start
 from grader.observation.stored import Stored
+from grader.processes.system import IS_LINUX
 from grader.programs.observe import Run, observe_each
 from grader.programs.records import Argument, Observation, ObservedLaunch, RunLimits
 from grader.programs.smaller import Change, applied, changes
@@ -48,6 +49,8 @@ def observed(sources: Sequence[SourceText], store: Stored | None = None, sizes: 
 
     store: where runs are kept.  sizes: handed to programs that want their sizes as arguments.
     """
+    if not IS_LINUX:
+        return Observed((), failed=msg("programs.not_on_this_system"))
     if any(source.notebook for source in sources):
         with tempfile.TemporaryDirectory() as folder:
             return _observed([_as_file(source, Path(folder)) for source in sources], store, sizes)

@@ -5,7 +5,6 @@ What comes from a child is data: it is decoded as one of the records that are ex
 
 from __future__ import annotations
 
-import select
 import socket
 import struct
 import time
@@ -14,10 +13,15 @@ from typing import Generic, TypeVar
 
 import msgspec
 
+from grader.processes.system import READ, WRITE, wait_for
+
 MAX_MESSAGE_BYTES = 256 << 20
 _LENGTH = struct.Struct("<I")
 _PIECE_BYTES = 1 << 20
 _MOST_DESCRIPTORS = 4
+# 0 where the system lacks it: then a socket is asked beforehand whether it is ready.
+_DONT_WAIT = getattr(socket, "MSG_DONTWAIT", 0)
+_SMALL_PIECE_BYTES = 4096
 
 Received = TypeVar("Received")
 
@@ -93,9 +97,7 @@ class Channel(Generic[Received]):
 
     def has_news(self, wait_s: float = 0.0) -> bool:
         """Whether something can be read, be it that the other end was closed; waits for it at most `wait_s` seconds."""
-        poll = select.poll()
-        poll.register(self.fileno(), select.POLLIN)
-        return bool(poll.poll(wait_s * 1000))
+        return wait_for([(self.fileno(), READ)], wait_s)
 
     def queue(self, message: object) -> None:
         """Take a message to be sent by `flush`.
@@ -120,7 +122,10 @@ class Channel(Generic[Received]):
         """
         try:
             while self._outgoing:
-                sent = self._connection.send(self._outgoing[:_PIECE_BYTES], socket.MSG_DONTWAIT)
+                if not _DONT_WAIT and not wait_for([(self.fileno(), WRITE)], 0):
+                    return
+                piece = self._outgoing[: _PIECE_BYTES if _DONT_WAIT else _SMALL_PIECE_BYTES]
+                sent = self._connection.send(piece, _DONT_WAIT)
                 del self._outgoing[:sent]
         except BlockingIOError:
             return
@@ -140,13 +145,17 @@ class Channel(Generic[Received]):
                 found.append(message)
             if found or not self.has_news():
                 return found
-            self._read(socket.MSG_DONTWAIT)
+            self._read(_DONT_WAIT)
 
     def _read(self, flags: int) -> None:
+        descriptors: list[int] = []
         try:
-            piece, descriptors, _flags, _address = socket.recv_fds(
-                self._connection, _PIECE_BYTES, _MOST_DESCRIPTORS, flags
-            )
+            if hasattr(socket, "recv_fds"):
+                piece, descriptors, _flags, _address = socket.recv_fds(
+                    self._connection, _PIECE_BYTES, _MOST_DESCRIPTORS, flags
+                )
+            else:
+                piece = self._connection.recv(_PIECE_BYTES, flags)
         except BlockingIOError:
             return
         except OSError as error:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import select
+import secrets
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import Generic
 import msgspec
 
 from grader.processes.channel import Channel, Received
+from grader.processes.system import INHERITS, PAGE_BYTES, READ, wait_for
 
 END_WAIT_S = 1.0
 OUTPUT_BYTES = 16 << 10
@@ -77,27 +79,68 @@ class Child(Generic[Received]):
     """
 
     def __init__(self, program: Program, decoder: msgspec.msgpack.Decoder[Received]) -> None:
-        paths = json.dumps([str(Path(path).absolute()) for path in sys.path])
-        ours, theirs = socket.socketpair()
         self._ending: Ending | None = None
         with contextlib.ExitStack() as undo:
-            undo.callback(ours.close)
-            with theirs:
-                self._output = os.memfd_create("output")
-                undo.callback(os.close, self._output)
-                words = [str(theirs.fileno()), str(os.getpid()), str(program.data_bytes), program.module]
-                self._process = subprocess.Popen(
-                    [sys.executable, "-I", "-c", _START, paths, *words, *program.arguments],
-                    stdin=subprocess.DEVNULL,
-                    stdout=self._output,
-                    stderr=self._output,
-                    pass_fds=[theirs.fileno()],
-                    env=None if program.environment is None else dict(program.environment),
-                    # What is typed at the terminal is for the parent to act on.
-                    start_new_session=True,
-                )
+            self._output = _output_file()
+            undo.callback(os.close, self._output)
+            ours = self._inherited(program) if INHERITS else self._connected(program)
             undo.pop_all()
         self.channel = Channel(ours, decoder)
+
+    def _inherited(self, program: Program) -> socket.socket:
+        """Start it with one end of a pair of sockets; returns the other."""
+        ours, theirs = socket.socketpair()
+        with contextlib.ExitStack() as undo, theirs:
+            undo.callback(ours.close)
+            self._process = subprocess.Popen(
+                _command(program, str(theirs.fileno())),
+                stdin=subprocess.DEVNULL,
+                stdout=self._output,
+                stderr=self._output,
+                pass_fds=[theirs.fileno()],
+                env=None if program.environment is None else dict(program.environment),
+                # What is typed at the terminal is for the parent to act on.
+                start_new_session=True,
+            )
+            undo.pop_all()
+        return ours
+
+    def _connected(self, program: Program) -> socket.socket:
+        """Start it and have it connect back; who does not know what it was told on its standard input is not it."""
+        token = secrets.token_hex(16).encode()
+        environment = None if program.environment is None else dict(program.environment)
+        if environment is not None:
+            # Without it Windows starts no Python.
+            environment |= {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ}
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+            self._process = subprocess.Popen(
+                _command(program, f"port:{listening.getsockname()[1]}"),
+                stdin=subprocess.PIPE,
+                stdout=self._output,
+                stderr=self._output,
+                env=environment,
+                creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+            )
+            assert self._process.stdin is not None
+            with contextlib.suppress(OSError), self._process.stdin as stdin:
+                stdin.write(token)
+            listening.settimeout(0.5)
+            while True:
+                try:
+                    connection, _address = listening.accept()
+                except TimeoutError:
+                    if self._process.poll() is not None:
+                        # It has ended: the channel says so to whoever listens.
+                        ours, theirs = socket.socketpair()
+                        theirs.close()
+                        return ours
+                    continue
+                connection.settimeout(5)
+                with contextlib.suppress(OSError):
+                    if secrets.compare_digest(connection.recv(len(token), socket.MSG_WAITALL), token):
+                        connection.settimeout(None)
+                        return connection
+                connection.close()
 
     @property
     def pid(self) -> int:
@@ -110,7 +153,7 @@ class Child(Generic[Received]):
             pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
         except (OSError, ValueError, IndexError):
             return 0
-        return pages * os.sysconf("SC_PAGE_SIZE")
+        return pages * PAGE_BYTES
 
     def end(self, wait_s: float = 0.0) -> Ending:
         """How it ended; where it still runs `wait_s` seconds from now, it and what it started are killed."""
@@ -118,7 +161,10 @@ class Child(Generic[Received]):
             self._await(wait_s)
             # Before it is waited for, so that its number cannot be another's by now.
             with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+                if hasattr(os, "killpg"):
+                    os.killpg(self._process.pid, signal.SIGKILL)
+                else:
+                    self._process.kill()
             status = self._process.wait()
             self.channel.close()
             self._ending = Ending(status, self._printed())
@@ -126,19 +172,36 @@ class Child(Generic[Received]):
 
     def _await(self, seconds: float) -> None:
         """Wait for its death, without taking note of it."""
+        if not hasattr(os, "pidfd_open"):
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(seconds)
+            return
         try:
             descriptor = os.pidfd_open(self._process.pid)
         except OSError:
             return
         try:
-            poll = select.poll()
-            poll.register(descriptor, select.POLLIN)
-            poll.poll(seconds * 1000)
+            wait_for([(descriptor, READ)], seconds)
         finally:
             os.close(descriptor)
 
     def _printed(self) -> str:
         size = os.fstat(self._output).st_size
-        text = os.pread(self._output, OUTPUT_BYTES, max(0, size - OUTPUT_BYTES))
+        os.lseek(self._output, max(0, size - OUTPUT_BYTES), os.SEEK_SET)
+        text = os.read(self._output, OUTPUT_BYTES)
         os.close(self._output)
         return text.decode("utf-8", errors="replace").strip()
+
+
+def _command(program: Program, connection: str) -> list[str]:
+    paths = json.dumps([str(Path(path).absolute()) for path in sys.path])
+    words = [connection, str(os.getpid()), str(program.data_bytes), program.module]
+    return [sys.executable, "-I", "-c", _START, paths, *words, *program.arguments]
+
+
+def _output_file() -> int:
+    """A descriptor of a file without a name, for what a child prints."""
+    if hasattr(os, "memfd_create"):
+        return os.memfd_create("output")
+    with tempfile.TemporaryFile() as file:
+        return os.dup(file.fileno())

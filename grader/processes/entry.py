@@ -6,6 +6,7 @@ import faulthandler
 import importlib
 import signal
 import socket
+import sys
 
 from grader.processes import limits
 
@@ -19,4 +20,13 @@ def enter(descriptor: str, parent: str, data_bytes: str, module: str, *arguments
         limits.bound_memory(int(data_bytes))
     # A crash of the interpreter says where, in what the parent reads of a dead child.
     faulthandler.enable()
-    importlib.import_module(module).main(socket.socket(fileno=int(descriptor)), *arguments)
+    importlib.import_module(module).main(_connection(descriptor), *arguments)
+
+
+def _connection(descriptor: str) -> socket.socket:
+    """The socket that was inherited, or one to the port that the parent listens at (`Child`)."""
+    if not descriptor.startswith("port:"):
+        return socket.socket(fileno=int(descriptor))
+    connection = socket.create_connection(("127.0.0.1", int(descriptor.removeprefix("port:"))))
+    connection.sendall(sys.stdin.buffer.read())
+    return connection

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import os
-import resource
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from grader.processes.system import IS_LINUX, resource
 
 _PR_SET_PDEATHSIG = 1
 _ENOUGH_DESCRIPTORS = 256
@@ -18,7 +19,11 @@ def die_with_parent(parent: int) -> None:
     """Have the kernel kill this process when the thread that started it ends; at once where `parent` is gone already.
 
     parent: the process id that `os.getppid` gives while that process lives.
+
+    Other systems than Linux have nothing of the kind: there a child ends when it next listens to its parent.
     """
+    if not IS_LINUX:
+        return
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(1)
@@ -30,12 +35,16 @@ def bound_memory(data_bytes: int) -> None:
     Beyond it, allocating fails, which Python tells as `MemoryError`.  What is only reserved does not count, as it would
     for the address space, of which CUDA and WebAssembly take many times what they use.
     """
-    _lower(resource.RLIMIT_DATA, data_bytes)
+    if resource is not None:
+        _lower(resource.RLIMIT_DATA, data_bytes)
 
 
 @contextmanager
 def bounded_memory(data_bytes: int) -> Iterator[None]:
     """`bound_memory` while the block runs; no bound for 0."""
+    if resource is None:
+        yield
+        return
     before = resource.getrlimit(resource.RLIMIT_DATA)
     if data_bytes:
         bound_memory(data_bytes)
@@ -47,7 +56,8 @@ def bounded_memory(data_bytes: int) -> Iterator[None]:
 
 def no_core_dumps() -> None:
     """Write no core dumps."""
-    _lower(resource.RLIMIT_CORE, 0)
+    if resource is not None:
+        _lower(resource.RLIMIT_CORE, 0)
 
 
 def _lower(kind: int, value: int) -> None:
@@ -59,6 +69,8 @@ def _lower(kind: int, value: int) -> None:
 
 def shortage() -> str:
     """The bounds of the shell that are tight enough to stop a process, as commands name them; "" when there is none."""
+    if resource is None:
+        return ""
     descriptors = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     found = [f"ulimit -n {descriptors}"] if 0 <= descriptors < _ENOUGH_DESCRIPTORS else []
     for kind, option in ((resource.RLIMIT_AS, "v"), (resource.RLIMIT_DATA, "d")):

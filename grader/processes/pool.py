@@ -8,7 +8,6 @@ somebody else's: the kernel's when memory ran out, or a user's.
 from __future__ import annotations
 
 import contextlib
-import select
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -19,6 +18,7 @@ import msgspec
 
 from grader.processes.channel import PeerGone
 from grader.processes.child import END_WAIT_S, Child, Ending, Program
+from grader.processes.system import READ, WRITE, wait_for
 
 Task = TypeVar("Task")
 Reply = TypeVar("Reply")
@@ -144,10 +144,10 @@ class Pool(Generic[Task, Reply]):
         yield from self._hand_out()
 
     def descriptors(self) -> Iterator[tuple[int, int]]:
-        """What to wait for: descriptors with the events of `select.poll`."""
+        """What to wait for: descriptors with what to wait for (`grader.processes.system`)."""
         for hand in self._hands:
-            sending = select.POLLOUT if hand.child.channel.is_sending else 0
-            yield hand.child.channel.fileno(), select.POLLIN | sending
+            sending = WRITE if hand.child.channel.is_sending else 0
+            yield hand.child.channel.fileno(), READ | sending
 
     def next_deadline(self) -> float:
         """When something is to be done at the latest though no child says anything."""
@@ -245,11 +245,6 @@ class Pool(Generic[Task, Reply]):
 
 def wait(*pools: Pool[Any, Any], limit_s: float = LONGEST_WAIT_S) -> None:
     """Wait until a child of one of the pools says something, dies or misses its deadline, at most `limit_s` seconds."""
-    poll = select.poll()
-    for pool in pools:
-        for descriptor, events in pool.descriptors():
-            poll.register(descriptor, events)
+    descriptors = [one for pool in pools for one in pool.descriptors()]
     latest = min((pool.next_deadline() for pool in pools), default=time.monotonic() + limit_s)
-    seconds = min(limit_s, max(0.0, latest - time.monotonic()))
-    # Rounded up: a deadline that is almost there must not be asked for in a loop.
-    poll.poll(int(seconds * 1000) + 1)
+    wait_for(descriptors, min(limit_s, max(0.001, latest - time.monotonic())))

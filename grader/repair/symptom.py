@@ -11,6 +11,7 @@ from grader.launching.run import Run
 from grader.ptx.records import Counters, Hazard
 from grader.result import CaseKind, Check
 from grader.running.evidence import Evidence
+from grader.submission.records import Candidate
 
 LEAST_INSTRUCTIONS = 400_000
 MOST_INSTRUCTIONS = 8_000_000
@@ -99,7 +100,7 @@ def symptom_of(evidence: Evidence, checks: Sequence[Check]) -> Symptom | None:
     if check.check in ("coalescing", "bank_conflicts") and run.outcome.counters is not None:
         excess = excess_of(run.outcome.counters, metric)
     cases = [SmallCase(kind, sizes, _instructions(run), True, excess, metric)]
-    cases += [SmallCase(r.kind, dict(r.sizes), _instructions(r)) for r in _others(evidence, sizes)]
+    cases += [SmallCase(r.kind, dict(r.sizes), _instructions(r)) for r in _others(evidence, evidence.candidate, sizes)]
     lines = tuple(dict.fromkeys(n for n in (check.line, *check.data.get("lines", [])) if isinstance(n, int)))
     return Symptom(check.check, tuple(cases), tuple(faults(run)), lines, run.is_right)
 
@@ -128,12 +129,14 @@ def _skips_diagnosis(check: Check, run: Run) -> bool:
     return check.check == "ragged_sizes" and bool(faults(run)) and run.is_right
 
 
-def _others(evidence: Evidence, sizes: dict[str, int]) -> list[Run]:
-    """A small run of each kind at other sizes."""
+def _others(evidence: Evidence, reading: Candidate, sizes: dict[str, int]) -> list[Run]:
+    """A small run of each kind at other sizes, at which the kernel is the same program."""
+    compiled_in = [role for role, _name in reading.constants] + [role for _text, role in reading.template if role]
     found = []
     for kinds in (("correct", "observe"), ("ragged",)):
         runs = [r for r in evidence.runs if r.kind in kinds and not r.drawn and dict(r.sizes) != sizes]
         runs = [r for r in runs if r.outcome.status in ("ok", "fault")]
+        runs = [r for r in runs if all(r.sizes[role] == sizes[role] for role in compiled_in)]
         runs.sort(key=lambda r: (len(set(r.sizes.values())) == 1, prod(r.sizes.values())))
         found += runs[:1]
     return found

@@ -259,9 +259,12 @@ def remarks(result: Result, columns: list[VariantView]) -> list[RemarkRow]:
 
 
 def shortened(text: str, limit: int = 110) -> str:
-    """The first sentence of a message without its full stop, at most `limit` characters of it."""
+    """The first sentence of a message without its full stop; of a long one the words in its first `limit` letters."""
     sentence = text.split("\n", 1)[0].split(". ", 1)[0].removesuffix(".")
-    return sentence if len(sentence) <= limit else sentence[: limit - 1].rstrip() + "…"
+    if len(sentence) <= limit:
+        return sentence
+    words = sentence[:limit].rpartition(" ")[0].rstrip(" ,;:(–-")
+    return f"{words} …" if words else sentence
 
 
 def size_text(size: dict[str, int], extents: Sequence[str] = ()) -> str:

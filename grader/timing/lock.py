@@ -5,7 +5,6 @@ Who waits here does no work: `tell_of_waiting` lets a process that works against
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import tempfile
@@ -13,6 +12,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:
+    # Windows, where nothing is timed.
+    fcntl = None  # type: ignore[assignment]
 
 POLL_S = 0.05
 WAIT_S = 900.0
@@ -44,7 +49,7 @@ def exclusive(uuid: str, wait_s: float | None = None) -> Iterator[None]:
     ------
     Busy : it was not free within `wait_s` seconds (None: `WAIT_S`).
     """
-    with _held(uuid, fcntl.LOCK_EX, wait_s):
+    with _held(uuid, True, wait_s):
         yield
 
 
@@ -56,12 +61,16 @@ def shared(uuid: str, wait_s: float | None = None) -> Iterator[None]:
     ------
     Busy : somebody timed for longer than `wait_s` seconds (None: `WAIT_S`).
     """
-    with _held(uuid, fcntl.LOCK_SH, wait_s):
+    with _held(uuid, False, wait_s):
         yield
 
 
 @contextmanager
-def _held(uuid: str, kind: int, wait_s: float | None) -> Iterator[None]:
+def _held(uuid: str, alone: bool, wait_s: float | None) -> Iterator[None]:
+    if fcntl is None:
+        yield
+        return
+    kind = fcntl.LOCK_EX if alone else fcntl.LOCK_SH
     descriptor = _open(lock_path(uuid))
     try:
         if not _taken(descriptor, kind):

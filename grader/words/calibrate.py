@@ -5,6 +5,7 @@ from __future__ import annotations
 from grader.words.texts import N_, Texts
 
 TEXTS: Texts = {
+    "which_lab": N_("grade calibrate LAB: name a lab; {allowed}"),
     "no_gpu": N_("grade calibrate needs an NVIDIA GPU; see grade doctor"),
     "no_speed_check": N_("{lab}: the lab has no speedup check or no sizes to time at"),
     "refused": N_("grade calibrate: {reason}; see grade doctor"),

@@ -5,6 +5,15 @@ from __future__ import annotations
 from grader.words.texts import N_, Texts
 
 TEXTS: Texts = {
+    "system": N_("operating system"),
+    "for_system": N_("what is confined, and what runs at all"),
+    "container": N_("{system}, in a container"),
+    "advice_windows": N_("WSL confines compilers and runs whole programs: docs/places.md, five lines"),
+    "advice_macos": N_("NVRTC is not published for macOS; grade in the container: docs/places.md"),
+    "old_gpu": N_("{model}, compute capability {capability}: CUDA 13 no longer compiles for it"),
+    "advice_old_gpu": N_("kernels are timed on Turing (7.5) and newer; everything else is graded all the same"),
+    "unconfined": N_("not on this system: compilers are not confined to their files, nor bounded in memory"),
+    "advice_elsewhere": N_("grade in WSL or in the container what you do not trust"),
     "for_python": N_("runs the grader"),
     "for_nvrtc": N_("compiles kernels"),
     "no_headers": N_("{version}; without cuda_fp16.h, cooperative_groups.h and other device headers"),

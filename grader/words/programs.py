@@ -5,6 +5,7 @@ from __future__ import annotations
 from grader.words.texts import N_, Plural, Texts
 
 TEXTS: Texts = {
+    "not_on_this_system": N_("whole programs are run on Linux only (on Windows in WSL, on macOS in the container)"),
     # -- calls of the CUDA API
     "call_failed": N_("{call} fails: {error}."),
     "call_failed_unnoticed": N_("{call} fails ({error}), and the program does not check the error."),

@@ -63,6 +63,7 @@ TEXTS: Texts = {
     "one_submission": N_("{path}: a folder of several students; name one student's folder or file"),
     "one_result": N_("{path}: there are {n} results; name one"),
     "which_lab": N_("{path}: which lab is this? Name it with --lab; there are {labs}"),
+    "grader_slip": N_("the grader failed"),
     "no_results": N_("{path}: no results of the grader there"),
     "no_roster": N_("{path}: no list of a group: {reason}"),
     "old_result": N_("{student}: graded by an earlier version; its messages stay in the language of that run"),

@@ -53,7 +53,7 @@ def run(
         )
         peak = 0
         while process.poll() is None:
-            peak = max(peak, sum(map(_proportional, _tree(process.pid))))
+            peak = max(peak, sum(map(proportional_bytes, tree(process.pid))))
             time.sleep(LOOK_S)
         seconds = time.monotonic() - started
         assert process.stdout is not None
@@ -99,16 +99,16 @@ def _remove(groups: list[Path]) -> None:
                 time.sleep(0.1)
 
 
-def _tree(pid: int) -> list[int]:
+def tree(pid: int) -> list[int]:
     found = [pid]
     with contextlib.suppress(OSError):
         for task in Path(f"/proc/{pid}/task").iterdir():
             for child in (task / "children").read_text().split():
-                found += _tree(int(child))
+                found += tree(int(child))
     return found
 
 
-def _proportional(pid: int) -> int:
+def proportional_bytes(pid: int) -> int:
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     except OSError:

@@ -58,7 +58,8 @@ def test_gcc_is_what_a_problem_matcher_takes(conflict: Result) -> None:
     ]
     assert found[0][5].startswith("32-way bank conflict in line 44 ")
     assert found[0][5].endswith("[bank_conflicts]")
-    assert ":44:5: note: Lanes 0 and 1 of a warp" in lines[1]
+    # The hint, which is not empty.
+    assert re.search(r":44:5: note: \S.*", lines[1])
 
 
 def test_every_compiler_error_has_its_line(repository: Path) -> None:
@@ -72,14 +73,15 @@ def test_every_compiler_error_has_its_line(repository: Path) -> None:
 
 
 def test_github_names_file_and_line_of_the_repository(conflict: Result) -> None:
-    (command,) = printed("github", conflict).splitlines()
+    (command,) = [line for line in printed("github", conflict).splitlines() if line.startswith("::error ")]
     head, _colons, message = command.removeprefix("::").partition("::")
     name, _space, properties = head.partition(" ")
     assert name == "error"
     told = dict(pair.split("=", 1) for pair in properties.split(","))
     assert (told["file"], told["line"]) == ("submissions/petrova/transpose.cu", "44")
     assert told["title"] == "bank conflicts · padded"
-    assert "6.06 %25.%0ALanes" in message
+    assert "6.06 %25.%0A" in message
+    assert "\n" not in message
 
 
 def test_no_text_of_a_student_is_a_command_of_its_own(conflict: Result) -> None:
@@ -96,7 +98,7 @@ def test_no_text_of_a_student_is_a_command_of_its_own(conflict: Result) -> None:
 def test_sarif_is_valid_and_names_the_line(conflict: Result) -> None:
     log = json.loads(printed("sarif", conflict))
     jsonschema.validate(log, SUBSET, jsonschema.Draft7Validator)
-    (result,) = log["runs"][0]["results"]
+    (result,) = [one for one in log["runs"][0]["results"] if one["level"] == "error"]
     assert log["runs"][0]["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"] == "bank_conflicts"
     place = result["locations"][0]["physicalLocation"]
     assert place["artifactLocation"]["uri"] == "submissions/petrova/transpose.cu"
@@ -112,7 +114,9 @@ def test_sarif_escapes_paths(repository: Path) -> None:
 
 
 def test_gitlab_tells_a_severity_and_a_line(conflict: Result) -> None:
-    (record,) = json.loads(printed("gitlab", conflict))
+    records = json.loads(printed("gitlab", conflict))
+    (record,) = [record for record in records if record["severity"] == "major"]
+    assert len({record["fingerprint"] for record in records}) == len(records)
     assert set(record) == {"description", "check_name", "fingerprint", "severity", "location"}
     assert record["location"] == {"path": "submissions/petrova/transpose.cu", "lines": {"begin": 44}}
     assert record["severity"] in {"info", "minor", "major", "critical", "blocker"}

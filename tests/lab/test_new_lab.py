@@ -100,7 +100,7 @@ def test_wrong_commands_are_one_line_and_exit_code_2(arguments: list[str], capsy
 
 def test_a_missing_name_is_called_by_its_name(capsys: pytest.CaptureFixture[str]) -> None:
     cli.run(["new-lab", "--lang", "en"])
-    assert capsys.readouterr().err == "grade: NAME is missing; see grade --help\n"
+    assert capsys.readouterr().err == "grade: NAME is missing; see grade new-lab --help\n"
 
 
 @pytest.mark.parametrize("stray", ["reference/__pycache__/oracle.cpython-311.pyc", "kernels/good/.x.cu.swp", "a.bin"])

@@ -113,5 +113,7 @@ def test_one_fault_at_several_places_names_them_all() -> None:
 def test_a_message_is_shortened_to_its_first_sentence() -> None:
     assert view.shortened("One thing. Another thing.") == "One thing"
     assert view.shortened("One line\nanother") == "One line"
-    assert view.shortened("x" * 200) == "x" * 109 + "…"
+    # No word is cut in two.
+    assert view.shortened("word " * 40) == "word " * 21 + "word …"
+    assert view.shortened("x" * 200) == "x" * 200
     assert view.shortened("") == ""

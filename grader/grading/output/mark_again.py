@@ -99,9 +99,9 @@ def _speedup(check: Check, settings: SpeedupSettings) -> _Again | None:
     thresholds = msg("checks.speedup.thresholds", full=settings.full, minimum=settings.minimum)
     timed = msg("checks.speedup.timed", figures=figures, thresholds=thresholds)
     share = credit(speedup, settings.minimum, settings.full)
-    match decide(low, high, settings.full):
+    match decide(low, high, settings.minimum):
         case "reached":
-            return _Again("pass", 1.0, timed)
+            return _Again("pass", share, timed)
         case "undecided":
             return _Again("borderline", share, joined(timed, msg("checks.speedup.undecided")) or timed)
     return _Again("fail", share, timed)

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
-from grader.errors import UsageError, describe_os_error
+from grader.errors import GraderError, UsageError, describe_os_error
 from grader.exports.entries import CourseExport, Entry, Export, StudentExport, Table, brief
 from grader.files import write_atomically
 from grader.grading.output.paths import Outputs
@@ -61,6 +61,9 @@ class Tables:
             write_atomically(path, make())
         except OSError as error:
             self.problems.append(describe_os_error(error))
+            return False
+        except GraderError as error:
+            self.problems.append(str(error))
             return False
         except ImportError as error:
             self.problems.append(text(msg("session.no_library", path=str(path), library=str(error.name))))

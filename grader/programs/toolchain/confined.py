@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from grader.errors import InternalError
+from grader.message import msg
+from grader.processes.system import IS_LINUX
 
 CPU_SECONDS = 30
 WALL_SECONDS = 120.0
@@ -37,6 +40,8 @@ class Done:
 
 def run(command: Sequence[str], rights: Mapping[str, int], folder: Path, use_landlock: bool = True) -> Done:
     """Run `command` in `folder` with nothing but `rights` (see `grader.compiler.sandbox.confine`)."""
+    if not IS_LINUX:
+        raise InternalError(msg("programs.not_on_this_system"))
     paths = json.dumps([str(Path(path).absolute()) for path in sys.path])
     order = json.dumps({"command": list(command), "rights": dict(rights), "landlock": use_landlock})
     process = subprocess.Popen(
@@ -65,6 +70,8 @@ _UNCONFINED = "without landlock\n"
 
 def main(order: str) -> None:
     """In the child: give up every right but those named, then become the command."""
+    import resource
+
     from grader.compiler import sandbox
 
     asked = json.loads(order)

@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import subprocess
+import tarfile
 import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -22,6 +23,8 @@ from grader.message import msg
 from grader.programs.toolchain import zig
 
 _HERE = Path(__file__).parent
+SHIPPED = _HERE / "built"
+"""The library as `scripts/pack_library.py` has built it, under its key."""
 RECIPE = 1
 """To be raised when `_build` makes something else of the same sources and flags."""
 
@@ -92,7 +95,7 @@ def find() -> Library | None:
 
 
 def build(progress: Callable[[int, int], None] | None = None) -> Library:
-    """The library, built now if it is not there.
+    """The library; if it is not there, unpacked now, or built where the package brings another one.
 
     progress: told how many of how many files are compiled.
 
@@ -111,13 +114,24 @@ def build(progress: Callable[[int, int], None] | None = None) -> Library:
                 return Library(target)
             fresh = Path(tempfile.mkdtemp(dir=target.parent, prefix=".building-"))
             try:
-                _build(fresh, progress)
+                if not _unpack(fresh):
+                    _build(fresh, progress)
                 fresh.rename(target)
             finally:
                 shutil.rmtree(fresh, ignore_errors=True)
     except OSError as error:
         raise InternalError(msg("programs.cannot_build", reason=f"{error.filename}: {error.strerror}")) from error
     return Library(target)
+
+
+def _unpack(folder: Path) -> bool:
+    """Whether the package brings the library ready-made; into `folder` then."""
+    archive = SHIPPED / f"{key()}.tar.xz"
+    if not archive.is_file():
+        return False
+    with tarfile.open(archive) as packed:
+        packed.extractall(folder, filter="data")
+    return True
 
 
 def _build(folder: Path, progress: Callable[[int, int], None] | None) -> None:

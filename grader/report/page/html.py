@@ -14,7 +14,6 @@ from grader.report.figures.charts import BankMap, BarChart, bank_maps, sector_ch
 from grader.report.figures.draw import Format, draw
 from grader.report.figures.sweep_charts import LineChart, sweep_charts
 from grader.report.figures.wrong_map import WrongMap, wrong_maps
-from grader.report.group import GroupRow
 from grader.report.job import ReportJob
 from grader.report.page.conclusions import conclusions
 from grader.report.page.device import resource_table, witness_tables
@@ -38,7 +37,7 @@ def load() -> None:
     import markdown_it  # noqa: F401
     import pygments.lexers.c_like  # noqa: F401
 
-    _environment().get_template("report.html.j2")
+    environment().get_template("report.html.j2")
 
 
 def document(job: ReportJob) -> Page:
@@ -137,20 +136,8 @@ def render(
 
     page, drawn, pictures, sweeps: from `document`, `figures`, `wrong_pictures` and `sweep_figures`.
     """
-    template = _environment().get_template("report.html.j2")
+    template = environment().get_template("report.html.j2")
     return template.render(**page, figures=drawn, pictures=pictures, sweeps=sweeps, paged=paged)
-
-
-def group_page(rows: Sequence[GroupRow], variants: Sequence[str], title: str, language: str) -> str:
-    """A group's marks as one page with a link to each report; rows: of `group_row` or `failed_row`."""
-    template = _environment().get_template("group.html.j2")
-    return template.render(rows=rows, variants=variants, title=title, language=language)
-
-
-def similar_page(pairs: Sequence[object], too_short: Sequence[str], title: str, language: str) -> str:
-    """Pairs of similar submissions; pairs: of `grader.exports.similar.PairView`."""
-    template = _environment().get_template("similar.html.j2")
-    return template.render(pairs=pairs, too_short=too_short, title=title, language=language)
 
 
 def markdown(text: str) -> str:
@@ -167,7 +154,7 @@ def markdown(text: str) -> str:
 
 
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 

@@ -34,13 +34,22 @@ def kernel_rows(job: ReportJob) -> list[KernelRow]:
 
 def launch_text(launch: Launch) -> str:
     """The block, and who chose it."""
-    block = "\u00a0×\u00a0".join(str(n) for n in launch.block if n > 1) or "1"
+    block = _block_text(launch.block)
+    if launch.origin == "submission" and launch.by != "stated" and launch.requested not in (None, launch.block):
+        assert launch.requested is not None
+        text = _("block {block} at the lab's sizes; with its own sizes your program launches {requested}")
+        return text.format(block=block, requested=_block_text(launch.requested))
     origins = {
-        "submission": _("block {block}, as your host code launches it"),
+        "submission": _("block {block}, as your program launches it"),
         "lab": _("block {block}, the lab's default"),
         "inferred": _("block {block}, inferred from the kernel"),
     }
-    return origins[launch.origin].format(block=block)
+    text = _("block {block}, as submission.yaml says") if launch.by == "stated" else origins[launch.origin]
+    return text.format(block=block)
+
+
+def _block_text(block: tuple[int, int, int]) -> str:
+    return "\u00a0×\u00a0".join(str(n) for n in block if n > 1) or "1"
 
 
 def largest_error(cases: Sequence[Case], numbers: Numbers) -> str:

@@ -32,7 +32,7 @@ Claim = Literal["name", "structure", "number"]
 """What speaks for a kernel's being a variant: what it is called, what it does, or a mere number."""
 
 _WEAK = re.compile(
-    r"(?i)(?:.*[^a-z])?(?:kernel|krnl|mat_?(?:rix_?)?mul\w*|mm|gemm|zad\d*_?kernel|opt\w*|fast\w*|improved|best|\d+)"
+    r"(?i)kernel|krnl|mat_?(?:rix_?)?mul(?:t|tiply|tiplication)?|mm|gemm|zad\d*_?kernel|opt(?:im\w*)?|fast|improved|best|\d+"
 )
 """Words that say nothing of what a kernel does: what it does decides."""
 

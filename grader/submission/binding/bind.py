@@ -12,13 +12,15 @@ from grader import yaml_file
 from grader.lab.records import Lab, Variant
 from grader.message import msg
 from grader.submission import effort
+from grader.submission.binding.absent import why_absent
 from grader.submission.binding.assign import Known, assign, strong_rank
 from grader.submission.binding.claims import claimed
 from grader.submission.binding.likeness import Profile, likeness, profile_of, profiles
-from grader.submission.binding.plans import CompileTime, candidates, requested_launch
+from grader.submission.binding.plans import candidates, requested_launch
 from grader.submission.binding.precedence import Fact, first, weakest_of
 from grader.submission.binding.reconcile import with_observed
 from grader.submission.binding.roles import Unbindable, readings
+from grader.submission.binding.sizes import CompileTime
 from grader.submission.cpp.edits import Edit
 from grader.submission.cpp.tree import ParsedFile
 from grader.submission.expressions.number_types import NUMBER_WORDS
@@ -106,9 +108,17 @@ def _bind(
     by_known = {id(known[id(entry)]): entry for entry in entries}
     assigned = assign(lab.variants, [known[id(e)] for e in entries], {name: known[id(e)] for name, e in given.items()})
 
+    missing_headers = tuple(
+        (parsed.file, name, line)
+        for parsed, code in zip(read.main_files, read.codes, strict=True)
+        for name, line in code.missing_headers
+    )
+    texts = [*sources, *read.header_sources]
+    absent = why_absent(texts, missing_headers, {entry.kernel.name for entry in entries})
+
     def bound_to(variant: Variant, entry: _Entry | None) -> VariantBinding | Missing:
         origin: Origin = "stated" if variant.name in given else "inferred"
-        return _binding(entry, origin, entries, found, settings[variant.name], variant, lab)
+        return _binding(entry, origin, entries, found, settings[variant.name], variant, lab, absent)
 
     bindings = {}
     for variant in lab.variants:
@@ -136,11 +146,7 @@ def _bind(
         ),
         edits=_edits(entries, read.by_name()),
         observed=observed,
-        missing_headers=tuple(
-            (parsed.file, name, line)
-            for parsed, code in zip(read.main_files, read.codes, strict=True)
-            for name, line in code.missing_headers
-        ),
+        missing_headers=missing_headers,
     )
 
 
@@ -311,11 +317,14 @@ def _binding(
     settings: VariantSettings,
     variant: Variant,
     lab: Lab,
+    absent: tuple[str, Mapping[str, object]] | None,
 ) -> VariantBinding | Missing:
     if entry is None and entries and all(e.reason is not None for e in entries):
         # Nothing in the file can be a kernel of this lab: why, told of the first.
         entry = entries[0]
     if entry is None:
+        if absent is not None:
+            return Missing(variant.name, absent[0], absent[1])
         return Missing(variant.name, "no_candidate", {"kernels": [e.kernel.name for e in entries]})
     kernel = entry.kernel
     where = {"kernel": kernel.name, "file": kernel.file, "line": kernel.line}

@@ -5,8 +5,8 @@ For each of these facts there is a function with all that say something of it; `
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from math import prod
 
 from grader.device_limits import is_possible_block
@@ -14,7 +14,8 @@ from grader.lab import formula
 from grader.lab.records import Lab, LaunchRule, Variant
 from grader.submission.binding.grids import formulas_of
 from grader.submission.binding.precedence import OF_LAUNCHES, OF_PROGRAM, Fact, first, weakest_of
-from grader.submission.binding.scalars import sizes_in
+from grader.submission.binding.profiled import Block, block_at, lab_block, shared_bytes_at
+from grader.submission.binding.sizes import CompileTime, NamedSizes, solve
 from grader.submission.expressions.number_types import SIZES_OF_TYPES
 from grader.submission.expressions.syntax import Expression
 from grader.submission.files.settings import VariantSettings
@@ -23,10 +24,8 @@ from grader.submission.kernels.shape import KernelShape
 from grader.submission.kernels.symbolic import formula_of, named_constants
 from grader.submission.observed import SeenArgument
 from grader.submission.records import Candidate, LaunchPlan, Origin, Origins
-from grader.submission.rewriting.compile_time import SET_BY_HOST, match_sizes
 
 MAX_CANDIDATES = 8
-Block = tuple[int, int, int]
 
 
 def requested_launch(sites: Sequence[LaunchSite]) -> LaunchSite | None:
@@ -34,18 +33,6 @@ def requested_launch(sites: Sequence[LaunchSite]) -> LaunchSite | None:
     readable = [site for site in sites if site.block is not None]
     impossible = [site for site in readable if site.block is not None and not is_possible_block(site.block)]
     return next(iter(impossible or readable), None)
-
-
-@dataclass(frozen=True, slots=True)
-class CompileTime:
-    """What is fixed when the kernel is compiled: constants that it depends on and its template's arguments, by name.
-
-    changeable: the constants whose definitions the grader can change.
-    """
-
-    constants: Mapping[str, int] = field(default_factory=dict)
-    changeable: frozenset[str] = frozenset()
-    template: Mapping[str, str] = field(default_factory=dict)
 
 
 def candidates(
@@ -64,7 +51,7 @@ def candidates(
     """
     found: list[Candidate] = []
     for roles in readings.value:
-        named = _Sizes.of(roles, fixed, lab)
+        named = NamedSizes.of(roles, fixed, lab)
         sizes = {role for role in roles if role in lab.size_names}
         known = sizes | named.all_roles()
         square_only = bool(lab.equal_sizes) and bool(known) and not set(lab.equal_sizes) <= known
@@ -78,37 +65,6 @@ def candidates(
             sizes_of_program = (named.constants, named.template, named.fixed, named.own)
             found.append(Candidate(roles, plan, square_only, *sizes_of_program, origins))
     return tuple(dict.fromkeys(found))[:MAX_CANDIDATES]
-
-
-@dataclass(frozen=True, slots=True)
-class _Sizes:
-    """The sizes that a reading leaves to constants and to the template; see `Candidate`."""
-
-    constants: tuple[tuple[str, str], ...]
-    template: tuple[tuple[str, str], ...]
-    fixed: tuple[tuple[str, int], ...]
-    own: tuple[tuple[str, int], ...]
-
-    @classmethod
-    def of(cls, roles: tuple[str, ...], fixed: CompileTime, lab: Lab) -> _Sizes:
-        in_template = match_sizes(list(fixed.template), lab, sizes_in(roles, lab))
-        by_name = {name: role for role, name in in_template.items()}
-        template = tuple((text, by_name.get(name, "")) for name, text in fixed.template.items())
-        told = sizes_in(roles, lab)
-        matched = match_sizes(list(fixed.constants), lab, {*told, *in_template})
-        built_in = [(role, fixed.constants[name]) for role, name in matched.items() if name not in fixed.changeable]
-        given = {*told, *in_template, *matched}
-        built_in += [
-            (p.name, p.usual)
-            for p in lab.parameters
-            if p.kind == "size" and p.usual is not None and p.name not in given
-        ]
-        constants = tuple((role, name) for role, name in matched.items() if name in fixed.changeable)
-        own = tuple((role, value) for role, name in constants if (value := fixed.constants[name]) != SET_BY_HOST)
-        return cls(constants, template if in_template else (), tuple(built_in), own)
-
-    def all_roles(self) -> set[str]:
-        return {role for role, _name in self.constants} | {role for _text, role in self.template if role}
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +94,7 @@ class _Planner:
     settings: VariantSettings
     variant: Variant
     lab: Lab
-    sizes: _Sizes
+    sizes: NamedSizes
 
     @property
     def rule(self) -> LaunchRule:
@@ -152,7 +108,7 @@ class _Planner:
     def plan(self, covers: tuple[str, ...], exact: bool) -> tuple[LaunchPlan, Origins]:
         """The launch, and who says its block, tile and shared memory."""
         threads = self.threads()
-        block = _block_at_observed(threads.value.formulas, threads.value.block, self.lab)
+        block = block_at(threads.value.formulas, threads.value.block, self.lab)
         # What host code divides the grid by goes with its own block.
         site = self.site if threads.origin in OF_PROGRAM else None
         tiles = [self.tile(axis, block, site) for axis in range(len(covers))]
@@ -163,7 +119,7 @@ class _Planner:
             tile=tile,
             covers=covers,
             exact=exact,
-            shared_bytes=_at_observed(shared.value.formula, block, self.lab, shared.value.number),
+            shared_bytes=shared_bytes_at(shared.value.formula, block, self.lab, shared.value.number),
             line=site.line if site is not None else 0,
             block_formula=threads.value.formulas,
             shared_formula=shared.value.formula,
@@ -178,7 +134,7 @@ class _Planner:
         formulas = tuple(str(n) for n in rule.block) if any(isinstance(n, str) for n in rule.block) else ()
         return first(
             {"stated": self.stated_threads, self.said: self.read_threads, "inferred": self.inferred_threads},
-            otherwise=_Threads(_rule_block(rule, self.lab), formulas),
+            otherwise=_Threads(lab_block(rule, self.lab), formulas),
             among=OF_LAUNCHES,
         )
 
@@ -198,9 +154,9 @@ class _Planner:
             return _Threads(site.block, formulas if depends and all(formulas) else ())
         if not formulas or not all(formulas):
             return None
-        # The formulas may have no value at the observed sizes.
+        # The formulas may have no value at the profiled sizes.
         inferred = self.inferred_threads()
-        return _Threads(inferred.block if inferred is not None else _rule_block(self.rule, self.lab), formulas)
+        return _Threads(inferred.block if inferred is not None else lab_block(self.rule, self.lab), formulas)
 
     def inferred_threads(self) -> _Threads | None:
         width = self.shape.width()
@@ -306,7 +262,7 @@ class _Planner:
             elif argument.buffer_bytes and parameter.is_pointer:
                 arrays.append((role, argument, parameter.dtype or self.lab.parameter(role).dtype))
         for role, argument, dtype in arrays:
-            _solve(found, self.lab.parameter(role).shape, argument.buffer_bytes // SIZES_OF_TYPES.get(dtype, 4))
+            solve(found, self.lab.parameter(role).shape, argument.buffer_bytes // SIZES_OF_TYPES.get(dtype, 4))
         return found
 
     def grid_formula(self) -> tuple[str, ...]:
@@ -367,47 +323,8 @@ class _Planner:
         return sum(not p.is_global for p in self.kernel.parameters)
 
 
-def _solve(known: dict[str, int], shape: Sequence[str | int], elements: int) -> None:
-    """Add the size that is left over in an array's shape, from the number of its elements."""
-    unknown = [axis for axis in shape if isinstance(axis, str) and axis not in known]
-    rest = prod(known[axis] if isinstance(axis, str) else axis for axis in shape if axis not in unknown)
-    if unknown and rest and elements % rest == 0:
-        side = round((elements // rest) ** (1 / len(unknown)))
-        if side ** len(unknown) == elements // rest:
-            known |= dict.fromkeys(unknown, side)
-
-
 def _usable(sites: Sequence[LaunchSite]) -> LaunchSite | None:
     """The first launch that a device can run; one whose block is not readable may still tell what the grid covers."""
     possible = [site for site in sites if site.block is not None and is_possible_block(site.block)]
     unreadable = [site for site in sites if site.block is None]
     return next(iter(possible or unreadable), None)
-
-
-def _block_at_observed(formulas: tuple[str, ...], otherwise: Block, lab: Lab) -> Block:
-    """The block at the observed sizes, where it depends on them."""
-    sizes = next((cases.observe for cases in lab.cases.values()), {})
-    try:
-        x, y, z = [*(formula.integer(text, sizes) for text in formulas), 1, 1, 1][:3]
-    except formula.FormulaError:
-        return otherwise
-    return (x, y, z) if formulas and min(x, y, z) > 0 else otherwise
-
-
-def _at_observed(shared_formula: str, block: Block, lab: Lab, otherwise: int) -> int:
-    """Dynamic shared memory at the observed sizes, where it depends on them."""
-    sizes = next((cases.observe for cases in lab.cases.values()), {})
-    try:
-        threads = block[0] * block[1] * block[2]
-        return formula.integer(shared_formula, {**sizes, "threads": threads}) if shared_formula else otherwise
-    except formula.FormulaError:
-        return otherwise
-
-
-def _rule_block(rule: LaunchRule, lab: Lab) -> Block:
-    """The lab's block, at the observed sizes where it depends on them."""
-    sizes = next((cases.observe for cases in lab.cases.values()), {})
-    try:
-        return rule.block_at(sizes)
-    except formula.FormulaError:
-        return 32, 1, 1

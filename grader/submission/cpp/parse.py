@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import mmap
 import re
-import resource
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -38,7 +38,7 @@ MAX_TEMPLATES = 4096
 MAX_PARSE_S = 8.0
 MAX_PARSE_BYTES = 384 << 20
 CHUNK = 1 << 16
-_PAGE_BYTES = resource.getpagesize()
+_PAGE_BYTES = mmap.PAGESIZE
 # What NVRTC defines itself.
 _PREDEFINED = {"__CUDACC__": "1", "__NVCC__": "1", "__CUDA_ARCH__": "750", "__cplusplus": "201703"}
 

@@ -245,7 +245,7 @@ class _Blanking:
                 return False
             if "constexpr" not in item.qualifiers:
                 self.host_called.add(("host_function_called", item.node.start_point.row + 1))
-        return item.kind in {"type", "function", "prototype"}
+        return item.kind in {"type", "function"} or (item.kind == "prototype" and not item.is_kernel)
 
     def text(self) -> str:
         data = self.parsed.data
@@ -297,6 +297,9 @@ class _Blanking:
 def _is_root(item: Item) -> bool:
     """Whether an item is device code by itself; what is no declaration at all is left for the compiler to judge."""
     if not item.active:
+        return False
+    if item.kind == "prototype" and item.is_kernel:
+        # Of no use here, and another function where the definition's parameters are changed.
         return False
     if item.kind in {"function", "prototype", "variable"}:
         return item.is_device

@@ -16,6 +16,14 @@ TEXTS: Texts = {
         "The launch asks for {n} bytes of dynamic shared memory; {limit} are allowed.",
     ),
     "hint_shared_bytes": N_("Use a smaller tile, or raise the limit with cudaFuncSetAttribute."),
+    "impossible_grid": N_(
+        "The launch has a grid of {grid} blocks: along {axis} {size}, where 1 to {limit} are allowed."
+    ),
+    "one_thread": N_("The kernel is launched with one block of one thread, which does all the work alone."),
+    "hint_one_thread": N_(
+        "Give each thread an element of its own, by blockIdx, blockDim and threadIdx, and launch as many threads as "
+        "there are elements."
+    ),
     "passed": Plural("A block of {shape} threads ({n} thread).", "A block of {shape} threads ({n} threads)."),
     "too_large": N_(
         "The program launches {shape} = {threads} threads per block; the limit is {limit}. The launch "

@@ -7,7 +7,7 @@ from grader.report.job import make_job
 from grader.report.numbers import Numbers
 from grader.report.page import tables
 from grader.report.view import size_text, summary
-from grader.result import Case
+from grader.result import Case, Launch
 from tests import sample_results
 from tests.report.jobs import job
 
@@ -76,3 +76,18 @@ def test_a_size_with_one_outcome_is_shown_once() -> None:
         Case(size=size, status="fail", mismatches=4),
     ]
     assert [view["key"] for view in tables.case_views(cases, Numbers("en"))] == ["pass", "fail"]
+
+
+def test_a_launch_says_who_chose_it() -> None:
+    def text(block: tuple[int, int, int], **given: object) -> str:
+        return tables.launch_text(Launch(block, **given))  # type: ignore[arg-type]
+
+    assert text((32, 8, 1), origin="submission", by="read") == "block 32\u00a0×\u00a08, as your program launches it"
+    assert text((96, 1, 1), origin="submission", by="observed", requested=(512, 1, 1)) == (
+        "block 96 at the lab's sizes; with its own sizes your program launches 512"
+    )
+    assert text((64, 1, 1), origin="submission", by="stated", requested=(32, 1, 1)) == (
+        "block 64, as submission.yaml says"
+    )
+    # An impossible block is a fault of its own; the kernel is graded with the lab's.
+    assert text((256, 1, 1), origin="lab", by="lab", requested=(2048, 1, 1)) == "block 256, the lab's default"

@@ -114,6 +114,8 @@ def _one(
     else:
         names = tuple(str(folder) for folder in labs_folders)
         found = lab or lab_of(path, names)
-        options = GradeOptions(lab=found, backend=backend, language=lang, labs_folders=names, sweeps=False)
+        options = GradeOptions(
+            lab=found, backend=backend, language=lang, labs_folders=names, sweeps=False, repairs=False
+        )
         result, seconds = grade_one(path, options)
     return write(format_name, result, source or path, lang, seconds, out_of), exit_code([result])

@@ -49,7 +49,12 @@ def _watch(path: Path, lab: str | None, labs_folders: tuple[Path, ...], lang: st
 
     names = tuple(str(folder) for folder in labs_folders)
     options = GradeOptions(
-        lab=lab or lab_of(path, names), backend="emulator", language=lang, labs_folders=names, sweeps=False
+        lab=lab or lab_of(path, names),
+        backend="emulator",
+        language=lang,
+        labs_folders=names,
+        sweeps=False,
+        repairs=False,
     )
     # A path or a lab that is not there will not come by waiting.
     task_of(path, options)

@@ -1,0 +1,1 @@
+"""The commands of other places: editors, services, a page."""

@@ -1,0 +1,155 @@
+"""`grade serve`: a page to drop a file on."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import secrets
+import tempfile
+from pathlib import Path
+
+import click
+
+from grader.cli.options import PathType, backend_option, labs_option, lang_option
+from grader.errors import UsageError
+from grader.i18n import _
+
+SHORTEST_TOKEN = 12
+
+
+def serve_command() -> click.Command:
+    """`grade serve`: the options, in the language in use."""
+    options: list[click.Parameter] = [
+        click.Option(["--host"], default="127.0.0.1", show_default=True, help=_("Address to listen at.")),
+        click.Option(["--port"], type=click.IntRange(0, 65535), default=8642, show_default=True, help=_("Its port.")),
+        click.Option(
+            ["--name"],
+            multiple=True,
+            metavar="HOST",
+            help=_("A name that others call this machine by; may be given several times."),
+        ),
+        click.Option(
+            ["--token"],
+            envvar="GRADE_TOKEN",
+            default="",
+            help=_("What who hands in has to bring; made up where others can reach the page and none is given."),
+        ),
+        click.Option(
+            ["--reports"],
+            type=PathType(file_okay=False),
+            help=_("A folder of a group's reports to show to who has the teacher's token."),
+        ),
+        click.Option(
+            ["--jobs"],
+            type=click.IntRange(min=1),
+            default=None,
+            metavar="N",
+            help=_("Submissions graded at the same time (default: one per core)."),
+        ),
+        click.Option(
+            ["--waiting"],
+            type=click.IntRange(min=1),
+            default=200,
+            show_default=True,
+            help=_("Files that may wait; further ones are asked to come again."),
+        ),
+        click.Option(
+            ["--per-minute"],
+            type=click.IntRange(min=1),
+            default=60,
+            show_default=True,
+            help=_("Files that one client may hand in a minute."),
+        ),
+        backend_option(),
+        labs_option(),
+        lang_option(),
+    ]
+    return click.Command(
+        "serve",
+        params=options,
+        callback=_serve,
+        help=_("Serve a page to drop a .cu file on, for this machine, or with a token for a class."),
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+
+def _serve(
+    host: str,
+    port: int,
+    name: tuple[str, ...],
+    token: str,
+    reports: Path | None,
+    jobs: int | None,
+    waiting: int,
+    per_minute: int,
+    backend: str,
+    labs_folders: tuple[Path, ...],
+    lang: str,
+) -> int:
+    import socket
+
+    import uvicorn
+
+    from grader.errors import describe_os_error
+    from grader.grading.workers import job_count
+    from grader.lab import labs
+    from grader.serve.app import Settings, application
+    from grader.serve.jobs import Jobs
+
+    if reports is not None and not reports.is_dir():
+        raise UsageError(_("--reports {path}: no such folder").format(path=reports))
+    if token and len(token) < SHORTEST_TOKEN:
+        raise UsageError(_("--token: at least {n} characters are needed").format(n=SHORTEST_TOKEN))
+    # A lab that is wrong is told now, not to students.
+    labs.all_labs(list(labs_folders))
+    is_public = not _is_loopback(host)
+    if is_public and not token:
+        token = secrets.token_urlsafe(12)
+    try:
+        listening = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except OSError as error:
+        raise UsageError(f"{host}:{port}: {describe_os_error(error)}") from error
+    port = listening.getsockname()[1]
+    shown = f"[{host}]" if ":" in host else host
+    hosts = ("localhost", "127.0.0.1", "[::1]", shown, *name)
+    names = tuple(str(folder) for folder in labs_folders)
+    settings = Settings(
+        language=lang,
+        labs_folders=names,
+        token=token,
+        teacher_token=secrets.token_urlsafe(12) if reports else "",
+        reports=reports,
+        # Listening at every address, any name may be the right one; then the token alone tells who may come in.
+        hosts=("*",) if is_public and host in ("0.0.0.0", "::") and not name else hosts,
+        a_minute=per_minute,
+    )
+    address = f"http://{name[0] if name else shown}:{port}/"
+    click.echo(_("Page: {address}").format(address=f"{address}?token={token}" if token else address))
+    if reports:
+        page = next((file.name for file in sorted(reports.glob("*.html"))), "")
+        told = f"{address}reports/{page}?token={settings.teacher_token}"
+        click.echo(_("The group's page, for the teacher: {address}").format(address=told))
+    at_once = job_count(os.cpu_count() or 1, jobs)
+    with (
+        tempfile.TemporaryDirectory(prefix="grade-serve-") as folder,
+        Jobs(Path(folder), backend, names, at_once, waiting) as running,
+    ):
+        config = uvicorn.Config(
+            application(settings, running),
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=2,
+            h11_max_incomplete_event_size=64 << 10,
+        )
+        uvicorn.Server(config).run(sockets=[listening])
+    return 0
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,58 @@
+"""What an operating system may lack of what processes are bounded and watched by, and what stands in for it.
+
+Linux has all of it.  Native Windows has no limits on a process's resources, hands no descriptors over and polls sockets
+only; there children connect back to their parent, and what is not bounded is told by `grade doctor`.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import select
+import sys
+from collections.abc import Iterable
+
+try:
+    import resource
+except ImportError:
+    # Windows.
+    resource = None  # type: ignore[assignment]
+
+__all__ = ["HAS_LIMITS", "INHERITS", "IS_LINUX", "PAGE_BYTES", "READ", "WRITE", "cores", "resource", "wait_for"]
+
+PAGE_BYTES = mmap.PAGESIZE
+IS_LINUX = sys.platform == "linux" and resource is not None
+"""Whether the kernel ends children with their parents and knows Landlock."""
+HAS_LIMITS = resource is not None
+INHERITS = hasattr(os, "fork") and hasattr(os, "set_inheritable")
+"""Whether a child can be handed an open descriptor."""
+READ, WRITE = getattr(select, "POLLIN", 1), getattr(select, "POLLOUT", 4)
+
+
+def wait_for(descriptors: Iterable[tuple[int, int]], seconds: float) -> bool:
+    """Wait until one of some descriptors is ready for what it is given with (`READ`, `WRITE`), or gone.
+
+    Returns whether one is.
+    """
+    wanted = list(descriptors)
+    if hasattr(select, "poll"):
+        poll = select.poll()
+        for descriptor, events in wanted:
+            poll.register(descriptor, events)
+        # Rounded up: a deadline that is almost there must not be asked for in a loop.
+        return bool(poll.poll(int(seconds * 1000) + (1 if seconds else 0)))
+    if not wanted:
+        import time
+
+        time.sleep(seconds)
+        return False
+    reading = [descriptor for descriptor, events in wanted if events & READ]
+    writing = [descriptor for descriptor, events in wanted if events & WRITE]
+    return any(select.select(reading, writing, reading, seconds))
+
+
+def cores() -> int:
+    """How many of the machine's cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,290 @@
+"""The page and what it asks for: an ASGI application."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from grader import i18n
+from grader.i18n import _
+from grader.lab import labs
+from grader.places import data_root
+from grader.report.job import in_language, make_job
+from grader.report.labels import check_status, result_status
+from grader.report.numbers import Numbers
+from grader.report.view import faults
+from grader.report.visible import visible, visible_line
+from grader.result import Check, Result
+from grader.serve.access import GROUP_POLICY, HEADERS, REPORT_POLICY, Rate, entered, is_own
+from grader.serve.jobs import Full, Job, Jobs
+from grader.words import check_title, text
+
+MOST_BYTES = {".cu": 1 << 20, ".ipynb": 8 << 20}
+"""Of a file that is handed in, by its kind."""
+LOOK_S = 0.1
+_NAME = re.compile(r"[^\w.+-]", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How the page is served.
+
+    token: of the class, "" for none.  teacher_token: of the group's page.  reports: its folder, None for none.
+    hosts: names that the page is called by.  a_minute: files that a client may hand in.
+    """
+
+    language: str
+    labs_folders: tuple[str, ...] = ()
+    token: str = ""
+    teacher_token: str = ""
+    reports: Path | None = None
+    hosts: tuple[str, ...] = ("localhost", "127.0.0.1", "[::1]")
+    a_minute: int = 60
+
+
+@dataclass(slots=True)
+class Page:
+    """The application's answers."""
+
+    settings: Settings
+    jobs: Jobs
+    rate: Rate = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.rate = Rate(self.settings.a_minute)
+
+    async def index(self, request: Request) -> Response:
+        """The page itself."""
+        refused = entered(request, self.settings.token)
+        if refused is not None:
+            return _with(refused)
+        language = self._language(request)
+        i18n.use(language)
+        from grader.report.page.html import environment
+
+        folders = [Path(folder) for folder in self.settings.labs_folders]
+        known = [(lab.id, in_language(lab.title, language)) for lab in labs.all_labs(folders)]
+        html = (
+            environment()
+            .get_template("serve/page.html.j2")
+            .render(labs=known, language=language, languages=i18n.languages(), words=_words())
+        )
+        return _with(Response(html, media_type="text/html"))
+
+    async def asset(self, request: Request) -> Response:
+        """Our own style and script."""
+        name = request.path_params["name"]
+        kinds = {"page.css": "text/css", "page.js": "text/javascript"}
+        if name not in kinds:
+            return _with(Response(status_code=404))
+        return _with(FileResponse(data_root() / "templates" / "serve" / name, media_type=kinds[name]))
+
+    async def hand_in(self, request: Request) -> Response:
+        """A file in the body; `lab`, `name` and `lang` in the address.  Answers the job's id."""
+        refused = entered(request, self.settings.token)
+        if refused is not None or not is_own(request):
+            return _with(refused or Response(status_code=403))
+        language = self._language(request)
+        i18n.use(language)
+        lab = request.query_params.get("lab", "")
+        if lab not in labs.folders([Path(folder) for folder in self.settings.labs_folders]):
+            return _complaint(_("there is no such lab"), 404)
+        suffix = Path(request.query_params.get("name", "")).suffix.lower()
+        if suffix not in MOST_BYTES:
+            return _complaint(_("a .cu file or a notebook (.ipynb) is expected"), 415)
+        wait_s = self.rate.wait_s(request.client.host if request.client else "")
+        if wait_s:
+            return _later(_("too many files in a minute; the page tries again by itself"), 429, wait_s)
+        try:
+            content = await _body(request, MOST_BYTES[suffix])
+        except ClientDisconnect:
+            return _with(Response(status_code=400))
+        i18n.use(language)
+        if content is None:
+            return _complaint(_("the file is larger than {n} MB").format(n=MOST_BYTES[suffix] >> 20), 413)
+        stem = _NAME.sub("_", Path(request.query_params["name"]).stem)[:60].strip(".") or lab
+        try:
+            job = self.jobs.hand_in(f"{stem}{suffix}", content, lab, language)
+        except Full:
+            return _later(_("many files wait; the page tries again by itself"), 503, 5)
+        except OSError:
+            return _complaint(_("the file could not be kept"), 507)
+        return _with(JSONResponse({"id": job.id}, status_code=202))
+
+    async def state(self, request: Request) -> Response:
+        """What is known of a job by now."""
+        job = self._job(request)
+        return job if isinstance(job, Response) else _with(JSONResponse(_state(job, self.settings)))
+
+    async def events(self, request: Request) -> Response:
+        """The same as server-sent events, one at every change, until it is over."""
+        job = self._job(request)
+        if isinstance(job, Response):
+            return job
+        return _with(StreamingResponse(_changes(job, self.settings), media_type="text/event-stream"))
+
+    async def report(self, request: Request) -> Response:
+        """The report of a job that is done."""
+        job = self._job(request)
+        if isinstance(job, Response):
+            return job
+        if not job.report.is_file():
+            return _with(Response(status_code=404))
+        answer = FileResponse(job.report, media_type="text/html")
+        return _with(answer, {"Content-Security-Policy": REPORT_POLICY})
+
+    async def group(self, request: Request) -> Response:
+        """A page or a report of the group, for who has the teacher's token."""
+        refused = entered(request, self.settings.teacher_token)
+        if refused is not None:
+            return _with(refused)
+        folder = self.settings.reports
+        if folder is None:
+            return _with(Response(status_code=404))
+        wanted = (folder / request.path_params["path"]).resolve()
+        kinds = {".html": "text/html", ".pdf": "application/pdf"}
+        if not wanted.is_relative_to(folder.resolve()) or wanted.suffix not in kinds or not wanted.is_file():
+            return _with(Response(status_code=404))
+        policy = GROUP_POLICY if wanted.parent == folder.resolve() else REPORT_POLICY
+        return _with(FileResponse(wanted, media_type=kinds[wanted.suffix]), {"Content-Security-Policy": policy})
+
+    def _job(self, request: Request) -> Job | Response:
+        refused = entered(request, self.settings.token)
+        if refused is not None:
+            return _with(refused)
+        # Nobody can guess an id, so nobody sees another's work.
+        return self.jobs.get(request.path_params["id"]) or _with(Response(status_code=404))
+
+    def _language(self, request: Request) -> str:
+        asked = request.query_params.get("lang", "")
+        return asked if asked in i18n.languages() else self.settings.language
+
+
+def application(settings: Settings, jobs: Jobs) -> Starlette:
+    """The application; `jobs` is entered and left by whoever runs it."""
+    page = Page(settings, jobs)
+    routes = [
+        Route("/", page.index),
+        Route("/assets/{name}", page.asset),
+        Route("/jobs", page.hand_in, methods=["POST"]),
+        Route("/jobs/{id}", page.state),
+        Route("/jobs/{id}/events", page.events),
+        Route("/jobs/{id}/report", page.report),
+        Route("/reports/{path:path}", page.group),
+    ]
+    hosts = Middleware(TrustedHostMiddleware, allowed_hosts=list(settings.hosts), www_redirect=False)
+    return Starlette(routes=routes, middleware=[hosts])
+
+
+async def _body(request: Request, most: int) -> bytes | None:
+    """What is sent, None when it is more than `most` bytes: no more of it is read."""
+    content = bytearray()
+    async for piece in request.stream():
+        content += piece
+        if len(content) > most:
+            return None
+    return bytes(content)
+
+
+async def _changes(job: Job, settings: Settings) -> AsyncIterator[str]:
+    version = -1
+    while True:
+        if job.version != version:
+            version = job.version
+            yield f"data: {json.dumps(_state(job, settings), ensure_ascii=False)}\n\n"
+            if job.is_over:
+                return
+        await asyncio.sleep(LOOK_S)
+
+
+def _state(job: Job, settings: Settings) -> dict[str, Any]:
+    """A job as the page shows it, in the job's language."""
+    i18n.use(job.language)
+    numbers = Numbers(job.language)
+    record: dict[str, Any] = {
+        "state": job.state,
+        "over": job.is_over,
+        "checks": [_check(check, numbers) for check in list(job.checks.values())],
+        "reason": visible_line(text(job.reason)) if job.reason else "",
+    }
+    if job.result is not None:
+        record |= _verdict(job.result, job, settings, numbers)
+    if job.state == "done" and job.report.is_file():
+        record["report"] = f"jobs/{job.id}/report"
+    return record
+
+
+def _check(check: Check, numbers: Numbers) -> dict[str, str]:
+    status = check_status(check.status, check.skip_reason, check.pending)
+    points = f"{numbers.points(check.earned)} / {numbers.points(check.possible)}" if check.possible else ""
+    return {
+        "id": check.id,
+        "variant": check.variant,
+        "title": check_title(check.check),
+        "key": status.key,
+        "symbol": status.symbol,
+        "word": status.word,
+        "points": points,
+    }
+
+
+def _verdict(result: Result, job: Job, settings: Settings, numbers: Numbers) -> dict[str, Any]:
+    lab = labs.find(job.lab, [Path(folder) for folder in settings.labs_folders])
+    status, score = result_status(result.status), result.score
+    mark = _("{earned} of {possible} points").format(
+        earned=numbers.points(score.earned), possible=numbers.points(score.possible)
+    )
+    if score.pending:
+        mark += ", " + _("{points} pending").format(points=numbers.points(score.pending))
+    found = [
+        {
+            "check": fault["check"],
+            "variants": ", ".join(variant["name"] for variant in fault["variants"]),
+            "where": visible(fault["where"]),
+            "code": visible(fault["code"]),
+            "message": visible(fault["message"]),
+            "hint": visible(fault["hint"]),
+            "lost": fault["lost"],
+        }
+        for fault in faults(make_job(result, lab, job.language), numbers)
+    ]
+    return {"key": status.key, "verdict": f"{status.symbol} {status.word}: {mark}", "faults": found}
+
+
+def _words() -> Mapping[str, str]:
+    """What the script says, in the language in use."""
+    return {
+        "waiting": _("Waiting for its turn …"),
+        "grading": _("Grading …"),
+        "judged": _("The report is being made …"),
+        "report": _("The whole report"),
+        "fix": _("What to fix"),
+        "failed": _("The grader failed; this is not your fault."),
+        "unreachable": _("The page cannot be reached; it tries again by itself."),
+    }
+
+
+def _with(answer: Response, more: Mapping[str, str] | None = None) -> Response:
+    for name, value in {**HEADERS, **(more or {})}.items():
+        answer.headers[name] = value
+    return answer
+
+
+def _complaint(message: str, code: int) -> Response:
+    return _with(JSONResponse({"reason": message}, status_code=code))
+
+
+def _later(message: str, code: int, wait_s: float) -> Response:
+    return _with(JSONResponse({"reason": message}, status_code=code), {"Retry-After": str(int(wait_s) + 1)})

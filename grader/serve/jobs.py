@@ -1,0 +1,234 @@
+"""What was handed in on the page: a queue that grades a few at a time, and what has become of each.
+
+One thread drives the processes that grade and render; the page's own thread asks what is known by now.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import secrets
+import shutil
+import threading
+import time
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from grader.errors import UsageError
+from grader.grading.one import task_of
+from grader.grading.options import GradeOptions
+from grader.grading.workers import (
+    Checked,
+    Failed,
+    Graded,
+    GradeTask,
+    Judged,
+    Outcome,
+    Refused,
+    grading_pool,
+    lost,
+)
+from grader.lab import labs
+from grader.message import Message, msg
+from grader.processes.pool import Lost, Pool, wait
+from grader.report.job import ReportJob, make_job
+from grader.report.rendering.renderer import rendering_pool
+from grader.report.rendering.worker import HTML_NAME, Reply
+from grader.result import Check, Result, encode
+
+GradingPool = Pool[GradeTask, Checked | Judged | Outcome]
+State = Literal["waiting", "grading", "judged", "done", "refused", "failed"]
+LOOK_S = 0.05
+"""How soon a file that was handed in is noticed while others are graded."""
+MOST_KEPT = 500
+LONGEST_KEPT_S = 3600.0
+
+
+@dataclass(slots=True)
+class Job:
+    """One file that was handed in.
+
+    state: "waiting", "grading", "judged" (the marks stand, the report is rendered), "done", "refused" (nothing there
+    that could be graded), "failed" (the grader did; no mark).
+    checks: those that are judged by now.  reason: why there is no result.  version: grows with every change.
+    """
+
+    id: str
+    lab: str
+    language: str
+    folder: Path
+    file: Path
+    made: float = field(default_factory=time.monotonic)
+    state: State = "waiting"
+    checks: dict[str, Check] = field(default_factory=dict)
+    result: Result | None = None
+    reason: Message | None = None
+    version: int = 0
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more will come of it."""
+        return self.state in ("done", "refused", "failed")
+
+    @property
+    def report(self) -> Path:
+        """The page of its report, once it is done."""
+        return self.folder / HTML_NAME
+
+
+class Full(Exception):
+    """As many files wait as may."""
+
+
+class Jobs:
+    """The queue.  A context manager: leaving it ends the processes and removes what was handed in.
+
+    Parameters
+    ----------
+    folder : where files and reports are kept.
+    at_once : gradings at the same time.
+    most_waiting : files that may wait.
+    """
+
+    def __init__(
+        self, folder: Path, backend: str, labs_folders: tuple[str, ...], at_once: int, most_waiting: int
+    ) -> None:
+        self._folder = folder
+        self._backend = backend
+        self._labs_folders = labs_folders
+        self._at_once = at_once
+        self._most_waiting = most_waiting
+        self._jobs: OrderedDict[str, Job] = OrderedDict()
+        self._orders: queue.Queue[Job | None] = queue.Queue()
+        self._lock = threading.Lock()
+        self._thread = threading.Thread(target=self._drive, name="jobs", daemon=True)
+
+    def __enter__(self) -> Jobs:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self._orders.put(None)
+        self._thread.join(10)
+
+    def hand_in(self, name: str, content: bytes, lab: str, language: str) -> Job:
+        """Queue a file under a name that says what it is.
+
+        Raises
+        ------
+        Full : too many wait.
+        OSError : it cannot be written.
+        """
+        with self._lock:
+            if sum(not job.is_over for job in self._jobs.values()) >= self._most_waiting:
+                raise Full
+            id = secrets.token_urlsafe(16)
+            folder = self._folder / id
+            job = Job(id, lab, language, folder, folder / "submission" / name)
+            self._jobs[id] = job
+            self._forget()
+        job.file.parent.mkdir(parents=True)
+        job.file.write_bytes(content)
+        self._orders.put(job)
+        return job
+
+    def get(self, id: str) -> Job | None:
+        """A job by its id; None for one that is not known (any more)."""
+        return self._jobs.get(id)
+
+    def _forget(self) -> None:
+        """Let go of old jobs that are over."""
+        for id, job in list(self._jobs.items()):
+            is_old = time.monotonic() - job.made > LONGEST_KEPT_S
+            if job.is_over and (is_old or len(self._jobs) > MOST_KEPT):
+                del self._jobs[id]
+                shutil.rmtree(job.folder, ignore_errors=True)
+
+    def _drive(self) -> None:
+        by_task: dict[int, Job] = {}
+        with grading_pool(self._at_once) as grading, rendering_pool(pdf=False, size=1) as rendering:
+            grading.warm()
+            rendering.warm()
+            while True:
+                busy = bool(grading.unfinished or rendering.unfinished)
+                try:
+                    while True:
+                        order = self._orders.get(block=not busy)
+                        if order is None:
+                            return
+                        self._start(order, grading, by_task)
+                        busy = True
+                except queue.Empty:
+                    pass
+                wait(grading, rendering, limit_s=LOOK_S)
+                for event in grading.events():
+                    job = by_task[id(event.task)]
+                    reply = lost(event) if isinstance(event, Lost) else event.reply
+                    if not isinstance(reply, Checked | Judged):
+                        del by_task[id(event.task)]
+                    self._take(job, reply, rendering)
+                for shown in rendering.events():
+                    self._rendered(shown.task, None if isinstance(shown, Lost) else shown.reply)
+
+    def _start(self, job: Job, grading: GradingPool, by_task: dict[int, Job]) -> None:
+        options = GradeOptions(
+            lab=job.lab,
+            backend=self._backend,
+            language=job.language,
+            labs_folders=self._labs_folders,
+            sweeps=False,
+            repairs=False,
+            stepwise=True,
+        )
+        try:
+            task = task_of(job.file, options)
+        except UsageError as error:
+            self._end(job, "refused", error.message)
+            return
+        by_task[id(task)] = job
+        job.state = "grading"
+        job.version += 1
+        grading.submit(task, task)
+
+    def _take(self, job: Job, reply: object, rendering: Pool[ReportJob, Reply]) -> None:
+        match reply:
+            case Checked(checks=checks):
+                job.checks |= {check.id: check for check in checks}
+                job.version += 1
+            case Graded(result=result):
+                self._graded(job, result, rendering)
+            case Refused(message=message):
+                self._end(job, "refused", message)
+            case Failed(message=message):
+                self._end(job, "failed", message or msg("session.grader_slip"))
+
+    def _graded(self, job: Job, result: Result, rendering: Pool[ReportJob, Reply]) -> None:
+        try:
+            (job.folder / "result.json").write_bytes(encode(result))
+            lab = labs.find(job.lab, [Path(folder) for folder in self._labs_folders])
+        except (OSError, UsageError) as error:
+            message = error.message if isinstance(error, UsageError) else msg("session.grader_slip")
+            self._end(job, "failed", message)
+            return
+        job.checks = {check.id: check for check in result.checks}
+        job.result, job.state = result, "judged"
+        job.version += 1
+        report = make_job(result, lab, job.language, str(job.folder), pdf=False)
+        rendering.submit(report, report)
+
+    def _rendered(self, report: ReportJob, reply: Reply | None) -> None:
+        job = self._jobs.get(Path(report.directory).name)
+        if job is None or job.is_over:
+            return
+        if reply is None or reply.event == "done":
+            # Without a report the marks stand all the same.
+            job.state = "done"
+            job.version += 1
+
+    def _end(self, job: Job, state: State, reason: Message) -> None:
+        job.state, job.reason = state, reason
+        job.version += 1
+        with contextlib.suppress(OSError):
+            shutil.rmtree(job.file.parent)

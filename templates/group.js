@@ -1,0 +1,44 @@
+"use strict";
+// Sorting by a click on a heading, search in all cells, filters by group and status.  Nothing is fetched or kept.
+for (const table of document.querySelectorAll("table.sortable")) {
+  const body = table.tBodies[0];
+  const rows = () => Array.from(body.rows);
+  const value = (row, column) => {
+    const cell = row.cells[column];
+    return cell === undefined ? "" : cell.dataset.value === undefined ? cell.textContent.trim() : Number(cell.dataset.value);
+  };
+  const collator = new Intl.Collator(document.documentElement.lang, { numeric: true });
+  const compare = (a, b) => typeof a === "number" && typeof b === "number" ? a - b : collator.compare(String(a), String(b));
+  Array.from(table.tHead.rows[0].cells).forEach((head, column) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.append(...head.childNodes);
+    head.append(button);
+    button.addEventListener("click", () => {
+      const down = head.getAttribute("aria-sort") === "ascending";
+      for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
+      head.setAttribute("aria-sort", down ? "descending" : "ascending");
+      const sorted = rows().sort((a, b) => compare(value(a, column), value(b, column)));
+      body.append(...(down ? sorted.reverse() : sorted));
+    });
+  });
+  const tools = document.querySelector(".tools");
+  if (tools === null) continue;
+  const search = tools.querySelector("input"), filters = Array.from(tools.querySelectorAll("select"));
+  const shown = tools.querySelector("output");
+  const apply = () => {
+    const words = search.value.toLocaleLowerCase().split(/\s+/).filter(Boolean);
+    let count = 0;
+    for (const row of rows()) {
+      const text = row.textContent.toLocaleLowerCase();
+      const fits = words.every((word) => text.includes(word)) &&
+        filters.every((filter) => filter.value === "" || row.dataset[filter.name] === filter.value);
+      row.hidden = !fits;
+      count += fits;
+    }
+    shown.textContent = `${count} / ${rows().length}`;
+  };
+  for (const tool of [search, ...filters]) tool.addEventListener("input", apply);
+  tools.hidden = false;
+  apply();
+}

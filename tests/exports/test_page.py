@@ -1,0 +1,167 @@
+"""The pages of a group and a course, in a real browser: it sorts, finds and filters, also as wide as a phone."""
+
+from __future__ import annotations
+
+import html
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from grader import i18n
+from grader.course.people import Person
+from grader.exports.entries import Entry, Table
+from grader.exports.overview import overview
+from grader.exports.page import course_page, page
+from grader.exports.similar import similar_page
+from grader.lab import labs
+from grader.result import Ratio, Score, Timing
+from grader.similarity.pairs import Pair, Similar
+from tests import sample_results
+
+LAB = labs.find("transpose")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")
+
+
+@pytest.fixture(autouse=True)
+def english() -> None:
+    i18n.use("en")
+
+
+def table() -> Table:
+    passed, failed = sample_results.passed(), sample_results.failed()
+    times = [Timing(size={"rows": 1}, median_us=1.0, speedup=0.5, over_reference=Ratio(value=0.5, low=0.4, high=0.6))]
+    variants = {**passed.variants, "naive": msgspec.structs.replace(passed.variants["naive"], timing=times)}
+    timed = msgspec.structs.replace(passed, variants=variants, score=Score(earned=100, possible=100, pending=0))
+    abel = Person(id="a", name="Abel</script><b>", group="101")
+    entries = [
+        Entry("b", timed, report="b/transpose/report.html", person=Person(id="b", name="Borisov", group="102")),
+        Entry("a", failed, report="a/transpose/report.html", person=abel),
+        Entry("c", passed, person=Person(id="c", name="Čapek", group="101")),
+        Entry("d", reason="nothing was handed in", person=Person(id="d", name="Dünya", group="102")),
+    ]
+    pair = Pair("a", "b", 0.9, (1,), (1,), ("number 7919",))
+    return Table(LAB, entries, similar=Similar((pair,), ("c",)))
+
+
+def test_an_overview_counts_what_it_shows() -> None:
+    seen = overview(table(), "en")
+    assert (seen.graded, seen.missing, seen.pending) == (3, 1, 1 + bool(sample_results.failed().score.pending))
+    # 100, 80 and 31.25 per cent.
+    assert [bin.count for bin in seen.bins] == [0, 0, 0, 1, 0, 0, 0, 0, 1, 1]
+    assert (seen.mean, seen.median) == ("70.4\u00a0%", "80\u00a0%")
+    assert {row.title: row.count for row in seen.lost} == dict.fromkeys((row.title for row in seen.lost), 1)
+    assert {row.example.report for row in seen.lost} == {"a/transpose/report.html"}
+    failed = {(row.variant, row.title): [who.name for who in row.failed] for row in seen.checks if row.failed}
+    assert all(names == ["Abel</script><b>"] for names in failed.values())
+    (strip,) = seen.strips
+    assert strip.variant == "naive" and strip.dots[0].x < strip.reference
+
+
+def rendered(file: Path, script: str, width: int = 1200) -> str:
+    """The page after `script` ran in it, as the browser has it."""
+    text = file.read_text("utf-8")
+    # The page's own policy lets no script run but its own; what is tested is that one.
+    text = re.sub(r"<meta http-equiv[^>]*>", "", text)
+    probe = file.with_name("probe.html")
+    probe.write_text(text.replace("</body>", f"<script>{script}</script></body>"), "utf-8")
+    done = subprocess.run(
+        [
+            *(str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", f"--window-size={width},900"),
+            *(f"--user-data-dir={file.parent / 'profile'}", "--virtual-time-budget=2000", "--dump-dom", probe.as_uri()),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    return html.unescape(done.stdout)
+
+
+REPORT = """
+const names = () => Array.from(document.querySelectorAll(".sortable tbody tr")).filter((r) => !r.hidden)
+  .map((r) => r.cells[0].textContent.trim());
+const out = [];
+const heads = document.querySelectorAll(".sortable thead button");
+heads[0].click(); out.push(names());
+heads[2].click(); out.push(names());
+heads[2].click(); out.push(names());
+const search = document.querySelector(".tools input");
+const say = (tool, value) => { tool.value = value; tool.dispatchEvent(new Event("input")); };
+say(search, "borisov 102"); out.push(names());
+say(search, "nothing was"); out.push(names());
+say(search, "");
+const [group, status] = document.querySelectorAll(".tools select");
+say(group, "101"); out.push(names());
+say(group, ""); say(status, "none"); out.push(names());
+out.push([document.querySelector(".tools output").textContent]);
+document.title = JSON.stringify(out);
+"""
+
+
+@browser
+@pytest.mark.slow
+def test_a_browser_sorts_finds_and_filters(tmp_path: Path) -> None:
+    file = tmp_path / "transpose.html"
+    file.write_bytes(page(table(), "en"))
+    shown = rendered(file, REPORT)
+    found = re.search(r"<title>(.*?)</title>", shown, re.DOTALL)
+    assert found is not None
+    a, b, c, d = "Abel</script><b>", "Borisov", "Čapek", "Dünya"
+    assert msgspec.json.decode(found[1].encode()) == [
+        *([a, b, c, d], [d, a, c, b], [b, c, a, d]),
+        *([b], [d], [c, a], [d]),
+        ["1 / 4"],
+    ]
+
+
+WIDTH = """
+const wide = Array.from(document.querySelectorAll("body *")).filter((e) =>
+  e.getBoundingClientRect().right > document.documentElement.clientWidth + 1 && e.closest("pre, .sides") === null);
+document.title = JSON.stringify([document.documentElement.scrollWidth <= document.documentElement.clientWidth,
+  wide.slice(0, 3).map((e) => e.outerHTML.slice(0, 80))]);
+"""
+
+
+@browser
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["group", "course", "similar"])
+def test_a_phone_shows_all_of_it(kind: str, tmp_path: Path) -> None:
+    made = table()
+    pages = {"group": lambda: page(made, "en"), "course": lambda: course_page([made, made], "en")}
+    pages["similar"] = lambda: similar_page(made, "en")
+    file = tmp_path / "page.html"
+    file.write_bytes(pages[kind]())
+    found = re.search(r"<title>(.*?)</title>", rendered(file, WIDTH, 500), re.DOTALL)
+    assert found is not None
+    fits, wide = msgspec.json.decode(found[1].encode())
+    assert fits, wide
+
+
+def test_only_the_page_s_own_script_may_run() -> None:
+    import base64
+    import hashlib
+
+    for made in (page(table(), "en").decode(), course_page([table()], "ru").decode()):
+        (policy,) = re.findall(r"script-src 'sha256-([^']+)'", made)
+        (script,) = re.findall(r"<script>(.*?)</script>", made, re.DOTALL)
+        assert base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() == policy
+        assert "script-src 'unsafe" not in made and "http" not in made.replace("http-equiv", "")
+
+
+def test_a_course_counts_by_weight() -> None:
+    one = table()
+    text = course_page([Table(LAB, one.entries, weight=1), Table(LAB, one.entries, weight=3)], "en").decode()
+    # 100 per cent in both, 80 in both, 31.25 in both.
+    assert re.findall(r"<strong>([^<]*)</strong>", text)[:3] == ["100\u00a0%", "31.25\u00a0%", "80\u00a0%"]
+
+
+@pytest.mark.slow
+def test_a_sheet_to_be_signed_is_a_pdf() -> None:
+    from grader.exports.page import sheet
+
+    assert sheet(table(), "ru").startswith(b"%PDF")

@@ -1,0 +1,251 @@
+"""`grade serve`: a real server, asked over HTTP and by a real browser."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests import browser
+from tests.autograders.service import proportional_bytes, tree
+
+ROOT = Path(__file__).parents[2]
+SAMPLES = ROOT / "submissions"
+CONFLICT = (SAMPLES / "petrova" / "transpose.cu").read_bytes()
+
+
+class Server:
+    """A running `grade serve`.  lines: what it printed."""
+
+    def __init__(self, *options: str) -> None:
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "LC_ALL": "C.UTF-8", "PYTHONUNBUFFERED": "1"}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "grader", "serve", "--port", "0", "--backend", "emulator", *options],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment,
+            start_new_session=True,
+        )
+        assert self.process.stdout is not None
+        self.lines = [self.process.stdout.readline().decode()]
+        address = re.search(r"http://\S+", self.lines[0])
+        assert address, self.lines
+        self.address = address[0]
+        self.port = urlsplit(self.address).port or 0
+
+    def ask(
+        self, method: str, path: str, body: bytes | None = None, **headers: str
+    ) -> tuple[int, dict[str, str], bytes]:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
+        given = {name.replace("_", "-"): value for name, value in headers.items()}
+        connection.request(method, path, body, given)
+        answer = connection.getresponse()
+        content = answer.read()
+        connection.close()
+        return answer.status, {name.lower(): value for name, value in answer.getheaders()}, content
+
+    def hand_in(self, content: bytes, query: str = "lab=transpose&name=a.cu", **headers: str) -> tuple[int, Any]:
+        status, _headers, body = self.ask("POST", f"/jobs?{query}", content, **headers)
+        return status, json.loads(body) if body.startswith(b"{") else body
+
+    def end_of(self, id: str, within_s: float = 300.0) -> dict[str, Any]:
+        deadline = time.monotonic() + within_s
+        while True:
+            state: dict[str, Any] = json.loads(self.ask("GET", f"/jobs/{id}")[2])
+            if state["over"]:
+                return state
+            assert time.monotonic() < deadline, state
+            time.sleep(0.2)
+
+    def close(self) -> int:
+        self.process.send_signal(signal.SIGINT)
+        try:
+            return self.process.wait(20)
+        finally:
+            self.process.kill()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    server = Server("--per-minute", "100")
+    yield server
+    server.close()
+
+
+@pytest.mark.slow
+def test_a_file_is_graded_and_its_report_shown(server: Server) -> None:
+    status, told = server.hand_in(CONFLICT)
+    assert status == 202
+    events, seen = server.ask("GET", f"/jobs/{told['id']}/events")[2].decode(), []
+    for line in events.splitlines():
+        if line.startswith("data: "):
+            seen.append(json.loads(line.removeprefix("data: ")))
+    # Checks come while others are still to be judged.
+    counts = [len(state["checks"]) for state in seen]
+    assert counts == sorted(counts)
+    assert len({count for count in counts if 0 < count < counts[-1]}) >= 1
+    final = seen[-1]
+    assert final["state"] == "done"
+    assert final["verdict"] == "✗ needs work: 76 of 91 points, 5 pending"
+    (fault,) = final["faults"]
+    assert fault["where"] == "a.cu:44"
+    status, headers, page = server.ask("GET", f"/{final['report']}")
+    assert status == 200
+    assert "sandbox" in headers["content-security-policy"]
+    assert b"bank conflict" in page
+
+
+def test_what_is_not_taken_is_told(server: Server) -> None:
+    assert server.hand_in(CONFLICT, "lab=none&name=a.cu") == (404, {"reason": "there is no such lab"})
+    assert server.hand_in(CONFLICT, "lab=transpose&name=a.exe")[0] == 415
+    assert server.hand_in(b"x" * ((1 << 20) + 1)) == (413, {"reason": "the file is larger than 1 MB"})
+    assert server.hand_in(CONFLICT, Origin="http://evil.example")[0] == 403
+    assert server.ask("GET", "/", Host="evil.example")[0] == 400
+    assert server.ask("GET", "/jobs/unknown")[0] == 404
+    assert server.ask("GET", "/assets/../page.html.j2")[0] == 404
+    assert server.ask("GET", "/reports/transpose.html")[0] == 404
+    status, headers, _page = server.ask("GET", "/?lang=ru")
+    assert status == 200
+    assert "script-src 'self'" in headers["content-security-policy"]
+    assert "set-cookie" not in headers
+
+
+@pytest.mark.slow
+def test_what_cannot_be_graded_is_told_on_the_page(server: Server) -> None:
+    for content, query, state in (
+        (b"\x00\x01", "lab=transpose&name=a.cu", "refused"),
+        (b"{}", "lab=transpose&name=..%2f..%2fx.ipynb&lang=ru", "refused"),
+    ):
+        status, told = server.hand_in(content, query)
+        assert status == 202
+        final = server.end_of(told["id"])
+        assert final["state"] == state
+        assert final["reason"]
+    # A program that is no program gets its verdict: it is the student's.
+    _status, told = server.hand_in(b"__global__ void naive( {")
+    assert server.end_of(told["id"])["state"] == "done"
+
+
+@pytest.mark.slow
+def test_fifty_at_once_and_none_is_lost() -> None:
+    server = Server("--per-minute", "60", "--jobs", "2")
+    try:
+        ids: list[str] = []
+        peak = 0
+
+        def hand_in(number: int) -> None:
+            status, told = server.hand_in(CONFLICT + b"\n// %d\n" % number, f"lab=transpose&name=s{number}.cu")
+            assert status == 202, told
+            ids.append(told["id"])
+
+        threads = [threading.Thread(target=hand_in, args=(number,)) for number in range(50)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(set(ids)) == 50
+        left = list(ids)
+        while left:
+            peak = max(peak, sum(map(proportional_bytes, tree(server.process.pid))))
+            left = [id for id in left if not json.loads(server.ask("GET", f"/jobs/{id}")[2])["over"]]
+            time.sleep(0.5)
+        for id in ids:
+            final = server.end_of(id)
+            assert final["state"] == "done"
+            assert "76 of 91" in final["verdict"]
+            assert server.ask("GET", f"/{final['report']}")[0] == 200
+        print(f"{peak >> 20} MB")
+        assert peak <= 1500 << 20
+    finally:
+        server.close()
+
+
+def test_the_rate_and_the_queue_are_bounded() -> None:
+    server = Server("--per-minute", "3", "--waiting", "1")
+    try:
+        assert server.hand_in(CONFLICT)[0] == 202
+        status, headers, body = server.ask("POST", "/jobs?lab=transpose&name=a.cu", CONFLICT)
+        assert (status, headers["retry-after"]) == (503, "6"), body
+        assert server.hand_in(CONFLICT)[0] == 503
+        status, headers, body = server.ask("POST", "/jobs?lab=transpose&name=a.cu", CONFLICT)
+        assert status == 429, body
+        assert 0 < int(headers["retry-after"]) <= 61
+    finally:
+        server.close()
+
+
+def test_others_need_the_token(tmp_path: Path) -> None:
+    (tmp_path / "transpose.html").write_text("<h1>Group</h1>", "utf-8")
+    (tmp_path / "secret.json").write_text("{}", "utf-8")
+    server = Server("--host", "0.0.0.0", "--token", "a token of the class", "--reports", str(tmp_path))
+    try:
+        assert server.process.stdout is not None
+        teacher = re.search(r"\?token=(\S+)", server.process.stdout.readline().decode())
+        assert teacher
+        for path in ("/", "/jobs/x", "/reports/transpose.html", "/?token=wrong"):
+            assert server.ask("GET", path)[0] == 403, path
+        assert server.hand_in(CONFLICT)[0] == 403
+        status, headers, _body = server.ask("GET", "/?token=a%20token%20of%20the%20class")
+        assert (status, headers["location"]) == (303, "/")
+        cookie = headers["set-cookie"]
+        assert "HttpOnly" in cookie
+        assert "SameSite=strict" in cookie
+        assert server.ask("GET", "/", Cookie=cookie.split(";")[0])[0] == 200
+        assert server.hand_in(CONFLICT, Authorization="Bearer a token of the class")[0] == 202
+        # The class's token does not open the group's page, nor the teacher's other files.
+        assert server.ask("GET", "/reports/transpose.html", Cookie=cookie.split(";")[0])[0] == 403
+        bearer = f"Bearer {teacher[1]}"
+        assert server.ask("GET", "/reports/transpose.html", Authorization=bearer)[0] == 200
+        assert server.ask("GET", "/reports/secret.json", Authorization=bearer)[0] == 404
+        assert server.ask("GET", "/reports/..%2f..%2fetc/passwd.html", Authorization=bearer)[0] == 404
+    finally:
+        server.close()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not browser.PROGRAM, reason="no Chromium here")
+def test_a_student_drops_a_file_in_a_browser(server: Server, tmp_path: Path) -> None:
+    with browser.Browser() as page:
+        page.open(server.address)
+        page.run("document.getElementById('lab').value = 'transpose'")
+        page.run(
+            f"""(() => {{
+            const data = new DataTransfer();
+            data.items.add(new File([{json.dumps(CONFLICT.decode())}], "mine<b>.cu"));
+            document.getElementById("drop").dispatchEvent(
+                new DragEvent("drop", {{dataTransfer: data, bubbles: true, cancelable: true}}));
+            }})()"""
+        )
+        page.wait("document.querySelector('article .verdict')")
+        text = page.run("document.querySelector('article').innerText")
+        assert "mine<b>.cu" in text
+        assert "76 of 91 points, 5 pending" in text
+        assert "32-way bank conflict" in text
+        page.wait("document.querySelector('article iframe')")
+        assert page.run("document.querySelector('article iframe').getAttribute('sandbox')") == ""
+        time.sleep(1)
+        if os.environ.get("GRADER_PICTURES"):
+            page.picture(Path(os.environ["GRADER_PICTURES"]) / "serve.png", 1100)
+        # The sandboxed report tries nothing, and nothing of the page is refused by its policy.
+        assert page.errors == []
+        page.open(f"{server.address}?lang=ru")
+        assert "Перетащите сюда файл" in page.run("document.body.innerText")
+
+
+def test_a_wrong_order_is_refused(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "grader", "serve", "--lang", "en"]
+    for more, said in ((["--token", "short"], "at least 12"), (["--reports", str(tmp_path / "no")], "no such folder")):
+        run = subprocess.run([*command, *more], capture_output=True, text=True, timeout=60, cwd=ROOT)
+        assert (run.returncode, said in run.stderr) == (2, True), run.stderr
