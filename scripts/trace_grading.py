@@ -2,7 +2,7 @@
 
 Grades once and prints the calls from one module to another in the order in which they are first made, by stage.  A
 stage's modules are entered one stage after the other: a call back into an earlier one's is marked, and makes the
-command end with 1.  Sweeps, which read changed programs anew, are left out.
+command end with 1.  Sweeps and repairs, which read changed programs anew, are left out.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from types import CodeType, FrameType
 from typing import NamedTuple
 
 STAGES: dict[str, tuple[str, ...]] = {
-    "read": ("submission",),
+    "read": ("submission", "observation"),
     "run": ("running",),
     "gpu": ("gpu",),
     "judge": ("checks",),
@@ -27,7 +27,13 @@ STAGES: dict[str, tuple[str, ...]] = {
 """What belongs to a stage alone, in their order.  The compiler, the backends and what `launching` makes of them serve
 every stage that runs something; they know no stage."""
 
-NOUNS = ("submission.records", "submission.edits", "running.evidence")
+NOUNS = (
+    "submission.records",
+    "submission.observed",
+    "submission.kernels.records",
+    "submission.cpp.edits",
+    "running.evidence",
+)
 """What stages hand on: records, with what can be asked of them."""
 
 
@@ -127,7 +133,7 @@ def trace(path: Path, lab_id: str) -> list[Call]:
     lab = replace(labs.find(lab_id), sweeps=())
     tracer = Tracer(Path(grader.__file__).parent)
     with tracer.at_work():
-        pipeline.grade(path, lab, backend="emulator")
+        pipeline.grade(path, lab, backend="emulator", repairs=False)
     return tracer.calls
 
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from grader.checks import grids, memory_safety, races
 from grader.checks.base import Verdict, passed
 from grader.checks.outcomes import explained, verdict_of_runs
-from grader.lab.checks import Settings
+from grader.lab.checks import CorrectSettings
 from grader.launching.geometry import block_of
-from grader.message import Message, joined, msg
+from grader.launching.run import Run
+from grader.message import Message, joined, msg, sizes_msg
 from grader.result import Diagnosis
 from grader.running.evidence import Evidence
 
 
-def judge(evidence: Evidence, settings: Settings) -> Verdict:
+def judge(evidence: Evidence, settings: CorrectSettings) -> Verdict:
     """Fail with the first wrong element of the smallest size that is wrong, and the pattern of all of them."""
     runs = evidence.runs_of("correct", "observe")
     named = [run for run in runs if not run.drawn]
@@ -27,9 +29,11 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
     if verdict.status != "fail":
         return verdict
     uncovered = grids.left_out(evidence, runs)
+    share = _share(named, settings)
     if uncovered is not None:
-        return replace(uncovered, diagnosis=evidence.diagnoses.get("correct"))
+        return replace(uncovered, share=share, diagnosis=evidence.diagnoses.get("correct"))
     verdict = explained(verdict, evidence.diagnoses.get("correct"))
+    message = joined(verdict.message, _where_right(evidence, named)) or verdict.message
     hint = (
         (msg("checks.correct.hint_drawn") if verdict_of_runs(named) is None else None)
         or _of_threads(evidence, verdict.diagnosis)
@@ -37,7 +41,30 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
         or _of_hazards(evidence)
         or follow(verdict)
     )
-    return replace(verdict, hint=hint, line=verdict.line or evidence.bound.kernel.line)
+    line = verdict.line or evidence.bound.kernel.line
+    return replace(verdict, message=message, hint=hint, line=line, share=share)
+
+
+def _share(runs: Sequence[Run], settings: CorrectSettings) -> float:
+    """The part of the points that is kept for the lab's sizes at which the kernel is right."""
+    right = sum(run.outcome.status == "ok" and run.is_right for run in runs)
+    return settings.partial * right / len(runs) if right < len(runs) else 0.0
+
+
+def _where_right(evidence: Evidence, runs: Sequence[Run]) -> Message | None:
+    """At which of the lab's sizes the kernel is right all the same; None where it is at none, or at all of them."""
+    right = [run for run in runs if run.outcome.status == "ok" and run.is_right]
+    wrong = [run for run in runs if run not in right]
+    if not right or not wrong:
+        return None
+    equal = evidence.lab.equal_sizes
+
+    def is_square(run: Run) -> bool:
+        return len({run.sizes[name] for name in equal}) == 1
+
+    if len(equal) > 1 and all(map(is_square, right)) and not any(map(is_square, wrong)):
+        return msg("checks.correct.right_at_squares", sizes=sizes_msg(wrong[0].sizes))
+    return msg("checks.correct.right_at_some", n=len(right), total=len(runs), sizes=sizes_msg(right[-1].sizes))
 
 
 def follow(verdict: Verdict) -> Message:

@@ -30,6 +30,12 @@ def grade_command() -> click.Command:
         click.Option(["--no-pdf"], is_flag=True, help=_("Write the HTML report only.")),
         jobs_option(),
         click.Option(
+            ["--cluster"],
+            default="",
+            metavar="ADDRESS",
+            help=_("Have a group graded by the workers of this Dask scheduler, e.g. tcp://host:8786."),
+        ),
+        click.Option(
             ["--roster"],
             type=PathType(),
             metavar="FILE",
@@ -118,6 +124,7 @@ def _grade(
     lang: str,
     no_pdf: bool,
     jobs: int | None,
+    cluster: str,
     roster: Path | None,
     force: bool,
     remeasure: bool,
@@ -136,7 +143,7 @@ def _grade(
         remeasure=remeasure,
         witnesses=tuple(tool for tool, asked in (("ncu", profile), ("compute-sanitizer", sanitize)) if asked),
     )
-    order = Order(paths, out, options, pdf=not no_pdf, jobs=jobs, is_fresh=force, roster=roster)
+    order = Order(paths, out, options, pdf=not no_pdf, jobs=jobs, is_fresh=force, roster=roster, cluster=cluster)
     try:
         return grade(order)
     except UsageError:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -21,6 +21,7 @@ from grader.exports import similar
 from grader.exports.entries import Entry, Table, brief, source_of
 from grader.exports.page import rows_of
 from grader.exports.registry import COURSE_EXPORTS, EXPORTS
+from grader.grading.cluster.pool import ExecutorPool
 from grader.grading.output.comparing import compare
 from grader.grading.output.kept import Kept, with_person
 from grader.grading.output.paths import Outputs
@@ -28,7 +29,7 @@ from grader.grading.output.reporting import Announcer
 from grader.grading.output.tables import Tables, course_tables
 from grader.grading.progress import Account, account
 from grader.grading.students import Work
-from grader.grading.workers import Checked, Failed, Graded, GradeTask, Judged, Outcome, Refused, grading_pool, lost
+from grader.grading.workers import Checked, Failed, Graded, GradeTask, Judged, Outcome, Refused, lost
 from grader.lab.records import Lab
 from grader.message import Message, msg
 from grader.processes.pool import Answer, Lost, Pool, wait
@@ -43,6 +44,7 @@ from grader.words import text
 if TYPE_CHECKING:
     from rich.console import Console
 
+GradingPool = Pool[GradeTask, Checked | Judged | Outcome] | ExecutorPool
 TABLES_EVERY_S = 5.0
 """The tables show how far a group is; they are written no more often than this, and in 2 % of the time at most."""
 
@@ -58,6 +60,7 @@ class Group:
     pdf : whether reports are wanted as PDF too.
     kept : results of an earlier run that hold still.
     decider : what the teacher decided.
+    grading : makes what grades so many at a time: processes, or a cluster.
     """
 
     def __init__(
@@ -71,6 +74,7 @@ class Group:
         pdf: bool,
         kept: Kept,
         decider: Decider,
+        grading: Callable[[int], GradingPool],
     ) -> None:
         self._works = works
         self._tasks = tasks
@@ -81,6 +85,7 @@ class Group:
         self._pdf = pdf
         self._kept = kept
         self._decider = decider
+        self._grading = grading
         self._announced = Announcer(outputs)
         # By place in the table: a work that is refused may have the name of another.
         self._entries: dict[int, Entry] = {}
@@ -148,7 +153,7 @@ class Group:
     def _grade(self, tasks: Sequence[GradeTask], out: Console, jobs: int) -> None:
         """Grade `tasks`, and render what is to be rendered."""
         refused = [work for work in self._works if work.refusal]
-        with account(out, len(tasks) + len(refused)) as told, grading_pool(min(jobs, len(tasks))) as grading:
+        with account(out, len(tasks) + len(refused)) as told, self._grading(min(jobs, len(tasks))) as grading:
             for place, work in enumerate(self._works):
                 if work.refusal:
                     self._refuse(place, work.student, work.refusal, 2, told)

@@ -16,6 +16,8 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+import msgspec
+
 from grader.errors import UsageError
 from grader.files import read_plain
 from grader.grading.options import GradeOptions
@@ -36,6 +38,9 @@ LIBRARIES = (
 LARGEST_BYTES = 1 << 20
 """Of a file that is hashed by its content; no larger one is compiled, so its size and time of change will do."""
 MOST_FILES = 2000
+_NO_MATTER = {"backend", "language", "labs_folders", "remeasure", "answers"}
+"""Options on which no result depends, or that are told otherwise: where a lab lies, which device there is."""
+_TEXT_SUFFIXES = (".md",)
 _LAB_SUFFIXES = (".py", ".cu", ".cuh", ".h", ".yaml")
 
 
@@ -58,14 +63,19 @@ class Identity:
         self.is_known = device is not None
         self.with_gpu = device != "emulator"
         self._common = _digest(
-            _code(),
+            code_hash(),
             *(f"{name} {_version(name)}".encode() for name in LIBRARIES),
             f"{platform.python_version()} {platform.machine()} {sys.byteorder}".encode(),
             (device or "").encode(),
-            repr((lab.id, sorted(options.witnesses), options.sweeps, options.times)).encode(),
+            repr(sorted((n, v) for n, v in msgspec.structs.asdict(options).items() if n not in _NO_MATTER)).encode(),
             _of_secret(secret()),
             _toolkits(),
-            *_lab_files(lab),
+            *(
+                part
+                for file in lab_files(lab)
+                if file.suffix not in _TEXT_SUFFIXES
+                for part in (os.fsencode(file.name), file.read_bytes())
+            ),
         )
 
     def of(self, task: GradeTask) -> str:
@@ -93,7 +103,7 @@ class Identity:
         # A header may lie anywhere in the student's folder; the work for another lab counts where it is named.
         known = set(found.files)
         others = []
-        for file in _below(found.folder):
+        for file in files_below(found.folder):
             if file in known:
                 continue
             if file.suffix.lower() != ".cu":
@@ -111,7 +121,7 @@ class Identity:
 
 def made_from(lab: Lab, language: str, result: str) -> str:
     """The hash of everything that a report in `language` follows from; result: the hash of the result's file."""
-    return _digest(_code(), repr(lab).encode(), language.encode(), result.encode()).hex()
+    return _digest(code_hash(), repr(lab).encode(), language.encode(), result.encode()).hex()
 
 
 def _digest(*parts: bytes) -> bytes:
@@ -133,7 +143,7 @@ def _content(file: Path) -> bytes:
     return read_plain(file, LARGEST_BYTES)
 
 
-def _below(folder: Path) -> list[Path]:
+def files_below(folder: Path) -> list[Path]:
     """The plain files in a folder and the folders in it, in a fixed order."""
     found: list[Path] = []
     for here, folders, names in os.walk(folder):
@@ -145,28 +155,29 @@ def _below(folder: Path) -> list[Path]:
 
 
 @cache
-def _code() -> bytes:
+def code_hash() -> bytes:
     """The grader's own code, words and templates."""
     from grader.places import data_root
 
     parts = []
     package = Path(__file__).resolve().parent.parent
     for folder in (package, data_root() / "templates"):
-        for file in _below(folder):
+        for file in files_below(folder):
             if file.suffix not in (".pyc", ".po") and "data" not in file.relative_to(folder).parts[:1]:
                 parts += [_name(file, folder), file.read_bytes()]
     return _digest(*parts)
 
 
-def _lab_files(lab: Lab) -> Iterator[bytes]:
+def lab_files(lab: Lab) -> list[Path]:
     """The lab's own files: what stands beside its oracle and its kernels may be read by them."""
     kernels = [variant.reference.file for variant in lab.variants] + [kernel.file for kernel in lab.best]
     folders = {file.resolve().parent for file in (lab.path, lab.oracle, *kernels)}
-    for folder in sorted(folders):
-        for file in sorted(folder.iterdir()):
-            if file.suffix in _LAB_SUFFIXES and file.is_file():
-                yield file.name.encode("utf-8", "surrogateescape")
-                yield file.read_bytes()
+    return [
+        file
+        for folder in sorted(folders)
+        for file in sorted(folder.iterdir())
+        if file.suffix in (*_LAB_SUFFIXES, *_TEXT_SUFFIXES) and file.is_file()
+    ]
 
 
 @cache

@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import structs
 
@@ -18,7 +20,11 @@ from grader.grading.output.paths import Outputs, check_writable, command
 from grader.grading.students import Work
 from grader.grading.workers import GradeTask
 from grader.lab import labs
+from grader.lab.records import Lab
 from grader.report.rendering.renderer import rendering_pool
+
+if TYPE_CHECKING:
+    from grader.grading.group import GradingPool
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +33,7 @@ class Order:
 
     jobs: submissions at the same time, None for one per core.  is_fresh: a group is graded and rendered anew, whatever
     is kept of an earlier run.  roster: a file that says who belongs to the group.
+    cluster: address of a Dask scheduler whose workers grade, "" for this machine.
     """
 
     paths: Sequence[Path]
@@ -36,6 +43,7 @@ class Order:
     jobs: int | None = None
     is_fresh: bool = False
     roster: Path | None = None
+    cluster: str = ""
 
 
 def grade(order: Order) -> int:
@@ -78,8 +86,28 @@ def grade(order: Order) -> int:
         kept = Kept(outputs, lab, Identity(lab, options, known_labs), options.language, order.pdf, is_fresh, started_s)
         # What students are not shown stays with whoever grades a group.
         tasks = {name: structs.replace(t, options=structs.replace(options, answers=True)) for name, t in tasks.items()}
-        group = Group(found.works, tasks, lab, options.language, outputs, rendering, order.pdf, kept, decider)
+        group = Group(
+            found.works,
+            tasks,
+            lab,
+            options.language,
+            outputs,
+            rendering,
+            order.pdf,
+            kept,
+            decider,
+            partial(_grading, order, lab),
+        )
         return group.grade(terminal.console(), jobs, found.notices)
+
+
+def _grading(order: Order, lab: Lab, jobs: int) -> GradingPool:
+    """What grades a group: processes of this machine, or a cluster's."""
+    if not order.cluster:
+        return workers.grading_pool(jobs)
+    from grader.grading.cluster.pool import cluster_pool
+
+    return cluster_pool(order.cluster, lab, with_gpu=order.options.backend == "gpu")
 
 
 def _task(work: Work, options: GradeOptions) -> GradeTask:

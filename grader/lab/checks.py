@@ -71,6 +71,16 @@ class BankConflictSettings(Settings, frozen=True):
     partial: tuple[WaysShare, ...] = ()
 
 
+class CorrectSettings(Settings, frozen=True):
+    """Settings of `correct`.
+
+    partial: the share of the points that a kernel keeps in proportion to the sizes at which it is right; 0: it keeps
+    nothing as soon as one size is wrong.
+    """
+
+    partial: float = 0.0
+
+
 class SpeedupSettings(Settings, frozen=True):
     """Settings of `speedup`.
 
@@ -106,7 +116,7 @@ CHECKS = {
         CheckKind("present", implied=True),
         CheckKind("compiles", needs=("present",), implied=True),
         CheckKind("launch", needs=("present",), implied=True),
-        CheckKind("correct", needs=("compiles",), implied=True),
+        CheckKind("correct", CorrectSettings, needs=("compiles",), implied=True),
         CheckKind("ragged_sizes", needs=("correct",)),
         CheckKind("memory_safety", needs=("compiles",), credit_needs=("correct",)),
         CheckKind("races", needs=("compiles",), credit_needs=("correct",)),

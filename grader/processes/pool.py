@@ -12,7 +12,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, Self, TypeVar
+from typing import Generic, Literal, Protocol, Self, TypeVar
 
 import msgspec
 
@@ -243,7 +243,17 @@ class Pool(Generic[Task, Reply]):
         return hand.child.end(wait_s)
 
 
-def wait(*pools: Pool[Any, Any], limit_s: float = LONGEST_WAIT_S) -> None:
+class Awaited(Protocol):
+    """What `wait` can wait for: a pool of this module, or another with news of its own."""
+
+    def descriptors(self) -> Iterator[tuple[int, int]]:
+        """Descriptors with the events of `select.poll`."""
+
+    def next_deadline(self) -> float:
+        """When something is to be done at the latest, on the clock of `time.monotonic`."""
+
+
+def wait(*pools: Awaited, limit_s: float = LONGEST_WAIT_S) -> None:
     """Wait until a child of one of the pools says something, dies or misses its deadline, at most `limit_s` seconds."""
     descriptors = [one for pool in pools for one in pool.descriptors()]
     latest = min((pool.next_deadline() for pool in pools), default=time.monotonic() + limit_s)

@@ -57,6 +57,10 @@ TEXTS: Texts = {
         "{student}: the stored results do not decide {checks}; no grade is changed, grade the group again"
     ),
     "remarked": Plural("{n} grade changed", "{n} grades changed"),
+    "other_version": N_("the worker has another version of the grader"),
+    "no_dask": N_("--cluster needs Dask: pip install 'cuda-lab-grader[cluster]'"),
+    "no_cluster": N_("--cluster {address}: {reason}"),
+    "no_workers": N_("--cluster {address}: no worker there can grade this (--backend gpu needs the resource GPU)"),
     "no_group": N_("{path}: no results of a group there"),
     "not_yet": N_("not graded: the run was interrupted or is not finished yet"),
     "not_graded": N_("Not graded: {students}"),

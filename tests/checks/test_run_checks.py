@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from grader.lab.checks import CorrectSettings
+from grader.lab.records import CheckSpec
+from grader.launching.run import Run
 from grader.message import verbatim
 from grader.oracle.compare import Difference
 from grader.ptx.records import Hazard
@@ -28,7 +32,7 @@ def test_correct_counts_the_sizes() -> None:
     row = check(evidence(), "correct")
     assert (row.status, row.message, row.data) == (
         "pass",
-        "Every element is right at 2 tested tested sizes.",
+        "Every element is right at 2 tested sizes.",
         {"sizes": 2},
     )
 
@@ -167,7 +171,7 @@ def test_ragged_sizes_that_the_lab_does_not_have() -> None:
         (hazard("out_of_bounds", "after", op="store", offset_bytes=4096), "writes element 1024 of t", "declared size"),
         (hazard("out_of_bounds", "unmapped", space="global", array=""), "belongs to no array", "last thread"),
         (hazard("out_of_bounds", "misaligned", width_bytes=16), "not a multiple of 16 bytes", "float4"),
-        (hazard("uninitialized", ""), "reads t, byte 128, which was never written", "last block left"),
+        (hazard("uninitialized", ""), "reads t, byte 128, which was never written", "previous block left"),
         (hazard("uninitialized", "", space="global", array="in"), "reads in", "copied by the host"),
     ],
 )
@@ -248,3 +252,32 @@ def test_two_writes_of_one_value_cost_nothing() -> None:
 def test_without_hazards_measured_points_wait(name: str) -> None:
     row = check(evidence(unmeasured={"hazards": verbatim("the GPU tells no hazards")}), name)
     assert (row.skip_reason, row.pending, row.message) == ("not_measured", row.possible, "the GPU tells no hazards")
+
+
+@pytest.mark.parametrize(
+    ("runs", "words", "earned"),
+    [
+        (
+            (run("correct"), replace(run("correct", SLIP), sizes={"rows": 128, "cols": 64})),
+            "It is right at squares, wrong at rectangles (rows = 128, cols = 64).",
+            1.12,
+        ),
+        (
+            (run("correct"), run("correct"), run("observe", SLIP)),
+            "It is right at 2 of 3 sizes, for instance at rows = 64, cols = 64.",
+            1.5,
+        ),
+        ((run("correct", SLIP), run("observe", SLIP)), "", 0.0),
+    ],
+)
+def test_a_kernel_that_is_right_at_some_sizes_keeps_what_the_lab_grants(
+    runs: tuple[Run, ...], words: str, earned: float
+) -> None:
+    given = evidence(runs=runs)
+    nothing = check(given, "correct")
+    assert words in nothing.message and ("It is right at" in nothing.message) == bool(words)
+    assert (nothing.status, nothing.earned) == ("fail", 0.0)
+    spec = CheckSpec("correct", 9.0, CorrectSettings(partial=0.25))
+    granting = tuple(spec if s.check == "correct" else s for s in given.variant.checks)
+    kept = check(replace(given, variant=replace(given.variant, checks=granting)), "correct")
+    assert (kept.status, kept.earned, kept.message) == ("fail", earned, nothing.message)

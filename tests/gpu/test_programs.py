@@ -57,7 +57,7 @@ def built(folder: Path, expected: dict[str, Any], nvcc: str, place: Path) -> Pat
     files = files_of(folder, expected)
     text = b"".join(path.read_bytes() for path in files)
     command += ["-o", str(program), *map(str, files), *(f"-l{name}" for name in LIBRARIES if name.encode() in text)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", cwd=folder)
     assert done.returncode == 0, done.stderr
     return program
 

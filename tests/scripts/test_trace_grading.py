@@ -43,7 +43,7 @@ def test_no_stage_calls_back(script: ModuleType, path: str, lab: str) -> None:
 
 def test_a_call_back_is_found_and_marked(script: ModuleType) -> None:
     forward = script.Call("grading.pipeline", "running.runs", "run_variant")
-    back = script.Call("launching.kernel", "submission.parse", "parse")
+    back = script.Call("launching.kernel", "submission.cpp.parse", "parse")
     noun = script.Call("launching.kernel", "submission.records", "program")
     assert script.ways_back([back, forward, noun]) == []
     assert script.ways_back([forward, noun, back]) == [back]

@@ -100,6 +100,10 @@ class Texture:
         layer: (n,) of a layered image, clamped to those there are.
         """
         image = self.image
+        if self.linear and len(coordinates) == 1 and layer is None and self.addressing[1] == BORDER:
+            # An array of one dimension is filtered as one row of two, and row 0 lies half in the border (as measured
+            # on an H200).
+            coordinates = [coordinates[0], np.zeros(1, np.float32)]
         extents = (image.width, image.height, image.depth)[: len(coordinates)]
         count = max(len(c) for c in (*coordinates, *([] if layer is None else [layer])))
         rest = [np.zeros(count, np.int64) for _ in range(3 - len(coordinates))]

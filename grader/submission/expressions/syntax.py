@@ -4,9 +4,10 @@ Only what sizes, blocks and grids are written with: numbers, names, arithmetic, 
 
 The tree of the file (`cpp/tree`) says where an expression stands, not what it is: it is made of the text before macros
 are replaced, and a macro's body need not be an expression (`#define GRID (n + T - 1) / T, 1`).  So macros are replaced
-token by token, and what comes of that is read here.  tree-sitter could read it as a file of its own, but it has no such
-thing as a wrong text: it recovers, and a launch that is guessed at is worse than one that is not read.  Pieces such as
-the callee `k<16>` without its arguments it takes for comparisons.
+token by token, here, and what comes of that is read from the tokens.  Printed again, as a declaration of its own, it
+could be given to tree-sitter; but the tokens would be needed all the same, and the nodes turned into these records by
+as many lines as the reader below has; its steps could not be counted (`effort`), and what it makes of a wrong text by
+recovery would have to be told from what was written.
 """
 
 from __future__ import annotations

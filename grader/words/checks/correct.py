@@ -25,6 +25,8 @@ TEXTS: Texts = {
         "submission: the kernel has to work for any size and any data, so look for what it assumes "
         "about them."
     ),
+    "right_at_squares": N_("It is right at squares, wrong at rectangles ({sizes})."),
+    "right_at_some": N_("It is right at {n} of {total} sizes, for instance at {sizes}."),
     "hint_unwritten": N_(
         "Take an element that no thread wrote, work out which thread should write it, and follow that thread: either a "
         "condition or a loop turns it away, or its index leads elsewhere."

@@ -1,0 +1,1 @@
+"""Tests of gradings that are handed to an executor."""
