@@ -130,6 +130,8 @@ DATA: Mapping[str, Value] = {
     "log": "reports/ivanov/grade-error.log",
     "low": 1.87,
     "made": 256,
+    "mean": "7.5",
+    "median": "8",
     "megabytes": 96,
     "message": 'expected a ";"',
     "minimum": 1.2,

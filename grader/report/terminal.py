@@ -76,10 +76,7 @@ def show_result(out: Console, view: Summary) -> None:
         if part:
             heading.append(f" · {part}")
     out.print(heading)
-    table = _matrix(view)
-    if out.measure(table, options=out.options.update(width=10 * out.width)).maximum > out.width:
-        table = _matrix(view, short=True)
-    out.print(table)
+    out.print(_fitting_matrix(out, view))
     out.print(_score_line(view))
     for line in view["decisions"]:
         out.print(Text(line))
@@ -91,31 +88,63 @@ def show_result(out: Console, view: Summary) -> None:
     _show_remarks(out, view)
 
 
-def _matrix(view: Summary, short: bool = False) -> Table:
-    """Checks against variants; short: a tick alone for what has passed, where the terminal is narrow."""
+def _fitting_matrix(out: Console, view: Summary) -> Table:
+    """The table of checks with as many words as the terminal is wide enough for, none of them broken."""
+    for silent in ((), ("pass",), ("pass", "none", "blocked", "skip"), (*STYLES, "none", "blocked", "skip")):
+        rows = _matrix_rows(view, silent)
+        columns = list(zip(*rows, strict=True))
+        most = [max(len(text.plain) for text in column) for column in columns]
+        least = [max((len(word) for text in column for word in text.plain.split()), default=1) for column in columns]
+        # Three spaces between columns, one at either edge; with all words no line is broken at all.
+        free = out.width - 2 - 3 * (len(columns) - 1) - (sum(least) if silent else sum(most))
+        if free >= 0:
+            break
+    return _matrix(rows, _widths(least, most, free) if silent and free >= 0 else None)
+
+
+def _widths(least: Sequence[int], most: Sequence[int], free: int) -> list[int]:
+    """Widths between what the columns need and what they could use, with `free` characters to share out."""
+    widths = list(least)
+    while free > 0 and any(width < limit for width, limit in zip(widths, most, strict=True)):
+        # To the first of the narrowest shares: the titles come first and gain most by it.
+        index = min((i for i, width in enumerate(widths) if width < most[i]), key=lambda i: (widths[i] / most[i], i))
+        widths[index] += 1
+        free -= 1
+    return widths
+
+
+def _matrix_rows(view: Summary, silent: Sequence[str]) -> list[list[Text]]:
+    """Head, a row for each check, and the points; silent: statuses that are shown by their symbol alone."""
     from rich.text import Text
 
-    table = _table()
-    table.add_column(_("Check"), no_wrap=False)
-    for variant in view["variants"]:
-        table.add_column(Text(variant["name"]), overflow="fold")
-    for row in view["matrix"]:
-        table.add_row(row["title"], *(_cell(cell, short) for cell in row["cells"]))
-    table.add_section()
+    head = [Text(_("Check")), *(Text(variant["name"]) for variant in view["variants"])]
+    checks = [[Text(row["title"]), *(_cell(cell, silent) for cell in row["cells"])] for row in view["matrix"]]
     totals = [
         _("{earned} of {possible}").format(earned=t["earned"], possible=t["possible"]) if t["possible"] != "0" else ""
         for t in view["totals"]
     ]
-    table.add_row(_("Points"), *totals, style="bold")
+    return [head, *checks, [Text(_("Points")), *map(Text, totals)]]
+
+
+def _matrix(rows: list[list[Text]], widths: Sequence[int] | None) -> Table:
+    """Checks against variants; widths: of the columns, None for whatever they take."""
+    table = _table()
+    head, *checks, totals = rows
+    for index, title in enumerate(head):
+        table.add_column(title, overflow="fold", width=widths[index] if widths else None)
+    for row in checks:
+        table.add_row(*row)
+    table.add_section()
+    table.add_row(*totals, style="bold")
     return table
 
 
-def _cell(cell: CellView | None, short: bool) -> Text:
+def _cell(cell: CellView | None, silent: Sequence[str]) -> Text:
     from rich.text import Text
 
     if cell is None:
         return Text("")
-    word = "" if short and cell["key"] == "pass" else f" {cell['word']}"
+    word = "" if cell["key"] in silent else f" {cell['word']}"
     text = Text(f"{cell['symbol']}{word}", style=STYLES.get(cell["key"], "dim"))
     # That it earned nothing goes without saying; the row would only grow.
     if cell["points"] and cell["key"] != "blocked":

@@ -106,6 +106,22 @@ def test_a_narrow_terminal_cuts_no_title() -> None:
     assert "✓  20" in text and "✓ пройдено" not in text[: text.index("Баллы")]
 
 
+@pytest.mark.parametrize("language", ["en", "ru"])
+@pytest.mark.parametrize("width", [52, 60, 80, 100])
+def test_no_word_of_the_table_is_broken(width: int, language: str) -> None:
+    from rich.console import Console
+
+    i18n.use(language)
+    view = summary(job(sample_results.failed(), language=language))
+    file = io.StringIO()
+    terminal.show_result(Console(file=file, width=width, markup=False, highlight=False), view)
+    table = file.getvalue()
+    assert max(map(len, table.splitlines())) <= width
+    words = set(table[: table.index(view["status"]["word"])].split())
+    for row in view["matrix"]:
+        assert set(row["title"].split()) <= words
+
+
 def test_what_does_not_apply_is_explained() -> None:
     result = sample_results.passed()
     reason = "The kernel is not handed the size."
