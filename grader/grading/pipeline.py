@@ -207,6 +207,7 @@ def _opened(gpu: Gpu | None, backend: str) -> Gpu | None:
 
 
 def _read(path: Path, lab: Lab) -> tuple[FoundSubmission, Submission]:
+    from grader.observation.probing import probed
     from grader.observation.stage import observed
     from grader.observation.stored import Stored, default_folder
     from grader.submission.binding.bind import bind
@@ -216,7 +217,10 @@ def _read(path: Path, lab: Lab) -> tuple[FoundSubmission, Submission]:
     sources = read_sources(found)
     sizes = [int(size) for size in lab.cases["emulator"].observe.values()]
     seen = observed(sources, Stored(default_folder()), sizes)
-    return found, bind(found, sources, lab, observed=seen)
+    submission = bind(found, sources, lab, observed=seen)
+    if any(not isinstance(b, Missing) and b.candidates[0].unsure for b in submission.bindings.values()):
+        submission = bind(found, sources, lab, observed=probed(sources, seen, Stored(default_folder())))
+    return found, submission
 
 
 def _known_labs(lab: Lab) -> set[str]:

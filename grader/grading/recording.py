@@ -63,7 +63,7 @@ def observation_remarks(observed: Observed) -> list[Message]:
     if observed.failed is not None:
         return [msg("observation.failed", why=observed.failed)]
     found = []
-    for run in observed.runs:
+    for run in (run for run in observed.runs if not run.probe):
         if run.cause is not None and not run.launches and run.cause.id != "observation.no_main":
             if len({other.files for other in observed.runs}) > 1:
                 found.append(msg("observation.read_file", file=run.files[0], why=run.cause))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import lcm
+from math import lcm, prod
 
+from grader.device_limits import is_possible_block
 from grader.lab.records import Cases, Lab, Sizes, Variant
+from grader.launching.geometry import block_of
 from grader.result import CaseKind
-from grader.submission.records import Candidate
+from grader.submission.records import Candidate, LaunchPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,10 @@ class SizeRules:
             runs += [("ragged", dict(sizes)) for sizes in cases.ragged if self.fits(sizes)]
         runs = [(kind, self._with_fixed(sizes)) for kind, sizes in runs]
         profiled = [sizes for kind, sizes in runs if kind == "observe"]
+        if not profiled and plan_is_one_block(self.reading.launch) and any(kind == "correct" for kind, _sizes in runs):
+            largest = max((s for kind, s in runs if kind == "correct"), key=lambda sizes: prod(sizes.values()))
+            runs = [("observe" if sizes is largest else kind, sizes) for kind, sizes in runs]
+            profiled = [largest]
         unique: list[tuple[CaseKind, Sizes]] = []
         for kind, sizes in runs:
             if (kind == "observe" or sizes not in profiled) and (kind, sizes) not in unique:
@@ -51,7 +57,14 @@ class SizeRules:
 
     def fits(self, sizes: Sizes) -> bool:
         """Whether the kernel can be asked for these sizes: equal ones where it does not take them all."""
+        if not self.has_possible_block(sizes):
+            return False
         return not self._is_for_squares() or len({sizes[name] for name in self.lab.equal_sizes}) <= 1
+
+    def has_possible_block(self, sizes: Sizes) -> bool:
+        """Whether a device can run its block at these sizes, where the only block has a thread for each element."""
+        plan = self.reading.launch
+        return not plan_is_one_block(plan) or is_possible_block(block_of(plan, sizes))
 
     def probe(self, sizes: Sizes) -> Sizes:
         """These sizes, on which a doubtful reading is tried: a rectangle where the kernel takes one, else a square."""
@@ -63,6 +76,8 @@ class SizeRules:
     def rounded(self, sizes: Sizes) -> Sizes:
         """`sizes`, each that the grid covers raised to a multiple of its tile; equal sizes stay equal."""
         equal, plan = self.lab.equal_sizes, self.reading.launch
+        if plan_is_one_block(plan):
+            return dict(sizes)
         steps: dict[str, int] = {}
         for name, tile in zip(plan.covers, plan.tile, strict=False):
             steps[name] = lcm(steps.get(name, 1), tile)
@@ -82,3 +97,8 @@ class SizeRules:
         bound = [fixed[name] for name in self.lab.equal_sizes if name in fixed]
         equal = dict.fromkeys(self.lab.equal_sizes, bound[0]) if bound and self._is_for_squares() else {}
         return {**sizes, **equal, **fixed}
+
+
+def plan_is_one_block(plan: LaunchPlan) -> bool:
+    """Whether the program launches one block, as large as its data."""
+    return bool(plan.block_formula) and set(plan.grid_formula) == {"1"}

@@ -98,7 +98,7 @@ def _runs(files: Sequence[SourceText], ways: Sequence[Run]) -> list[SeenRun]:
         return wanted <= seen or _is_too_large(observation)
 
     found = [
-        _seen(files, observation, way)
+        seen_run(files, observation, way)
         for observation, way in zip(observe_each(paths, ways, TRACED, enough=is_enough), ways, strict=False)
     ]
     if wanted <= seen or not any(run.ended or (run.cause and run.cause.id in TOO_LARGE) for run in found):
@@ -117,7 +117,7 @@ def _further(
     found: list[SeenRun] = []
     if not was_too_large:
         observation = observe_each(paths, [start], EXECUTED)[0]
-        found.append(_seen(files, observation, start, executed=True))
+        found.append(seen_run(files, observation, start, executed=True))
         seen.update(launch.kernel for launch in found[-1].launches)
         if wanted <= seen:
             return found
@@ -127,7 +127,7 @@ def _further(
             replaced, others = applied(change, texts, way)
             run = Run(others, start.stdin)
             observation = observe_each(paths, [run], limits, replaced)[0]
-            found.append(_seen(files, observation, run, change, limits.executes))
+            found.append(seen_run(files, observation, run, change, limits.executes))
             seen.update(launch.kernel for launch in found[-1].launches)
             if wanted <= seen:
                 return found
@@ -152,13 +152,14 @@ def _is_whole(launch: ObservedLaunch) -> bool:
     return min(*launch.grid, *launch.block) > 0 and (not pointers or any(a.buffer_bytes for a in pointers))
 
 
-def _seen(
+def seen_run(
     files: Sequence[SourceText],
     observation: Observation,
     run: Run,
     change: Change | None = None,
     executed: bool = False,
 ) -> SeenRun:
+    """A run as binding takes it."""
     # What a device refuses because of arguments that we chose is nobody's fault.
     launches = [
         _launch(x) for x in observation.launches if _is_whole(x) and not (run.arguments and x.status == "failed")

@@ -82,19 +82,23 @@ def drawn_cases(lab: Lab, evidence: Evidence, rules: SizeRules) -> Iterator[tupl
     cases = lab.cases["emulator"]
     rng = np.random.default_rng([lab.seed, 1])
     known = [run.sizes for run in evidence.runs]
-    yield "correct", _new(known, lambda: _exact(rng, cases, rules, evidence.wired_sizes))
+    exact = _new(known, rules, lambda: _exact(rng, cases, rules, evidence.wired_sizes))
+    if rules.has_possible_block(exact):
+        yield "correct", exact
     ragged = evidence.runs_of("ragged")
     graded = any(spec.check == "ragged_sizes" for spec in evidence.variant.checks)
     if graded and ragged and all(run.output_is_right for run in ragged):
-        yield "ragged", _new(known, lambda: _off_the_tile(rng, cases, rules))
+        off_the_tile = _new(known, rules, lambda: _off_the_tile(rng, cases, rules))
+        if rules.has_possible_block(off_the_tile):
+            yield "ragged", off_the_tile
 
 
-def _new(known: list[Sizes], attempt: Callable[[], Sizes]) -> Sizes:
-    """The first of some draws that is none of the known sizes; the last one where all are."""
+def _new(known: list[Sizes], rules: SizeRules, attempt: Callable[[], Sizes]) -> Sizes:
+    """The first of some draws that can be run and is none of the known sizes; the last one where all are."""
     sizes: Sizes = {}
     for _number in range(ATTEMPTS):
         sizes = attempt()
-        if sizes not in known:
+        if sizes not in known and rules.has_possible_block(sizes):
             break
     return sizes
 
@@ -124,7 +128,7 @@ def _off_the_tile(rng: np.random.Generator, cases: Cases, rules: SizeRules) -> S
 
 def _as_asked(rules: SizeRules, sizes: Sizes, exact: bool) -> Sizes:
     equal = rules.lab.equal_sizes
-    if not rules.fits(sizes):
+    if equal and not rules.fits(sizes):
         sizes = {**sizes, **dict.fromkeys(equal, max(sizes[name] for name in equal))}
     fixed = dict(rules.reading.fixed)
     bound = [fixed[name] for name in equal if name in fixed]

@@ -82,6 +82,7 @@ class SeenRun:
 
     ended: it came to its own end, so that what it did not launch it does not launch.
     cause: why it did not run, or not to its end.
+    probe: made at other sizes than the program's own, to see what its launches become.
     """
 
     files: tuple[str, ...]
@@ -91,6 +92,7 @@ class SeenRun:
     arguments: tuple[str, ...] = ()
     change: SeenChange | None = None
     executed: bool = False
+    probe: bool = False
     faults: tuple[SeenFault, ...] = ()
 
 
@@ -107,7 +109,12 @@ class Observed:
     @property
     def launches(self) -> tuple[SeenLaunch, ...]:
         """Of all runs, in order, each once."""
-        return tuple(dict.fromkeys(launch for run in self.runs for launch in run.launches))
+        return tuple(dict.fromkeys(launch for run in self.runs if not run.probe for launch in run.launches))
+
+    @property
+    def probes(self) -> tuple[SeenLaunch, ...]:
+        """Launches at other sizes than the program's own."""
+        return tuple(dict.fromkeys(launch for run in self.runs if run.probe for launch in run.launches))
 
     def ended(self, file: str) -> bool:
         """Whether a program with that file came to its own end."""

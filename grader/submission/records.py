@@ -68,6 +68,7 @@ class Candidate:
 
     roles: names of the lab's parameters, or "=1" for a number that is handed in as it stands, "=n * n" for one that
       follows from sizes.
+    unsure: how the program rounds its grid was not to be seen at its own sizes, nor to be read.
     zeroed: arrays that the program sets to zero before the launch, because the kernel adds to them.
     square_only: the kernel takes one size for several, so the sizes that the grid covers must be equal.
     constants: sizes that are constants of the program, as (role, constant's name): each size graded is compiled anew.
@@ -86,6 +87,7 @@ class Candidate:
     own: tuple[tuple[str, int], ...] = ()
     origins: Origins = Origins()
     zeroed: tuple[str, ...] = ()
+    unsure: bool = False
 
 
 @dataclass(frozen=True, slots=True)

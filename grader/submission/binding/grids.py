@@ -6,7 +6,7 @@ number follows from what was seen: the sizes covered, rounded up or down, or the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
 
@@ -25,6 +25,7 @@ def formulas_of(
     tile: tuple[int, ...],
     own: Mapping[str, int],
     lab: Lab,
+    probes: Sequence[tuple[tuple[int, int, int], Mapping[str, int]]] = (),
 ) -> tuple[str, ...]:
     """Formulas of the sizes for each axis of the grid; () where the grid covers the sizes, rounded up.
 
@@ -34,6 +35,7 @@ def formulas_of(
         name stands for which may be several.
     covers, tile : what each axis runs over and how many elements a block covers along it, as it would be without this.
     own : the program's own sizes, as far as they are known.
+    probes : grids at other sizes, with these.
     """
     count = max(len(covers), len(site.grid_expressions))
     found = []
@@ -41,7 +43,8 @@ def formulas_of(
         usual = _rounded_up(covers[axis], tile[axis]) if axis < len(covers) else "1"
         over = covers[axis] if axis < len(covers) else ""
         read = formula_of(site.grid_expressions[axis], True, over) if axis < len(site.grid_expressions) else None
-        found.append(_axis(site, axis, read, usual, covers, tile, own))
+        seen = [(grid[axis], sizes) for grid, sizes in probes]
+        found.append(_axis(site, axis, read, usual, covers, tile, own, seen))
     usual_all = [_rounded_up(over, step) for over, step in zip(covers, tile, strict=False)]
     return () if _same(found, usual_all, tile, lab) else tuple(found)
 
@@ -54,9 +57,14 @@ def _axis(
     covers: tuple[str, ...],
     tile: tuple[int, ...],
     own: Mapping[str, int],
+    probes: Sequence[tuple[int, Mapping[str, int]]],
 ) -> str:
     blocks = site.grid[axis] if site.grid is not None else None
-    if read is not None and (blocks is None or _value(read, own) in (blocks, None)):
+
+    def agrees(text: str) -> bool:
+        return all(_value(text, sizes) in (count, None) for count, sizes in probes)
+
+    if read is not None and (blocks is None or _value(read, own) in (blocks, None)) and agrees(read):
         return read
     if blocks is None or axis >= len(covers):
         return usual if blocks is None else str(blocks)
@@ -64,13 +72,28 @@ def _axis(
     if extent is None or extent <= 0:
         return usual
     threads = site.block[axis] if site.block is not None and axis < len(covers) else 0
-    for step in dict.fromkeys([tile[axis], threads]):
-        if step > 0 and -(-extent // step) == blocks:
-            return _rounded_up(covers[axis], step)
-    for step in dict.fromkeys([tile[axis], threads]):
-        if step > 0 and extent // step == blocks:
-            return f"(({covers[axis]}) // {step})"
-    return str(blocks)
+    steps = [step for step in dict.fromkeys([tile[axis], threads]) if step > 0]
+    over = covers[axis]
+    models = [_rounded_up(over, step) for step in steps]
+    models += [f"(({over}) // {step})" for step in steps]
+    models += [f"(({over} - 1) // {step})" for step in steps] + [f"(({over}) // {step} + 1)" for step in steps]
+    return next((text for text in models if _value(text, own) == blocks and agrees(text)), str(blocks))
+
+
+def is_unsure(
+    site: LaunchSite,
+    formula_of: Callable[[Expression | None, bool], str | None],
+    covers: tuple[str, ...],
+    own: Mapping[str, int],
+) -> bool:
+    """Whether it takes a run at other sizes to see how a grid that was seen is rounded."""
+    if site.grid is None or site.probes:
+        return False
+    for axis in range(min(len(covers), _AXES)):
+        read = formula_of(site.grid_expressions[axis], True) if axis < len(site.grid_expressions) else None
+        if site.grid[axis] > 1 and (read is None or _value(read, own) not in (site.grid[axis], None)):
+            return True
+    return False
 
 
 def _rounded_up(over: str, step: int) -> str:

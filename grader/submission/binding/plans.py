@@ -5,14 +5,14 @@ For each of these facts there is a function with all that say something of it; `
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
 from grader.device_limits import is_possible_block
 from grader.lab import formula
 from grader.lab.records import Lab, LaunchRule, Variant
-from grader.submission.binding.grids import formulas_of
+from grader.submission.binding.grids import formulas_of, is_unsure
 from grader.submission.binding.precedence import OF_LAUNCHES, OF_PROGRAM, Fact, first, weakest_of
 from grader.submission.binding.profiled import Block, block_at, lab_block, shared_bytes_at
 from grader.submission.binding.sizes import CompileTime, NamedSizes, solve
@@ -63,7 +63,8 @@ def candidates(
             plan, origins = planner.plan(covers, exact)
             origins = replace(origins, arguments=readings.origin, covers=all_covers.origin)
             sizes_of_program = (named.constants, named.template, named.fixed, named.own)
-            found.append(Candidate(roles, plan, square_only, *sizes_of_program, origins))
+            is_unsure = origins.block == "observed" and planner.is_unsure(covers)
+            found.append(Candidate(roles, plan, square_only, *sizes_of_program, origins, unsure=is_unsure))
     return tuple(dict.fromkeys(found))[:MAX_CANDIDATES]
 
 
@@ -244,14 +245,27 @@ class _Planner:
         """The grid's formulas, where it has another number of blocks than it takes to cover the sizes."""
         if self.site is None or (self.settings.tile is not None and not self.site.observed):
             return self.grid_formula()
-        return formulas_of(self.site, self.formula, covers, tile, self.own_sizes(), self.lab) or self.grid_formula()
+        if self.site.grid == (1, 1, 1) and self.threads().value.formulas:
+            # One block, as large as the data.
+            return ("1",) * len(covers)
+        probes = [(grid, self.sizes_of(seen)) for grid, seen in self.site.probes]
+        found = formulas_of(self.site, self.formula, covers, tile, self.own_sizes(), self.lab, probes)
+        return found or self.grid_formula()
+
+    def is_unsure(self, covers: tuple[str, ...]) -> bool:
+        """Whether a run at other sizes would tell more of the grid."""
+        return self.site is not None and is_unsure(self.site, self.formula, covers, self.own_sizes())
 
     def own_sizes(self) -> dict[str, int]:
         """The sizes at which the program made its launch, as far as its arguments and constants tell."""
         if self.site is None:
             return {}
-        found = dict(self.sizes.fixed) | dict(self.sizes.own)
-        by_name = {argument.name: argument for argument in self.site.seen if argument.name}
+        return self.sizes_of(self.site.seen, dict(self.sizes.fixed) | dict(self.sizes.own))
+
+    def sizes_of(self, seen: Sequence[SeenArgument], known: Mapping[str, int] | None = None) -> dict[str, int]:
+        """The sizes at which a launch with these arguments was made; known: some of them."""
+        found = dict(known or {})
+        by_name = {argument.name: argument for argument in seen if argument.name}
         arrays: list[tuple[str, SeenArgument, str]] = []
         for parameter, role in zip(self.kernel.parameters, self.roles, strict=True):
             argument = by_name.get(parameter.name)

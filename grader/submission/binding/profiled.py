@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from grader.device_limits import is_possible_block
 from grader.lab import formula
 from grader.lab.records import Lab, LaunchRule
 
@@ -15,7 +16,7 @@ def block_at(formulas: tuple[str, ...], otherwise: Block, lab: Lab) -> Block:
         x, y, z = [*(formula.integer(text, sizes) for text in formulas), 1, 1, 1][:3]
     except formula.FormulaError:
         return otherwise
-    return (x, y, z) if formulas and min(x, y, z) > 0 else otherwise
+    return (x, y, z) if formulas and is_possible_block((x, y, z)) else otherwise
 
 
 def shared_bytes_at(shared_formula: str, block: Block, lab: Lab, otherwise: int) -> int:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import prod
 
 from grader.submission.kernels.records import LaunchSite
-from grader.submission.observed import Observed, SeenLaunch
+from grader.submission.observed import Observed, SeenArgument, SeenLaunch
 
 
 def with_observed(sites: Sequence[LaunchSite], observed: Observed) -> list[LaunchSite]:
@@ -18,7 +18,10 @@ def with_observed(sites: Sequence[LaunchSite], observed: Observed) -> list[Launc
     seen: dict[tuple[object, ...], SeenLaunch] = {}
     for launch in observed.launches:
         seen.setdefault((launch.kernel, launch.line, launch.template_arguments, launch.block, launch.grid), launch)
-    found: list[LaunchSite] = [_site(launch, sites) for launch in _most_parallel_first(list(seen.values()))]
+    found: list[LaunchSite] = [
+        replace(_site(launch, sites), probes=_probes(launch, observed))
+        for launch in _most_parallel_first(list(seen.values()))
+    ]
     known = {(launch.kernel, _name(launch.file)) for launch in seen.values()}
     return [*found, *(site for site in sites if (site.kernel, _name(site.file)) not in known)]
 
@@ -63,6 +66,18 @@ def _site(launch: SeenLaunch, sites: Sequence[LaunchSite]) -> LaunchSite:
         seen=launch.arguments,
         observed=True,
         refused=launch.refused,
+    )
+
+
+def _probes(
+    launch: SeenLaunch, observed: Observed
+) -> tuple[tuple[tuple[int, int, int], tuple[SeenArgument, ...]], ...]:
+    """The same launch at other sizes."""
+    return tuple(
+        (other.grid, other.arguments)
+        for other in observed.probes
+        if (other.kernel, other.file, other.line, other.template_arguments, other.block)
+        == (launch.kernel, launch.file, launch.line, launch.template_arguments, launch.block)
     )
 
 

@@ -105,6 +105,7 @@ class LaunchSite:
     opts_in: the host code raises the kernel's limit of dynamic shared memory (cudaFuncSetAttribute).
     observed: the program was seen to make this launch, with `grid` and the arguments `seen`; then `block`,
       `shared_bytes` and `template_arguments` are what was seen.  refused: by the device.
+    probes: grid and arguments of the same launch at other sizes than the program's own.
     """
 
     kernel: str
@@ -125,3 +126,4 @@ class LaunchSite:
     grid: tuple[int, int, int] | None = None
     seen: tuple[SeenArgument, ...] = ()
     refused: bool = False
+    probes: tuple[tuple[tuple[int, int, int], tuple[SeenArgument, ...]], ...] = ()

@@ -1,0 +1,76 @@
+"""A program run once more with sizes that are no multiple of anything: how it rounds its grids shows then."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping, Sequence
+
+from grader.errors import InternalError
+from grader.observation.programs import programs_of
+from grader.observation.stage import TRACED, seen_run
+from grader.observation.stored import Stored
+from grader.programs.observe import Run, observe_each
+from grader.programs.sources import read_program
+from grader.submission.files.source import SourceText
+from grader.submission.observed import Observed, SeenRun
+
+SMALLEST = 8
+LESS = 3
+"""So much smaller is a size made: most blocks' sides are powers of two."""
+
+_NUMBER = re.compile(
+    r"(?:#[ \t]*define[ \t]+(?P<macro>\w+)[ \t]+\(?[ \t]*|\b(?P<name>\w+)\s*=\s*)(?P<number>\d{1,9})(?![\w.]|\s*<<)"
+)
+_NO_SIZE = re.compile(r"block|thread|tile|warp|seed|iter|repeat|runs?$|side|^(?:bs|ts|tx|ty)$", re.IGNORECASE)
+
+
+def probed(sources: Sequence[SourceText], observed: Observed, store: Stored | None = None) -> Observed:
+    """`observed` with a run of each program in which the sizes that its kernels are handed are a little smaller."""
+    found: list[SeenRun] = []
+    for files in programs_of(sources):
+        names = tuple(source.path.name for source in files)
+        first = next((run for run in observed.runs if run.files == names and run.launches and not run.change), None)
+        if first is None:
+            continue
+        sizes = {
+            argument.value
+            for launch in first.launches
+            for argument in launch.arguments
+            if isinstance(argument.value, int) and argument.value >= SMALLEST
+        }
+        arguments = tuple(_smaller(word, sizes) for word in first.arguments)
+        texts = _changed({source.path.name: source.text for source in files}, sizes)
+        if not texts and arguments == first.arguments:
+            continue
+        paths = [source.path for source in files]
+        ways = [Run(arguments)]
+        try:
+            program = read_program(paths, arguments, texts)
+            known = store.get(program, ways) if store is not None else None
+            if known is None:
+                observation = observe_each(paths, ways, TRACED, texts)[0]
+                known = [dataclasses.replace(seen_run(files, observation, ways[0]), probe=True, faults=())]
+                if store is not None:
+                    store.put(program, ways, known)
+        except InternalError:
+            continue
+        found += known
+    return dataclasses.replace(observed, runs=(*observed.runs, *found))
+
+
+def _smaller(word: str, sizes: set[int]) -> str:
+    return str(int(word) - LESS) if word.isdigit() and int(word) in sizes else word
+
+
+def _changed(texts: Mapping[str, str], sizes: set[int]) -> dict[str, str]:
+    """The texts in which a number that was handed to a kernel stands, with another in its place."""
+
+    def other(match: re.Match[str]) -> str:
+        name = match["macro"] or match["name"] or ""
+        if int(match["number"]) not in sizes or _NO_SIZE.search(name):
+            return match[0]
+        return match[0][: match.start("number") - match.start()] + str(int(match["number"]) - LESS)
+
+    made = {name: _NUMBER.sub(other, text) for name, text in texts.items()}
+    return {name: text for name, text in made.items() if text != texts[name]}

@@ -1,0 +1,103 @@
+"""Whole programs graded by what was seen of them: kernels, launches, and the faults that only a run shows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from grader.grading import pipeline
+from grader.lab.labs import find
+from grader.result import Result
+
+HERE = Path(__file__).parent / "programs"
+
+
+def graded(name: str, lab: str) -> Result:
+    return pipeline.grade(HERE / name, find(lab), backend="emulator")
+
+
+def statuses(result: Result, variant: str) -> dict[str, str]:
+    """Of the checks that a launch decides over; those of host code and of times are others' business."""
+    return {c.check: c.status for c in result.checks if c.variant == variant and c.status in ("pass", "fail")}
+
+
+GRIDS = [
+    ("floor_by_ceil.cu", "box-blur", "naive", "ragged_sizes", 25),
+    pytest.param("floor_in_wrapper.cu", "transpose", "naive", "ragged_sizes", 40, marks=pytest.mark.slow),
+    pytest.param("last_block_left_out.cu", "batch-square", "simple", "correct", 28, marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize(("name", "lab", "variant", "check", "line"), GRIDS)
+def test_a_grid_that_leaves_data_out_is_told_at_its_launch(
+    name: str, lab: str, variant: str, check: str, line: int
+) -> None:
+    result = graded(name, lab)
+    failed = [c for c in result.checks if c.variant == variant and c.status == "fail" and c.check != "host_code"]
+    assert [(c.check, c.line) for c in failed] == [(check, line)]
+    assert failed[0].message_said is not None and failed[0].message_said.id == "checks.grids.left_out"
+    launch = result.variants[variant].launch
+    assert launch is not None and launch.by == "observed"
+
+
+KERNELS = [
+    # A name that says nothing, and a kernel that works by tiles.
+    ("generic_name_tiled.cu", "matmul", {"block": "gpuMM"}),
+    pytest.param(
+        "one_thread_beside_parallel.cu",
+        "matmul",
+        {"naive": "matrixMulParallel", "block": "matrixMulKernel"},
+        marks=pytest.mark.slow,
+    ),
+    pytest.param(
+        "square_padding.cu",
+        "transpose",
+        {"padded": "optimTranspose", "shared": "optimTranspose2"},
+        marks=pytest.mark.slow,
+    ),
+    pytest.param("template_by_if.cu", "transpose", {"padded": "transposeNoBankConflicts"}, marks=pytest.mark.slow),
+    pytest.param("struct_header", "matmul", {"naive": "MatMulKernel"}, marks=pytest.mark.slow),
+    pytest.param(
+        "block_size_and_factor_as_arguments.cu",
+        "box-blur",
+        {"naive": "blurAcc", "shared": "blurShared"},
+        marks=pytest.mark.slow,
+    ),
+    pytest.param(
+        "two_inputs_from_argv.cu",
+        "batch-square",
+        {"simple": "mulSimple", "shared": "mulShared"},
+        marks=pytest.mark.slow,
+    ),
+    pytest.param("one_block.cu", "box-blur", {"naive": "naive"}, marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize(("name", "lab", "kernels"), KERNELS)
+def test_what_a_kernel_does_decides_and_a_right_one_loses_nothing(name: str, lab: str, kernels: dict[str, str]) -> None:
+    result = graded(name, lab)
+    assert {variant: record.kernel for variant, record in result.variants.items() if record.kernel} == kernels
+    for variant in kernels:
+        found = statuses(result, variant)
+        found.pop("host_code", None)
+        assert set(found.values()) == {"pass"}, found
+        launch = result.variants[variant].launch
+        assert launch is not None and launch.by == "observed"
+
+
+@pytest.mark.slow
+def test_what_nobody_sets_is_told_as_such() -> None:
+    result = graded("adds_to_unset.cu", "box-blur")
+    found = statuses(result, "naive")
+    assert found["memory_safety"] == "fail"
+    wrong = next(c for c in result.checks if c.id == "naive.memory_safety")
+    assert wrong.line == 10
+    assert "never written" in wrong.message
+
+
+@pytest.mark.slow
+def test_the_kernel_that_does_not_count_is_told() -> None:
+    result = graded("one_thread_beside_parallel.cu", "matmul")
+    told = [r.data["kernel"] for r in result.variants["naive"].remarks_said if r.id == "remarks.other_kernel"]
+    assert told == ["matrixMulSingle"]

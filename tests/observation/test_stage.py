@@ -1,0 +1,94 @@
+"""Which programs a submission has, with what they are started, and what is kept of their runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from grader.observation.probing import probed
+from grader.observation.programs import launched_in, programs_of, ways_to_start
+from grader.observation.stage import observed
+from grader.observation.stored import Stored
+from grader.programs.toolchain import library
+from grader.submission.files.source import SourceText, decode
+from grader.submission.observed import Observed
+
+HERE = Path(__file__).parent / "programs"
+
+
+def source(name: str, text: str) -> SourceText:
+    return SourceText(Path(name), text, "utf-8")
+
+
+MAIN = "int main(int argc, char **argv) { return 0; }"
+
+
+def test_each_main_is_a_program_with_all_files_that_have_none() -> None:
+    files = [source("a.cu", MAIN), source("b.cu", f"/* x */ {MAIN}"), source("k.cu", "__global__ void k() {}")]
+    assert [[f.path.name for f in program] for program in programs_of(files)] == [["a.cu", "k.cu"], ["b.cu", "k.cu"]]
+
+
+def test_a_file_that_another_includes_and_a_main_in_a_comment_are_no_programs() -> None:
+    files = [source("a.cu", f'#include "k.cu"\n{MAIN}'), source("k.cu", f"// {MAIN}\n__global__ void k() {{}}")]
+    assert [[f.path.name for f in program] for program in programs_of(files)] == [["a.cu"]]
+
+
+@pytest.mark.parametrize(
+    ("text", "sizes", "arguments"),
+    [
+        (MAIN, [96], [()]),
+        ("int main(int c, char **argv) { int n = atoi(argv[1]); }", [96], [(), ("96",)]),
+        (
+            "int main(int c, char **argv) { f(argv[1], argv[2]); }",
+            [5, 1024],
+            [(), ("5", "1024"), ("1024", "5"), ("1024",) * 2],
+        ),
+    ],
+)
+def test_arguments_are_sizes_of_the_lab(text: str, sizes: list[int], arguments: list[tuple[str, ...]]) -> None:
+    assert [tuple(way.arguments) for way in ways_to_start([source("a.cu", text)], sizes)] == arguments
+
+
+def test_launches_are_seen_in_every_spelling() -> None:
+    text = "k<<<1, 2>>>(a); t<16, float> <<< g, b >>>(a); u << <1, 1> >>(); // v<<<1, 1>>>();"
+    assert launched_in([source("a.cu", text)]) == {"k", "t", "u"}
+
+
+def test_a_file_without_main_is_not_run_and_says_so() -> None:
+    found = observed([source("a.cu", "__global__ void k(float *a) { a[0] = 1; }")])
+    assert found.launches == ()
+    assert [run.cause.id for run in found.runs if run.cause] == ["observation.no_main"]
+
+
+def test_runs_are_kept_by_what_was_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = [decode(HERE / "floor_in_wrapper.cu")]
+    store = Stored(tmp_path)
+    first = observed(files, store)
+    assert [(x.kernel, x.grid, x.block, x.line) for x in first.launches] == [
+        ("naiveTranspose", (16, 32, 1), (16, 16, 1), 40)
+    ]
+    values = {a.name: (a.value, a.before, a.read_back) for a in first.launches[0].arguments}
+    assert values == {
+        "out": (None, "", True),
+        "in": (None, "data", False),
+        "rows": (512, "", False),
+        "cols": (256, "", False),
+    }
+    probes = probed(files, first, store)
+    assert [x.grid for x in probes.probes] == [(15, 31, 1)]
+    # From now on nothing is run.
+    monkeypatch.setattr("grader.observation.stage.observe_each", None)
+    monkeypatch.setattr("grader.observation.probing.observe_each", None)
+    assert observed(files, store) == first
+    assert probed(files, first, store) == probes
+    assert probed(files, Observed(), store) == Observed()
+
+
+def test_the_package_brings_the_library_that_would_be_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`scripts/pack_library.py` packs it anew."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(library, "_build", None)
+    assert library.find() is None
+    built = library.build()
+    assert all(Path(part).is_file() for part in built.link_inputs)
