@@ -105,6 +105,8 @@ def watched(tmp_path: Path) -> Iterator[tuple[Watch, Path]]:
     yield watch, file
     watch.process.kill()
     watch.process.wait()
+    if watch.process.stdout is not None:
+        watch.process.stdout.close()
 
 
 @pytest.mark.slow

@@ -22,7 +22,7 @@ from grader.exports.entries import Entry, Table, brief, source_of
 from grader.exports.page import rows_of
 from grader.exports.registry import COURSE_EXPORTS, EXPORTS
 from grader.grading.cluster.pool import ExecutorPool
-from grader.grading.output.comparing import compare
+from grader.grading.output.comparing import compare_once
 from grader.grading.output.kept import Kept, with_person
 from grader.grading.output.paths import Outputs
 from grader.grading.output.reporting import Announcer
@@ -281,7 +281,10 @@ class Group:
         table, exports = Table(self._lab, entries), EXPORTS
         if is_last:
             # Who is like whom shows when all are there.
-            table, exports = replace(table, similar=compare(self._lab, entries)), (*EXPORTS, similar.EXPORT)
+            table, exports = (
+                replace(table, similar=compare_once(self._lab, entries, self._outputs.out)),
+                (*EXPORTS, similar.EXPORT),
+            )
         lines = tables.of_lab(exports, table, self._outputs)
         self._unwritten = bool(tables.problems)
         lines += tables.problems

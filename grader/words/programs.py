@@ -36,6 +36,10 @@ TEXTS: Texts = {
         "{kernel} cannot be emulated ({reason}): the launch is recorded, the kernel was not executed, and what the "
         "program prints of its results means nothing."
     ),
+    "kernel_kept_pointer": N_(
+        "{kernel} follows a pointer that is stored in managed or mapped memory, which cannot be emulated: the launch "
+        "is recorded, and what the program prints of its results means nothing."
+    ),
     "kernel_host_pointer": N_("{kernel} uses an address in host memory, which a GPU cannot access."),
     "kernel_null_pointer": N_("{kernel} uses a null pointer."),
     "kernel_use_after_free": N_("{kernel} uses {array}, which was freed before the launch."),

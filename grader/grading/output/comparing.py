@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
+
 from grader.errors import UsageError, describe_os_error
 from grader.exports.entries import Entry, Table, source_of
 from grader.exports.similar import EXPORT
+from grader.files import write_atomically
+from grader.grading.identity import code_hash
 from grader.grading.output.stored import stored_groups
 from grader.grading.output.tables import Tables
 from grader.lab import labs
@@ -22,14 +27,42 @@ MAX_BYTES = 1 << 20
 STARTER_NAMES = ("*.cu", "*.cuh", "*.h")
 
 
+class _Known(msgspec.Struct, frozen=True):
+    """What was found; key: of everything that it follows from."""
+
+    key: str
+    found: Similar
+
+
+def compare_once(lab: Lab, entries: Sequence[Entry], out: Path) -> Similar:
+    """The same as `compare`, kept in `out` until a source changes: comparing hundreds takes seconds."""
+    file = out / f".{lab.id}.similar.json"
+    digest = hashlib.sha256(code_hash())
+    for text in (*_starters(lab), *(part for e in entries for part in (e.student, e.source))):
+        raw = text.encode("utf-8", "surrogatepass")
+        digest.update(len(raw).to_bytes(8, "little") + raw)
+    key = digest.hexdigest()
+    with contextlib.suppress(OSError, msgspec.DecodeError, UnicodeDecodeError):
+        known = msgspec.json.decode(file.read_bytes(), type=_Known)
+        if known.key == key:
+            return known.found
+    found = compare(lab, entries)
+    with contextlib.suppress(OSError):
+        write_atomically(file, msgspec.json.encode(_Known(key, found)))
+    return found
+
+
 def compare(lab: Lab, entries: Sequence[Entry], archive: dict[str, str] | None = None) -> Similar:
     """What the entries' sources have in common beyond the lab's starter."""
-    starters = [
+    return similar({entry.student: entry.source for entry in entries if entry.source}, _starters(lab), archive)
+
+
+def _starters(lab: Lab) -> list[str]:
+    return [
         file.read_text("utf-8", errors="replace")
         for pattern in STARTER_NAMES
         for file in sorted(lab.path.parent.glob(pattern))
     ]
-    return similar({entry.student: entry.source for entry in entries if entry.source}, starters, archive)
 
 
 def compare_stored(folder: Path, language: str, archives: Sequence[Path], labs_folders: Sequence[Path] = ()) -> int:

@@ -89,6 +89,7 @@ def put_in_order(
     state: State, record: ObservedLaunch, raw: list[bytes], stream: Stream, ticket: int, place: Place
 ) -> None:
     """Look for other streams' work on the same arrays; what is `const` is read only."""
+    part = (record.kernel, *(argument.value for argument in record.arguments))
     for value, argument in zip(raw, record.arguments, strict=True):
         if not argument.buffer or len(value) != 8:
             continue
@@ -97,4 +98,4 @@ def put_in_order(
         if found is not None:
             is_write = " const*" not in argument.type
             start = argument.offset_bytes
-            state.access(found, stream, ticket, start, found.size, is_write, place)
+            state.access(found, stream, ticket, start, found.size, is_write, place, part)

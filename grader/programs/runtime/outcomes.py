@@ -10,6 +10,7 @@ from grader.message import msg
 from grader.programs.emulated import Outcome
 from grader.programs.records import LineCount, ObservedHazard, ObservedLaunch
 from grader.programs.runtime.errors import name_of
+from grader.programs.runtime.memory import shared_at
 from grader.programs.runtime.state import Kernel, Place, State
 from grader.ptx.records import Hazard
 
@@ -55,6 +56,13 @@ def judge(state: State, kernel: Kernel, record: ObservedLaunch, outcome: Outcome
             at = Place(outcome.line, kernel_file)
             state.tell("endless", "error", msg("programs.endless", kernel=kernel.display), at)
             return _faulted(state, record, 702, place)
+    if any(hazard.detail == "unmapped" and shared_at(state, hazard.offset_bytes) for hazard in hazards):
+        # A pointer that lies in memory is the host's here; on a GPU both sides have one address for it.
+        record.status = "traced"
+        record.hazards = []
+        state.hollow = True
+        state.tell("unsupported", "warning", msg("programs.kernel_kept_pointer", kernel=kernel.display), place)
+        return 0
     fatal = 0
     for hazard in hazards:
         severity = "error" if hazard.kind != "uninitialized" or not state.hollow else "remark"

@@ -310,24 +310,43 @@ class State:
         return self.next_handle * 16 + (1 << 34)
 
     def access(
-        self, allocation: Allocation, stream: Stream, ticket: int, low: int, high: int, is_write: bool, place: Place
+        self,
+        allocation: Allocation,
+        stream: Stream,
+        ticket: int,
+        low: int,
+        high: int,
+        is_write: bool,
+        place: Place,
+        part: tuple[object, ...] | None = None,
     ) -> None:
-        """Look for an access of another stream's that nothing puts in order with this one."""
+        """Look for an access of another stream's that nothing puts in order with this one.
+
+        part: of a kernel, which may use less than from `low` to `high`: what tells its part of the array from others.
+        """
         if len(self.streams) == 1 and not allocation.accesses:
             return
         kept = []
         for other in allocation.accesses:
-            number, other_ticket, other_low, other_high, other_write, other_place = other
+            number, other_ticket, other_low, other_high, other_write, other_place, other_part = other
             if stream.clock.get(number, 0) >= other_ticket:
                 if not (is_write and number == stream.number and low <= other_low and other_high <= high):
                     kept.append(other)
                 continue
             kept.append(other)
-            if (is_write or other_write) and low < other_high and other_low < high:
+            overlap = low < other_high and other_low < high
+            if part is not None and other_part is not None:
+                # The same kernel with another offset works on another part of the array.
+                overlap = overlap and (part == other_part or part[0] != other_part[0])
+            elif part is not None or other_part is not None:
+                # Whoever copies a part has a kernel work on that part.
+                copied = other_high - other_low if part is not None else high - low
+                overlap = overlap and copied >= allocation.size
+            if (is_write or other_write) and overlap:
                 message = msg("programs.stream_race", array=allocation.name, line=other_place.line)
                 self.tell("stream_race", "error", message, place)
         allocation.accesses = kept[-64:]
-        allocation.accesses.append((stream.number, ticket, low, high, is_write, place))
+        allocation.accesses.append((stream.number, ticket, low, high, is_write, place, part))
 
 
 def join(into: dict[int, int], other: Mapping[int, int]) -> None:

@@ -1,3 +1,10 @@
+/*
+ * Вопросы к работе:
+ *  1. Почему при N = 2 и 3 разделяемая память почти не помогает?
+ *  2. Сколько байт разделяемой памяти нужно блоку при N = 10?
+ *  3. Что ограничивает число потоков в блоке при больших N?
+ *  4. Почему потоки сверх числа матриц должны завершаться сразу?
+ */
 // Платформы больших данных, практика 3: возведение пакета матриц в квадрат.
 // Для N = 2..10 сравниваются две реализации. Результат печатается таблицей.
 #include <cuda_runtime.h>
@@ -148,6 +155,29 @@ static Row measure(int N)
     return row;
 }
 
+// Таблица в файл для построения графиков
+static bool saveCsv(const char* name, const std::vector<Row>& table)
+{
+    FILE* file = std::fopen(name, "w");
+    if (!file) return false;
+    std::fprintf(file, "N;simple;shared;cpu\n");
+    for (const Row& row : table)
+        std::fprintf(file, "%d;%f;%f;%f\n", row.N, row.simpleMs, row.sharedMs, row.cpuMs);
+    return std::fclose(file) == 0;
+}
+
+// И обратно: сколько строк в нём оказалось
+static int countCsv(const char* name)
+{
+    FILE* file = std::fopen(name, "r");
+    if (!file) return -1;
+    int lines = 0;
+    char line[256];
+    while (std::fgets(line, sizeof line, file)) ++lines;
+    std::fclose(file);
+    return lines;
+}
+
 static std::string mark(bool ok) { return ok ? "верно" : "НЕВЕРНО"; }
 
 int main()
@@ -168,5 +198,7 @@ int main()
         std::printf("%2d | %s  | %s  | %zu\n", row.N, mark(row.simpleOk).c_str(), mark(row.sharedOk).c_str(), row.sharedBytes);
     const bool timed = std::all_of(table.begin(), table.end(), [](const Row& r) { return r.simpleMs > 0 && r.sharedMs > 0 && r.cpuMs >= 0; });
     std::puts(timed ? "время измерено" : "время не измерено");
+    if (!saveCsv("times.csv", table)) std::puts("файл не записан");
+    std::printf("строк в файле: %d\n", countCsv("times.csv"));
     return 0;
 }

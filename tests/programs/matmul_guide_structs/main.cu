@@ -85,8 +85,43 @@ static float maxDifference(const Matrix X, const Matrix Y)
     return worst;
 }
 
-int main(void)
+// Macierz jednostkowa: A * I = A
+static int identityTest(void)
 {
+    const int n = 32;
+    Matrix A = allocHost(n, n), I = allocHost(n, n), C = allocHost(n, n);
+    int version, ok = 1;
+    for (int i = 0; i < n * n; i++) {
+        A.elements[i] = (float)(i % 17);
+        I.elements[i] = i / n == i % n ? 1.0f : 0.0f;
+    }
+    for (version = 0; version < 2; version++) {
+        MatMul(A, I, C, version);
+        if (maxDifference(A, C) != 0)
+            ok = 0;
+    }
+    free(A.elements);
+    free(I.elements);
+    free(C.elements);
+    return ok;
+}
+
+static void printCorner(const char* name, const Matrix M, int side)
+{
+    printf("%s\n", name);
+    for (int i = 0; i < side; i++) {
+        for (int j = 0; j < side; j++)
+            printf("%8.3f", M.elements[i * M.stride + j]);
+        printf("\n");
+    }
+}
+
+int main(int argc, char** argv)
+{
+    if (argc > 1 && argv[1][0] == 'h') {
+        printf("użycie: %s [v]\n", argv[0]);
+        return 0;
+    }
     const int m = 48, k = 32, n = 64;
     Matrix A = allocHost(m, k), B = allocHost(k, n), C = allocHost(m, n), G = allocHost(m, n);
     for (int i = 0; i < m * k; i++) A.elements[i] = (i * 7 % 13) / 13.0f;
@@ -100,6 +135,9 @@ int main(void)
         float diff = maxDifference(C, G);
         printf("%s: %s, zmierzono czas: %s\n", opis[v], diff < 1e-4f ? "OK" : "źle", ms >= 0 ? "tak" : "nie");
     }
+    if (argc > 1 && argv[1][0] == 'v')
+        printCorner("C", C, 4);
+    printf("macierz jednostkowa: %s\n", identityTest() ? "OK" : "źle");
     free(A.elements);
     free(B.elements);
     free(C.elements);

@@ -108,6 +108,30 @@ static int Check(const float* a, const float* at, int N)
     return errors;
 }
 
+/* время ядра в миллисекундах, среднее по нескольким запускам */
+typedef void (*kernel_t)(float*, float*);
+
+static float Measure(kernel_t kernel, dim3 blocks, dim3 threads, size_t shared, float* in, float* out, int repeat)
+{
+    float total = 0;
+    cudaEvent_t start, stop;
+    CUDA_CHECK_RETURN(cudaEventCreate(&start));
+    CUDA_CHECK_RETURN(cudaEventCreate(&stop));
+    for (int i = 0; i < repeat; i++) {
+        float ms;
+        CUDA_CHECK_RETURN(cudaEventRecord(start, 0));
+        kernel<<<blocks, threads, shared>>>(in, out);
+        CUDA_CHECK_RETURN(cudaGetLastError());
+        CUDA_CHECK_RETURN(cudaEventRecord(stop, 0));
+        CUDA_CHECK_RETURN(cudaEventSynchronize(stop));
+        CUDA_CHECK_RETURN(cudaEventElapsedTime(&ms, start, stop));
+        total += ms;
+    }
+    CUDA_CHECK_RETURN(cudaEventDestroy(start));
+    CUDA_CHECK_RETURN(cudaEventDestroy(stop));
+    return total / repeat;
+}
+
 int main(int argc, char* argv[])
 {
     if (argc < 3) {
@@ -171,6 +195,19 @@ int main(int argc, char* argv[])
     CUDA_CHECK_RETURN(cudaGetLastError());
     CUDA_CHECK_RETURN(cudaMemcpy(storage_h_t, storage_d_t, N * N * sizeof(float), cudaMemcpyDeviceToHost));
     printf("gTranspose2, ошибок: %d\n", Check(storage_h, storage_h_t, N));
+
+    /* сводная таблица */
+    {
+        size_t shared = dim_of_threads * dim_of_threads * sizeof(float);
+        float ms[4];
+        ms[0] = Measure(gTranspose0, blocks, threads, 0, storage_d, storage_d_t, 2);
+        ms[1] = Measure(gTranspose11, blocks, threads, shared, storage_d, storage_d_t, 2);
+        ms[2] = Measure(gTranspose12, blocks, threads, 0, storage_d, storage_d_t, 2);
+        ms[3] = Measure(gTranspose2, blocks, threads, 0, storage_d, storage_d_t, 2);
+        for (int k = 0; k < 4; k++)
+            if (!(ms[k] > 0))
+                printf("нет времени у ядра %d\n", k);
+    }
 
     cudaFree(storage_d);
     cudaFree(storage_d_t);
