@@ -26,6 +26,8 @@ _ARRAY = "tile"
 _THREAD = {"thread": "(1, 0)", "block": "(2, 0)"}
 
 DATA: Mapping[str, Value] = {
+    "capability": "6.1",
+    "model": "GeForce GTX 1080",
     "address": "0x7f30",
     "after": 64,
     "all": 6,

@@ -191,6 +191,22 @@ def test_the_emulator_imports_numpy_its_runtime_and_itself_only(path: Path) -> N
         ), f"{path}: imports {module}"
 
 
+# The emulator's rooms from the bottom up: each may import those before it.
+ROOMS = (
+    "errors", "records", "limits", "values", "frontend", "isa", "analysis", "memory", "observers", "machine",
+    "lowering", "native", "launch", "__init__",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("path", sorted((PACKAGE / "ptx").rglob("*.py")), ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_the_emulator_s_rooms_stand_in_order(path: Path) -> None:
+    here = path.relative_to(PACKAGE / "ptx").parts[0].removesuffix(".py")
+    for module, _at_import in imports(path):
+        if module.startswith("grader.ptx."):
+            there = module.split(".")[2]
+            assert ROOMS.index(there) <= ROOMS.index(here), f"{path}: {here} may not import {module}"
+
+
 # The GPU's parts, each with those of the others that it may import; `device` is the border: what runs beside a
 # student's kernel knows neither the grader's side nor NumPy.
 GPU_PARTS: dict[str, set[str]] = {

@@ -17,13 +17,15 @@ LOOK_S = 0.02
 class Run:
     """What came of it.
 
-    peak_bytes: of the proportional set sizes of all its processes together.  is_limited: whether the limits held.
+    peak_bytes: of the proportional set sizes of all its processes together.  cpu_seconds: of all of them.
+    is_limited: whether the limits held.
     """
 
     code: int
     output: str
     seconds: float
     peak_bytes: int
+    cpu_seconds: float
     is_limited: bool
 
 
@@ -41,7 +43,7 @@ def run(
             for group in groups:
                 (group / "cgroup.procs").write_text(str(os.getpid()))
 
-        started = time.monotonic()
+        started, before = time.monotonic(), os.times()
         process = subprocess.Popen(
             list(command),
             cwd=cwd,
@@ -55,10 +57,12 @@ def run(
         while process.poll() is None:
             peak = max(peak, sum(map(proportional_bytes, tree(process.pid))))
             time.sleep(LOOK_S)
-        seconds = time.monotonic() - started
+        seconds, after = time.monotonic() - started, os.times()
+        used = after.children_user + after.children_system - before.children_user - before.children_system
         assert process.stdout is not None
-        output = process.stdout.read().decode(errors="replace")
-    return Run(process.returncode, output, seconds, peak, bool(groups))
+        with process.stdout as stdout:
+            output = stdout.read().decode(errors="replace")
+    return Run(process.returncode, output, seconds, peak, used, bool(groups))
 
 
 @contextlib.contextmanager

@@ -617,3 +617,24 @@ extern "C" __global__ void k(int* out) {
     result = run(source, 2, 64, np.zeros(100, np.int32))
     assert result[0].tolist() == [*range(1149, 1099, -1), *range(49, -1, -1)]
     assert result.hazards == []
+
+
+def test_who_waits_for_a_turn_does_not_run_while_nothing_changes() -> None:
+    """A ticket in an outer loop: those whose turn it is not are not run in vain at every step of whose it is."""
+    source = """
+__device__ int next_turn, serving;
+extern "C" __global__ void k(int* out, int n) {
+    for (int i = 0; i < n; ++i) {
+        int own = atomicAdd(&next_turn, 1);
+        while (atomicAdd(&serving, 0) != own);
+        __threadfence();
+        out[0] = out[0] + 1;
+        __threadfence();
+        atomicAdd(&serving, 1);
+    }
+}
+"""
+    result = run(source, 1, 32, np.zeros(1, np.int32), 3)
+    assert result[0][0] == 96 and not result.hazards
+    # 24,981 now; 42,624 when all of them take turns whatever happens.
+    assert result.report.thread_instructions < 30_000

@@ -75,6 +75,9 @@ class Server:
             return self.process.wait(20)
         finally:
             self.process.kill()
+            for stream in (self.process.stdout, self.process.stderr):
+                if stream is not None:
+                    stream.close()
 
 
 @pytest.fixture(scope="module")

@@ -74,6 +74,19 @@ class EndlessLoops:
             snapshot.values = [registers[i] for i in deciding]
             snapshot.version = self._chunk.version
 
+    def waits_in_vain(self, key: tuple[Any, ...]) -> bool:
+        """Whether all who are about to go round a loop once more would find there what they found last time."""
+        if not self._is_stuck(key):
+            return False
+        lanes, groups = self._snapshots[key].lanes, self._queue.pending[key]
+        if lanes is None or not all(group.from_back_edge for group in groups):
+            return False
+        if len(groups) == 1:
+            return _same_lanes(lanes, groups[0].lanes)
+        return lanes.n == sum(group.lanes.n for group in groups) and np.array_equal(
+            lanes.ids, np.sort(np.concatenate([group.lanes.ids for group in groups]))
+        )
+
     def _nobody_else(self, code: Code, key: tuple[Any, ...], lanes: Lanes) -> bool:
         """Whether all who could run are caught in loops that wait for memory to change."""
         if self._barriers.parked and self._barriers.release_complete():

@@ -75,7 +75,7 @@ class Scheduler:
                     break
         if loop is not None and loop.spins:
             turns = self._spins[best] = self._spins.get(best, 0) + 1
-            if turns % SPIN_PATIENCE == 0:
+            if turns % SPIN_PATIENCE == 0 or self._endless.waits_in_vain(best):
                 return self._instead(best, turns // SPIN_PATIENCE)
         return best
 
@@ -86,6 +86,7 @@ class Scheduler:
         if self.convergence.waiting:
             self.convergence.resume()
         others = sorted((key for key in self.queue.pending if key != waiting), key=lambda key: (-len(key[0]), key[1]))
+        others = [key for key in others if not self._endless.waits_in_vain(key)] or others
         return others[round_ % len(others)] if others else waiting
 
     def _run_group(self, group: Group) -> None:

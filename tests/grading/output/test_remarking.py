@@ -96,7 +96,8 @@ def test_thresholds_are_compared_with_what_was_found() -> None:
     spec = CheckSpec("b", 20, SpeedupSettings(against="a", full=1.6))
     again = mark_again(timed, spec, 20, settings_changed=True)
     assert again is not None and (again.status, again.earned) == ("pass", 20)
-    undecided = mark_again(timed, CheckSpec("b", 20, SpeedupSettings(against="a", full=1.8)), 20, True)
+    asked = SpeedupSettings(against="a", full=2.5, minimum=1.8)
+    undecided = mark_again(timed, CheckSpec("b", 20, asked), 20, True)
     assert undecided is not None and undecided.status == "borderline"
     # Compared with another kernel's time, nobody knows.
     assert mark_again(timed, CheckSpec("b", 20, SpeedupSettings(against="c", full=1.6)), 20, True) is None
