@@ -44,14 +44,9 @@ class Trials:
         ------
         LabError : the oracle cannot say what has to come out.
         """
-        if not self.programs.makes_machine_code and self._bytes_at(sizes) > self._most_bytes():
-            line = kernel.reading.launch.line or kernel.binding.kernel.line
-            outcome = LaunchOutcome("fault", reason="too_large", line=line)
-            return Run(kind, sizes, outcome, None, backend=self.backend.name)
-        if min(kernel.geometry(sizes).grid) < 1:
-            said = msg("launches.no_blocks")
-            outcome = LaunchOutcome("impossible", reason="no_blocks", said=said)
-            return Run(kind, sizes, outcome, None, backend=self.backend.name)
+        refused = self._refused(kernel, sizes)
+        if refused is not None:
+            return Run(kind, sizes, refused, None, backend=self.backend.name)
         loaded = kernel.load(self.programs, sizes)
         if loaded.entry is None:
             return Run(kind, sizes, self._not_compiled(kernel, sizes, loaded.built), None, backend=self.backend.name)
@@ -72,6 +67,9 @@ class Trials:
 
         instructions: at which it is ended, of all threads together; 0: the backend's own limit.
         """
+        refused = self._refused(kernel, sizes)
+        if refused is not None:
+            return Run(kind, sizes, refused, None, backend=self.backend.name)
         projected = self.oracle.projected(sizes, kernel.dtypes)
         inputs, expected = (projected.inputs, projected.blanks) if projected else self.oracle.case(sizes, kernel.dtypes)
         launch = replace(kernel.launch(entry, sizes, inputs, expected, observe, trace), instructions=instructions)
@@ -86,6 +84,15 @@ class Trials:
             changed_inputs=tuple(name for name in inputs if name in outcome.outputs),
             backend=self.backend.name,
         )
+
+    def _refused(self, kernel: BoundKernel, sizes: Sizes) -> LaunchOutcome | None:
+        """What comes of a launch that is not tried: arrays too large for the emulator, a grid of no blocks."""
+        if not self.programs.makes_machine_code and self._bytes_at(sizes) > self._most_bytes():
+            line = kernel.reading.launch.line or kernel.binding.kernel.line
+            return LaunchOutcome("fault", reason="too_large", line=line)
+        if min(kernel.geometry(sizes).grid) < 1:
+            return LaunchOutcome("impossible", reason="no_blocks", said=msg("launches.no_blocks"))
+        return None
 
     def _bytes_at(self, sizes: Sizes) -> int:
         """Of all arrays at some sizes, of the lab's own types."""

@@ -88,7 +88,8 @@ def symptom_of(evidence: Evidence, checks: Sequence[Check]) -> Symptom | None:
     if check is None or evidence.candidate is None:
         return None
     shown = _showing(evidence, check)
-    if shown is None:
+    # What was not even launched shows nothing.
+    if shown is None or shown.outcome.reason in ("too_large", "no_blocks"):
         return None
     sizes, run = dict(shown.sizes), shown
     diagnosis = check.diagnosis
