@@ -31,9 +31,9 @@ from grader.yaml_file import YamlFile, choose, read
 TABLE = "verdicts.yaml"
 KINDS = ("good", "bad")
 MACHINE_DEPENDENT = ("speedup",)
+"""Checks whose verdict is the machine's as much as the kernel's."""
 NOT_OF_THE_KERNEL = ("host_code",)
 """Host code of a specimen is there to show its launches."""
-"""Checks whose verdict is the machine's as much as the kernel's."""
 
 
 class _Verdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -154,7 +154,10 @@ def test_a_total_comes_after_everything_else(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (ONE.replace("bank_conflicts", "colour"), "padded.colour: no check of this lab"),
+        (
+            ONE.replace("bank_conflicts", "colour"),
+            r"padded\.colour: no such check in this lab; allowed: naive\.present, ",
+        ),
         (ONE.replace("points: 7", "points: 700"), "700.* points; at most"),
         (ONE.replace(", reason: a typing error", ""), "reason"),
         (ONE.replace("a typing error", "''"), "length"),

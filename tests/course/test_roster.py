@@ -57,8 +57,8 @@ def test_a_workbook(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("colour,size\nred,1\n", "no column tells"),
-        ("id\nivanov\nivanov\n", r"line 3: ivanov is there twice"),
+        ("colour,size\nred,1\n", "no column identifies a student; name one id, name, e-mail or number"),
+        ("id\nivanov\nivanov\n", r"line 3: ivanov is listed twice"),
         ("id,handed in\nivanov,soon\n", r"line 2: soon: not a time"),
         ("id,extra days\nivanov,few\n", r"line 2: few: not a number"),
     ],

@@ -36,7 +36,8 @@ def test_decisions_come_and_go(
     options = ["group", "--lab", LAB, "--backend", "emulator", "--no-pdf", "--lang", "en"]
     cli.run(options)
     capsys.readouterr()
-    plain = {path: path.read_bytes() for path in (tmp_path / "reports").rglob("*.*") if path.suffix != ".html"}
+    written = [path for path in (tmp_path / "reports").rglob("*") if path.is_file() and path.suffix != ".html"]
+    plain = {path: path.read_bytes() for path in written}
     (tmp_path / "group" / "overrides.yaml").write_text(OVERRIDES)
     (tmp_path / "group" / "group.yaml").write_text(GROUP)
     cli.run(options)

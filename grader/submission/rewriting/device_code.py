@@ -245,7 +245,7 @@ class _Blanking:
                 return False
             if "constexpr" not in item.qualifiers:
                 self.host_called.add(("host_function_called", item.node.start_point.row + 1))
-        return item.kind in {"type", "function"} or (item.kind == "prototype" and not item.is_kernel)
+        return item.kind in {"type", "function"} or (item.kind == "prototype" and not _is_kernel_prototype(item))
 
     def text(self) -> str:
         data = self.parsed.data
@@ -298,12 +298,19 @@ def _is_root(item: Item) -> bool:
     """Whether an item is device code by itself; what is no declaration at all is left for the compiler to judge."""
     if not item.active:
         return False
-    if item.kind == "prototype" and item.is_kernel:
+    if _is_kernel_prototype(item):
         # Of no use here, and another function where the definition's parameters are changed.
         return False
     if item.kind in {"function", "prototype", "variable"}:
         return item.is_device
     return item.kind == "instantiation" or (item.kind == "other" and item.node.type not in {"comment", "preproc_call"})
+
+
+def _is_kernel_prototype(item: Item) -> bool:
+    """Whether an item only announces a kernel.  `__global__ void k() { x }` is read as one with a value: it is not."""
+    if item.kind != "prototype" or not item.is_kernel or item.node.has_error:
+        return False
+    return not any(child.type == "init_declarator" for child in item.node.children)
 
 
 def _runs(mask: bytearray) -> Iterator[tuple[bool, int, int]]:

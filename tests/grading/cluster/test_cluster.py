@@ -68,6 +68,7 @@ def test_another_version_grades_nothing(tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_cluster_that_is_not_there_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    pytest.importorskip("distributed")
     from grader.grading.cluster import pool
 
     monkeypatch.setattr(pool, "CONNECT_S", 1)
@@ -77,6 +78,19 @@ def test_a_cluster_that_is_not_there_is_one_line(
     arguments = ["group", "--lab", LAB, "--backend", "emulator", "--no-pdf", "--lang", "en"]
     assert cli.run([*arguments, "--cluster", "tcp://127.0.0.1:1"]) == 2
     assert "--cluster tcp://127.0.0.1:1: " in capsys.readouterr().err
+
+
+def test_a_cluster_without_dask_is_told_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # None in place of a module: importing it fails, wherever Dask is installed too.
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    monkeypatch.chdir(tmp_path)
+    for name in ("a", "b"):
+        shutil.copytree(SAMPLES / "ivanov", tmp_path / "group" / name)
+    arguments = ["group", "--lab", LAB, "--backend", "emulator", "--no-pdf", "--lang", "en"]
+    assert cli.run([*arguments, "--cluster", "tcp://127.0.0.1:1"]) == 2
+    assert capsys.readouterr().err == "grade: --cluster needs Dask: pip install 'cuda-lab-grader[cluster]'\n"
 
 
 class Cluster:

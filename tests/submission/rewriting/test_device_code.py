@@ -318,3 +318,10 @@ def test_specialisations_of_class_templates_stay_with_their_template() -> None:
     for name in ("SharedMemory<double>", "Pair<A, int>", "tools::Zero<float>"):
         assert f"struct {name}" in kept
     assert "Host" not in kept and "vector" not in kept
+
+
+@pytest.mark.parametrize("text", ["__global__ void oops() { x }", "__global__ void oops() { x };"])
+def test_a_kernel_of_one_broken_statement_is_no_prototype(text: str, tmp_path: Path) -> None:
+    (tmp_path / "a.cu").write_text(text + "\n__global__ void later(float *out);\n")
+    compiled = device_source(parse(decode(tmp_path / "a.cu")))
+    assert "oops" in compiled and "later" not in compiled
