@@ -27,18 +27,22 @@ OUTSIDE = {
         "wmma.load",
         8,
     ),
-    "texture": (
-        'extern "C" __global__ void k(float* out, unsigned long long texture) {\n'
-        "    float r, g, b, a;\n"
-        '    asm volatile("tex.1d.v4.f32.s32 {%0,%1,%2,%3}, [%4, {%5}];"\n'
-        '        : "=f"(r), "=f"(g), "=f"(b), "=f"(a) : "l"(texture), "r"((int)threadIdx.x));\n'
-        "    out[threadIdx.x] = r;\n}",
-        "tex.1d",
-        3,
+    "four_neighbours": (
+        'extern "C" __global__ void k(float* out, cudaTextureObject_t texture) {\n'
+        "    out[threadIdx.x] = tex2Dgather<float4>(texture, 0.5f, 0.5f, 0).x;\n}",
+        "tld4.r.2d",
+        2,
     ),
-    "device_heap": (
-        KERNEL + "    int* p = (int*)malloc(64);\n    if (p) p[threadIdx.x & 15] = n;\n    out[0] = p[3];\n}",
-        "malloc",
+    "mipmap": (
+        'extern "C" __global__ void k(float* out, cudaTextureObject_t texture) {\n'
+        "    out[threadIdx.x] = tex2DGrad<float4>(texture, 0.5f, 0.5f, make_float2(1, 0), make_float2(0, 1)).x;\n}",
+        "tex.grad.2d",
+        2,
+    ),
+    "cube": (
+        'extern "C" __global__ void k(float* out, cudaTextureObject_t texture) {\n'
+        "    out[threadIdx.x] = texCubemap<float4>(texture, 1.0f, 0.0f, 0.0f).x;\n}",
+        "tex.cube",
         2,
     ),
 }
@@ -49,7 +53,7 @@ def test_the_instruction_and_the_line_are_named(name: str) -> None:
     source, instruction, line = OUTSIDE[name]
     with pytest.raises(UnsupportedInstruction) as caught:
         arguments: list[Any] = [np.zeros(512, np.float16) if "half" in source else np.zeros(64, np.float32)]
-        arguments.append(np.zeros(256, np.float32) if "half" in source else np.int64(0) if "texture" in source else 1)
+        arguments.append(np.zeros(256, np.float32) if "half" in source else np.int64(0))
         run(source, 1, 32, *arguments, options=header_options() if "#include" in source else ())
     assert instruction in caught.value.text
     assert caught.value.line == line
