@@ -33,7 +33,8 @@ def judge(evidence: Evidence, settings: CorrectSettings) -> Verdict:
     if uncovered is not None:
         return replace(uncovered, share=share, diagnosis=evidence.diagnoses.get("correct"))
     verdict = explained(verdict, evidence.diagnoses.get("correct"))
-    message = joined(verdict.message, _where_right(evidence, named)) or verdict.message
+    is_output_wrong = "mismatches" in verdict.data
+    message = (joined(verdict.message, _where_right(evidence, named)) if is_output_wrong else None) or verdict.message
     hint = (
         (msg("checks.correct.hint_drawn") if verdict_of_runs(named) is None else None)
         or _of_threads(evidence, verdict.diagnosis)

@@ -68,10 +68,11 @@ def name_of(mangled: str) -> str:
     mangled = re.sub(r"^__nv_static_.*?_(?=_Z)", "", mangled)
     plain = subprocess.run(["c++filt", mangled], capture_output=True, text=True, check=True).stdout.strip()
     plain = re.sub(r"\((?:int|unsigned int|bool|long|unsigned long)\)", "", plain).removeprefix("void ")
+    plain = plain.replace("(anonymous namespace)::", "")
     depth = 0
     for place, char in enumerate(plain):
         depth += {"<": 1, ">": -1}.get(char, 0)
-        if char == "(" and depth == 0 and not plain.startswith("(anonymous", place):
+        if char == "(" and depth == 0:
             return plain[:place]
     return plain
 

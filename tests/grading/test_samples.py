@@ -54,8 +54,12 @@ VERDICTS = {
         CLOCK | dict.fromkeys([f"{v}.ragged_sizes" for v in ("naive", "shared", "padded")], VOID),
     ),
     "sidorov": Verdict(88, 100, {"shared.races": (0, 27)}, CLOCK),
+    # Her program and Morozov's divide the grid rounding down: at a size off the tile its last blocks are missing.
     "kuznetsova": Verdict(
-        59, 100, {"padded.correct": (0, 39)}, dict.fromkeys(ids("padded", *RESTING_ON_CORRECT), AWAITS)
+        53,
+        100,
+        {"naive.ragged_sizes": (0, 52), "shared.ragged_sizes": (0, 53), "padded.correct": (0, 39)},
+        dict.fromkeys(ids("padded", *RESTING_ON_CORRECT), AWAITS),
     ),
     "smirnov": Verdict(
         20,
@@ -89,7 +93,17 @@ VERDICTS = {
             if not check_id.endswith((".present", ".compiles"))
         },
     ),
-    "morozov": Verdict(93, 100, {"padded.memory_safety": (0, 39)}, CLOCK),
+    "morozov": Verdict(
+        84,
+        100,
+        {
+            "naive.ragged_sizes": (0, 56),
+            "shared.ragged_sizes": (0, 57),
+            "padded.ragged_sizes": (0, 58),
+            "padded.memory_safety": (0, 39),
+        },
+        CLOCK,
+    ),
     "orlova": Verdict(70, 100, {"naive.present": (0, 5)}, CLOCK | dict.fromkeys(ids("naive", *NAIVE), AWAITS)),
 }
 
@@ -177,7 +191,11 @@ def test_petrova_s_hint_shows_the_declaration_to_change() -> None:
 def test_sidorov_s_hint_says_where_the_barrier_belongs() -> None:
     row = checks("sidorov")["shared.races"]
     assert row.data["other_line"] == 22
-    assert "Put __syncthreads() between line 22 and line 27" in row.hint
+    assert row.hint == (
+        "A barrier is missing after line 22. With one change there the kernel passes every check: this was compiled "
+        "and run. Nothing orders these two accesses, and the warps of a block run in any order: on a GPU the result "
+        "depends on luck."
+    )
 
 
 def test_kuznetsova_s_message_tells_the_pattern() -> None:
@@ -185,7 +203,12 @@ def test_kuznetsova_s_message_tells_the_pattern() -> None:
     assert "2048 of 4096 elements are wrong" in row.message
     assert "should be" in row.message and "thread (0, 0) of block (1, 0) wrote in[0][32] = 1611522" in row.message
     assert "blocks off the main diagonal" in row.message
-    assert "blockIdx.x and blockIdx.y" in row.hint
+    # No single change of hers makes it right, so no cause is named.
+    assert row.repair is None
+    assert row.hint == (
+        "Follow one element by hand: which thread reads it, where it stores it, and which thread writes the result. "
+        "The value you got instead shows where it was taken from."
+    )
 
 
 def test_smirnov_is_told_that_no_kernel_ever_ran() -> None:
@@ -196,7 +219,12 @@ def test_smirnov_is_told_that_no_kernel_ever_ran() -> None:
         assert "never ran" in row.message and "time of a failed launch" in row.message
         assert result("smirnov").variants[variant].launch.requested == (128, 128, 1)  # type: ignore[union-attr]
     assert "All elements of a column are the same" in rows["shared.correct"].message
-    assert "size or a constant in place of an index" in rows["shared.correct"].hint
+    # The values are those of one row, and indices leave the array: only the latter is certain to be wrong.
+    assert rows["shared.correct"].hint == rows["shared.memory_safety"].hint
+    assert rows["shared.correct"].hint == (
+        "Compute the largest index by hand, for the last thread of the last block: is it below the number of elements? "
+        "On a GPU such an access may go unnoticed, overwrite another array, or stop the program."
+    )
 
 
 def test_volkova_s_hint_explains_why_one_column_is_not_enough() -> None:
@@ -212,6 +240,18 @@ def test_volkova_s_hint_explains_why_one_column_is_not_enough() -> None:
 def test_fedorov_s_error_is_quoted_at_its_line() -> None:
     row = checks("fedorov")["padded.compiles"]
     assert row.message.startswith("expected a")
+
+
+def test_a_grid_that_is_rounded_down_is_told_with_its_numbers() -> None:
+    for student, lines in (("kuznetsova", (52, 53)), ("morozov", (56, 57, 58))):
+        rows = checks(student)
+        for variant, line in zip(("naive", "shared", "padded"), lines, strict=False):
+            row = rows[f"{variant}.ragged_sizes"]
+            assert row.message == (
+                f"Line {line} launches a grid of 1×1 blocks at rows = 33, cols = 33: along x it covers 32 of 33 "
+                "elements, and the rest are not computed."
+            )
+            assert row.hint.startswith("Round the number of blocks up: (n + 32 - 1) / 32. ")
 
 
 def test_morozov_s_message_names_array_and_thread() -> None:

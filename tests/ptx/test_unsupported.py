@@ -27,18 +27,30 @@ OUTSIDE = {
         "wmma.load",
         8,
     ),
-    "texture": (
-        'extern "C" __global__ void k(float* out, unsigned long long texture) {\n'
-        "    float r, g, b, a;\n"
-        '    asm volatile("tex.1d.v4.f32.s32 {%0,%1,%2,%3}, [%4, {%5}];"\n'
-        '        : "=f"(r), "=f"(g), "=f"(b), "=f"(a) : "l"(texture), "r"((int)threadIdx.x));\n'
-        "    out[threadIdx.x] = r;\n}",
-        "tex.1d",
-        3,
+    "grid_barrier": (
+        "#include <cooperative_groups.h>\n"
+        'extern "C" __global__ void k(float* out, long long n) {\n'
+        "    out[threadIdx.x] = n;\n"
+        "    cooperative_groups::this_grid().sync();\n}",
+        "%envreg2",
+        4,
     ),
-    "device_heap": (
-        KERNEL + "    int* p = (int*)malloc(64);\n    if (p) p[threadIdx.x & 15] = n;\n    out[0] = p[3];\n}",
-        "malloc",
+    "four_neighbours": (
+        'extern "C" __global__ void k(float* out, cudaTextureObject_t texture) {\n'
+        "    out[threadIdx.x] = tex2Dgather<float4>(texture, 0.5f, 0.5f, 0).x;\n}",
+        "tld4.r.2d",
+        2,
+    ),
+    "mipmap": (
+        'extern "C" __global__ void k(float* out, cudaTextureObject_t texture) {\n'
+        "    out[threadIdx.x] = tex2DGrad<float4>(texture, 0.5f, 0.5f, make_float2(1, 0), make_float2(0, 1)).x;\n}",
+        "tex.grad.2d",
+        2,
+    ),
+    "cube": (
+        'extern "C" __global__ void k(float* out, cudaTextureObject_t texture) {\n'
+        "    out[threadIdx.x] = texCubemap<float4>(texture, 1.0f, 0.0f, 0.0f).x;\n}",
+        "tex.cube",
         2,
     ),
 }
@@ -49,7 +61,7 @@ def test_the_instruction_and_the_line_are_named(name: str) -> None:
     source, instruction, line = OUTSIDE[name]
     with pytest.raises(UnsupportedInstruction) as caught:
         arguments: list[Any] = [np.zeros(512, np.float16) if "half" in source else np.zeros(64, np.float32)]
-        arguments.append(np.zeros(256, np.float32) if "half" in source else np.int64(0) if "texture" in source else 1)
+        arguments.append(np.zeros(256, np.float32) if "half" in source else np.int64(0))
         run(source, 1, 32, *arguments, options=header_options() if "#include" in source else ())
     assert instruction in caught.value.text
     assert caught.value.line == line
@@ -73,6 +85,14 @@ def test_newer_and_rarer_instructions(arch: str, before: str, code: str, after: 
         launch(module, Launch("k", (1,), (32,), [device.buffer("out", np.zeros(8, np.float32)), np.int32(1)]))
     assert instruction in str(caught.value)
     assert caught.value.line == 3
+
+
+def test_a_barrier_of_the_whole_grid_is_told_as_such() -> None:
+    source, _instruction, line = OUTSIDE["grid_barrier"]
+    with pytest.raises(UnsupportedInstruction) as caught:
+        run(source, 1, 32, np.zeros(64, np.float32), np.int64(1), options=header_options())
+    assert caught.value.line == line
+    assert caught.value.reason == "special register %envreg2: a group of the whole grid"
 
 
 def test_what_is_never_reached_does_no_harm() -> None:

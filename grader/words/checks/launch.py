@@ -35,7 +35,5 @@ TEXTS: Texts = {
         "{n}. Use a block of {allowed} threads and divide the grid by the same numbers."
     ),
     "hint_graded_with": N_("The kernel is graded with the lab's block instead."),
-    "hint_never_ran": N_(
-        "Call cudaGetLastError() after every launch: it would have reported “invalid configuration argument”."
-    ),
+    "hint_never_ran": N_("Call cudaGetLastError() after every launch: it would have reported the error."),
 }

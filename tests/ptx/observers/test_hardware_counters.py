@@ -16,8 +16,8 @@ from grader.ptx import Counters, Device, Launch, Module, launch, parse
 from grader.ptx.observers.metrics import efficiency_pct, shared_efficiency_pct
 from tests.ptx.nvrtc import DATA, compile_file
 
-TABLE = (DATA / "h200_memory_counters.csv").read_text("utf-8")
-ROWS = {row["kernel"]: row for row in csv.DictReader(TABLE.splitlines())}
+_TABLE = (DATA / "h200_memory_counters.csv").read_text(encoding="utf-8")
+ROWS = {row["kernel"]: row for row in csv.DictReader(_TABLE.splitlines())}
 
 WIDENED = "the assembler fetches neighbouring elements that one thread loads with one 64- or 128-bit load"
 TWICE = "the assembler keeps in registers what the kernel loads again (PTX shows the compiler's loads)"

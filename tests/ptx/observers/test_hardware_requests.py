@@ -17,7 +17,7 @@ import pytest
 from grader.ptx.observers import metrics
 from tests.ptx.nvrtc import DATA
 
-ROWS = list(csv.DictReader((DATA / "h200_requests.csv").read_text("utf-8").splitlines()))
+ROWS = list(csv.DictReader((DATA / "h200_requests.csv").read_text(encoding="utf-8").splitlines()))
 
 
 def selected(space: str, op: str, width: int) -> tuple[list[dict[str, str]], np.ndarray, np.ndarray]:

@@ -475,7 +475,7 @@ def test_a_kernel_with_too_few_arrays_is_unbindable() -> None:
 
 
 def test_a_file_without_kernels() -> None:
-    assert set(names(bound("int main() { return 0; }")).values()) == {"no_candidate"}
+    assert set(names(bound("int main() { return 0; }")).values()) == {"no_global"}
 
 
 def settings(**variants: VariantSettings) -> LabSettings:

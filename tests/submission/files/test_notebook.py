@@ -103,13 +103,21 @@ def test_old_notebooks_and_texts_that_are_no_lists() -> None:
     assert source.text == "// %%cu\nint x;\n"
 
 
-@pytest.mark.parametrize(
-    "data", [b"", b"{", b"[]", b'{"cells": 3}', b"\xff\xfe", notebook("print(1)"), notebook("%%time\nx"), b"[" * 9999]
-)
-def test_what_is_no_notebook_with_cuda_is_told(data: bytes) -> None:
+@pytest.mark.parametrize("data", [b"", b"{", b"[]", b'{"cells": 3}', b"\xff\xfe", b"[" * 9999])
+def test_what_is_no_notebook_is_told(data: bytes) -> None:
     with pytest.raises(UsageError) as error:
         notebook_sources(PATH, data, "lab")
-    assert str(error.value).startswith("work/lab.ipynb: no ")
+    assert str(error.value) == "work/lab.ipynb: not a Jupyter notebook (a JSON file with cells)"
+
+
+@pytest.mark.parametrize("cell", ["print(1)", "%%time\nx"])
+def test_a_notebook_without_cuda_is_told(cell: str) -> None:
+    with pytest.raises(UsageError) as error:
+        notebook_sources(PATH, notebook(cell), "lab")
+    assert str(error.value) == (
+        "work/lab.ipynb: no cell of this notebook holds CUDA code; such a cell begins with %%cu, %%cuda, %%grade, "
+        "%%cuda_group_save or %%writefile x.cu"
+    )
 
 
 def test_files_that_include_each_other_end() -> None:
