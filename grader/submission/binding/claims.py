@@ -10,7 +10,7 @@ from grader.submission.binding.assign import strong_rank
 from grader.submission.kernels.records import LaunchSite
 
 MAX_LINES = 16
-_STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+_STRING = re.compile(r'"((?:[^"\\\n]|\\.)*+)"?')
 
 
 def claimed(
