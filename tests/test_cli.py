@@ -130,7 +130,7 @@ def test_a_group_is_graded_each_in_turn(here: Path, capsys: pytest.CaptureFixtur
     assert "Фёдоров Артём" in page and "nobody" in page
     marks = (here / "reports/transpose.csv").read_text("utf-8-sig").splitlines()
     assert marks[1].startswith(
-        'fedorov,Фёдоров Артём,ИП-311,needs work,0,94,94,0,0,0,"does not compile (transpose.cu:37): '
+        'fedorov,Фёдоров Артём,ИП-311,needs work,0,94,94,0,0,0,0,"does not compile (transpose.cu:37): '
     )
     assert marks[2].startswith("ivanov,") and marks[3].startswith("nobody,,,not graded,,,,")
     assert sorted(line.split()[0] for line in out.splitlines() if line[:2] in ("1/", "2/", "3/")) == [
