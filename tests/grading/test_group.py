@@ -13,6 +13,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
@@ -78,7 +79,9 @@ class Bench:
         return {path.parent.parent.name: path.read_bytes() for path in (self.folder / out).glob("*/*/result.json")}
 
     def links(self) -> list[str]:
-        return re.findall(r'href="([^"]+)"', (self.folder / "reports" / f"{LAB}.html").read_text("utf-8"))
+        found = re.findall(r'href="([^"]+)"', (self.folder / "reports" / f"{LAB}.html").read_text("utf-8"))
+        assert all((self.folder / "reports" / unquote(link.partition("#")[0])).is_file() for link in found)
+        return [link for link in found if link.endswith("report.html")]
 
     def is_clean(self) -> bool:
         """Whether no process runs on, and nothing is left in the temporary folder or half written."""
@@ -87,7 +90,8 @@ class Bench:
             if time.monotonic() > deadline:
                 return False
             time.sleep(0.05)
-        half = list(self.folder.glob("reports/**/.*"))
+        known = (".kept.json", f".{LAB}.similar.json")
+        half = [path for path in self.folder.glob("reports/**/.*") if path.name not in known]
         return not half and not list((self.folder / "tmp").iterdir())
 
 
