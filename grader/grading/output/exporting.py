@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from grader.errors import UsageError
 from grader.exports.entries import CourseExport, Export, StudentExport, Table
 from grader.exports.registry import FORMATS
-from grader.grading.output.stored import StoredRun, stored_groups
+from grader.grading.output.stored import StoredRun, linked, stored_groups
 from grader.grading.output.tables import Tables
 from grader.lab import labs
 from grader.message import msg
-from grader.report.rendering.worker import HTML_NAME
 from grader.report.visible import visible_line
 from grader.words import told
 
@@ -52,13 +52,5 @@ def export(
 
 def _table(run: StoredRun, labs_folders: Sequence[Path]) -> Table:
     """The run's results in the language in use, linked where there are reports."""
-    from dataclasses import replace
-
-    entries = []
-    for entry in run.entries:
-        if entry.result is not None:
-            entry = replace(entry, result=told(entry.result))
-            if (run.outputs.folder(entry.student) / HTML_NAME).exists():
-                entry = replace(entry, report=run.outputs.report_link(entry.student))
-        entries.append(entry)
+    entries = [e if e.result is None else replace(linked(e, run.outputs), result=told(e.result)) for e in run.entries]
     return Table(labs.find(run.lab, labs_folders), entries)

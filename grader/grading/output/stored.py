@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import msgspec
@@ -14,6 +14,7 @@ from grader.exports import roster, table
 from grader.exports.entries import Entry
 from grader.grading.output.paths import RESULT_NAME, Outputs
 from grader.message import msg
+from grader.report.rendering.worker import HTML_NAME
 from grader.result import Result, decode
 
 NAMES_BELOW = (RESULT_NAME, f"*/{RESULT_NAME}", f"*/*/{RESULT_NAME}")
@@ -74,6 +75,13 @@ def find_stored(path: Path) -> list[StoredRun]:
     if not runs:
         raise UsageError(msg("session.no_results", path=path))
     return runs
+
+
+def linked(entry: Entry, outputs: Outputs) -> Entry:
+    """The entry with the address of its report, where one lies beside its result."""
+    if entry.result is None or not (outputs.folder(entry.student) / HTML_NAME).exists():
+        return entry
+    return replace(entry, report=outputs.report_link(entry.student))
 
 
 def _run(out: Path, lab: str, found: list[tuple[Path, Result]], is_group: bool) -> StoredRun:

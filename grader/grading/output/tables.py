@@ -13,7 +13,7 @@ from grader.errors import GraderError, UsageError, describe_os_error
 from grader.exports.entries import CourseExport, Entry, Export, StudentExport, Table, brief
 from grader.files import write_atomically
 from grader.grading.output.paths import Outputs
-from grader.grading.output.stored import stored_groups
+from grader.grading.output.stored import linked, stored_groups
 from grader.lab import labs
 from grader.message import msg
 from grader.words import text
@@ -84,11 +84,13 @@ def course_tables(
     with contextlib.suppress(UsageError, OSError):
         for run in stored_groups(out, skipped=set(known)):
             with contextlib.suppress(UsageError):
-                found[run.lab] = Table(labs.find(run.lab, labs_folders), [_brief(entry) for entry in run.entries])
+                found[run.lab] = Table(
+                    labs.find(run.lab, labs_folders), [_brief(linked(entry, run.outputs)) for entry in run.entries]
+                )
     return [replace(found[name], weight=weights.get(name)) for name in sorted(found)]
 
 
 def _brief(entry: Entry) -> Entry:
     if entry.result is None:
         return entry
-    return Entry(entry.student, brief(entry.result), person=entry.person)
+    return replace(entry, result=brief(entry.result))
