@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.errors import UsageError, describe_os_error
-from grader.exports.entries import Entry, Table
+from grader.exports import similar
+from grader.exports.entries import Entry, Table, source_of
 from grader.exports.page import rows_of
 from grader.exports.registry import COURSE_EXPORTS, EXPORTS
 from grader.files import write_atomically
+from grader.grading.output.comparing import compare_once
 from grader.grading.output.kept import put_reports, retold
 from grader.grading.output.paths import RESULT_NAME
 from grader.grading.output.reporting import Announcer
@@ -134,7 +136,9 @@ class _Retelling:
             for e in entries
         ]
         tables = Tables(self._language)
-        lines = tables.of_lab(EXPORTS, Table(self._lab, linked), outputs)
+        sourced = [e if e.result is None else replace(e, source=source_of(e.result)) for e in linked]
+        table = Table(self._lab, sourced, similar=compare_once(self._lab, sourced, outputs.out))
+        lines = tables.of_lab((*EXPORTS, similar.EXPORT), table, outputs)
         lines += tables.problems
         rows = rows_of(linked, names, self._language)
         terminal.show_group(self._out, rows, names)
