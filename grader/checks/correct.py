@@ -47,7 +47,12 @@ def judge(evidence: Evidence, settings: CorrectSettings) -> Verdict:
 
 
 def _share(runs: Sequence[Run], settings: CorrectSettings) -> float:
-    """The part of the points that is kept for the lab's sizes at which the kernel is right."""
+    """The part of the points that is kept for the lab's sizes at which the kernel is right.
+
+    One that is wrong when it is launched again at a size would be so at the others.
+    """
+    if any(run.outcome.reason == "repeat_wrong" for run in runs):
+        return 0.0
     right = sum(run.outcome.status == "ok" and run.is_right for run in runs)
     return settings.partial * right / len(runs) if right < len(runs) else 0.0
 

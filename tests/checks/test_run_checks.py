@@ -268,6 +268,7 @@ def test_without_hazards_measured_points_wait(name: str) -> None:
             1.5,
         ),
         ((run("correct", SLIP), run("observe", SLIP)), "", 0.0),
+        ((run("correct"), run("correct", None, status="fault", reason="repeat_wrong")), "", 0.0),
     ],
 )
 def test_a_kernel_that_is_right_at_some_sizes_keeps_what_the_lab_grants(
