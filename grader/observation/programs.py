@@ -18,6 +18,11 @@ _COMMENT = re.compile(r"//[^\n]*+|/\*.*?\*/", re.DOTALL)
 _INCLUDED = re.compile(r"^[ \t]*#[ \t]*include[ \t]*\"([^\"\n]+\.(?:cu|cpp|cc|c))\"", re.M)
 _ARGUMENT = re.compile(r"\bargv\s*\[\s*(\d+)\s*\]")
 _READS_INPUT = re.compile(r"\bcin\b|\bscanf\s*\(|\bstdin\b|\bgetchar\s*\(")
+_DEFINED = re.compile(
+    r"__global__(?:[^;{}()]{0,200}?\b__\w+__\s*\([^()]{0,200}\))*[^;{}()]{0,200}?\b((?!__)[A-Za-z_]\w*)\s*\("
+)
+    r"__global__(?:[^;{}()]{0,200}?\b__\w+__\s*\([^()]{0,200}\))*[^;{}()]{0,200}?\b((?!__)[A-Za-z_]\w*)\s*\("
+)
 _LAUNCHED = re.compile(r"([A-Za-z_]\w*)\s*(?:<[^<>;(){}]{0,200}>)?\s*<<[ \t]*<")
 
 
@@ -34,6 +39,22 @@ def programs_of(sources: Sequence[SourceText]) -> list[tuple[SourceText, ...]]:
 def launched_in(sources: Sequence[SourceText]) -> set[str]:
     """Names that stand before a `<<<`: mostly kernels."""
     return {name for source in sources for name in _LAUNCHED.findall(_COMMENT.sub(" ", source.text))}
+
+
+def kernels_launched_in(sources: Sequence[SourceText]) -> set[str]:
+    """Kernels that the text launches: by name, or by a variable or parameter that holds one of those it names."""
+    text = "\n".join(_COMMENT.sub(" ", source.text) for source in sources)
+    launched, defined = launched_in(sources), set(_DEFINED.findall(text))
+    variables = {name for name in launched - defined if _is_variable(name, text)}
+    if not variables or not defined:
+        return launched
+    named = {name for name in defined if len(re.findall(rf"\b{name}\b", text)) > 1}
+    return launched - variables | named
+
+
+def _is_variable(name: str, text: str) -> bool:
+    """Whether a name is declared with a type before it: `F name,`, `void (*name)(…)`, `auto name = …`."""
+    return re.search(rf"\(\s*\*\s*{name}\s*\)|[\w>][\s&*]*\s[&*]*{name}\s*[,)=;{{]", text) is not None
 
 
 def ways_to_start(sources: Sequence[SourceText], sizes: Sequence[int] = ()) -> list[Run]:

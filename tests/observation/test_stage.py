@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from grader.observation.probing import probed
-from grader.observation.programs import launched_in, programs_of, ways_to_start
+from grader.observation.programs import kernels_launched_in, launched_in, programs_of, ways_to_start
 from grader.observation.stage import observed
 from grader.observation.stored import Stored
 from grader.programs.toolchain import library
@@ -53,6 +53,27 @@ def test_arguments_are_sizes_of_the_lab(text: str, sizes: list[int], arguments: 
 def test_launches_are_seen_in_every_spelling() -> None:
     text = "k<<<1, 2>>>(a); t<16, float> <<< g, b >>>(a); u << <1, 1> >>(); // v<<<1, 1>>>();"
     assert launched_in([source("a.cu", text)]) == {"k", "t", "u"}
+
+
+@pytest.mark.parametrize(
+    "launcher",
+    [
+        "template <typename F> void timed(F kernel, float *a) { kernel<<<1, 32>>>(a); }",
+        "void timed(void (*kernel)(float *), float *a) { kernel<<<1, 32>>>(a); }",
+        "#define MAIN\nvoid (*kernel)(float *) = k; void timed(...) { kernel<<<1, 32>>>(nullptr); }",
+        "void timed(...) { auto kernel = k; kernel<<<1, 32>>>(nullptr); }",
+    ],
+)
+def test_a_kernel_handed_to_what_launches_it_is_the_one_to_be_seen(launcher: str) -> None:
+    kernels = "__global__ void k(float *a) {}\n__global__ __launch_bounds__(32) void u(float *a) {}\n"
+    kernels += "template <int T> __global__ void never(float *a) {}\n"
+    main = "int main() { timed(k, nullptr); timed(u, nullptr); }"
+    assert kernels_launched_in([source("a.cu", kernels + launcher + main)]) == {"k", "u"}
+
+
+def test_a_kernel_whose_definition_is_a_macro_is_known_by_its_launch() -> None:
+    text = "KERNEL(k)(float *a) {}\n__global__ void u(float *a) {}\nint main() { k<<<1, 1>>>(0); u<<<1, 1>>>(0); }"
+    assert kernels_launched_in([source("a.cu", text)]) == {"k", "u"}
 
 
 def test_a_file_without_main_is_not_run_and_says_so() -> None:
