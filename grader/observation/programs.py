@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -21,8 +22,8 @@ _READS_INPUT = re.compile(r"\bcin\b|\bscanf\s*\(|\bstdin\b|\bgetchar\s*\(")
 _DEFINED = re.compile(
     r"__global__(?:[^;{}()]{0,200}?\b__\w+__\s*\([^()]{0,200}\))*[^;{}()]{0,200}?\b((?!__)[A-Za-z_]\w*)\s*\("
 )
-    r"__global__(?:[^;{}()]{0,200}?\b__\w+__\s*\([^()]{0,200}\))*[^;{}()]{0,200}?\b((?!__)[A-Za-z_]\w*)\s*\("
-)
+_DECLARED = re.compile(r"\(\s*+\*\s*+(\w++)\s*+\)|[\w>][\s&*]*\s[&*]*+(\w++)\s*+[,)=;{]")
+"""Names with a type before them: `F name,`, `void (*name)(…)`, `auto name = …`."""
 _LAUNCHED = re.compile(r"([A-Za-z_]\w*)\s*(?:<[^<>;(){}]{0,200}>)?\s*<<[ \t]*<")
 
 
@@ -45,16 +46,12 @@ def kernels_launched_in(sources: Sequence[SourceText]) -> set[str]:
     """Kernels that the text launches: by name, or by a variable or parameter that holds one of those it names."""
     text = "\n".join(_COMMENT.sub(" ", source.text) for source in sources)
     launched, defined = launched_in(sources), set(_DEFINED.findall(text))
-    variables = {name for name in launched - defined if _is_variable(name, text)}
+    declared = {name for names in _DECLARED.findall(text) for name in names}
+    variables = launched & declared - defined
     if not variables or not defined:
         return launched
-    named = {name for name in defined if len(re.findall(rf"\b{name}\b", text)) > 1}
-    return launched - variables | named
-
-
-def _is_variable(name: str, text: str) -> bool:
-    """Whether a name is declared with a type before it: `F name,`, `void (*name)(…)`, `auto name = …`."""
-    return re.search(rf"\(\s*\*\s*{name}\s*\)|[\w>][\s&*]*\s[&*]*{name}\s*[,)=;{{]", text) is not None
+    counts = Counter(re.findall(r"\w++", text))
+    return launched - variables | {name for name in defined if counts[name] > 1}
 
 
 def ways_to_start(sources: Sequence[SourceText], sizes: Sequence[int] = ()) -> list[Run]:
