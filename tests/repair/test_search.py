@@ -126,8 +126,8 @@ def test_a_condition_is_named_also_where_the_writers_would_be_wrong(graded: Grad
     (found,) = (c for c in graded("box-blur", file).checks if c.check == "correct" and c.status == "fail")
     assert found.repair is None
     assert found.hint == (
-        "The condition in line 5 turns away the threads that would write the 4 unwritten elements; without the condition "
-        "they are written, but with wrong values."
+        "The condition in line 5 turns away the threads that would write the 4 unwritten elements; without the "
+        "condition they are written, but with wrong values."
     )
 
 
