@@ -122,18 +122,18 @@ class _Projection(Observer):
     def __init__(self, limit: int, blocks: int) -> None:
         self._limit = limit
         self._blocks = blocks
-        self._tally: Any = None
+        self._budget: Any = None
 
     def begin(self, scene: Scene) -> None:
         """Before each batch of blocks."""
-        self._tally = scene.tally
-        used, done = scene.tally.thread_instructions, scene.geometry.first_block
+        self._budget = scene.budget
+        used, done = scene.budget.thread_instructions, scene.geometry.first_block
         if done and used * self._blocks > 2 * self._limit * done:
             raise LimitExceeded("instructions", 0, "projected")
 
     def printed(self) -> str:
         """What device code had printed until the launch was ended."""
-        return "" if self._tally is None else "".join(self._tally.printf)
+        return "" if self._budget is None else "".join(self._budget.printf)
 
 
 class Gpu:

@@ -54,5 +54,5 @@ def symbol_getter(code: Code, name: str, offset: int) -> Getter:
         total = address + offset
         return lambda group: total
     if code.program.space_of(name) in ("global", "const"):
-        return lambda group: group.chunk.addresses[name] + offset
+        return lambda group: group.batch.addresses[name] + offset
     return lambda group: group.frames[-1].symbols[name] + offset

@@ -12,7 +12,7 @@ from grader.ptx.errors import DeviceTrap, LimitExceeded, UnsupportedInstruction
 from grader.ptx.frontend.nodes import Instruction, Module, Symbol, Variable
 from grader.ptx.isa.forms import check_forms
 from grader.ptx.limits import Limits
-from grader.ptx.lowering.translate import translate
+from grader.ptx.lowering.lower import lower
 from grader.ptx.machine.code import Code
 from grader.ptx.machine.special import asks_for_grid
 from grader.ptx.memory.spaces import FUNCTION_WINDOW, SHARED_WINDOW, Device, MemoryArray, SharedLayout
@@ -98,7 +98,7 @@ class Program:
         if found is None:
             function = self.module.functions[name]
             check_forms(function)
-            found = self._codes[name] = translate(build_cfg(function, self.module), self)
+            found = self._codes[name] = lower(build_cfg(function, self.module), self)
         return found
 
     def forget(self) -> None:
