@@ -55,6 +55,7 @@ DATA: Mapping[str, Value] = {
     "bytes": 2048,
     "call": "cudaMalloc",
     "cell": 4,
+    "change": "tile[32][33]",
     "check": "correct",
     "checks": "correct, races",
     "choice": "emulator",

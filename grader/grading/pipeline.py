@@ -123,7 +123,7 @@ def grade(
             from grader.repair.search import search
             from grader.repair.told import with_findings, without_answers
 
-            result = with_findings(result, search(program, trials, drawn_trials, emulated, result.checks))
+            result = with_findings(result, *search(program, trials, drawn_trials, emulated, result.checks))
             if lab.repairs != "student" and not answers:
                 result = without_answers(result)
         if not lab.sweeps:

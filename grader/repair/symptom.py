@@ -65,8 +65,12 @@ class Symptom:
 
 
 def faults(run: Run) -> list[Hazard]:
-    """Hazards of a run that cost points."""
-    memory = [h for h in run.outcome.hazards if h.kind in ("out_of_bounds", "uninitialized")]
+    """Hazards of a run that cost points.
+
+    At sizes that are no multiple of the tile, threads outside the data may read, and drop, what nobody wrote.
+    """
+    kinds = ("out_of_bounds",) if run.kind == "ragged" else ("out_of_bounds", "uninitialized")
+    memory = [h for h in run.outcome.hazards if h.kind in kinds]
     return memory + races.counted(run.outcome.hazards)
 
 
@@ -82,7 +86,7 @@ def symptom_of(evidence: Evidence, checks: Sequence[Check]) -> Symptom | None:
     That is so where the kernel does not compile or is not there, and where only a drawn case tells that it is wrong.
     """
     failed = [c for c in checks if c.status == "fail"]
-    if any(c.check in ("present", "compiles", "technique") for c in failed):
+    if any(c.check in ("present", "compiles") for c in failed):
         return None
     check = next((c for name in SEARCHED for c in failed if c.check == name), None)
     if check is None or evidence.interpretation is None:

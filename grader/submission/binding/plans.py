@@ -263,8 +263,12 @@ class _Planner:
         return self.sizes_of(self.site.seen, dict(self.sizes.pinned) | dict(self.sizes.declared))
 
     def sizes_of(self, seen: Sequence[SeenArgument], known: Mapping[str, int] | None = None) -> dict[str, int]:
-        """The sizes at which a launch with these arguments was made; known: some of them."""
+        """The sizes at which a launch with these arguments was made; known: some of them.
+
+        None are, where a size of the lab's was handed in with several values: the lab has no such case.
+        """
         found = dict(known or {})
+        told: dict[str, int] = {}
         by_name = {argument.name: argument for argument in seen if argument.name}
         arrays: list[tuple[str, SeenArgument, str]] = []
         for parameter, role in zip(self.kernel.parameters, self.roles, strict=True):
@@ -272,6 +276,8 @@ class _Planner:
             if argument is None:
                 continue
             if role in self.lab.size_names and isinstance(argument.value, int):
+                if told.setdefault(role, argument.value) != argument.value:
+                    return {}
                 found.setdefault(role, argument.value)
             elif argument.buffer_bytes and parameter.is_pointer:
                 arrays.append((role, argument, parameter.dtype or self.lab.parameter(role).dtype))
