@@ -15,7 +15,7 @@ from grader.ptx.memory.access import Access
 from grader.ptx.memory.spaces import MemoryArray
 from grader.ptx.observers.happens_before import HappensBefore, StrongAccess
 from grader.ptx.observers.interface import BarrierCompletion, Observer, Scene
-from grader.ptx.observers.shadow import AccessEpoch, Shadow
+from grader.ptx.observers.shadow import AccessEpoch, BarrierOrder, Shadow
 from grader.ptx.observers.vector_clocks import VectorClock
 from grader.ptx.values.kinds import UNSIGNED, Value, as_array
 from grader.ptx.values.lanes import Array, Lanes
