@@ -47,7 +47,7 @@ def grade(
     backend: str = "auto",
     command: str = "",
     remeasure: bool = False,
-    witnesses: Sequence[str] = (),
+    profilers: Sequence[str] = (),
     judged: Callable[[Result], None] | None = None,
     compiler: CompilerProcess | None = None,
     checked: Callable[[list[Check]], None] | None = None,
@@ -61,7 +61,7 @@ def grade(
     backend : "auto", "gpu" or "emulator".
     command : the command line that repeats this grading, kept in the result.
     remeasure : time anew what was timed before.
-    witnesses : other tools to be asked on a GPU, "ncu" and "compute-sanitizer"; no mark depends on them.
+    profilers : other tools to be asked on a GPU, "ncu" and "compute-sanitizer"; no mark depends on them.
     judged : called with the result as soon as every check is judged; what no mark depends on follows.
     checked : called with the checks of a variant as soon as its kernels have run on the emulator.
     compiler : one that runs already and has seen this student's files alone; None for one of this grading's own.
@@ -109,7 +109,7 @@ def grade(
         # Run and time on the GPU, where there is one.
         gpu = _opened(gpu, backend)
         if gpu is not None:
-            found = gpu.grade(lab, submission, found, compiler, remeasure, witnesses)
+            found = gpu.grade(lab, submission, found, compiler, remeasure, profilers)
             environment = gpu.environment(environment)
         # Judge, and record.
         result = _result(lab, submission, found, environment)
