@@ -86,7 +86,7 @@ def _collision(worst: LineCounters) -> list[Message]:
 
 
 def _remedy(evidence: Evidence, worst: LineCounters) -> Message | None:
-    block = evidence.candidate.launch.block if evidence.candidate else (LANES, 1, 1)
+    block = evidence.interpretation.launch.block if evidence.interpretation else (LANES, 1, 1)
     kernel = evidence.bound.kernel
     array = next((a for a in kernel.shared_arrays if len(a.dims) == 2 and a.dims[1]), None)
     pitch = array.dims[1] if array else None

@@ -87,13 +87,13 @@ def _of_threads(evidence: Evidence, diagnosis: Diagnosis | None) -> Message | No
     """How to fix a kernel that makes as many rows or columns as its one-dimensional block has threads, else None."""
     region = diagnosis.region if diagnosis is not None else None
     if (
-        evidence.candidate is None
+        evidence.interpretation is None
         or diagnosis is None
         or region is None
         or region.id not in ("last_rows", "last_columns")
     ):
         return None
-    x, y, z = block_of(evidence.candidate.launch, diagnosis.size)
+    x, y, z = block_of(evidence.interpretation.launch, diagnosis.size)
     made = diagnosis.shape[-1 if region.id == "last_columns" else -2] - int(region.data["n"])
     if (made, 1, 1) != (x, y, z) or diagnosis.values is None or diagnosis.values.id != "unwritten":
         return None

@@ -219,7 +219,7 @@ def _read(path: Path, lab: Lab) -> tuple[FoundSubmission, Submission]:
     sizes = [int(size) for size in lab.cases["emulator"].observe.values()]
     seen = observed(sources, Stored(default_folder()), sizes)
     submission = bind(found, sources, lab, observed=seen)
-    if any(not isinstance(b, Missing) and b.candidates[0].unsure for b in submission.bindings.values()):
+    if any(not isinstance(b, Missing) and b.interpretations[0].unsure for b in submission.bindings.values()):
         submission = bind(found, sources, lab, observed=probed(sources, seen, Stored(default_folder())))
     return found, submission
 

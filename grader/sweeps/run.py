@@ -104,7 +104,7 @@ def measure_time(
     targets, left_out = targets_of(lab, program, evidence)
     key = key_of(
         dict(program.submission.device_source),
-        repr([(t.variant, t.of, t.kernel.reading) for t in targets]),
+        repr([(t.variant, t.of, t.kernel.interpretation) for t in targets]),
         lab_files(lab),
         gpu.compiler.nvrtc_version(),
         f"{device.name} {device.architecture} {device.multiprocessors} {device.memory_bytes}",

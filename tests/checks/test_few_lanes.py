@@ -112,7 +112,9 @@ def targets_of(lab: Lab, file: Path) -> list[Target]:
     submission = bind(found, [decode(f) for f in found.files], lab)
     program = changeable(lab, found, submission)
     bound = [(name, b) for name, b in submission.bindings.items() if isinstance(b, VariantBinding)]
-    return [Target(name, "submission", program, BoundKernel(lab, submission, b, b.candidates[0])) for name, b in bound]
+    return [
+        Target(name, "submission", program, BoundKernel(lab, submission, b, b.interpretations[0])) for name, b in bound
+    ]
 
 
 def assert_no_crawl(lab: Lab, targets: list[Target], process: CompilerProcess) -> int:

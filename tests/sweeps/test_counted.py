@@ -83,7 +83,7 @@ def students(lab: Lab, file: Path) -> list[Target]:
     submission = bind(found, [decode_source(f) for f in found.files], lab)
     program = changeable(lab, found, submission)
     return [
-        Target(name, "submission", program, BoundKernel(lab, submission, b, b.candidates[0]))
+        Target(name, "submission", program, BoundKernel(lab, submission, b, b.interpretations[0]))
         for name, b in submission.bindings.items()
         if isinstance(b, VariantBinding)
     ]
