@@ -7,6 +7,7 @@ grader is at fault (`grader.errors`).
 from __future__ import annotations
 
 import platform
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -239,18 +240,41 @@ def _compiled(lab: Lab, submission: Submission, programs: ProgramStore) -> dict[
     for variant in lab.variants:
         binding = submission.bindings[variant.name]
         found[variant.name] = evidence = Evidence(lab, variant, binding, source=submission.device_source)
-        if not isinstance(binding, Missing):
+        if isinstance(binding, Missing):
+            found[variant.name] = replace(evidence, compilation=_unread(submission, binding, programs))
+        else:
             compilation = _compilation(submission, binding, built[binding.kernel.file])
             host = host_code(submission, binding.kernel.name)
             found[variant.name] = replace(evidence, compilation=compilation, host=host)
     return found
 
 
+def _unread(submission: Submission, missing: Missing, programs: ProgramStore) -> Compilation:
+    """What the compiler says of a kernel that could not be read, from its first line to its last."""
+    from grader.compiler.causes import closing_line
+
+    file, line = missing.data.get("file"), missing.data.get("line")
+    source = next((s for s in submission.sources if s.path.name == file), None)
+    if missing.reason != "inactive" or source is None or not isinstance(line, int):
+        return Compilation()
+    # The host's headers are not there; the kernel is judged without them.
+    text = re.sub(r"(?m)^[ \t]*#[ \t]*include\b[^\n]*", "", source.text)
+    last = closing_line(source.text, line)
+    errors = tuple(e for e in _errors(programs.get_text({str(file): text}, []).result) if line <= e.line <= last)
+    return Compilation("errors", errors) if errors else Compilation()
+
+
+def _errors(result: CompileResult) -> tuple[Diagnostic, ...]:
+    return tuple(
+        Diagnostic(d.file, d.line, d.message, d.hint, d.cause) for d in result.diagnostics if d.severity == "error"
+    )
+
+
 def _compilation(submission: Submission, binding: VariantBinding, result: CompileResult) -> Compilation:
     if binding.expression in result.entries:
         return Compilation()
     failure = {"forbidden_include": "errors", "": "missing_entry"}.get(result.reason, result.reason)
-    errors = tuple(Diagnostic(d.file, d.line, d.message, d.hint) for d in result.diagnostics if d.severity == "error")
+    errors = _errors(result)
     missing = tuple(name for file, name, _line in submission.missing_headers if file == binding.kernel.file)
     return Compilation(failure, errors, missing)
 

@@ -253,6 +253,7 @@ def _verdict(result: Result, job: Job, settings: Settings, numbers: Numbers) -> 
             "check": fault["check"],
             "variants": ", ".join(variant["name"] for variant in fault["variants"]),
             "where": visible(fault["where"]),
+            "code_before": visible(fault["code_before"]),
             "code": visible(fault["code"]),
             "message": visible(fault["message"]),
             "hint": visible(fault["hint"]),
