@@ -22,12 +22,14 @@ class Diagnostic:
     """One message of the compiler about the student's file.
 
     message: the compiler's own words, or ours where it gave none.  hint: what to do about it, where that is known.
+    cause: another line, where the mistake is; 0 where that is `line`.
     """
 
     file: str
     line: int
     message: str | Message
     hint: Message | None = None
+    cause: int = 0
 
 
 @dataclass(frozen=True, slots=True)
