@@ -23,7 +23,7 @@ from grader.submission.kernels.records import Kernel, LaunchSite
 from grader.submission.kernels.shape import KernelShape
 from grader.submission.kernels.symbolic import formula_of, named_constants
 from grader.submission.observed import SeenArgument
-from grader.submission.records import Candidate, LaunchPlan, Origin, Origins
+from grader.submission.records import Interpretation, LaunchPlan, Origin, Origins
 
 MAX_CANDIDATES = 8
 
@@ -35,22 +35,22 @@ def requested_launch(sites: Sequence[LaunchSite]) -> LaunchSite | None:
     return next(iter(impossible or readable), None)
 
 
-def candidates(
+def interpretations(
     kernel: Kernel,
     shape: KernelShape,
     sites: Sequence[LaunchSite],
-    readings: Fact[Sequence[tuple[str, ...]]],
+    role_assignments: Fact[Sequence[tuple[str, ...]]],
     settings: VariantSettings,
     variant: Variant,
     lab: Lab,
     fixed: CompileTime,
-) -> tuple[Candidate, ...]:
+) -> tuple[Interpretation, ...]:
     """Readings of `kernel` with a launch for each, likeliest first; at most `MAX_CANDIDATES`.
 
     Where nothing tells which size the grid's x axis runs over, both orders are given.
     """
-    found: list[Candidate] = []
-    for roles in readings.value:
+    found: list[Interpretation] = []
+    for roles in role_assignments.value:
         named = NamedSizes.of(roles, fixed, lab)
         sizes = {role for role in roles if role in lab.size_names}
         known = sizes | named.all_roles()
@@ -61,10 +61,10 @@ def candidates(
             free = {p.name for p in lab.parameters if p.kind == "size" and p.from_grid}
             exact = not sizes & set(covers) and set(covers) <= free
             plan, origins = planner.plan(covers, exact)
-            origins = replace(origins, arguments=readings.origin, covers=all_covers.origin)
-            sizes_of_program = (named.constants, named.template, named.fixed, named.own)
+            origins = replace(origins, arguments=role_assignments.origin, covers=all_covers.origin)
+            sizes_of_program = (named.constants, named.template, named.pinned, named.declared)
             is_unsure = origins.block == "observed" and planner.is_unsure(covers)
-            found.append(Candidate(roles, plan, square_only, *sizes_of_program, origins, unsure=is_unsure))
+            found.append(Interpretation(roles, plan, square_only, *sizes_of_program, origins, unsure=is_unsure))
     return tuple(dict.fromkeys(found))[:MAX_CANDIDATES]
 
 
@@ -86,7 +86,7 @@ class _SharedBytes:
 
 @dataclass(frozen=True, slots=True)
 class _Planner:
-    """Makes the launch plans of one reading; `site`: what the host code says, where it says anything usable."""
+    """Makes the launch plans of one role assignment; `site`: what the host code says, where it says anything usable."""
 
     kernel: Kernel
     shape: KernelShape
@@ -260,11 +260,15 @@ class _Planner:
         """The sizes at which the program made its launch, as far as its arguments and constants tell."""
         if self.site is None:
             return {}
-        return self.sizes_of(self.site.seen, dict(self.sizes.fixed) | dict(self.sizes.own))
+        return self.sizes_of(self.site.seen, dict(self.sizes.pinned) | dict(self.sizes.declared))
 
     def sizes_of(self, seen: Sequence[SeenArgument], known: Mapping[str, int] | None = None) -> dict[str, int]:
-        """The sizes at which a launch with these arguments was made; known: some of them."""
+        """The sizes at which a launch with these arguments was made; known: some of them.
+
+        None are, where a size of the lab's was handed in with several values: the lab has no such case.
+        """
         found = dict(known or {})
+        told: dict[str, int] = {}
         by_name = {argument.name: argument for argument in seen if argument.name}
         arrays: list[tuple[str, SeenArgument, str]] = []
         for parameter, role in zip(self.kernel.parameters, self.roles, strict=True):
@@ -272,6 +276,8 @@ class _Planner:
             if argument is None:
                 continue
             if role in self.lab.size_names and isinstance(argument.value, int):
+                if told.setdefault(role, argument.value) != argument.value:
+                    return {}
                 found.setdefault(role, argument.value)
             elif argument.buffer_bytes and parameter.is_pointer:
                 arrays.append((role, argument, parameter.dtype or self.lab.parameter(role).dtype))
