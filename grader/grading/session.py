@@ -14,7 +14,7 @@ from msgspec import structs
 from grader.course.decisions import find_decider
 from grader.course.roster import read_roster
 from grader.grading import workers
-from grader.grading.gathering import gather
+from grader.grading.gathering import course_folders, gather
 from grader.grading.options import GradeOptions
 from grader.grading.output.paths import Outputs, check_writable, command
 from grader.grading.students import Work
@@ -62,7 +62,7 @@ def grade(order: Order) -> int:
         folders = [Path(folder) for folder in options.labs_folders]
         lab = labs.find(options.lab, folders)
         known_labs = list(labs.folders(folders))
-        decider = find_decider([path if path.is_dir() else path.parent for path in order.paths], order.out)
+        decider = find_decider(course_folders(order.paths, options.lab, known_labs, order.out), order.out)
         decider.overrides.validate(lab)
         roster = order.roster or decider.rules.roster
         listed = read_roster(roster) if roster is not None else None
@@ -73,7 +73,8 @@ def grade(order: Order) -> int:
             from grader.grading.single import grade_single
 
             (task,) = tasks.values()
-            return grade_single(task, lab, outputs, rendering, order.pdf, found.notices)
+            (person,) = (work.person for work in found.works if not work.refusal)
+            return grade_single(task, lab, outputs, rendering, order.pdf, found.notices, decider, person)
         from grader.grading.group import Group
         from grader.grading.identity import Identity
         from grader.grading.output.cache import ResultCache
