@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from grader.ptx.records import Hazard
-from grader.repair.candidate import Change
+from grader.repair.change import Change
 from grader.repair.function import Function
 from grader.result import Diagnosis
 from grader.submission.cpp.tree import LOOPS, WORD

@@ -11,7 +11,7 @@ import numpy as np
 from grader.launching.run import Run
 from grader.message import Message, joined, msg
 from grader.oracle.compare import Mask, is_sentinel, wrong_elements
-from grader.repair.candidate import Change
+from grader.repair.change import Change
 from grader.repair.function import Function, condition_of
 from grader.repair.screen import Screen
 

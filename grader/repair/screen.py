@@ -15,7 +15,7 @@ from grader.launching.programs import Built
 from grader.launching.run import Run
 from grader.launching.trial import Trials
 from grader.oracle.expected import Array
-from grader.repair.candidate import Change
+from grader.repair.change import Change
 from grader.repair.function import Function
 from grader.repair.symptom import SmallCase, Symptom
 from grader.submission.cpp.edits import Edit

@@ -13,7 +13,7 @@ from grader.launching.kernel import BoundKernel, bound_kernels
 from grader.launching.trial import Trials
 from grader.message import Message
 from grader.repair.arrays import array_changes
-from grader.repair.candidate import Change, changed
+from grader.repair.change import Change, changed
 from grader.repair.clues import clues_of
 from grader.repair.diff import diff_lines
 from grader.repair.effect import effect_msg
@@ -75,9 +75,9 @@ def search(
     for name, evidence in found.items():
         own = [c for c in checks if c.variant == name]
         symptom = symptom_of(evidence, own) if name in kernels else None
-        if symptom is None or evidence.candidate is None or budget.is_spent or proofs <= 0:
+        if symptom is None or evidence.interpretation is None or budget.is_spent or proofs <= 0:
             continue
-        kernel = kernels[name].read_as(evidence.candidate)
+        kernel = kernels[name].read_as(evidence.interpretation)
         parsed = program.file_of(kernel.binding.kernel)
         functions = functions_of(parsed, kernel.binding.kernel.name) if parsed is not None else []
         if parsed is None or not functions or not _lies_true(kernel, functions):
@@ -178,9 +178,11 @@ def _ranked(
 
 def _extents(kernel: BoundKernel) -> dict[str, tuple[str, ...]]:
     """What the axes of the lab's arrays are called in the kernel, by the arrays' names there."""
-    names = {role: p.name for role, p in zip(kernel.reading.roles, kernel.binding.kernel.parameters, strict=True)}
-    names |= dict(kernel.reading.constants)
-    names |= {role: text for text, role in kernel.reading.template if role}
+    names = {
+        role: p.name for role, p in zip(kernel.interpretation.roles, kernel.binding.kernel.parameters, strict=True)
+    }
+    names |= dict(kernel.interpretation.constants)
+    names |= {role: text for text, role in kernel.interpretation.template if role}
     sizes = set(kernel.lab.size_names)
     equal = [names[n] for n in kernel.lab.equal_sizes if n in names]
     found = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from grader.repair.candidate import Change
+from grader.repair.change import Change
 from grader.repair.function import BARRIER, Function, ancestors, condition_of, is_statement
 from grader.submission.cpp.edits import Edit
 from grader.submission.cpp.tree import LOOPS

@@ -16,10 +16,10 @@ from grader.submission.binding.absent import why_absent
 from grader.submission.binding.assign import Known, assign, strong_rank
 from grader.submission.binding.claims import claimed
 from grader.submission.binding.likeness import Profile, likeness, profile_of, profiles
-from grader.submission.binding.plans import candidates, requested_launch
+from grader.submission.binding.plans import interpretations, requested_launch
 from grader.submission.binding.precedence import Fact, first, weakest_of
 from grader.submission.binding.reconcile import with_observed
-from grader.submission.binding.roles import Unbindable, readings
+from grader.submission.binding.roles import Unbindable, role_assignments
 from grader.submission.binding.sizes import CompileTime
 from grader.submission.cpp.edits import Edit
 from grader.submission.cpp.tree import ParsedFile
@@ -175,7 +175,7 @@ def _all_known(entries: Sequence[_Entry], lab: Lab) -> list[Known]:
         named = any(strong_rank(variant, entry.kernel.name) is not None for variant in lab.variants)
         if entry.kernel.uses_shared and not named and entry.reason is None:
             own = profiles(lab) if own is None else own
-            profile = profile_of(entry.kernel, entry.shape, readings(entry.kernel, lab, entry.seen)[0])
+            profile = profile_of(entry.kernel, entry.shape, role_assignments(entry.kernel, lab, entry.seen)[0])
             known = replace(known, likeness=likeness(profile, own))
         found.append(known)
     return found
@@ -222,7 +222,7 @@ def _entries(files: Sequence[ParsedFile], codes: Sequence[DeviceCode], lab: Lab,
             loops = innermost_loops(parsed, item, entry.template_values)
             entry.kernel = replace(entry.kernel, loops=loops, unroll=factor_of(loops))
             try:
-                readings(entry.kernel, lab, entry.seen)
+                role_assignments(entry.kernel, lab, entry.seen)
             except Unbindable as reason:
                 entry.reason = reason
             entries.append(entry)
@@ -336,7 +336,7 @@ def _binding(
     roles: Fact[Sequence[tuple[str, ...]]] = first(
         {
             "stated": lambda: [_checked_roles(stated, kernel, found, variant, lab)] if stated is not None else None,
-            "observed" if entry.seen else "inferred": lambda: readings(kernel, lab, entry.seen),
+            "observed" if entry.seen else "inferred": lambda: role_assignments(kernel, lab, entry.seen),
         },
         otherwise=(),
     )
@@ -347,13 +347,13 @@ def _binding(
             zeroed=tuple(r for p, r in zip(kernel.parameters, c.roles, strict=True) if p.name in zeroed),
             origins=replace(c.origins, kernel=kernel_origin, template=entry.template_origin),
         )
-        for c in candidates(kernel, entry.shape, entry.sites, roles, settings, variant, lab, entry.compile_time)
+        for c in interpretations(kernel, entry.shape, entry.sites, roles, settings, variant, lab, entry.compile_time)
     )
     return VariantBinding(
         variant=variant.name,
         kernel=kernel,
         expression=entry.expression,
-        candidates=choices,
+        interpretations=choices,
         requested=requested_launch(entry.sites),
         takes_sizes=not choices[0].launch.exact,
     )
