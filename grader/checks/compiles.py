@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 from grader.checks.base import Verdict, failed, passed
 from grader.lab.checks import Settings
 from grader.message import Message, as_message, joined, msg
 from grader.running.evidence import Diagnostic, Evidence
+
+_UNDECLARED = re.compile(
+    r"identifier \".*\" is undefined|is not a template|namespace name|incomplete type|not a type name|has no member"
+    r"|name followed by \"::\"|is not a class"
+)
+"""The compiler's words for a name that a header may declare."""
 
 
 def judge(evidence: Evidence, settings: Settings) -> Verdict:
@@ -51,8 +59,11 @@ def _errors(evidence: Evidence) -> Verdict:
     semicolon = msg("checks.compiles.hint_semicolon") if 'expected a ";"' in str(first.message) else None
     hint = joined(semicolon, first.hint, msg("checks.compiles.hint_first"))
     missing = evidence.compilation.missing_headers
-    if missing:
-        hint = msg("checks.compiles.hint_missing_headers", headers=", ".join(missing))
+    if missing and _UNDECLARED.search(str(first.message)):
+        name, file, line = missing[0]
+        message = msg("checks.compiles.missing_header", header=name, file=file, n=line, message=message)
+        hint = msg("checks.compiles.hint_missing_headers", headers=", ".join(name for name, _file, _line in missing))
+        return failed(message, hint, line=line if file == kernel.file else None, data=data)
     if not inside:
         hint = joined(hint, msg("checks.compiles.hint_elsewhere"))
     return failed(message or as_message(first.message), hint, line=first.line if own else None, data=data)

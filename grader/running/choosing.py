@@ -66,6 +66,20 @@ def choose(lab: Lab, cases: Cases, binding: VariantBinding, source: Mapping[str,
     return Choice(candidate, planned_cases)
 
 
+def is_made_impossible(candidate: Candidate, run: Run, trial: Trial) -> bool:
+    """Whether a launch cannot be made because the grader gave a constant of the program another value.
+
+    An array of the kernel's, or its block, may be made of the constant and be too large then.  It is no fault of a
+    program whose own value can be launched.
+    """
+    if not candidate.own or _agrees(run.sizes, candidate.own):
+        return False
+    if run.outcome.status != "impossible" and run.outcome.reason != "not_compiled":
+        return False
+    own = trial(candidate, {**run.sizes, **dict(candidate.own)}).outcome
+    return own.status != "impossible" and own.reason != "not_compiled"
+
+
 def as_written(candidate: Candidate) -> Candidate:
     """The reading with the program's own values of the sizes that are its constants."""
     return replace(candidate, constants=(), fixed=(*candidate.fixed, *candidate.own))

@@ -24,6 +24,7 @@ TEXTS: Texts = {
     "hint_semicolon": N_(
         "The compiler notices a missing semicolon only at the next word: look at the end of the previous line."
     ),
+    "missing_header": N_("The header {header}, included in line {n} of {file}, was not submitted: {message}"),
     "hint_missing_headers": N_("The file includes {headers}, which was not submitted: put it next to the file."),
     "hint_elsewhere": N_("The error is outside this kernel, but in the same program."),
 }
