@@ -39,15 +39,19 @@ def launched_in(sources: Sequence[SourceText]) -> set[str]:
 def ways_to_start(sources: Sequence[SourceText], sizes: Sequence[int] = ()) -> list[Run]:
     """What the program is started with: nothing; then, where it takes arguments, sizes of the lab in either order.
 
-    sizes: those that kernels are profiled at.  What the program would read from a keyboard is the same, line by line.
+    sizes: those that kernels are profiled at.  What the program would read from a keyboard is the same, line by line;
+    one that asks for several numbers may want a size in each.
     """
     usual = tuple(str(size) for size in sizes) or (USUAL_SIZE,)
     text = "\n".join(_COMMENT.sub(" ", source.text) for source in sources)
-    stdin = "\n".join([*usual, *[USUAL_BLOCK] * 16, ""]).encode() if _READS_INPUT.search(text) else b""
+    reads = _READS_INPUT.search(text) is not None
+    stdin = "\n".join([*usual, *[USUAL_BLOCK] * 16, ""]).encode() if reads else b""
     count = max((int(number) for number in _ARGUMENT.findall(text) if int(number) < 10), default=0)
     ways = [Run((), stdin)]
     if count:
         for order in dict.fromkeys((usual, usual[::-1])):
             ways.append(Run((*order, *[USUAL_BLOCK] * count)[:count], stdin))
         ways.append(Run((max(usual, key=int),) * count, stdin))
-    return list({way.arguments: way for way in ways}.values())
+    if reads:
+        ways.append(Run((), "\n".join([*[max(usual, key=int)] * 16, ""]).encode()))
+    return list({(way.arguments, way.stdin): way for way in ways}.values())

@@ -110,8 +110,10 @@ def _further(
     files: Sequence[SourceText], ways: Sequence[Run], before: Sequence[SeenRun], wanted: set[str], seen: set[str]
 ) -> list[SeenRun]:
     """Runs with a size made smaller, and with kernels that are run."""
-    way = next((run.arguments for run in reversed(before) if run.launches), before[-1].arguments)
-    start = next(w for w in ways if tuple(w.arguments) == way)
+    start = next(
+        (way for run, way in reversed([*zip(before, ways, strict=False)]) if run.launches), ways[len(before) - 1]
+    )
+    way = tuple(start.arguments)
     was_too_large = before[-1].cause is not None and before[-1].cause.id in TOO_LARGE
     paths = [source.path for source in files]
     found: list[SeenRun] = []
@@ -160,10 +162,9 @@ def seen_run(
     executed: bool = False,
 ) -> SeenRun:
     """A run as binding takes it."""
-    # What a device refuses because of arguments that we chose is nobody's fault.
-    launches = [
-        _launch(x) for x in observation.launches if _is_whole(x) and not (run.arguments and x.status == "failed")
-    ]
+    # What a device refuses because of numbers that we chose is nobody's fault.
+    is_ours = bool(run.arguments or run.stdin)
+    launches = [_launch(x) for x in observation.launches if _is_whole(x) and not (is_ours and x.status == "failed")]
     return SeenRun(
         files=tuple(source.path.name for source in files),
         launches=tuple(dict.fromkeys(launches)),

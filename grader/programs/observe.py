@@ -191,14 +191,14 @@ def _host(program: Program, library: Library, cache: Path | None) -> HostProgram
 
 
 def _why_not(host: HostProgram) -> tuple[Message, str, int]:
-    first = host.complaints[0] if host.complaints else None
+    first = host.diagnostics[0] if host.diagnostics else None
     match host.reason:
         case "limit":
             return msg("programs.compiler_limit"), "", 0
         case "undefined":
-            return msg("programs.undefined", names=", ".join(c.text for c in host.complaints[:5])), "", 0
+            return msg("programs.undefined", names=", ".join(c.text for c in host.diagnostics[:5])), "", 0
         case "twice":
-            return msg("programs.defined_twice", names=", ".join(c.text for c in host.complaints[:5])), "", 0
+            return msg("programs.defined_twice", names=", ".join(c.text for c in host.diagnostics[:5])), "", 0
     if first is None:
         return msg("programs.compiler_limit"), "", 0
     return msg("programs.host_error", text=first.text), first.file, first.line

@@ -22,7 +22,7 @@ kernel itself.  lab: nobody but the lab, for want of better.
 
 @dataclass(frozen=True, slots=True)
 class Origins:
-    """Where the facts that make up a candidate are from.
+    """Where the facts that make up an interpretation are from.
 
     kernel: that it is the variant's.  arguments: which parameter is what.  template: its arguments, by the weakest of
     them; None for a kernel that is no template.  block, tile, covers, shared_bytes: as in `LaunchPlan`; of a tile the
@@ -63,8 +63,8 @@ class LaunchPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """One reading of a kernel: a role for each of its parameters, and a launch.  Likelier candidates come first.
+class Interpretation:
+    """One interpretation of a kernel: a role for each of its parameters, and a launch.  Likelier ones come first.
 
     roles: names of the lab's parameters, or "=1" for a number that is handed in as it stands, "=n * n" for one that
       follows from sizes.
@@ -73,8 +73,8 @@ class Candidate:
     square_only: the kernel takes one size for several, so the sizes that the grid covers must be equal.
     constants: sizes that are constants of the program, as (role, constant's name): each size graded is compiled anew.
     template: the kernel's template arguments as (text, role): a role's size takes the place of the text.
-    fixed: sizes that cannot be changed, as (role, value): the kernel runs at that value only.
-    own: values that the program gives to the sizes that are its constants, as (role, value).
+    pinned: sizes that cannot be changed, as (role, value): the kernel runs at that value only.
+    declared: values that the program gives to the sizes that are its constants, as (role, value).
     origins: who says all that.
     """
 
@@ -83,8 +83,8 @@ class Candidate:
     square_only: bool = False
     constants: tuple[tuple[str, str], ...] = ()
     template: tuple[tuple[str, str], ...] = ()
-    fixed: tuple[tuple[str, int], ...] = ()
-    own: tuple[tuple[str, int], ...] = ()
+    pinned: tuple[tuple[str, int], ...] = ()
+    declared: tuple[tuple[str, int], ...] = ()
     origins: Origins = Origins()
     zeroed: tuple[str, ...] = ()
     unsure: bool = False
@@ -103,7 +103,7 @@ class VariantBinding:
     variant: str
     kernel: Kernel
     expression: str
-    candidates: tuple[Candidate, ...]
+    interpretations: tuple[Interpretation, ...]
     requested: LaunchSite | None
     takes_sizes: bool
     others: tuple[VariantBinding, ...] = ()

@@ -50,6 +50,11 @@ def test_arguments_are_sizes_of_the_lab(text: str, sizes: list[int], arguments: 
     assert [tuple(way.arguments) for way in ways_to_start([source("a.cu", text)], sizes)] == arguments
 
 
+def test_what_is_asked_for_at_the_keyboard_is_a_size_and_small_numbers_or_sizes_all() -> None:
+    ways = ways_to_start([source("a.cu", 'int main() { int m, n; scanf("%d %d", &m, &n); }')], [96])
+    assert [way.stdin.split()[:3] for way in ways] == [[b"96", b"16", b"16"], [b"96", b"96", b"96"]]
+
+
 def test_launches_are_seen_in_every_spelling() -> None:
     text = "k<<<1, 2>>>(a); t<16, float> <<< g, b >>>(a); u << <1, 1> >>(); // v<<<1, 1>>>();"
     assert launched_in([source("a.cu", text)]) == {"k", "t", "u"}

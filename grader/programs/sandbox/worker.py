@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from grader.programs.sandbox.messages import Code, Order
 
 KEPT_OUTPUT = 1 << 20
+CRASHES = frozenset(
+    {"programs.segmentation_fault", "programs.stack_overflow", "programs.division_by_zero", "programs.aborted"}
+    | {"programs.crash"}
+)
+"""Ends that the program brought about itself."""
 
 
 def main(connection: socket.socket, *options: str) -> None:
@@ -178,7 +183,7 @@ class Run:
         except wasmtime.Trap as error:
             cause = self._trap(error)
             state.tell("crash", "error", cause, self._place_of(error))
-        state.finish()
+        state.finish(code, crashed=cause is not None and cause.id in CRASHES)
         return Observation(
             code,
             state.launches,

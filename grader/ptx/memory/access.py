@@ -9,7 +9,7 @@ import numpy as np
 
 from grader.ptx.errors import UnsupportedInstruction
 from grader.ptx.frontend.nodes import Instruction
-from grader.ptx.memory.placing import Place
+from grader.ptx.memory.address_resolution import ResolvedAddress
 from grader.ptx.values.geometry import Geometry
 from grader.ptx.values.kinds import Value
 from grader.ptx.values.lanes import Array
@@ -40,15 +40,26 @@ class Access:
     op: "load", "store" or "atomic".  width: bytes a lane.  stored: the values stored, element by element.
     changed: (n,) bool, where an atomic wrote; a compare-and-swap may fail.  spec: what the instruction says.
     compared: a load whose value a compare-and-swap checks before anything comes of it.
-    together: where lanes go to several arrays of one space there is an event for each; all their places.
+    together: where lanes go to several arrays of one space there is an event for each; all their addresses.
     """
 
-    __slots__ = ("changed", "compared", "geometry", "instruction", "op", "place", "spec", "stored", "together", "width")
+    __slots__ = (
+        "address",
+        "changed",
+        "compared",
+        "geometry",
+        "instruction",
+        "op",
+        "spec",
+        "stored",
+        "together",
+        "width",
+    )
 
     def __init__(
         self,
         spec: AccessSpec,
-        place: Place,
+        resolved: ResolvedAddress,
         geometry: Geometry,
         stored: list[Value] | None = None,
         changed: Array | None = None,
@@ -58,11 +69,11 @@ class Access:
         self.width = spec.width
         self.compared = spec.compared
         self.spec = spec
-        self.place = place
+        self.address = resolved
         self.geometry = geometry
         self.stored = stored
         self.changed = changed
-        self.together: Sequence[Place] = (place,)
+        self.together: Sequence[ResolvedAddress] = (resolved,)
 
 
 class AccessSpec:

@@ -8,8 +8,8 @@ from grader.ptx.frontend.nodes import Instruction, Register
 from grader.ptx.isa.opcodes import facts
 from grader.ptx.machine.code import Code
 from grader.ptx.native.layout import CONTEXT, Static
+from grader.ptx.native.load_store import Transfer
 from grader.ptx.native.places import Way
-from grader.ptx.native.transfers import Transfer
 
 _REFUSED = frozenset({"elect", "call", "brx"})
 

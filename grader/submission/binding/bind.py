@@ -16,9 +16,9 @@ from grader.submission.binding.assign import Known, assign, compared, strong_ran
 from grader.submission.binding.claims import claimed
 from grader.submission.binding.entries import Entry, entries_of
 from grader.submission.binding.likeness import Profile, likeness, profile_of, profiles
-from grader.submission.binding.plans import candidates, requested_launch
+from grader.submission.binding.plans import interpretations, requested_launch
 from grader.submission.binding.precedence import Fact, first
-from grader.submission.binding.roles import readings
+from grader.submission.binding.roles import role_assignments
 from grader.submission.cpp.edits import Edit
 from grader.submission.cpp.tree import ParsedFile
 from grader.submission.expressions.number_types import NUMBER_WORDS
@@ -227,13 +227,13 @@ def _binding(
             zeroed=tuple(r for p, r in zip(kernel.parameters, c.roles, strict=True) if p.name in zeroed),
             origins=replace(c.origins, kernel=kernel_origin, template=entry.template_origin),
         )
-        for c in candidates(kernel, entry.shape, entry.sites, roles, settings, variant, lab, entry.compile_time)
+        for c in interpretations(kernel, entry.shape, entry.sites, roles, settings, variant, lab, entry.compile_time)
     )
     return VariantBinding(
         variant=variant.name,
         kernel=kernel,
         expression=entry.expression,
-        candidates=choices,
+        interpretations=choices,
         requested=requested_launch(entry.sites),
         takes_sizes=not choices[0].launch.exact,
     )
@@ -243,7 +243,7 @@ def _readings(entry: Entry, lab: Lab) -> list[tuple[str, ...]]:
     """Roles for its parameters, likeliest first; none that means anything where their types are not known."""
     if entry.is_untold:
         return [("=0",) * len(entry.kernel.parameters)]
-    return readings(entry.kernel, lab, entry.seen)
+    return role_assignments(entry.kernel, lab, entry.seen)
 
 
 def _zeroed(entry: Entry) -> set[str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from grader.lab.records import Lab
 from grader.submission.binding.precedence import first, weakest_of
 from grader.submission.binding.reconcile import with_observed
-from grader.submission.binding.roles import Unbindable, readings
+from grader.submission.binding.roles import Unbindable, role_assignments
 from grader.submission.binding.sizes import CompileTime
 from grader.submission.cpp.edits import Edit
 from grader.submission.cpp.tree import WORD, ParsedFile
@@ -135,7 +135,7 @@ def _entry(parsed: ParsedFile, kernel: Kernel, sites: tuple[LaunchSite, ...], la
     loops = innermost_loops(parsed, item, entry.template_values)
     entry.kernel = replace(entry.kernel, loops=loops, unroll=factor_of(loops))
     try:
-        readings(entry.kernel, lab, entry.seen)
+        role_assignments(entry.kernel, lab, entry.seen)
     except Unbindable as reason:
         entry.reason = reason
     return entry

@@ -78,7 +78,8 @@ def _axis(
     models += [f"(({over}) // {step})" for step in steps]
     models += [f"(({over} - 1) // {step})" for step in steps] + [f"(({over}) // {step} + 1)" for step in steps]
     fitting = (text for text in models if any(_value(text, sizes) == blocks for sizes in own) and agrees(text))
-    return next(fitting, str(blocks))
+    # A launch at sizes that the lab never has says nothing where nothing fits it.
+    return next(fitting, str(blocks) if len(own) == 1 else usual)
 
 
 def is_unsure(

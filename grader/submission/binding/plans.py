@@ -23,7 +23,7 @@ from grader.submission.kernels.records import Kernel, LaunchSite
 from grader.submission.kernels.shape import KernelShape
 from grader.submission.kernels.symbolic import formula_of, named_constants
 from grader.submission.observed import SeenArgument
-from grader.submission.records import Candidate, LaunchPlan, Origin, Origins
+from grader.submission.records import Interpretation, LaunchPlan, Origin, Origins
 
 MAX_CANDIDATES = 8
 
@@ -35,22 +35,22 @@ def requested_launch(sites: Sequence[LaunchSite]) -> LaunchSite | None:
     return next(iter(impossible or readable), None)
 
 
-def candidates(
+def interpretations(
     kernel: Kernel,
     shape: KernelShape,
     sites: Sequence[LaunchSite],
-    readings: Fact[Sequence[tuple[str, ...]]],
+    role_assignments: Fact[Sequence[tuple[str, ...]]],
     settings: VariantSettings,
     variant: Variant,
     lab: Lab,
     fixed: CompileTime,
-) -> tuple[Candidate, ...]:
+) -> tuple[Interpretation, ...]:
     """Readings of `kernel` with a launch for each, likeliest first; at most `MAX_CANDIDATES`.
 
     Where nothing tells which size the grid's x axis runs over, both orders are given.
     """
-    found: list[Candidate] = []
-    for roles in readings.value:
+    found: list[Interpretation] = []
+    for roles in role_assignments.value:
         named = NamedSizes.of(roles, fixed, lab)
         sizes = {role for role in roles if role in lab.size_names}
         known = sizes | named.all_roles()
@@ -61,10 +61,10 @@ def candidates(
             free = {p.name for p in lab.parameters if p.kind == "size" and p.from_grid}
             exact = not sizes & set(covers) and set(covers) <= free
             plan, origins = planner.plan(covers, exact)
-            origins = replace(origins, arguments=readings.origin, covers=all_covers.origin)
-            sizes_of_program = (named.constants, named.template, named.fixed, named.own)
+            origins = replace(origins, arguments=role_assignments.origin, covers=all_covers.origin)
+            sizes_of_program = (named.constants, named.template, named.pinned, named.declared)
             is_unsure = origins.block == "observed" and planner.is_unsure(covers)
-            found.append(Candidate(roles, plan, square_only, *sizes_of_program, origins, unsure=is_unsure))
+            found.append(Interpretation(roles, plan, square_only, *sizes_of_program, origins, unsure=is_unsure))
     return tuple(dict.fromkeys(found))[:MAX_CANDIDATES]
 
 
@@ -86,7 +86,7 @@ class _SharedBytes:
 
 @dataclass(frozen=True, slots=True)
 class _Planner:
-    """Makes the launch plans of one reading; `site`: what the host code says, where it says anything usable."""
+    """Makes the launch plans of one role assignment; `site`: what the host code says, where it says anything usable."""
 
     kernel: Kernel
     shape: KernelShape
@@ -264,7 +264,7 @@ class _Planner:
         """The same, and what else they may be: a program may multiply oblong matrices where the lab's are square."""
         if self.site is None:
             return [{}]
-        return self.choices_of(self.site.seen, dict(self.sizes.fixed) | dict(self.sizes.own))
+        return self.choices_of(self.site.seen, dict(self.sizes.pinned) | dict(self.sizes.declared))
 
     def choices_of(self, seen: Sequence[SeenArgument], known: Mapping[str, int] | None = None) -> list[dict[str, int]]:
         """`sizes_of`, and the same with each other value that is handed in for one of the sizes."""

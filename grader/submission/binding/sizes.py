@@ -27,12 +27,12 @@ class CompileTime:
 
 @dataclass(frozen=True, slots=True)
 class NamedSizes:
-    """The sizes that a reading leaves to constants and to the template; see `Candidate`."""
+    """The sizes that an interpretation leaves to constants and to the template; see `Interpretation`."""
 
     constants: tuple[tuple[str, str], ...]
     template: tuple[tuple[str, str], ...]
-    fixed: tuple[tuple[str, int], ...]
-    own: tuple[tuple[str, int], ...]
+    pinned: tuple[tuple[str, int], ...]
+    declared: tuple[tuple[str, int], ...]
 
     @classmethod
     def of(cls, roles: tuple[str, ...], fixed: CompileTime, lab: Lab) -> NamedSizes:
@@ -55,8 +55,8 @@ class NamedSizes:
             if p.kind == "size" and p.usual is not None and p.name not in given
         ]
         constants = tuple((role, name) for role, name in matched.items() if name in fixed.changeable)
-        own = tuple((role, value) for role, name in constants if (value := fixed.constants[name]) != SET_BY_HOST)
-        return cls(constants, template if in_template else (), tuple(built_in), own)
+        declared = tuple((role, value) for role, name in constants if (value := fixed.constants[name]) != SET_BY_HOST)
+        return cls(constants, template if in_template else (), tuple(built_in), declared)
 
     def all_roles(self) -> set[str]:
         """The sizes that can be chosen when the kernel is compiled."""

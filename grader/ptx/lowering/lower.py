@@ -11,17 +11,17 @@ from grader.ptx.errors import UnsupportedInstruction
 from grader.ptx.frontend.nodes import Immediate, Instruction, Operand, Register, Vector
 from grader.ptx.isa.opcodes import facts
 from grader.ptx.isa.registry import is_arithmetic, lookup
-from grader.ptx.lowering import movement, texturing, warps
-from grader.ptx.lowering.control import finisher
+from grader.ptx.lowering import data_movement, texturing, warps
+from grader.ptx.lowering.control import terminator
+from grader.ptx.lowering.fast_paths import fast_path_of
 from grader.ptx.lowering.operands import getter, refuse
-from grader.ptx.lowering.shortcuts import short_cut_of
 from grader.ptx.machine.code import Code, CodeBlock, Finish, Getter, Linkage, Step
 from grader.ptx.machine.groups import Group
 from grader.ptx.machine.scheduler import Scheduler
 from grader.ptx.values.kinds import BOOL, UNSIGNED, as_array, from_array
 
 
-def translate(graph: ControlFlowGraph, program: Linkage) -> Code:
+def lower(graph: ControlFlowGraph, program: Linkage) -> Code:
     """A function, ready to run."""
     code = Code(graph, program)
     for block in graph.blocks:
@@ -31,7 +31,7 @@ def translate(graph: ControlFlowGraph, program: Linkage) -> Code:
         code.blocks.append(code_block)
         steps: list[Step] = []
         instructions = block.instructions
-        finish = finisher(code, code_block, block.successors)
+        finish = terminator(code, code_block, block.successors)
         if finish is not None:
             code_block.finish, instructions = finish, instructions[:-1]
         else:
@@ -80,7 +80,7 @@ def compile_step(code: Code, instruction: Instruction) -> Step | None:
     if facts(opcode).hint:
         return None
     try:
-        special_case = movement.STEPS.get(opcode) or warps.STEPS.get(opcode) or texturing.STEPS.get(opcode)
+        special_case = data_movement.STEPS.get(opcode) or warps.STEPS.get(opcode) or texturing.STEPS.get(opcode)
         if special_case is not None:
             return special_case(code, instruction)
         return _arithmetic(code, instruction)
@@ -118,7 +118,7 @@ def _arithmetic(code: Code, instruction: Instruction) -> Step:
             result = compute(*[as_array(get(group), dtype) for get, dtype in pairs])
             group.registers[index] = from_array(result, group.lanes, size)  # type: ignore[arg-type]
 
-        short = short_cut_of(instruction)
+        short = fast_path_of(instruction)
         if short is None:
             return general
         short_cut = short

@@ -15,7 +15,7 @@ from grader.ptx.isa.opcodes import facts
 _OWN = frozenset({"param", "const"})
 
 
-class Feeders:
+class BackwardSlice:
     """The loads that may feed the values stored in a function.
 
     by_load: for each such load the elements of it that count (0 for plain ones).
@@ -31,14 +31,14 @@ class Feeders:
         self.exchanged = False
 
 
-def feeders(function: Function, store: Instruction, element: int = 0) -> Feeders:
+def backward_slice(function: Function, store: Instruction, element: int = 0) -> BackwardSlice:
     """What feeds the `element`-th value that `store` (a store, `red` or `atom` of `function`) writes."""
     writers: dict[int, list[Instruction]] = defaultdict(list)
     for item in function.body:
         if isinstance(item, Instruction):
             for register in destinations(item):
                 writers[register.index].append(item)
-    found = Feeders()
+    found = BackwardSlice()
     values = store.operands[-1:] if store.opcode == "st" else store.operands[1:]
     pending: list[int] = []
     for operand in values:
@@ -57,7 +57,9 @@ def feeders(function: Function, store: Instruction, element: int = 0) -> Feeders
     return found
 
 
-def _follow(function: Function, writer: Instruction, register_index: int, found: Feeders, pending: list[int]) -> None:
+def _follow(
+    function: Function, writer: Instruction, register_index: int, found: BackwardSlice, pending: list[int]
+) -> None:
     opcode = writer.opcode
     if facts(opcode).memory in ("load", "atomic"):
         spaces = {modifier.split("::")[0] for modifier in writer.modifiers}
