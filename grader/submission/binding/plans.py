@@ -264,7 +264,7 @@ class _Planner:
         """The same, and what else they may be: a program may multiply oblong matrices where the lab's are square."""
         if self.site is None:
             return [{}]
-        return self.choices_of(self.site.seen, dict(self.sizes.pinned) | dict(self.sizes.declared))
+        return self.choices_of(self.site.seen, self.told_sizes())
 
     def choices_of(self, seen: Sequence[SeenArgument], known: Mapping[str, int] | None = None) -> list[dict[str, int]]:
         """`sizes_of`, and the same with each other value that is handed in for one of the sizes."""
@@ -277,6 +277,15 @@ class _Planner:
         ]
         others = [{**first, r: v} for r, v in values if isinstance(v, int) and v != first.get(r)]
         return [first, *others]
+
+    def told_sizes(self) -> dict[str, int]:
+        """The sizes that were constants of the program when it made its launch."""
+        declared = dict(self.sizes.declared)
+        if self.site is not None and self.site.changed[0]:
+            # The others may be made of the one that was changed.
+            name, value = self.site.changed
+            declared = {role: value for role, constant in self.sizes.constants if constant == name}
+        return dict(self.sizes.pinned) | declared
 
     def sizes_of(self, seen: Sequence[SeenArgument], known: Mapping[str, int] | None = None) -> dict[str, int]:
         """The sizes at which a launch with these arguments was made; known: some of them."""
