@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -19,9 +21,16 @@ OTHER = replace(CHART, axis="another axis")
 def drawn(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What is really drawn, in order."""
     made: list[str] = []
+
+    def noted(name: str, known: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        def function(what: Any) -> Any:
+            made.append(name)
+            return known(what)
+
+        return function
+
     for name in ("figure_of", "as_svg", "as_png"):
-        known = getattr(drawings, name)
-        monkeypatch.setattr(drawings, name, lambda what, n=name, f=known: made.append(n) or f(what))
+        monkeypatch.setattr(drawings, name, noted(name, getattr(drawings, name)))
     return made
 
 
