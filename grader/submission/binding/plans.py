@@ -260,7 +260,16 @@ class _Planner:
         """The sizes at which the program made its launch, as far as its arguments and constants tell."""
         if self.site is None:
             return {}
-        return self.sizes_of(self.site.seen, dict(self.sizes.pinned) | dict(self.sizes.declared))
+        return self.sizes_of(self.site.seen, self.told_sizes())
+
+    def told_sizes(self) -> dict[str, int]:
+        """The sizes that were constants of the program when it made its launch."""
+        declared = dict(self.sizes.declared)
+        if self.site is not None and self.site.changed[0]:
+            # The others may be made of the one that was changed.
+            name, value = self.site.changed
+            declared = {role: value for role, constant in self.sizes.constants if constant == name}
+        return dict(self.sizes.pinned) | declared
 
     def sizes_of(self, seen: Sequence[SeenArgument], known: Mapping[str, int] | None = None) -> dict[str, int]:
         """The sizes at which a launch with these arguments was made; known: some of them.

@@ -105,6 +105,7 @@ class LaunchSite:
     opts_in: the host code raises the kernel's limit of dynamic shared memory (cudaFuncSetAttribute).
     observed: the program was seen to make this launch, with `grid` and the arguments `seen`; then `block`,
       `shared_bytes` and `template_arguments` are what was seen.  refused: by the device.
+    changed: the constant that had another value then, and that value; ("", 0) for the program as it is.
     probes: grid and arguments of the same launch at other sizes than the program's own.
     """
 
@@ -127,3 +128,4 @@ class LaunchSite:
     seen: tuple[SeenArgument, ...] = ()
     refused: bool = False
     probes: tuple[tuple[tuple[int, int, int], tuple[SeenArgument, ...]], ...] = ()
+    changed: tuple[str, int] = ("", 0)
