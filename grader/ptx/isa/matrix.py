@@ -167,7 +167,8 @@ def product(shape: Shape, a: Array, b: Array, c: Array) -> Array:
     left, right, start = shape.a.matrix(a), shape.b.matrix(b), shape.c.matrix(c)
     if shape.d.kind == "s32":
         integers = [m.view(f"i{m.itemsize}") if f.kind[0] == "s" else m for m, f in ((left, shape.a), (right, shape.b))]
-        total = np.matmul(*(m.astype(np.int64) for m in integers)) + start.view(np.int32)
+        x, y = (m.astype(np.int64) for m in integers)
+        total = x @ y + start.view(np.int32)
         return shape.d.spread(total.astype(np.int32).view(np.uint32))
     x, y = _values(left, shape.a.kind), _values(right, shape.b.kind)
     sums = _values(start, shape.c.kind)
