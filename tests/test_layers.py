@@ -49,7 +49,7 @@ LAYERS: dict[str, set[str] | None] = {
     "diagnosis": None,
     "launching": None,
     "programs": {"message", "words", "errors", "processes", "compiler", "submission", "diagnosis", "ptx"},
-    "observation": {"message", "errors", "files", "processes", "programs", "submission"},
+    "observation": {"message", "errors", "device_limits", "files", "processes", "programs", "submission"},
     "running": None,
     "checks": None,
     "repair": None,

@@ -209,6 +209,7 @@ def _opened(gpu: Gpu | None, backend: str) -> Gpu | None:
 
 def _read(path: Path, lab: Lab) -> tuple[FoundSubmission, Submission]:
     from grader.observation.probing import probed
+    from grader.observation.programs import USUAL_BLOCK
     from grader.observation.stage import observed
     from grader.observation.stored import Stored, default_folder
     from grader.submission.binding.bind import bind
@@ -217,7 +218,8 @@ def _read(path: Path, lab: Lab) -> tuple[FoundSubmission, Submission]:
     found = find_sources(path, lab.id, _known_labs(lab))
     sources = read_sources(found)
     sizes = [int(size) for size in lab.cases["emulator"].observe.values()]
-    seen = observed(sources, Stored(default_folder()), sizes)
+    threads = next((n for n in lab.launch.block if isinstance(n, int)), USUAL_BLOCK)
+    seen = observed(sources, Stored(default_folder()), sizes, threads)
     submission = bind(found, sources, lab, observed=seen)
     if any(not isinstance(b, Missing) and b.interpretations[0].unsure for b in submission.bindings.values()):
         submission = bind(found, sources, lab, observed=probed(sources, seen, Stored(default_folder())))
@@ -275,8 +277,11 @@ def _compilation(submission: Submission, binding: VariantBinding, result: Compil
         return Compilation()
     failure = {"forbidden_include": "errors", "": "missing_entry"}.get(result.reason, result.reason)
     errors = _errors(result)
-    missing = tuple(name for file, name, _line in submission.missing_headers if file == binding.kernel.file)
-    return Compilation(failure, errors, missing)
+    unit = submission.units.get(binding.kernel.file, binding.kernel.file)
+    missing = [
+        (name, file, line) for file, name, line in submission.missing_headers if file in (unit, binding.kernel.file)
+    ]
+    return Compilation(failure, errors, tuple(missing))
 
 
 def _run(

@@ -69,7 +69,7 @@ def observe(
     first.findings = [*mended, *first.findings]
     if not smaller or not is_too_large(first):
         return first
-    for change in changes(program.original, arguments)[:MAX_TRIES]:
+    for change in changes(program.original, arguments, first.cause.id if first.cause else "")[:MAX_TRIES]:
         replaced, others = applied(change, program.original, arguments)
         again = read_program(paths, others, replaced)
         second = _observe(again, [Run(others, stdin)], model, limits, _to_nobody, progress, host_cache)[0]

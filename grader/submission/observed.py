@@ -34,12 +34,24 @@ class SeenArgument:
 
 
 @dataclass(frozen=True, slots=True)
+class SeenChange:
+    """A number of the program's that was made another for a run: a constant of `file`; of no file: an argument."""
+
+    file: str
+    line: int
+    name: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
 class SeenLaunch:
     """A launch that a program made.
 
     kernel: its plain name; template_arguments: what stands between <…>, () for no template.
     refused: no device can make it.
     checked: the program looked for its error afterwards.
+    change: of the run that it was made in, None where that was the program as it is.
     """
 
     kernel: str
@@ -52,6 +64,7 @@ class SeenLaunch:
     arguments: tuple[SeenArgument, ...]
     refused: bool = False
     checked: bool = False
+    change: SeenChange | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +76,6 @@ class SeenFault:
     line: int
     message: Message
     is_untidy: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class SeenChange:
-    """A number of the program's that was made another for a run: a constant of `file`; of no file: an argument."""
-
-    file: str
-    line: int
-    name: str
-    before: str
-    after: str
 
 
 @dataclass(frozen=True, slots=True)

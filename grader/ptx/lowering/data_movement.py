@@ -13,6 +13,7 @@ from grader.ptx.lowering.operands import getter, symbol_getter
 from grader.ptx.machine import load_store
 from grader.ptx.machine.code import Code, Getter, Step
 from grader.ptx.machine.groups import Group
+from grader.ptx.machine.special import asks_for_grid
 from grader.ptx.memory.access import AccessSpec, element_dtype
 from grader.ptx.memory.inline_cache import InlineCache
 from grader.ptx.memory.spaces import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BYTES
@@ -244,8 +245,14 @@ def _fence(code: Code, instruction: Instruction) -> Step | None:
 
 
 def _trap(code: Code, instruction: Instruction) -> Step:
+    asks = asks_for_grid(code)
+
     def step(group: Group) -> None:
-        raise DeviceTrap(instruction.location.line, "the kernel executed a trap")
+        line = instruction.location.line
+        if asks and not group.batch.workspace:
+            text = "the kernel waits for its whole grid, and the launch is not cooperative"
+            raise DeviceTrap(line, text, "grid_sync")
+        raise DeviceTrap(line, "the kernel executed a trap")
 
     return step
 
