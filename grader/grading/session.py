@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -84,11 +85,13 @@ def grade(order: Order) -> int:
         # A report takes longer than a grading.
         rendering.size = jobs
         is_fresh = order.is_fresh or options.remeasure
-        cache = ResultCache(
-            outputs, lab, Identity(lab, options, known_labs), options.language, order.pdf, is_fresh, started_s
-        )
+        identity = Identity(lab, options, known_labs)
+        cache = ResultCache(outputs, lab, identity, options.language, order.pdf, is_fresh, started_s)
+        is_timed = identity.with_gpu and not order.cluster
         # What students are not shown stays with whoever grades a group.
         tasks = {name: structs.replace(t, options=structs.replace(options, answers=True)) for name, t in tasks.items()}
+        if is_timed:
+            tasks = _shared_out(tasks)
         group = Group(
             found.works,
             tasks,
@@ -100,8 +103,20 @@ def grade(order: Order) -> int:
             cache,
             decider,
             partial(_grading, order, lab),
+            # Sweeps take most of a GPU's time, and no mark depends on them.
+            marks_first=is_timed and options.sweeps and bool(lab.sweeps),
         )
         return group.grade(terminal.console(), jobs, found.notices)
+
+
+def _shared_out(tasks: dict[str, GradeTask]) -> dict[str, GradeTask]:
+    """The tasks on all GPUs of this machine that are of one model, in turn."""
+    from grader.gpu.host.choosing import several_gpus
+
+    gpus = several_gpus()
+    if not gpus:
+        return tasks
+    return {name: structs.replace(tasks[name], gpu=gpu) for name, gpu in zip(tasks, cycle(gpus), strict=False)}
 
 
 def _grading(order: Order, lab: Lab, jobs: int) -> GradingPool:
