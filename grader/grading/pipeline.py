@@ -277,8 +277,11 @@ def _compilation(submission: Submission, binding: VariantBinding, result: Compil
         return Compilation()
     failure = {"forbidden_include": "errors", "": "missing_entry"}.get(result.reason, result.reason)
     errors = _errors(result)
-    missing = tuple(name for file, name, _line in submission.missing_headers if file == binding.kernel.file)
-    return Compilation(failure, errors, missing)
+    unit = submission.units.get(binding.kernel.file, binding.kernel.file)
+    missing = [
+        (name, file, line) for file, name, line in submission.missing_headers if file in (unit, binding.kernel.file)
+    ]
+    return Compilation(failure, errors, tuple(missing))
 
 
 def _run(

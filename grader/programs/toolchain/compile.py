@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from grader.compiler.expansion import too_many_tokens
 from grader.compiler.sandbox import EXECUTE, READ, WRITE
 from grader.errors import InternalError
 from grader.message import msg
@@ -89,6 +90,8 @@ def compile_program(units: Sequence[str], files: Mapping[str, str], library: Lib
     units : names of the files to be compiled, in the order of the command line.
     files : text of these and of the program's own headers, by path relative to the program's folder.
     """
+    if too_many_tokens(files) is not None:
+        return HostProgram(b"", reason="limit")
     with tempfile.TemporaryDirectory(prefix="grade-program-") as name:
         folder = Path(name).resolve()
         for path, text in files.items():

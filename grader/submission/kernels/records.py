@@ -16,6 +16,7 @@ class KernelParameter:
     is_read, is_written: whether the kernel reads or writes through the pointer, as far as its text shows.
     is_global: a global array of the program, made a parameter for grading.
     owner: of a number that is a struct's field, the parameter that the struct's pointer has become.
+    span: numbers in each thing that a pointer points to: a row of `float (*a)[64]`, a struct; 0 where it is not known.
     """
 
     name: str
@@ -27,6 +28,7 @@ class KernelParameter:
     is_written: bool = False
     is_global: bool = False
     owner: str = ""
+    span: int = 1
 
 
 @dataclass(frozen=True, slots=True)
