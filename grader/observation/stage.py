@@ -173,7 +173,9 @@ def seen_run(
     """A run as binding takes it."""
     # What a device refuses because of numbers that we chose is nobody's fault.
     is_ours = bool(run.arguments or run.stdin)
-    told = SeenChange(change.file, change.line, change.name, change.before, change.after) if change else None
+    told = (
+        SeenChange(change.file, change.line, change.name, change.before, change.after, change.value) if change else None
+    )
     launches = [
         dataclasses.replace(_launch(x), change=told)
         for x in observation.launches

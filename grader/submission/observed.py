@@ -35,13 +35,17 @@ class SeenArgument:
 
 @dataclass(frozen=True, slots=True)
 class SeenChange:
-    """A number of the program's that was made another for a run: a constant of `file`; of no file: an argument."""
+    """A number of the program's that was made another for a run: a constant of `file`; of no file: an argument.
+
+    value: what the constant is then; `before` and `after` are as the text has them, as 20 and 10 of `16 << 20`.
+    """
 
     file: str
     line: int
     name: str
     before: str
     after: str
+    value: int = 0
 
 
 @dataclass(frozen=True, slots=True)
