@@ -238,7 +238,9 @@ def _compiled(lab: Lab, submission: Submission, programs: ProgramStore) -> dict[
     found = {}
     for variant in lab.variants:
         binding = submission.bindings[variant.name]
-        found[variant.name] = evidence = Evidence(lab, variant, binding, source=submission.device_source)
+        unobserved = submission.observed.failed
+        evidence = Evidence(lab, variant, binding, source=submission.device_source, unobserved=unobserved)
+        found[variant.name] = evidence
         if not isinstance(binding, Missing):
             compilation = _compilation(submission, binding, built[binding.kernel.file])
             host = host_code(submission, binding.kernel.name)

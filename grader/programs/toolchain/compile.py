@@ -54,7 +54,7 @@ _FLAGS = (
 )
 # Without a file before it: no text of a program stands at the beginning of a line.
 _OURS = re.compile(r"^error: unable to read PCH file", re.M)
-_RUNTIME = ("cuda_runtime.h",)
+_RUNTIME: tuple[str, ...] = ("cuda_runtime.h",)
 _USUAL = (
     *("algorithm", "array", "chrono", "fstream", "functional", "iomanip", "iostream", "limits", "map", "memory"),
     *("numeric", "random", "sstream", "stdexcept", "string", "tuple", "vector"),
@@ -78,7 +78,8 @@ class HostProgram:
 
     module: WebAssembly; b"" when it did not compile.
     unused_results: (file, line) of calls of the CUDA API whose error nobody looks at, in the compiler's judgement.
-    reason: "" or "errors", "limit" (the compiler took too long or too much), "undefined" (a function is nowhere).
+    reason: "" or "errors", "limit" (the compiler took too much memory, or crashed), "time" (it took too long),
+      "undefined" (a function is nowhere), "twice" (it is there twice).
     """
 
     module: bytes
@@ -133,7 +134,9 @@ def _compile(units: Sequence[str], folder: Path, library: Library, headers: Sequ
     """What came of each file."""
     first = precompiled(headers, library)
     with ThreadPoolExecutor(max(1, len(units))) as pool:
-        return list(pool.map(lambda unit: _compile_unit(*unit, folder, library, first), enumerate(units)))
+        return list(
+            pool.map(lambda number: _compile_unit(number, units[number], folder, library, first), range(len(units)))
+        )
 
 
 def precompiled(headers: Sequence[str], library: Library) -> Path:
@@ -187,7 +190,7 @@ def _compile_unit(number: int, name: str, folder: Path, library: Library, first:
         else:
             complaints.append(Complaint(file, int(match["line"]), match["text"][:500]))
     if done.code is None:
-        return HostProgram(b"", tuple(complaints), frozenset(unused), "limit")
+        return HostProgram(b"", tuple(complaints), frozenset(unused), "time" if done.too_slow else "limit")
     if done.code:
         if _OURS.search(done.errors):
             raise InternalError(msg("programs.cannot_build", reason=done.errors.strip()[:300]))
@@ -206,9 +209,12 @@ def _link(count: int, folder: Path, library: Library) -> HostProgram:
     command += ["--export=grader_demangle", "--export=grader_malloc", "--export=grader_free"]
     start, *rest = library.link_inputs
     command += [start, *(str(folder / "out" / f"{number}.o") for number in range(count)), *rest]
-    done = confined.run(command, _rights(folder, library), folder / "src")
+    # `sandbox.lean` knows functions by their mangled names; people are told others.
+    done = confined.run([*command, "--no-demangle"], _rights(folder, library), folder / "src")
+    if done.code:
+        done = confined.run(command, _rights(folder, library), folder / "src")
     if done.code is None:
-        return HostProgram(b"", reason="limit")
+        return HostProgram(b"", reason="time" if done.too_slow else "limit")
     if done.code:
         names = dict.fromkeys(match["name"] for match in _UNDEFINED.finditer(done.errors))
         twice = dict.fromkeys(match["name"] for match in _TWICE.finditer(done.errors))

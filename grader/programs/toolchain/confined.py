@@ -6,6 +6,7 @@ A compiler that a hostile source would make read any file or run for ever; `beco
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -27,11 +28,12 @@ _ROOT = Path(__file__).parents[3]
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What came of a command: `code` is None when it was killed by a limit."""
+    """What came of a command: `code` is None when it was killed by a limit, `too_slow` if that was a clock's."""
 
     code: int | None
     errors: str
     is_confined: bool
+    too_slow: bool = False
 
 
 def run(command: Sequence[str], rights: Mapping[str, int], folder: Path, use_landlock: bool = True) -> Done:
@@ -56,8 +58,13 @@ def run(command: Sequence[str], rights: Mapping[str, int], folder: Path, use_lan
     except subprocess.TimeoutExpired:
         process.kill()
         process.communicate()
-        return Done(None, "", True)
+        return Done(None, "", True, too_slow=True)
     text = raw[: 1 << 20].decode("utf-8", errors="replace")
     is_confined = not text.startswith(become.UNCONFINED)
     code = process.returncode
-    return Done(None if code < 0 else code, text.removeprefix(become.UNCONFINED), is_confined)
+    return Done(
+        None if code < 0 else code,
+        text.removeprefix(become.UNCONFINED),
+        is_confined,
+        -code in (signal.SIGXCPU, signal.SIGKILL),
+    )
