@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from grader.programs.sandbox.messages import Code, Order
 
 KEPT_OUTPUT = 1 << 20
-CALL_INSTRUCTIONS = 20_000
+CALL_INSTRUCTIONS = 40_000
 """What a call of ours counts as, so that a program that does nothing else ends as soon as one that computes."""
 
 
