@@ -74,7 +74,7 @@ def _look_at(state: State, argument: Argument, allocation: Allocation) -> None:
             return
         state.hashed_bytes += allocation.size
         data = np.ascontiguousarray(allocation.data)
-        digest = blake2b(memoryview(data), digest_size=16).hexdigest() if data.any() else ""
+        digest = blake2b(data.data, digest_size=16).hexdigest() if data.any() else ""
         # Memory of both sides changes without a call that could be noticed.
         allocation.digest = None if allocation.host else digest
     argument.digest, argument.zeros = digest, not digest
