@@ -30,7 +30,7 @@ from grader.ptx import Device, Launch, LaunchReport, Limits, Module, launch, par
 FOLDER = Path(__file__).parent
 REGULAR = ("naive_transpose", "tiled_transpose", "naive_matmul", "tiled_matmul")
 SIZES = (32, 64, 128, 256, 512, 1024)
-SAMPLED_CHUNKS = 8
+SAMPLED_BATCHES = 8
 
 Array = npt.NDArray[Any]
 
@@ -159,13 +159,13 @@ def from_source(source: str) -> None:
     )
 
 
-def memory_of(kernel: str, observed_chunks: int | None) -> None:
+def memory_of(kernel: str, observed_batches: int | None) -> None:
     """Run at N = 1024 and print the peak memory of this process."""
     n = 1024
     module = parse(compiled((FOLDER / "emulator_kernels.cu").read_text(encoding="utf-8")))
     arguments = [*matrices(kernel, n), np.int32(n)]
     seconds, report, _ = run(
-        module, kernel, (n // 16, n // 16), (16, 16), arguments, observe=True, observed_chunks=observed_chunks
+        module, kernel, (n // 16, n // 16), (16, 16), arguments, observe=True, observed_batches=observed_batches
     )
     # Not getrusage(): a process starts with what its parent had at the fork.
     status = Path("/proc/self/status").read_text(encoding="utf-8")
@@ -179,8 +179,8 @@ def memory() -> None:
     """The same in processes of their own."""
     print("\npeak memory of the whole process")
     for kernel in REGULAR:
-        for chunks in (SAMPLED_CHUNKS, 0):
-            subprocess.run([sys.executable, __file__, "--memory-of", kernel, "--chunks", str(chunks)], check=True)
+        for batches in (SAMPLED_BATCHES, 0):
+            subprocess.run([sys.executable, __file__, "--memory-of", kernel, "--batches", str(batches)], check=True)
 
 
 def main() -> None:
@@ -190,10 +190,10 @@ def main() -> None:
     parser.add_argument("--simulated", type=int, default=64, help="largest N that numba's simulator is given")
     parser.add_argument("--no-numba", action="store_true", help="leave numba's simulator out")
     parser.add_argument("--memory-of", help=argparse.SUPPRESS)
-    parser.add_argument("--chunks", type=int, default=0, help=argparse.SUPPRESS)
+    parser.add_argument("--batches", type=int, default=0, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.memory_of:
-        memory_of(options.memory_of, options.chunks or None)
+        memory_of(options.memory_of, options.batches or None)
         return
     source = (FOLDER / "emulator_kernels.cu").read_text(encoding="utf-8")
     module = parse(compiled(source))

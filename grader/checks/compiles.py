@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 from grader.checks.base import Verdict, failed, passed
 from grader.lab.checks import Settings
 from grader.message import Message, as_message, joined, msg
-from grader.running.evidence import Diagnostic, Evidence
+from grader.running.evidence import Evidence
+
+_UNDECLARED = re.compile(
+    r"identifier \".*\" is undefined|is not a template|namespace name|incomplete type|not a type name|has no member"
+    r"|name followed by \"::\"|is not a class"
+)
+"""The compiler's words for a name that a header may declare."""
 
 
 def judge(evidence: Evidence, settings: Settings) -> Verdict:
@@ -29,35 +37,40 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
 
 
 def _errors(evidence: Evidence) -> Verdict:
-    """The error inside this variant's kernel where there is one, else the first of the file."""
+    """The compiler's first error, for what comes later may come of it; and the first of this variant's kernel."""
     kernel, diagnostics = evidence.bound.kernel, evidence.compilation.diagnostics
-    inside = [d for d in diagnostics if d.file == kernel.file and kernel.line <= d.line <= kernel.end_line]
-    first = next(iter(inside or diagnostics), None)
-    data = {
+    data: dict[str, object] = {
         "errors": [
             {"file": d.file, "line": d.line, "message": d.message if isinstance(d.message, str) else d.message.id}
             for d in diagnostics[:20]
         ]
     }
-    if first is None:
+    if not diagnostics:
         return failed(msg("checks.compiles.refused"), msg("checks.compiles.hint_refused"), data=data)
+    first = diagnostics[0]
+    inside = [d for d in diagnostics if d.file == kernel.file and kernel.line <= d.line <= kernel.end_line]
     own = first.file == kernel.file
     message: Message | None = as_message(first.message)
     if not own:
         message = msg("checks.compiles.elsewhere", file=first.file, line=first.line, message=first.message)
     others = len(diagnostics) - 1
+    if inside and inside[0] is not first:
+        message = joined(message, msg("checks.compiles.inside", line=inside[0].line, message=inside[0].message))
+        others -= 1
     if others:
         message = joined(message, msg("checks.compiles.more", n=others))
-    semicolon = msg("checks.compiles.hint_semicolon") if 'expected a ";"' in str(first.message) else None
-    hint = joined(semicolon, first.hint, msg("checks.compiles.hint_first"))
     missing = evidence.compilation.missing_headers
-    if missing:
-        hint = msg("checks.compiles.hint_missing_headers", headers=", ".join(missing))
-    if not inside:
+    if missing and first.hint is None and _UNDECLARED.search(str(first.message)):
+        header, file, line = missing[0]
+        told = msg("checks.compiles.missing_header", header=header, file=file, n=line, message=message or "")
+        advice = msg("checks.compiles.hint_missing_headers", headers=", ".join(name for name, _file, _line in missing))
+        return failed(told, advice, line=line if file == kernel.file else None, data=data)
+    hint: Message | None = joined(first.hint, msg("checks.compiles.hint_first"))
+    if missing and first.hint is None:
+        # What has a cause of its own is not blamed on a header.
+        hint = msg("checks.compiles.hint_missing_headers", headers=", ".join(name for name, _file, _line in missing))
+    if first not in inside:
         hint = joined(hint, msg("checks.compiles.hint_elsewhere"))
+    if own and first.cause:
+        data["cause"] = first.cause
     return failed(message or as_message(first.message), hint, line=first.line if own else None, data=data)
-
-
-def _text(diagnostic: Diagnostic) -> str:
-    """The compiler's own words; the id of ours where it has none."""
-    return diagnostic.message if isinstance(diagnostic.message, str) else diagnostic.message.id

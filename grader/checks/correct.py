@@ -29,9 +29,9 @@ def judge(evidence: Evidence, settings: CorrectSettings) -> Verdict:
     if verdict.status != "fail":
         return verdict
     uncovered = grids.left_out(evidence, runs)
-    share = _share(named, settings)
+    credit = _credit(named, settings)
     if uncovered is not None:
-        return replace(uncovered, share=share, diagnosis=evidence.diagnoses.get("correct"))
+        return replace(uncovered, credit=credit, diagnosis=evidence.diagnoses.get("correct"))
     verdict = explained(verdict, evidence.diagnoses.get("correct"))
     is_output_wrong = "mismatches" in verdict.data
     message = (joined(verdict.message, _where_right(evidence, named)) if is_output_wrong else None) or verdict.message
@@ -43,10 +43,10 @@ def judge(evidence: Evidence, settings: CorrectSettings) -> Verdict:
         or follow(verdict)
     )
     line = verdict.line or evidence.bound.kernel.line
-    return replace(verdict, message=message, hint=hint, line=line, share=share)
+    return replace(verdict, message=message, hint=hint, line=line, credit=credit)
 
 
-def _share(runs: Sequence[Run], settings: CorrectSettings) -> float:
+def _credit(runs: Sequence[Run], settings: CorrectSettings) -> float:
     """The part of the points that is kept for the lab's sizes at which the kernel is right.
 
     One that is wrong when it is launched again at a size would be so at the others.
@@ -87,13 +87,13 @@ def _of_threads(evidence: Evidence, diagnosis: Diagnosis | None) -> Message | No
     """How to fix a kernel that makes as many rows or columns as its one-dimensional block has threads, else None."""
     region = diagnosis.region if diagnosis is not None else None
     if (
-        evidence.candidate is None
+        evidence.interpretation is None
         or diagnosis is None
         or region is None
         or region.id not in ("last_rows", "last_columns")
     ):
         return None
-    x, y, z = block_of(evidence.candidate.launch, diagnosis.size)
+    x, y, z = block_of(evidence.interpretation.launch, diagnosis.size)
     made = diagnosis.shape[-1 if region.id == "last_columns" else -2] - int(region.data["n"])
     if (made, 1, 1) != (x, y, z) or diagnosis.values is None or diagnosis.values.id != "unwritten":
         return None

@@ -55,8 +55,8 @@ def _bytes(row: LineCounters) -> int:
 
 def verdict(evidence: Evidence, found: Crawl) -> Verdict:
     """The fault in words."""
-    candidate = evidence.candidate
-    x, y, z = candidate.launch.block if candidate is not None else (LANES, 1, 1)
+    interpretation = evidence.interpretation
+    x, y, z = interpretation.launch.block if interpretation is not None else (LANES, 1, 1)
     message = msg("few_lanes.found", line=found.line, requests=found.requests, needed=found.needed)
     hint = msg("few_lanes.hint_block", x=x, y=y * z) if x * y * z < LANES // 2 else msg("few_lanes.hint_turns")
     data = {"requests": found.requests, "needed_requests": found.needed}

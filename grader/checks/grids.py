@@ -18,10 +18,10 @@ def left_out(evidence: Evidence, runs: Sequence[Run]) -> Verdict | None:
     Only of a grid that the submission itself launches, and of a kernel that does not go on by itself with what its
     grid leaves over: such a one is right.
     """
-    candidate = evidence.candidate
-    if candidate is None or not candidate.launch.grid_formula:
+    interpretation = evidence.interpretation
+    if interpretation is None or not interpretation.launch.grid_formula:
         return None
-    plan = candidate.launch
+    plan = interpretation.launch
     for run in runs:
         is_wrong = run.outcome.status == "impossible" or (run.difference is not None and run.difference.mismatches)
         if not is_wrong:

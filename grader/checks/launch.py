@@ -81,7 +81,9 @@ def _too_large(shape: str, threads: int) -> Message:
 def _too_large_hint(evidence: Evidence, shape: str, threads: int) -> Message | None:
     rule = evidence.lab.launch_of(evidence.variant)
     x, y, z = (
-        evidence.candidate.launch.block if evidence.candidate else rule.block_at(evidence.lab.cases["emulator"].observe)
+        evidence.interpretation.launch.block
+        if evidence.interpretation
+        else rule.block_at(evidence.lab.cases["emulator"].observe)
     )
     words = msg(
         "checks.launch.hint_too_large",

@@ -19,11 +19,24 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
         return passed(msg("checks.present.found", kernel=kernel.name), kernel.line, data={"kernel": kernel.name})
     data = binding.data
     line = data.get("line")
+    if evidence.compilation.diagnostics:
+        return _unreadable(evidence, data)
     verdict = {"unbindable": _unbindable, "empty": _empty}.get(binding.reason)
     if verdict is None:
         verdict = _absent if binding.reason != "no_candidate" else _no_candidate
     message, hint = verdict(evidence, data)
     return failed(message, hint, line if isinstance(line, int) else None, data={"reason": binding.reason} | dict(data))
+
+
+def _unreadable(evidence: Evidence, data: Mapping[str, object]) -> Verdict:
+    """The file's first error, where that keeps its kernels from being read."""
+    first = evidence.compilation.diagnostics[0]
+    said: dict[str, object] = {"reason": "unreadable", **data}
+    if first.cause:
+        said["cause"] = first.cause
+    message = msg("checks.present.unreadable", start=str(data.get("line")), line=first.line, message=first.message)
+    hint = joined(first.hint, msg("checks.present.hint_unreadable"))
+    return failed(message, hint, first.line, data=said)
 
 
 def _no_candidate(evidence: Evidence, data: Mapping[str, object]) -> tuple[Message, Message]:

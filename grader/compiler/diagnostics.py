@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
+from grader.compiler.causes import cause_of, names_undefined, never_closed
 from grader.message import Message, msg
 
 MAX_LOG_CHARACTERS = 32 * 1024
@@ -27,15 +29,9 @@ _STATIC_ARRAY = re.compile(
     re.MULTILINE,
 )
 _LOCATION = re.compile(r"\s*\.loc\s+1\s+(?P<line>\d{1,9})\s")
+_END = re.compile(r"^At end of source: error(?: #[\w-]+)?: (?P<message>.*)$")
+_TO_MATCH = re.compile(r"^(?P<file>[^\n]*?)\((?P<line>\d{1,9})\): note[^:\n]*: to match this \"\{\"$")
 _QUOTED_KERNEL = re.compile(r"'(?P<name>[\w$]+)'")
-_NOT_IN_STD = re.compile(r'namespace "std" has no member "(?P<name>\w+)"')
-_DEVICE_FUNCTIONS = frozenset(
-    ["abs", "ceil", "cos", "exp", "fabs", "floor", "fmax", "fmin", "log", "max", "min", "pow", "round", "sin", "sqrt"]
-)
-_HOST_ONLY = re.compile(
-    r'identifier "(?P<name>cuda[A-Z]\w*|cout|cin|cerr|endl|exit|rand|srand|fprintf|scanf|calloc|vector|string)"'
-    r" is undefined"
-)
 # Whether a file is forbidden, no plain file or not there must not be told apart.
 _NOT_OPENED = re.compile(r"(cannot open source file \"[^\"\n]*\"): [^\n]*")
 
@@ -45,7 +41,7 @@ class Diagnostic:
     """One message: `line` is 1-based in `file`, `severity` "error", "warning" or "remark".
 
     message: the compiler's own words, or a message where it gave none.
-    hint: what to do about it, where that is known.
+    hint: what to do about it, where that is known.  cause: another line, where the mistake is; 0 where that is `line`.
     """
 
     file: str
@@ -53,21 +49,7 @@ class Diagnostic:
     severity: str
     message: str | Message
     hint: Message | None = None
-
-
-def hint_for(message: str) -> Message | None:
-    """What to do about a message that means something else than it says to a beginner; None for any other."""
-    of_std = _NOT_IN_STD.search(message)
-    if of_std and of_std["name"] in _DEVICE_FUNCTIONS:
-        return msg("compiler.std_in_device", name=of_std["name"])
-    if of_std:
-        return msg("compiler.std_for_host", name=of_std["name"])
-    of_host = _HOST_ONLY.search(message)
-    if of_host:
-        return msg("compiler.host_only", name=of_host["name"])
-    if "device-side kernel launch" in message:
-        return msg("compiler.nested_launch")
-    return None
+    cause: int = 0
 
 
 def assembler_errors(log: str, ptx: str, file: str, source: str) -> tuple[Diagnostic, ...]:
@@ -129,22 +111,24 @@ def diagnostics_of(log: str, sources: Mapping[str, str]) -> tuple[tuple[Diagnost
     """
     log = _NOT_OPENED.sub(r"\1", log)
     lines_of = {name: text.split("\n") for name, text in sources.items()}
-    found: list[Diagnostic] = []
+    found: dict[Diagnostic, bool] = {}
     shown: list[str] = []
     rows = log.split("\n")
     index = 0
     while index < len(rows):
-        head = _HEAD.match(rows[index])
+        head, ended = _HEAD.match(rows[index]), _END.match(rows[index])
         index += 1
+        if ended is not None:
+            index += _end_of_source(rows[index:], ended["message"], lines_of, found)
+            continue
         if head is None:
             continue
         body: list[str] = []
         while index < len(rows) and rows[index].strip() and not _HEAD.match(rows[index]):
             body.append(rows[index])
             index += 1
-        name, line = head["file"].rpartition("/")[2], int(head["line"])
-        file = head["file"] if head["file"] in lines_of else name
-        if file not in lines_of or not 1 <= line <= len(lines_of[file]):
+        file, line = _known(head["file"], lines_of), int(head["line"])
+        if not file or not 1 <= line <= len(lines_of[file]):
             continue
         excerpt = lines_of[file][line - 1].strip()
         message = [head["message"].strip()]
@@ -155,7 +139,41 @@ def diagnostics_of(log: str, sources: Mapping[str, str]) -> tuple[tuple[Diagnost
         text = " ".join(message)[:MAX_MESSAGE_CHARACTERS]
         severity = "error" if head["severity"].endswith("error") else head["severity"]
         shown += [rows[index - len(body) - 1], *body, ""]
-        diagnostic = Diagnostic(file, line, severity, text, hint_for(text))
-        if diagnostic not in found and len(found) < MAX_DIAGNOSTICS:
-            found.append(diagnostic)
-    return tuple(found), "\n".join(shown)[:MAX_LOG_CHARACTERS]
+        if len(found) < MAX_DIAGNOSTICS:
+            found.setdefault(Diagnostic(file, line, severity, text), _is_first(body))
+    undefined = names_undefined(d.message for d in found if isinstance(d.message, str))
+    explained = tuple(_explained(d, is_first, sources, undefined) for d, is_first in found.items())
+    return explained, "\n".join(shown)[:MAX_LOG_CHARACTERS]
+
+
+def _known(name: str, lines_of: Mapping[str, list[str]]) -> str:
+    """The source that a log means by a name; "" for any other file."""
+    return next((known for known in (name, name.rpartition("/")[2]) if known in lines_of), "")
+
+
+def _end_of_source(
+    rows: list[str], message: str, lines_of: Mapping[str, list[str]], found: dict[Diagnostic, bool]
+) -> int:
+    """Put an error at the end of a source at the brace that it is about; how many rows that took."""
+    opened = _TO_MATCH.match(rows[0]) if rows else None
+    file = _known(opened["file"], lines_of) if opened is not None else ""
+    if opened is None or not file or not 1 <= int(opened["line"]) <= len(lines_of[file]):
+        return 0
+    line = int(opened["line"])
+    found.setdefault(Diagnostic(file, line, "error", f"at end of source: {message}", never_closed(line)), False)
+    return 1
+
+
+def _is_first(body: list[str]) -> bool:
+    """Whether an error's caret is at the first word of the line that is quoted above it."""
+    for quoted, caret in pairwise(body):
+        if caret.strip() == "^":
+            return len(quoted) - len(quoted.lstrip()) == len(caret) - len(caret.lstrip())
+    return False
+
+
+def _explained(diagnostic: Diagnostic, is_first: bool, sources: Mapping[str, str], undefined: set[str]) -> Diagnostic:
+    if diagnostic.hint is not None or not isinstance(diagnostic.message, str) or diagnostic.severity != "error":
+        return diagnostic
+    cause = cause_of(diagnostic.message, diagnostic.line, is_first, sources[diagnostic.file], undefined)
+    return replace(diagnostic, hint=cause.hint, cause=cause.line) if cause is not None else diagnostic

@@ -22,8 +22,8 @@ from grader.exports.entries import Entry, Table, brief, source_of
 from grader.exports.page import rows_of
 from grader.exports.registry import COURSE_EXPORTS, EXPORTS
 from grader.grading.cluster.pool import ExecutorPool
+from grader.grading.output.cache import ResultCache, with_person
 from grader.grading.output.comparing import compare_once
-from grader.grading.output.kept import Kept, with_person
 from grader.grading.output.paths import Outputs
 from grader.grading.output.reporting import Announcer
 from grader.grading.output.tables import Tables, course_tables
@@ -58,7 +58,7 @@ class Group:
     tasks : what to grade, by student.
     rendering : renders reports; ended with the group.
     pdf : whether reports are wanted as PDF too.
-    kept : results of an earlier run that hold still.
+    cache : results of an earlier run that hold still.
     decider : what the teacher decided.
     grading : makes what grades so many at a time: processes, or a cluster.
     """
@@ -72,7 +72,7 @@ class Group:
         outputs: Outputs,
         rendering: Pool[ReportJob, Reply],
         pdf: bool,
-        kept: Kept,
+        cache: ResultCache,
         decider: Decider,
         grading: Callable[[int], GradingPool],
     ) -> None:
@@ -83,7 +83,7 @@ class Group:
         self._outputs = outputs
         self._rendering = rendering
         self._pdf = pdf
-        self._kept = kept
+        self._cache = cache
         self._decider = decider
         self._grading = grading
         self._announced = Announcer(outputs)
@@ -129,7 +129,7 @@ class Group:
         """Take over the result of an earlier run; False if there is none that holds."""
         student = task.student
         try:
-            result = self._kept.find(task, partial(self._presented, student))
+            result = self._cache.find(task, partial(self._presented, student))
         except OSError:
             # Told when it is written anew.
             return False
@@ -139,7 +139,7 @@ class Group:
             student, brief(result), person=self._person(student), source=source_of(result)
         )
         self._code = max(self._code, exit_code([result]))
-        if self._kept.has_reports(student):
+        if self._cache.has_reports(student):
             self._announced.rendered.add(student)
         else:
             self._render(result, self._outputs.folder(student))
@@ -201,7 +201,7 @@ class Group:
             self._refuse(place, student, reason, 2, told)
             return
         if is_whole:
-            self._kept.put(task, outcome.result)
+            self._cache.put(task, outcome.result)
         self._entries[place] = Entry(student, brief(result), person=self._person(student), source=source_of(result))
         self._code = max(self._code, exit_code([result]))
         self._render(result, folder)
@@ -237,7 +237,7 @@ class Group:
             self._announced.lines(event)
             if isinstance(event, Answer) and event.is_last:
                 student = event.task.result.student.id
-                self._kept.put_reports(student, self._announced.files.pop(student, set()))
+                self._cache.put_reports(student, self._announced.files.pop(student, set()))
             if told is not None and (isinstance(event, Lost) or event.is_last):
                 told.rendered()
 

@@ -7,6 +7,7 @@ grader is at fault (`grader.errors`).
 from __future__ import annotations
 
 import platform
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -47,7 +48,7 @@ def grade(
     backend: str = "auto",
     command: str = "",
     remeasure: bool = False,
-    witnesses: Sequence[str] = (),
+    profilers: Sequence[str] = (),
     judged: Callable[[Result], None] | None = None,
     compiler: CompilerProcess | None = None,
     checked: Callable[[list[Check]], None] | None = None,
@@ -61,7 +62,7 @@ def grade(
     backend : "auto", "gpu" or "emulator".
     command : the command line that repeats this grading, kept in the result.
     remeasure : time anew what was timed before.
-    witnesses : other tools to be asked on a GPU, "ncu" and "compute-sanitizer"; no mark depends on them.
+    profilers : other tools to be asked on a GPU, "ncu" and "compute-sanitizer"; no mark depends on them.
     judged : called with the result as soon as every check is judged; what no mark depends on follows.
     checked : called with the checks of a variant as soon as its kernels have run on the emulator.
     compiler : one that runs already and has seen this student's files alone; None for one of this grading's own.
@@ -109,7 +110,7 @@ def grade(
         # Run and time on the GPU, where there is one.
         gpu = _opened(gpu, backend)
         if gpu is not None:
-            found = gpu.grade(lab, submission, found, compiler, remeasure, witnesses)
+            found = gpu.grade(lab, submission, found, compiler, remeasure, profilers)
             environment = gpu.environment(environment)
         # Judge, and record.
         result = _result(lab, submission, found, environment)
@@ -123,7 +124,7 @@ def grade(
             from grader.repair.search import search
             from grader.repair.told import with_findings, without_answers
 
-            result = with_findings(result, search(program, trials, drawn_trials, emulated, result.checks))
+            result = with_findings(result, *search(program, trials, drawn_trials, emulated, result.checks))
             if lab.repairs != "student" and not answers:
                 result = without_answers(result)
         if not lab.sweeps:
@@ -208,6 +209,7 @@ def _opened(gpu: Gpu | None, backend: str) -> Gpu | None:
 
 def _read(path: Path, lab: Lab) -> tuple[FoundSubmission, Submission]:
     from grader.observation.probing import probed
+    from grader.observation.programs import USUAL_BLOCK
     from grader.observation.stage import observed
     from grader.observation.stored import Stored, default_folder
     from grader.submission.binding.bind import bind
@@ -216,9 +218,10 @@ def _read(path: Path, lab: Lab) -> tuple[FoundSubmission, Submission]:
     found = find_sources(path, lab.id, _known_labs(lab))
     sources = read_sources(found)
     sizes = [int(size) for size in lab.cases["emulator"].observe.values()]
-    seen = observed(sources, Stored(default_folder()), sizes)
+    threads = next((n for n in lab.launch.block if isinstance(n, int)), USUAL_BLOCK)
+    seen = observed(sources, Stored(default_folder()), sizes, threads)
     submission = bind(found, sources, lab, observed=seen)
-    if any(not isinstance(b, Missing) and b.candidates[0].unsure for b in submission.bindings.values()):
+    if any(not isinstance(b, Missing) and b.interpretations[0].unsure for b in submission.bindings.values()):
         submission = bind(found, sources, lab, observed=probed(sources, seen, Stored(default_folder())))
     return found, submission
 
@@ -241,20 +244,46 @@ def _compiled(lab: Lab, submission: Submission, programs: ProgramStore) -> dict[
         unobserved = submission.observed.failed
         evidence = Evidence(lab, variant, binding, source=submission.device_source, unobserved=unobserved)
         found[variant.name] = evidence
-        if not isinstance(binding, Missing):
+        if isinstance(binding, Missing):
+            found[variant.name] = replace(evidence, compilation=_unread(submission, binding, programs))
+        else:
             compilation = _compilation(submission, binding, built[binding.kernel.file])
             host = host_code(submission, binding.kernel.name)
             found[variant.name] = replace(evidence, compilation=compilation, host=host)
     return found
 
 
+def _unread(submission: Submission, missing: Missing, programs: ProgramStore) -> Compilation:
+    """What the compiler says of a kernel that could not be read, from its first line to its last."""
+    from grader.compiler.causes import closing_line
+
+    file, line = missing.data.get("file"), missing.data.get("line")
+    source = next((s for s in submission.sources if s.path.name == file), None)
+    if missing.reason != "inactive" or source is None or not isinstance(line, int):
+        return Compilation()
+    # The host's headers are not there; the kernel is judged without them.
+    text = re.sub(r"(?m)^[ \t]*#[ \t]*include\b[^\n]*", "", source.text)
+    last = closing_line(source.text, line)
+    errors = tuple(e for e in _errors(programs.get_text({str(file): text}, []).result) if line <= e.line <= last)
+    return Compilation("errors", errors) if errors else Compilation()
+
+
+def _errors(result: CompileResult) -> tuple[Diagnostic, ...]:
+    return tuple(
+        Diagnostic(d.file, d.line, d.message, d.hint, d.cause) for d in result.diagnostics if d.severity == "error"
+    )
+
+
 def _compilation(submission: Submission, binding: VariantBinding, result: CompileResult) -> Compilation:
     if binding.expression in result.entries:
         return Compilation()
     failure = {"forbidden_include": "errors", "": "missing_entry"}.get(result.reason, result.reason)
-    errors = tuple(Diagnostic(d.file, d.line, d.message, d.hint) for d in result.diagnostics if d.severity == "error")
-    missing = tuple(name for file, name, _line in submission.missing_headers if file == binding.kernel.file)
-    return Compilation(failure, errors, missing)
+    errors = _errors(result)
+    unit = submission.units.get(binding.kernel.file, binding.kernel.file)
+    missing = [
+        (name, file, line) for file, name, line in submission.missing_headers if file in (unit, binding.kernel.file)
+    ]
+    return Compilation(failure, errors, tuple(missing))
 
 
 def _run(

@@ -17,7 +17,7 @@ from grader.ptx.records import Hazard as RawHazard
 from grader.result import Case, Hazard, Launch, Variant
 from grader.running.evidence import Evidence
 from grader.submission.observed import Observed
-from grader.submission.records import Candidate, Missing, Origin, VariantBinding
+from grader.submission.records import Interpretation, Missing, Origin, VariantBinding
 
 
 def variant_record(evidence: Evidence) -> Variant:
@@ -30,7 +30,7 @@ def variant_record(evidence: Evidence) -> Variant:
         file=binding.kernel.file,
         line=binding.kernel.line,
         end_line=binding.kernel.end_line,
-        launch=_launch(binding, evidence.candidate) if evidence.candidate else None,
+        launch=_launch(binding, evidence.interpretation) if evidence.interpretation else None,
         cases=[_case(run) for run in (*evidence.runs, *evidence.larger)],
         counters=evidence.counters,
         hazards=_hazards(evidence),
@@ -86,13 +86,13 @@ _LAUNCH_ORIGINS: Mapping[Origin, Literal["submission", "lab", "inferred"]] = {
 }
 
 
-def _launch(binding: VariantBinding, candidate: Candidate) -> Launch:
-    plan = candidate.launch
+def _launch(binding: VariantBinding, interpretation: Interpretation) -> Launch:
+    plan = interpretation.launch
     requested = binding.requested.block if binding.requested else None
     return Launch(
         block=plan.block,
-        origin=_LAUNCH_ORIGINS[candidate.origins.block],
-        by=candidate.origins.block,
+        origin=_LAUNCH_ORIGINS[interpretation.origins.block],
+        by=interpretation.origins.block,
         tile=list(plan.tile),
         shared_bytes=plan.shared_bytes,
         line=plan.line or None,
@@ -165,11 +165,11 @@ def _hazard(hazard: RawHazard) -> Hazard:
 
 def _remarks(evidence: Evidence) -> list[Message]:
     remarks: list[Message] = []
-    if evidence.wired_sizes is not None:
-        remarks.append(msg("remarks.wired_sizes", sizes=sizes_msg(evidence.wired_sizes)))
-    candidate = evidence.candidate
-    if candidate is not None and candidate.own and not candidate.constants:
-        remarks.append(msg("remarks.own_sizes", sizes=sizes_msg(dict(candidate.own))))
+    if evidence.hard_coded_sizes is not None:
+        remarks.append(msg("remarks.wired_sizes", sizes=sizes_msg(evidence.hard_coded_sizes)))
+    interpretation = evidence.interpretation
+    if interpretation is not None and interpretation.declared and not interpretation.constants:
+        remarks.append(msg("remarks.own_sizes", sizes=sizes_msg(dict(interpretation.declared))))
     for other in evidence.others:
         remarks.append(
             msg("remarks.other_kernel", kernel=other.kernel, file=other.file, line=other.line, points=other.points)

@@ -76,14 +76,16 @@ def grade(order: Order) -> int:
             return grade_single(task, lab, outputs, rendering, order.pdf, found.notices)
         from grader.grading.group import Group
         from grader.grading.identity import Identity
-        from grader.grading.output.kept import Kept
+        from grader.grading.output.cache import ResultCache
         from grader.report import terminal
 
         jobs = workers.job_count(len(tasks), order.jobs)
         # A report takes longer than a grading.
         rendering.size = jobs
         is_fresh = order.is_fresh or options.remeasure
-        kept = Kept(outputs, lab, Identity(lab, options, known_labs), options.language, order.pdf, is_fresh, started_s)
+        cache = ResultCache(
+            outputs, lab, Identity(lab, options, known_labs), options.language, order.pdf, is_fresh, started_s
+        )
         # What students are not shown stays with whoever grades a group.
         tasks = {name: structs.replace(t, options=structs.replace(options, answers=True)) for name, t in tasks.items()}
         group = Group(
@@ -94,7 +96,7 @@ def grade(order: Order) -> int:
             outputs,
             rendering,
             order.pdf,
-            kept,
+            cache,
             decider,
             partial(_grading, order, lab),
         )

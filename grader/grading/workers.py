@@ -138,7 +138,7 @@ def grade_here(
             backend=options.backend,
             command=task.command,
             remeasure=options.remeasure,
-            witnesses=options.witnesses,
+            profilers=options.profilers,
             judged=None if judged is None else lambda result: judged(named(result)),
             repairs=options.repairs,
             answers=options.answers,

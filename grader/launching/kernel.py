@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -15,7 +16,9 @@ from grader.launching.geometry import Geometry, geometry
 from grader.launching.programs import Built, Program, ProgramStore, handed_in
 from grader.launching.sizes import SizeRules
 from grader.submission.kernels.records import KernelParameter
-from grader.submission.records import Candidate, Submission, VariantBinding
+from grader.submission.records import Interpretation, Submission, VariantBinding
+
+_THIS_GRID = re.compile(r"\bthis_grid\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +31,7 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True)
 class BoundKernel:
-    """The kernel of `binding` in `submission`, read as `reading`.
+    """The kernel of `binding` in `submission`, read as `interpretation`.
 
     together: expressions of the kernels of its file that are compiled with it, where its program is as handed in.
     """
@@ -36,22 +39,22 @@ class BoundKernel:
     lab: Lab
     submission: Submission
     binding: VariantBinding
-    reading: Candidate
+    interpretation: Interpretation
     together: tuple[str, ...] = ()
 
-    def read_as(self, reading: Candidate) -> BoundKernel:
+    def read_as(self, interpretation: Interpretation) -> BoundKernel:
         """The same kernel, read another way."""
-        return replace(self, reading=reading)
+        return replace(self, interpretation=interpretation)
 
     @property
     def sizes(self) -> SizeRules:
         """Which sizes it can be asked for."""
-        return SizeRules(self.lab, self.reading)
+        return SizeRules(self.lab, self.interpretation)
 
     @property
     def dtypes(self) -> dict[str, str]:
         """Element type of each array by role: what the kernel's own signature says, else the lab's."""
-        pairs = zip(self.reading.roles, self.binding.kernel.parameters, strict=True)
+        pairs = zip(self.interpretation.roles, self.binding.kernel.parameters, strict=True)
         kinds = {p.name: p for p in self.lab.parameters}
         return {
             role: parameter.dtype or kinds[role].dtype
@@ -66,18 +69,18 @@ class BoundKernel:
 
     def geometry(self, sizes: Sizes) -> Geometry:
         """Of its launch at some sizes."""
-        return geometry(self.reading.launch, sizes)
+        return geometry(self.interpretation.launch, sizes)
 
     def expression(self, sizes: Sizes) -> str:
         """What names the kernel to the compiler: a template's sizes take the place of its arguments."""
-        if not self.reading.template:
+        if not self.interpretation.template:
             return self.binding.expression
-        arguments = ", ".join(str(sizes[role]) if role else text for text, role in self.reading.template)
+        arguments = ", ".join(str(sizes[role]) if role else text for text, role in self.interpretation.template)
         return f"{self.binding.expression.partition('<')[0]}<{arguments}>"
 
     def program(self, sizes: Sizes) -> Program:
         """What has to be compiled for a launch at some sizes."""
-        constants = tuple((name, sizes[role]) for role, name in self.reading.constants)
+        constants = tuple((name, sizes[role]) for role, name in self.interpretation.constants)
         expression = self.expression(sizes)
         is_as_handed_in = not constants and expression in self.together
         expressions = self.together if is_as_handed_in else (expression,)
@@ -99,7 +102,7 @@ class BoundKernel:
     ) -> LaunchRequest:
         """The launch at some sizes; outputs are handed over as memory that nothing wrote."""
         arguments: list[BufferArgument | ScalarArgument] = []
-        for role, parameter in zip(self.reading.roles, self.binding.kernel.parameters, strict=True):
+        for role, parameter in zip(self.interpretation.roles, self.binding.kernel.parameters, strict=True):
             if role.startswith("="):
                 arguments.append(ScalarArgument(formula.evaluate(role[1:], sizes), parameter.dtype or "int32"))
             elif role in inputs:
@@ -107,12 +110,19 @@ class BoundKernel:
                 arguments.append(BufferArgument(role, array.shape, str(array.dtype), array, is_output=False))
             elif role in outputs:
                 array = outputs[role]
-                initial = np.zeros(array.shape, array.dtype) if role in self.reading.zeroed else None
+                initial = np.zeros(array.shape, array.dtype) if role in self.interpretation.zeroed else None
                 arguments.append(BufferArgument(role, array.shape, str(array.dtype), initial, is_output=True))
             else:
                 arguments.append(ScalarArgument(sizes[role], self._scalar_type(role, parameter)))
         at = self.geometry(sizes)
-        return LaunchRequest(entry, at.grid, at.block, at.shared_bytes, arguments, observe, trace)
+        return LaunchRequest(
+            entry, at.grid, at.block, at.shared_bytes, arguments, observe, trace, cooperative=self._names_its_grid
+        )
+
+    @property
+    def _names_its_grid(self) -> bool:
+        """Whether its program has kernels that may wait for their whole grid (cooperative groups)."""
+        return any(_THIS_GRID.search(text) for text in self.submission.device_source.values())
 
     def launch_without_data(self, entry: str, sizes: Sizes) -> LaunchRequest:
         """The launch with arrays that have the right shapes and take no memory."""
@@ -133,7 +143,9 @@ def bound_kernels(lab: Lab, submission: Submission) -> dict[str, BoundKernel]:
     """The kernels that were found, by variant, each read the likeliest way."""
     programs = handed_in(submission)
     return {
-        name: BoundKernel(lab, submission, binding, binding.candidates[0], programs[binding.kernel.file].expressions)
+        name: BoundKernel(
+            lab, submission, binding, binding.interpretations[0], programs[binding.kernel.file].expressions
+        )
         for name, binding in submission.bindings.items()
         if isinstance(binding, VariantBinding)
     }

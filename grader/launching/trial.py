@@ -88,7 +88,7 @@ class Trials:
     def _refused(self, kernel: BoundKernel, sizes: Sizes) -> LaunchOutcome | None:
         """What comes of a launch that is not tried: arrays too large for the emulator, a grid of no blocks."""
         if not self.programs.makes_machine_code and self._bytes_at(sizes) > self._most_bytes():
-            line = kernel.reading.launch.line or kernel.binding.kernel.line
+            line = kernel.interpretation.launch.line or kernel.binding.kernel.line
             return LaunchOutcome("fault", reason="too_large", line=line)
         if min(kernel.geometry(sizes).grid) < 1:
             return LaunchOutcome("impossible", reason="no_blocks", said=msg("launches.no_blocks"))

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from grader.errors import InternalError
 from grader.message import Message, msg
-from grader.observation.programs import launched_in, programs_of, ways_to_start
+from grader.observation.programs import USUAL_BLOCK, launched_in, programs_of, ways_to_start
 from grader.observation.stored import Stored
 from grader.processes.system import IS_LINUX
 from grader.programs.observe import Run, observe_each
@@ -46,17 +46,23 @@ HANGS = frozenset({"programs.hangs", "programs.process_died", "programs.compiler
 """What a clock or a machine has ended: it might come to another end elsewhere."""
 
 
-def observed(sources: Sequence[SourceText], store: Stored | None = None, sizes: Sequence[int] = ()) -> Observed:
+def observed(
+    sources: Sequence[SourceText],
+    store: Stored | None = None,
+    sizes: Sequence[int] = (),
+    threads: int = USUAL_BLOCK,
+) -> Observed:
     """Run the programs in `sources`; a failure of this machine's is part of what is returned, and raises nothing.
 
-    store: where runs are kept.  sizes: handed to programs that want their sizes as arguments.
+    store: where runs are kept.  sizes: handed to programs that want their sizes as arguments.  threads: of
+    a block along x, for programs that want that.
     """
     if not IS_LINUX:
         return Observed((), absent=msg("programs.not_on_this_system"))
     if any(source.notebook for source in sources):
         with tempfile.TemporaryDirectory() as folder:
-            return _observed([_as_file(source, Path(folder)) for source in sources], store, sizes)
-    return _observed(sources, store, sizes)
+            return _observed([_as_file(source, Path(folder)) for source in sources], store, sizes, threads)
+    return _observed(sources, store, sizes, threads)
 
 
 def _as_file(source: SourceText, folder: Path) -> SourceText:
@@ -66,14 +72,14 @@ def _as_file(source: SourceText, folder: Path) -> SourceText:
     return dataclasses.replace(source, path=path)
 
 
-def _observed(sources: Sequence[SourceText], store: Stored | None, sizes: Sequence[int]) -> Observed:
+def _observed(sources: Sequence[SourceText], store: Stored | None, sizes: Sequence[int], threads: int) -> Observed:
     programs = programs_of(sources)
     if not programs:
         return Observed((SeenRun(tuple(s.path.name for s in sources), cause=msg("observation.no_main")),))
     runs: list[SeenRun] = []
     for files in programs:
         try:
-            ways = ways_to_start(files, sizes)
+            ways = ways_to_start(files, sizes, threads)
             program = read_program([source.path for source in files], [word for way in ways for word in way.arguments])
             known = store.get(program, ways) if store is not None else None
             seen = _runs(files, ways) if known is None else known
@@ -112,8 +118,10 @@ def _further(
     files: Sequence[SourceText], ways: Sequence[Run], before: Sequence[SeenRun], wanted: set[str], seen: set[str]
 ) -> list[SeenRun]:
     """Runs with a size made smaller, and with kernels that are run."""
-    way = next((run.arguments for run in reversed(before) if run.launches), before[-1].arguments)
-    start = next(w for w in ways if tuple(w.arguments) == way)
+    start = next(
+        (way for run, way in reversed([*zip(before, ways, strict=False)]) if run.launches), ways[len(before) - 1]
+    )
+    way = tuple(start.arguments)
     was_too_large = before[-1].cause is not None and before[-1].cause.id in TOO_LARGE
     paths = [source.path for source in files]
     found: list[SeenRun] = []
@@ -125,7 +133,7 @@ def _further(
             return found
     texts = {source.path.name: source.text for source in files}
     for limits in (TRACED, EXECUTED) if was_too_large else (EXECUTED,):
-        for change in changes(texts, way)[:MAX_SMALLER]:
+        for change in changes(texts, way, before[-1].cause.id if before[-1].cause else "")[:MAX_SMALLER]:
             replaced, others = applied(change, texts, way)
             run = Run(others, start.stdin)
             observation = observe_each(paths, [run], limits, replaced)[0]
@@ -162,9 +170,15 @@ def seen_run(
     executed: bool = False,
 ) -> SeenRun:
     """A run as binding takes it."""
-    # What a device refuses because of arguments that we chose is nobody's fault.
+    # What a device refuses because of numbers that we chose is nobody's fault.
+    is_ours = bool(run.arguments or run.stdin)
+    told = (
+        SeenChange(change.file, change.line, change.name, change.before, change.after, change.value) if change else None
+    )
     launches = [
-        _launch(x) for x in observation.launches if _is_whole(x) and not (run.arguments and x.status == "failed")
+        dataclasses.replace(_launch(x), change=told)
+        for x in observation.launches
+        if _is_whole(x) and not (is_ours and x.status == "failed")
     ]
     place = next((f for f in observation.findings if f.message == observation.cause), NO_FINDING)
     return SeenRun(
@@ -175,7 +189,7 @@ def seen_run(
         cause_file=place.file,
         cause_line=place.line,
         arguments=tuple(run.arguments),
-        change=SeenChange(change.file, change.line, change.name, change.before, change.after) if change else None,
+        change=told,
         executed=executed,
         faults=tuple(
             SeenFault(f.kind, f.file, f.line, f.message, f.severity == "remark")

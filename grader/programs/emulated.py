@@ -30,8 +30,9 @@ MAX_SNAPSHOT_BYTES = 512 << 20
 class Outcome:
     """What came of a launch.
 
-    status: "ran", "impossible" (the emulator refuses the configuration), "trap", "endless", "too_large" (the counted
-    limit was reached; memory is what it was before), "unsupported".
+    status: "ran", "impossible" (the emulator refuses the configuration), "trap", "grid_sync" (the same, where it would
+    have waited for its whole grid), "endless", "too_large" (the counted limit was reached; memory is what it was
+    before), "unsupported".
     """
 
     status: str
@@ -127,18 +128,18 @@ class _Projection(Observer):
     def __init__(self, limit: int, blocks: int) -> None:
         self._limit = limit
         self._blocks = blocks
-        self._tally: Any = None
+        self._budget: Any = None
 
     def begin(self, scene: Scene) -> None:
         """Before each batch of blocks."""
-        self._tally = scene.tally
-        used, done = scene.tally.thread_instructions, scene.geometry.first_block
+        self._budget = scene.budget
+        used, done = scene.budget.thread_instructions, scene.geometry.first_block
         if done and used * self._blocks > 2 * self._limit * done:
             raise LimitExceeded("instructions", 0, "projected")
 
     def printed(self) -> str:
         """What device code had printed until the launch was ended."""
-        return "" if self._tally is None else "".join(self._tally.printf)
+        return "" if self._budget is None else "".join(self._budget.printf)
 
 
 class Gpu:
@@ -273,6 +274,7 @@ class Gpu:
         max_shared_bytes: int,
         instructions: int,
         observe: bool,
+        cooperative: bool = False,
     ) -> Outcome:
         """Run one kernel; the configuration was checked by the caller."""
         threads = grid[0] * grid[1] * grid[2] * block[0] * block[1] * block[2]
@@ -294,6 +296,7 @@ class Gpu:
                 max_shared_bytes=max_shared_bytes,
                 observe=observe and not is_large,
                 observers=[projection],
+                cooperative=cooperative,
                 limits=Limits(instructions=limit, issued=ISSUED_PER_LAUNCH, seconds=SECONDS_PER_LAUNCH),
             )
             report = launch(self._modules[unit], what)
@@ -307,7 +310,7 @@ class Gpu:
             self.restore(before)
             return Outcome("too_large", thread_instructions=limit)
         except DeviceTrap as error:
-            return Outcome("trap", str(error), error.line, printf=projection.printed())
+            return Outcome(error.kind, str(error), error.line, printf=projection.printed())
         except PtxError as error:
             return Outcome("unsupported", str(error))
         return Outcome(

@@ -11,14 +11,16 @@ import numpy as np
 
 from grader.ptx.errors import LaunchError
 from grader.ptx.frontend.nodes import Function, Module
-from grader.ptx.limits import Limits, Tally
+from grader.ptx.limits import Budget, Limits
 from grader.ptx.lowering.program import Linker, program_of
-from grader.ptx.machine.chunk import Chunk, Setting
+from grader.ptx.machine.block_batch import BlockBatch, Setting
 from grader.ptx.machine.groups import Frame, Group
 from grader.ptx.machine.outcome import Outcome
 from grader.ptx.machine.plan import side_by_side, spread
+from grader.ptx.machine.residents import resident_blocks
 from grader.ptx.machine.scheduler import Scheduler
 from grader.ptx.memory.spaces import Buffer, Device, MemoryArray, shared_window
+from grader.ptx.memory.workspace import workspace_of
 from grader.ptx.native.engine import Engine
 from grader.ptx.observers.hazards import HazardLog
 from grader.ptx.observers.interface import NOBODY, Observer, Scene, Watchers
@@ -29,7 +31,7 @@ from grader.ptx.values.geometry import Geometry
 from grader.ptx.values.lanes import Layout
 
 LAUNCH_CYCLES = 4096
-"""Between one chunk's end and the next one's start."""
+"""Between one batch's end and the next one's start."""
 
 MAX_THREADS = 1024
 MAX_BLOCK: Index3 = (1024, 1024, 64)
@@ -40,7 +42,7 @@ MAX_STATIC_SHARED = 48 * 1024
 Argument = Buffer | np.generic | bytes
 
 # glibc hands out blocks above a threshold by mmap and gives them back at once, which makes every temporary array of
-# a chunk cost its page faults anew.  Freeing one large block raises the threshold for good (mallopt(3),
+# a batch cost its page faults anew.  Freeing one large block raises the threshold for good (mallopt(3),
 # M_MMAP_THRESHOLD): a third off the time of a kernel.  No page of the block is ever touched.
 np.empty(30 << 20, np.uint8)
 
@@ -56,9 +58,10 @@ class Launch:
     shared_bytes: dynamic shared memory of a block.
     observe: count traffic and look for races (the observers `Traffic` and `Races`).
     observers: who else watches; bounds and uninitialised reads are always watched.
-    observed_chunks: at most so many chunks of blocks are shown to the observers, spread over the grid (None: all).
+    observed_batches: at most so many batches of blocks are shown to the observers, spread over the grid (None: all).
     limits: when to give up.
     max_shared_bytes: what a block may have in all; above 48 KiB a device needs opting in.
+    cooperative: all blocks run side by side and may wait for each other (`cudaLaunchCooperativeKernel`).
     """
 
     entry: str
@@ -69,9 +72,10 @@ class Launch:
     shared_bytes: int = 0
     observe: bool = False
     observers: Sequence[Observer] = ()
-    observed_chunks: int | None = None
+    observed_batches: int | None = None
     limits: Limits | None = None
     max_shared_bytes: int = MAX_STATIC_SHARED
+    cooperative: bool = False
 
 
 def launch(module: Module, what: Launch) -> LaunchReport:
@@ -130,16 +134,23 @@ class _Run:
         self._code = self.program.code(entry)
         self._total = math.prod(self._grid)
         self._padded = -(-self._threads // 32) * 32
-        self._together = side_by_side(
-            self._total,
-            self._padded,
-            waits=needs.waits,
-            contends=needs.contends,
-            local_bytes=needs.local_bytes,
-            shared_bytes=needed,
-        )
+        if what.cooperative:
+            self._together = self._total
+            resident = resident_blocks(self._padded, needed)
+            if self._total > resident:
+                text = f"a cooperative launch of {self._total} blocks, at most {resident} can be resident at once"
+                raise LaunchError(text, "cooperative", self._total, resident)
+        else:
+            self._together = side_by_side(
+                self._total,
+                self._padded,
+                waits=needs.waits,
+                contends=needs.contends,
+                local_bytes=needs.local_bytes,
+                shared_bytes=needed,
+            )
         self._starts = range(0, self._total, self._together)
-        self._watched = spread(len(self._starts), what.observed_chunks)
+        self._watched = spread(len(self._starts), what.observed_batches)
 
     def carry_out(self) -> Outcome:
         """Run all blocks, in the engine that suits them."""
@@ -150,7 +161,7 @@ class _Run:
             engine = Engine.for_launch(self._code, self._device, lanes, what.observe and len(watched) > 0)
         if engine is None:
             return self._interpret(None)
-        return engine.run(self._interpret, self._begin, self._chunks, alone=self._total * self._threads == 1)
+        return engine.run(self._interpret, self._begin, self._batches, alone=self._total * self._threads == 1)
 
     def _begin(self, patience: int | None) -> Outcome:
         """A fresh start: nothing executed, nothing found."""
@@ -158,52 +169,53 @@ class _Run:
             for code_block in known.blocks:
                 code_block.executions = 0
         what = self._what
-        tally = Tally(what.limits or Limits(), started=self._started, patience=patience)
-        tally.printf_left = tally.limits.printf_bytes
+        budget = Budget(what.limits or Limits(), started=self._started, patience=patience)
+        budget.printf_left = budget.limits.printf_bytes
         standard: list[Observer] = [Traffic(), Races()] if what.observe else []
-        return Outcome(tally, HazardLog(), [*standard, *what.observers])
+        return Outcome(budget, HazardLog(), [*standard, *what.observers])
 
-    def _chunks(self, outcome: Outcome) -> Iterator[tuple[Chunk, dict[str, int]]]:
-        """The chunks of the grid, one after the other, each with the addresses of its parameters and variables."""
+    def _batches(self, outcome: Outcome) -> Iterator[tuple[BlockBatch, dict[str, int]]]:
+        """The batches of the grid, one after the other, each with the addresses of its parameters and variables."""
         device, what = self._device, self._what
         shared_bytes = (what.shared_bytes, self._shared_bytes)
-        setting = Setting(device, outcome.hazards, outcome.tally, self._addresses, shared_bytes)
+        workspace = workspace_of(device).base if what.cooperative else 0
+        setting = Setting(device, outcome.hazards, outcome.budget, self._addresses, shared_bytes, workspace)
         for number, first in enumerate(self._starts):
             blocks = min(self._together, self._total - first)
             geometry = Geometry(Layout(self._block, blocks), first, self._grid)
             shared = shared_window(self._slots, self.program.shared_layout, blocks, device.poison)
             watched = number in self._watched
             observers = outcome.observers if watched else ()
-            chunk = Chunk(setting, geometry, shared, Watchers(observers) if observers else NOBODY)
+            batch = BlockBatch(setting, geometry, shared, Watchers(observers) if observers else NOBODY)
             try:
                 outcome.sampled_blocks += blocks if watched else 0
-                scene = Scene(geometry, outcome.hazards, outcome.tally)
+                scene = Scene(geometry, outcome.hazards, outcome.budget)
                 for observer in observers:
                     observer.begin(scene)
-                symbols = _parameter_arrays(chunk, self._parameters)
-                symbols.update(chunk.local_variables(0, self._function))
-                yield chunk, symbols
+                symbols = _parameter_arrays(batch, self._parameters)
+                symbols.update(batch.local_variables(0, self._function))
+                yield batch, symbols
             finally:
-                chunk.close()
-            device.cycles += chunk.clock + LAUNCH_CYCLES
-            outcome.add_remarks(chunk)
+                batch.close()
+            device.cycles += batch.clock + LAUNCH_CYCLES
+            outcome.add_remarks(batch)
 
     def _interpret(self, patience: int | None) -> Outcome:
         outcome = self._begin(patience)
-        for chunk, symbols in self._chunks(outcome):
+        for batch, symbols in self._batches(outcome):
             registers = self._code.fresh_registers.copy()
-            first = Group(chunk, chunk.layout.root, [Frame(self._code, registers, symbols)], 0, ())
-            Scheduler(chunk).run(first)
+            first = Group(batch, batch.layout.root, [Frame(self._code, registers, symbols)], 0, ())
+            Scheduler(batch).run(first)
         return outcome
 
     def report(self, outcome: Outcome) -> LaunchReport:
         """What came of it."""
-        tally = outcome.tally
+        budget = outcome.budget
         report = LaunchReport(
-            thread_instructions=tally.thread_instructions,
-            warp_instructions=tally.warp_instructions,
+            thread_instructions=budget.thread_instructions,
+            warp_instructions=budget.warp_instructions,
             remarks=[(kind, line, count) for (kind, line), count in sorted(outcome.remarks.items())],
-            printf="".join(tally.printf),
+            printf="".join(budget.printf),
         )
         report.counters.sampled_blocks, report.counters.total_blocks = outcome.sampled_blocks, self._total
         counts = report.opcode_counts
@@ -264,8 +276,8 @@ def _parameters(function: Function, arguments: Sequence[Argument]) -> list[tuple
     return packed
 
 
-def _parameter_arrays(chunk: Chunk, parameters: list[tuple[str, bytes]]) -> dict[str, int]:
-    window = chunk.local
+def _parameter_arrays(batch: BlockBatch, parameters: list[tuple[str, bytes]]) -> dict[str, int]:
+    window = batch.local
     symbols = {}
     for name, raw in parameters:
         data = np.zeros(-(-len(raw) // 16) * 16, np.uint8)

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from grader.ptx.errors import LimitExceeded
 
 CYCLES = 16
-"""Clock cycles that an instruction counts for: the order of magnitude of a dependent instruction's latency."""
+"""VectorClock cycles that an instruction counts for: the order of magnitude of a dependent instruction's latency."""
 
 
 class TakesLong(Exception):
-    """The launch has gone on for so long that generated code is worth its compilation (`Tally.patience`)."""
+    """The launch has gone on for so long that generated code is worth its compilation (`Budget.patience`)."""
 
 
 @dataclass
@@ -50,7 +50,7 @@ class Limits:
 
 
 @dataclass
-class Tally:
+class Budget:
     """What a launch has used up so far."""
 
     limits: Limits

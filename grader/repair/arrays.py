@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.repair.candidate import Change
+from grader.repair.change import Change
 from grader.repair.function import Function, Variable
 from grader.submission.cpp.tree import qualifiers_of
 

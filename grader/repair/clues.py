@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from grader.ptx.records import Hazard
-from grader.repair.candidate import Change
+from grader.repair.change import Change
 from grader.repair.function import Function
 from grader.result import Diagnosis
 from grader.submission.cpp.tree import LOOPS, WORD
@@ -21,6 +21,7 @@ _ORDER = ("race", "barrier_divergence", "warp_sync", "out_of_bounds", "uninitial
 # What each symptom makes likelier (less) or less likely (more), by a change's group or kind.
 _SHIFTS: Mapping[str, Mapping[str, float]] = {
     "race": {"barrier": -1.7, "move_barrier": -0.6, "remove_barrier": 1.0, "": 0.8},
+    "write_write": {"index": -1.0, "axis": -1.0, "barrier": 1.2, "": 0.3},
     "barrier_divergence": {"move_barrier": -0.8, "guard": -0.3, "": 0.6},
     "warp_sync": {"barrier": -1.0, "": 0.0},
     "out_of_bounds": {"comparison": -0.8, "guard": -0.5, "bound": -0.5, "array": -0.4, "barrier": 2.5, "zero": 1.5},
@@ -96,12 +97,19 @@ def clues_of(
         symptoms = [check]
     if found:
         first = found[0]
-        is_shared = first.kind == "out_of_bounds" and first.space == "shared"
-        symptoms.append("shared_outside" if is_shared else first.kind)
+        symptoms.append(_named(first))
     if diagnosis is not None:
         weights |= _lines_of(diagnosis)
         symptoms += _symptoms(diagnosis)
     return Clues(_traced_back(functions, weights), tuple(dict.fromkeys(s for s in symptoms if s in _SHIFTS)))
+
+
+def _named(first: Hazard) -> str:
+    if first.kind == "out_of_bounds" and first.space == "shared":
+        return "shared_outside"
+    # Two writes by one line go to one place because its index is the same, not because a barrier is missing.
+    is_one_line = first.kind == "race" and first.detail.startswith("write_write") and first.line == first.other_line
+    return "write_write" if is_one_line else first.kind
 
 
 def _lines_of(diagnosis: Diagnosis) -> dict[int, float]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.repair.candidate import Change, Kind
+from grader.repair.change import Change, Kind
 from grader.repair.function import BUILTINS, Function, Variable, ancestors
 from grader.submission.cpp.edits import Edit
 from grader.submission.cpp.tree import LOOPS

@@ -205,6 +205,14 @@ def is_statement(node: Node) -> bool:
     return parent.type not in ("for_statement", "condition_clause") or node == parent.child_by_field_name("body")
 
 
+def condition_of(node: Node) -> Node | None:
+    """The condition of a branch or a `while` loop."""
+    clause = node.child_by_field_name("condition")
+    if clause is None or clause.type != "condition_clause":
+        return None
+    return clause.child_by_field_name("value") or (clause.named_children[0] if clause.named_children else None)
+
+
 def ancestors(node: Node, top: Node) -> Iterator[Node]:
     """What a node stands in, from the inside out, up to `top`."""
     current = node.parent

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from grader.checks import judge
 from grader.launching.kernel import BoundKernel
 from grader.launching.trial import Trials
-from grader.repair.candidate import Change, changed
+from grader.repair.change import Change, changed
 from grader.result import Check
 from grader.running.evidence import Evidence
 from grader.running.kernel_runs import run_kernel
@@ -43,13 +43,13 @@ class Proof:
             return None
         if [p.name for p in found.kernel.parameters] != [p.name for p in known.kernel.parameters]:
             return None
-        binding = replace(found, candidates=(self.kernel.reading,), expression=known.expression)
-        kernel = BoundKernel(self.kernel.lab, submission, binding, self.kernel.reading)
+        binding = replace(found, interpretations=(self.kernel.interpretation,), expression=known.expression)
+        kernel = BoundKernel(self.kernel.lab, submission, binding, self.kernel.interpretation)
         fresh = Evidence(
             self.evidence.lab,
             self.evidence.variant,
             binding,
-            candidate=self.kernel.reading,
+            interpretation=self.kernel.interpretation,
             source=submission.device_source,
         )
         evidence = run_kernel(self.trials, self.drawn_trials, fresh, kernel, explained=False)

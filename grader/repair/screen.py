@@ -14,7 +14,8 @@ from grader.launching.kernel import BoundKernel
 from grader.launching.programs import Built
 from grader.launching.run import Run
 from grader.launching.trial import Trials
-from grader.repair.candidate import Change
+from grader.oracle.expected import Array
+from grader.repair.change import Change
 from grader.repair.function import Function
 from grader.repair.symptom import SmallCase, Symptom
 from grader.submission.cpp.edits import Edit
@@ -65,6 +66,25 @@ class Screen:
                     return
                 if self._is_cured(built, entry, budget):
                     yield change
+
+    def unchanged(self) -> Run:
+        """The kernel as it was handed in, at the size of the first case."""
+        return self.trials.run(self.kernel, self.symptom.cases[0].kind, self.symptom.cases[0].sizes)
+
+    def runs(self, changes: Sequence[tuple[Function, Change]]) -> Iterator[tuple[Change, Run]]:
+        """What comes of each change at that size, those left out that do not compile."""
+        case = self.symptom.cases[0]
+        for change, built, entry in self._compiled(changes):
+            yield (
+                change,
+                self.trials.run_loaded(
+                    self.kernel, built, entry, case.kind, case.sizes, instructions=case.instructions
+                ),
+            )
+
+    def expected(self, output: str) -> Array:
+        """What an output has to be at that size."""
+        return self.trials.oracle.case(self.symptom.cases[0].sizes, self.kernel.dtypes)[1][output]
 
     def _is_cured(self, built: Built, entry: str, budget: Budget) -> bool:
         for case in self.symptom.cases:
@@ -131,10 +151,10 @@ class Screen:
         if edits is None:
             return None
         sources = self._sources()
-        main = next(iter(sources))
-        text = _edited(self.kernel.submission.device_source[main], edits, 0)
+        own = self.functions[0].parsed.file
+        text = _edited(self.kernel.submission.device_source[own], edits, 0)
         expression = self.kernel.expression(self.symptom.cases[0].sizes)
-        built = self.trials.programs.get_text({**sources, main: text}, [expression])
+        built = self.trials.programs.get_text({**sources, own: text}, [expression])
         entry = built.result.entries.get(expression)
         return (built, entry) if entry is not None else None
 

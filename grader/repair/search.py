@@ -13,12 +13,13 @@ from grader.launching.kernel import BoundKernel, bound_kernels
 from grader.launching.trial import Trials
 from grader.message import Message
 from grader.repair.arrays import array_changes
-from grader.repair.candidate import Change, changed
+from grader.repair.change import Change, changed
 from grader.repair.clues import clues_of
 from grader.repair.diff import diff_lines
 from grader.repair.effect import effect_msg
 from grader.repair.expressions import expression_changes
 from grader.repair.function import Function, functions_of
+from grader.repair.guards import TurnedAway, turned_away
 from grader.repair.proof import Proof
 from grader.repair.screen import Budget, Screen
 from grader.repair.statements import barrier_changes, guard_changes, value_changes
@@ -34,6 +35,10 @@ MAX_INSTRUCTIONS = 120_000_000
 """Of all threads, in the runs that choose among them."""
 MAX_PROOFS = 5
 """Full gradings of changed programs."""
+
+
+OF_OTHERS = ("speedup", "launch", "host_code")
+"""Checks that no emulated run of a kernel decides: speed is measured on a GPU, and the host code stays as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +61,8 @@ class Finding:
 
 def search(
     program: Program, trials: Trials, drawn_trials: Trials, found: Mapping[str, Evidence], checks: Sequence[Check]
-) -> list[Finding]:
-    """At most one finding for each variant with a failed check, in the lab's order.
+) -> tuple[list[Finding], list[TurnedAway]]:
+    """At most one finding for each variant with a failed check, in the lab's order; the same of conditions.
 
     Parameters
     ----------
@@ -65,41 +70,36 @@ def search(
     """
     budget = Budget(MAX_CHANGES, MAX_INSTRUCTIONS)
     proofs = MAX_PROOFS
-    findings = []
+    findings, conditions = [], []
     kernels = bound_kernels(trials.lab, program.submission)
     for name, evidence in found.items():
         own = [c for c in checks if c.variant == name]
         symptom = symptom_of(evidence, own) if name in kernels else None
-        if symptom is None or evidence.candidate is None or budget.is_spent or proofs <= 0:
+        if symptom is None or evidence.interpretation is None or budget.is_spent or proofs <= 0:
             continue
-        finding, used = _found(program, trials, drawn_trials, evidence, kernels[name], own, symptom, budget, proofs)
+        kernel = kernels[name].read_as(evidence.interpretation)
+        parsed = program.file_of(kernel.binding.kernel)
+        functions = functions_of(parsed, kernel.binding.kernel.name) if parsed is not None else []
+        if parsed is None or not functions or not _lies_true(kernel, functions):
+            continue
+        screen = Screen(trials, kernel, functions, symptom)
+        proof = Proof(trials, drawn_trials, program.rebind, parsed.source, kernel, evidence)
+        finding, used = _found(screen, proof, parsed, own, budget, proofs)
         proofs -= used
         if finding is not None:
             findings.append(finding)
-    return findings
+        if any(c.check == symptom.check and c.diagnosis is not None and c.diagnosis.unwritten for c in own):
+            condition = turned_away(screen, name, functions)
+            if condition is not None:
+                conditions.append(condition)
+    return findings, conditions
 
 
 def _found(
-    program: Program,
-    trials: Trials,
-    drawn_trials: Trials,
-    evidence: Evidence,
-    kernel: BoundKernel,
-    checks: Sequence[Check],
-    symptom: Symptom,
-    budget: Budget,
-    proofs: int,
+    screen: Screen, proof: Proof, parsed: ParsedFile, checks: Sequence[Check], budget: Budget, proofs: int
 ) -> tuple[Finding | None, int]:
     """What makes one kernel right, and how many proofs were made."""
-    assert evidence.candidate is not None
-    kernel = kernel.read_as(evidence.candidate)
-    parsed = program.file_of(kernel.binding.kernel)
-    functions = functions_of(parsed, kernel.binding.kernel.name) if parsed is not None else []
-    if parsed is None or not functions or not _lies_true(kernel, functions):
-        return None, 0
-    ranked = _ranked(functions, kernel, checks, symptom)
-    screen = Screen(trials, kernel, functions, symptom)
-    proof = Proof(trials, drawn_trials, program.rebind, parsed.source, kernel, evidence)
+    ranked = _ranked(screen.functions, screen.kernel, checks, screen.symptom)
     partial: Finding | None = None
     used = 0
     for change in screen.survivors(ranked, budget):
@@ -109,7 +109,7 @@ def _found(
         except (LabError, UsageError):
             graded = None
         if graded is not None:
-            finding = _judged(parsed, evidence, change, checks, *graded)
+            finding = _judged(parsed, proof.evidence, change, checks, *graded)
             if finding is not None and finding.is_complete:
                 return finding, used
             partial = partial or finding
@@ -128,8 +128,7 @@ def _judged(
 ) -> Finding | None:
     """The finding that a change is: None where it mends nothing, or spoils what was right."""
     new = {c.check: c for c in after}
-    # Speed is measured on a GPU, not here.
-    old = [c for c in before if c.check in new and c.check != "speedup"]
+    old = [c for c in before if c.check in new and c.check not in OF_OTHERS]
     spoilt = [c for c in old if c.status == "pass" and new[c.check].status != "pass"]
     mended = tuple(c.check for c in old if c.status == "fail" and new[c.check].status == "pass")
     if spoilt or not mended:
@@ -137,7 +136,7 @@ def _judged(
     is_complete = all(new[c.check].status not in ("fail", "error") and not _is_waiting(new[c.check]) for c in old)
     text = parsed.source.text
     diff = tuple(diff_lines(text, changed(text, change)))
-    effect = effect_msg(mended, evidence.counters, changed_evidence.counters)
+    effect = effect_msg(mended, evidence.counters, changed_evidence.counters, diff)
     return Finding(evidence.variant.name, parsed.file, change, mended, is_complete, diff, effect)
 
 
@@ -179,9 +178,11 @@ def _ranked(
 
 def _extents(kernel: BoundKernel) -> dict[str, tuple[str, ...]]:
     """What the axes of the lab's arrays are called in the kernel, by the arrays' names there."""
-    names = {role: p.name for role, p in zip(kernel.reading.roles, kernel.binding.kernel.parameters, strict=True)}
-    names |= dict(kernel.reading.constants)
-    names |= {role: text for text, role in kernel.reading.template if role}
+    names = {
+        role: p.name for role, p in zip(kernel.interpretation.roles, kernel.binding.kernel.parameters, strict=True)
+    }
+    names |= dict(kernel.interpretation.constants)
+    names |= {role: text for text, role in kernel.interpretation.template if role}
     sizes = set(kernel.lab.size_names)
     equal = [names[n] for n in kernel.lab.equal_sizes if n in names]
     found = {}

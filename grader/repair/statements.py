@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from grader.repair.candidate import Change
-from grader.repair.function import BARRIER, Function, ancestors, is_statement
+from grader.repair.change import Change
+from grader.repair.function import BARRIER, Function, ancestors, condition_of, is_statement
 from grader.submission.cpp.edits import Edit
 from grader.submission.cpp.tree import LOOPS
 
@@ -127,9 +127,9 @@ def _guarded(
 ) -> Iterator[Change]:
     line = function.line(access)
     conditions = [a for a in ancestors(access, function.body) if a.type == "if_statement"]
-    inside = [c for c in conditions if _condition(c) is not None and not _holds(c, access)]
+    inside = [c for c in conditions if condition_of(c) is not None and not _holds(c, access)]
     for branch in inside[:1]:
-        condition = _condition(branch)
+        condition = condition_of(branch)
         assert condition is not None
         if function.text(condition) != text:
             edit = function.replaced(condition, text)
@@ -201,7 +201,7 @@ def _conditions(function: Function, extents: Mapping[str, Sequence[str]]) -> Ite
     for node in function.nodes:
         if node.type != "if_statement":
             continue
-        condition, body = _condition(node), node.child_by_field_name("consequence")
+        condition, body = condition_of(node), node.child_by_field_name("consequence")
         if condition is None or body is None:
             continue
         returns = "return" in function.text(body).split(";")[0].replace("{", " ").split()
@@ -253,7 +253,7 @@ def _pool(function: Function, access: Node) -> list[str]:
     found: list[str] = []
     for node in function.nodes:
         if node.type == "if_statement":
-            condition = _condition(node)
+            condition = condition_of(node)
         elif node.type == "conditional_expression":
             condition = node.child_by_field_name("condition")
         else:
@@ -340,13 +340,6 @@ def _reset(function: Function, node: Node) -> Iterator[Change]:
             first = body.named_children[0]
             edit = function.inserted(first.start_byte, f"{variable.name} = 0;\n{function.indent(first)}")
             yield Change("initial_value", function.line(first), (edit,), 2.6, "reset", "missing")
-
-
-def _condition(node: Node) -> Node | None:
-    clause = node.child_by_field_name("condition")
-    if clause is None or clause.type != "condition_clause":
-        return None
-    return clause.child_by_field_name("value") or (clause.named_children[0] if clause.named_children else None)
 
 
 def _holds(branch: Node, access: Node) -> bool:

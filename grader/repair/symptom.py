@@ -11,7 +11,7 @@ from grader.launching.run import Run
 from grader.ptx.records import Counters, Hazard
 from grader.result import CaseKind, Check
 from grader.running.evidence import Evidence
-from grader.submission.records import Candidate
+from grader.submission.records import Interpretation
 
 LEAST_INSTRUCTIONS = 400_000
 MOST_INSTRUCTIONS = 8_000_000
@@ -65,8 +65,12 @@ class Symptom:
 
 
 def faults(run: Run) -> list[Hazard]:
-    """Hazards of a run that cost points."""
-    memory = [h for h in run.outcome.hazards if h.kind in ("out_of_bounds", "uninitialized")]
+    """Hazards of a run that cost points.
+
+    At sizes that are no multiple of the tile, threads outside the data may read, and drop, what nobody wrote.
+    """
+    kinds = ("out_of_bounds",) if run.kind == "ragged" else ("out_of_bounds", "uninitialized")
+    memory = [h for h in run.outcome.hazards if h.kind in kinds]
     return memory + races.counted(run.outcome.hazards)
 
 
@@ -82,10 +86,10 @@ def symptom_of(evidence: Evidence, checks: Sequence[Check]) -> Symptom | None:
     That is so where the kernel does not compile or is not there, and where only a drawn case tells that it is wrong.
     """
     failed = [c for c in checks if c.status == "fail"]
-    if any(c.check in ("present", "compiles", "technique") for c in failed):
+    if any(c.check in ("present", "compiles") for c in failed):
         return None
     check = next((c for name in SEARCHED for c in failed if c.check == name), None)
-    if check is None or evidence.candidate is None:
+    if check is None or evidence.interpretation is None:
         return None
     shown = _showing(evidence, check)
     # What was not even launched shows nothing.
@@ -101,7 +105,9 @@ def symptom_of(evidence: Evidence, checks: Sequence[Check]) -> Symptom | None:
     if check.check in ("coalescing", "bank_conflicts") and run.outcome.counters is not None:
         excess = excess_of(run.outcome.counters, metric)
     cases = [SmallCase(kind, sizes, _instructions(run), True, excess, metric)]
-    cases += [SmallCase(r.kind, dict(r.sizes), _instructions(r)) for r in _others(evidence, evidence.candidate, sizes)]
+    cases += [
+        SmallCase(r.kind, dict(r.sizes), _instructions(r)) for r in _others(evidence, evidence.interpretation, sizes)
+    ]
     lines = tuple(dict.fromkeys(n for n in (check.line, *check.data.get("lines", [])) if isinstance(n, int)))
     return Symptom(check.check, tuple(cases), tuple(faults(run)), lines, run.is_right)
 
@@ -130,9 +136,11 @@ def _skips_diagnosis(check: Check, run: Run) -> bool:
     return check.check == "ragged_sizes" and bool(faults(run)) and run.is_right
 
 
-def _others(evidence: Evidence, reading: Candidate, sizes: dict[str, int]) -> list[Run]:
+def _others(evidence: Evidence, interpretation: Interpretation, sizes: dict[str, int]) -> list[Run]:
     """A small run of each kind at other sizes, at which the kernel is the same program."""
-    compiled_in = [role for role, _name in reading.constants] + [role for _text, role in reading.template if role]
+    compiled_in = [role for role, _name in interpretation.constants] + [
+        role for _text, role in interpretation.template if role
+    ]
     found = []
     for kinds in (("correct", "observe"), ("ragged",)):
         runs = [r for r in evidence.runs if r.kind in kinds and not r.drawn and dict(r.sizes) != sizes]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from msgspec import structs
 
 from grader.message import Message, joined, msg
+from grader.repair.guards import TurnedAway
 from grader.repair.search import Finding
 from grader.result import Check, Repair, Result
 from grader.words import told
@@ -19,10 +20,19 @@ DETAILS = {
 """Finer cases that have words of their own."""
 
 
-def with_findings(result: Result, findings: Sequence[Finding]) -> Result:
-    """`result` with the hints of the checks that a change mends, and the change where all checks pass with it."""
+FOLLOW = "checks.correct.hint_unwritten"
+"""How to look for a condition that turns threads away, where none is known."""
+
+
+def with_findings(result: Result, findings: Sequence[Finding], conditions: Sequence[TurnedAway] = ()) -> Result:
+    """`result` with the hints of the checks that a change mends, and the change where all checks pass with it.
+
+    conditions: those that turned threads away, of the checks that found what nobody wrote.
+    """
     by_variant = {finding.variant: finding for finding in findings}
-    checks = [_with_finding(check, by_variant.get(check.variant)) for check in result.checks]
+    by_check = {(one.variant, one.check): one for one in conditions}
+    checks = [_with_condition(check, by_check.get((check.variant, check.check))) for check in result.checks]
+    checks = [_with_finding(check, by_variant.get(check.variant)) for check in checks]
     return structs.replace(result, checks=checks)
 
 
@@ -55,6 +65,13 @@ def hint_msg(finding: Finding) -> Message | None:
     known = f"{change.kind}_{change.detail}" if change.detail in DETAILS.get(change.kind, ()) else change.kind
     fault = msg(f"repairs.{known}", line=change.line)
     return joined(fault, msg("repairs.verified") if finding.is_complete else msg("repairs.verified_partly"))
+
+
+def _with_condition(check: Check, condition: TurnedAway | None) -> Check:
+    if condition is None or check.status != "fail":
+        return check
+    known = check.hint_said if check.hint_said is not None and check.hint_said.id != FOLLOW else None
+    return told(structs.replace(check, hint_said=joined(condition.hint, known)))
 
 
 def _with_finding(check: Check, finding: Finding | None) -> Check:

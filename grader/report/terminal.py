@@ -190,6 +190,9 @@ def _show_faults(out: Console, view: Summary) -> None:
             if fault["code"]:
                 place.append(f"  {fault['code']}", style="default")
             out.print(Padding(place, (0, 0, 0, 3), expand=False))
+            if fault["code_before"]:
+                before = Text(f"{fault['line_before']}  {fault['code_before']}")
+                out.print(Padding(before, (0, 0, 0, 3), expand=False))
         out.print(Padding(Text(fault["message"]), (0, 0, 0, 3), expand=False))
         if fault["hint"]:
             out.print(Padding(Text("→ " + fault["hint"]), (0, 0, 0, 3), expand=False))

@@ -152,6 +152,8 @@ def faults(job: ReportJob, numbers: Numbers) -> list[FaultView]:
                 "lost": "",
                 "held": "",
                 "where": "",
+                "line_before": check.data.get("cause"),
+                "code_before": "",
                 "line": None,
                 "code": "",
             }
@@ -172,6 +174,7 @@ def faults(job: ReportJob, numbers: Numbers) -> list[FaultView]:
         entry["where"] = ", ".join(filter(None, (where(result, *place) for place in entry["places"])))
         file, entry["line"] = entry["places"][0] if len(entry["places"]) == 1 else (None, None)
         entry["code"] = code_at(lines, file, entry["line"])
+        entry["code_before"] = code_at(lines, file, entry["line_before"]) if entry["code"] else ""
     return entries
 
 

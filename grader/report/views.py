@@ -73,6 +73,7 @@ class MatrixRow(TypedDict):
 class FaultView(TypedDict):
     """Something to mend.
 
+    line_before, code_before: another line that it concerns, above the line itself; None and "" where there is none.
     repair: lines of a diff, [] where there is none to be seen; effect: what it does to a line's accesses.
     key, places, weight, waiting: what it was put together by.  lost, held: points that it costs, and that wait for it.
     """
@@ -92,6 +93,8 @@ class FaultView(TypedDict):
     lost: str
     held: str
     where: str
+    line_before: int | None
+    code_before: str
     line: int | None
     code: str
 

@@ -1,1 +1,1 @@
-"""A submission's kernels run at the sizes of a lab: cases, the reading that fits, evidence."""
+"""A submission's kernels run at the sizes of a lab: cases, the interpretation that fits, evidence."""

@@ -1,4 +1,4 @@
-"""Which reading of a kernel is graded: the likeliest one that works."""
+"""Which interpretation of a kernel is graded: the likeliest one that works."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from grader.launching.geometry import grid_of
 from grader.launching.run import Run
 from grader.launching.sizes import SizeRules
 from grader.result import CaseKind
-from grader.submission.records import Candidate, VariantBinding
+from grader.submission.records import Interpretation, VariantBinding
 
-Trial = Callable[[Candidate, Sizes], Run]
-"""Runs a reading once, unobserved."""
+Trial = Callable[[Interpretation, Sizes], Run]
+"""Runs an interpretation once, unobserved."""
 
 CONSTANT = re.compile(
     r"(?:#\s*define\s+\w+\s+\(?(\d+)|const(?:expr)?\s+(?:unsigned\s+)?(?:int|size_t)\s+\w+\s*=\s*\(?(\d+))"
@@ -31,15 +31,15 @@ MAX_WIRED_TRIED = 3
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A reading and the sizes that it is graded by; wired: the only size that the kernel works at, else None."""
+    """An interpretation and the sizes that it is graded by; hard_coded: the only size that it works at, else None."""
 
-    candidate: Candidate
+    interpretation: Interpretation
     cases: list[tuple[CaseKind, Sizes]]
-    wired: Sizes | None = None
+    hard_coded: Sizes | None = None
 
 
 def choose(lab: Lab, cases: Cases, binding: VariantBinding, source: Mapping[str, str], trial: Trial) -> Choice:
-    """The likeliest reading whose result is right on the probe's sizes; the likeliest of all when none is.
+    """The likeliest interpretation whose result is right on the probe's sizes; the likeliest of all when none is.
 
     A kernel that takes no size and is wrong at the lab's may have its size written into it as a constant: it is
     graded at that size then.  So is one whose program has a constant for a size, but is right at its own value only.
@@ -48,27 +48,43 @@ def choose(lab: Lab, cases: Cases, binding: VariantBinding, source: Mapping[str,
     ----------
     source : what was compiled, by file name.
     """
-    candidate = _likeliest(lab, cases, binding, trial)
-    planned_cases = SizeRules(lab, candidate).planned(cases, binding.takes_sizes)
-    suspected = wired_sizes(lab, candidate, "\n".join(source.values()))
-    if suspected and planned_cases and not trial(candidate, planned_cases[0][1]).output_is_right:
-        wired = next((sizes for sizes in suspected if trial(candidate, sizes).output_is_right), None)
-        if wired is not None:
-            return Choice(candidate, [("observe", wired)], wired)
-    kept = as_written(candidate)
-    if candidate.own and is_within(cases, candidate.own):
-        changed = next((s for kind, s in planned_cases if kind != "ragged" and not _agrees(s, candidate.own)), None)
+    interpretation = _likeliest(lab, cases, binding, trial)
+    planned_cases = SizeRules(lab, interpretation).planned(cases, binding.takes_sizes)
+    suspected = hard_coded_sizes(lab, interpretation, "\n".join(source.values()))
+    if suspected and planned_cases and not trial(interpretation, planned_cases[0][1]).output_is_right:
+        hard_coded = next((sizes for sizes in suspected if trial(interpretation, sizes).output_is_right), None)
+        if hard_coded is not None:
+            return Choice(interpretation, [("observe", hard_coded)], hard_coded)
+    kept = as_written(interpretation)
+    if interpretation.declared and is_within(cases, interpretation.declared):
+        changed = next(
+            (s for kind, s in planned_cases if kind != "ragged" and not _agrees(s, interpretation.declared)), None
+        )
         kept_cases = SizeRules(lab, kept).planned(cases, binding.takes_sizes)
         # The value may stand in the program a second time, as `/ 5` beside `#define RADIUS 2`.
-        is_wrong = changed is not None and not trial(candidate, changed).output_is_right
+        is_wrong = changed is not None and not trial(interpretation, changed).output_is_right
         if is_wrong and kept_cases and trial(kept, kept_cases[0][1]).output_is_right:
             return Choice(kept, kept_cases)
-    return Choice(candidate, planned_cases)
+    return Choice(interpretation, planned_cases)
 
 
-def as_written(candidate: Candidate) -> Candidate:
-    """The reading with the program's own values of the sizes that are its constants."""
-    return replace(candidate, constants=(), fixed=(*candidate.fixed, *candidate.own))
+def is_made_impossible(interpretation: Interpretation, run: Run, trial: Trial) -> bool:
+    """Whether a launch cannot be made because the grader gave a constant of the program another value.
+
+    An array of the kernel's, or its block, may be made of the constant and be too large then.  It is no fault of a
+    program whose own value can be launched.
+    """
+    if not interpretation.declared or _agrees(run.sizes, interpretation.declared):
+        return False
+    if run.outcome.status != "impossible" and run.outcome.reason != "not_compiled":
+        return False
+    own = trial(interpretation, {**run.sizes, **dict(interpretation.declared)}).outcome
+    return own.status != "impossible" and own.reason != "not_compiled"
+
+
+def as_written(interpretation: Interpretation) -> Interpretation:
+    """The interpretation with the program's own values of the sizes that are its constants."""
+    return replace(interpretation, constants=(), pinned=(*interpretation.pinned, *interpretation.declared))
 
 
 def is_within(cases: Cases, values: Sequence[tuple[str, int]]) -> bool:
@@ -81,53 +97,55 @@ def _agrees(sizes: Sizes, values: Sequence[tuple[str, int]]) -> bool:
     return all(sizes[role] == value for role, value in values)
 
 
-def readings(lab: Lab, cases: Cases, binding: VariantBinding) -> list[Candidate]:
-    """The binding's readings, and for a one-dimensional block the other grids that such kernels are written for.
+def interpretations_of(lab: Lab, cases: Cases, binding: VariantBinding) -> list[Interpretation]:
+    """The binding's interpretations, and for a one-dimensional block the other grids that such kernels are written for.
 
     These are a thread for every element (the grid covers the product of the sizes), and a block for every row or
     column.  The smallest launch comes first then: a guard would hide that another one has threads in excess.  A grid
     that the program itself computes comes before all.
     """
-    found = list(binding.candidates)
+    found = list(binding.interpretations)
     rule = next((lab.launch_of(variant) for variant in lab.variants if variant.name == binding.variant), lab.launch)
-    for candidate in binding.candidates:
-        plan = candidate.launch
+    for interpretation in binding.interpretations:
+        plan = interpretation.launch
         if plan.block[1:] == (1, 1) and len(rule.covers) > 1:
             flat = replace(plan, covers=("*".join(rule.covers),), tile=plan.block[:1], grid_formula=())
             lines = [replace(plan, covers=(name,), tile=(1,), grid_formula=()) for name in reversed(rule.covers)]
-            found += [replace(candidate, launch=launch) for launch in (flat, *lines)]
-    if len(found) > len(binding.candidates):
-        found.sort(key=lambda candidate: (not candidate.launch.grid_formula, _threads(lab, cases, candidate)))
+            found += [replace(interpretation, launch=launch) for launch in (flat, *lines)]
+    if len(found) > len(binding.interpretations):
+        found.sort(
+            key=lambda interpretation: (not interpretation.launch.grid_formula, _threads(lab, cases, interpretation))
+        )
     return list(dict.fromkeys(found))
 
 
-def _threads(lab: Lab, cases: Cases, candidate: Candidate) -> int:
-    grid = grid_of(candidate.launch, SizeRules(lab, candidate).probe(cases.probe))
-    return prod(grid) * prod(candidate.launch.block)
+def _threads(lab: Lab, cases: Cases, interpretation: Interpretation) -> int:
+    grid = grid_of(interpretation.launch, SizeRules(lab, interpretation).probe(cases.probe))
+    return prod(grid) * prod(interpretation.launch.block)
 
 
-def wired_sizes(lab: Lab, candidate: Candidate, source: str) -> list[Sizes]:
+def hard_coded_sizes(lab: Lab, interpretation: Interpretation, source: str) -> list[Sizes]:
     """Sizes that may be written into a kernel which takes none: constants of its file that suit its tile.
 
     Only where all of the lab's sizes may be equal; the largest first.
     """
-    if set(lab.equal_sizes) != set(lab.size_names) or any(name in candidate.roles for name in lab.size_names):
+    if set(lab.equal_sizes) != set(lab.size_names) or any(name in interpretation.roles for name in lab.size_names):
         return []
     values = {int(macro or constant) << int(shift or 0) for macro, constant, shift in CONSTANT.findall(source)}
     squares: list[Sizes] = [
         dict.fromkeys(lab.size_names, value) for value in sorted(values, reverse=True) if 0 < value <= MAX_WIRED
     ]
-    return [sizes for sizes in squares if SizeRules(lab, candidate).rounded(sizes) == sizes][:MAX_WIRED_TRIED]
+    return [sizes for sizes in squares if SizeRules(lab, interpretation).rounded(sizes) == sizes][:MAX_WIRED_TRIED]
 
 
-def _likeliest(lab: Lab, cases: Cases, binding: VariantBinding, trial: Trial) -> Candidate:
-    candidates = readings(lab, cases, binding)
-    if len(candidates) > 1:
-        for candidate in candidates:
-            run = trial(candidate, SizeRules(lab, candidate).probe(cases.probe))
+def _likeliest(lab: Lab, cases: Cases, binding: VariantBinding, trial: Trial) -> Interpretation:
+    interpretations = interpretations_of(lab, cases, binding)
+    if len(interpretations) > 1:
+        for interpretation in interpretations:
+            run = trial(interpretation, SizeRules(lab, interpretation).probe(cases.probe))
             if run.output_is_right:
-                return candidate
+                return interpretation
             if run.outcome.reason in NEVER_ENDS:
                 break
     # The other grids are tried on suspicion: nothing speaks for them once they are wrong too.
-    return binding.candidates[0]
+    return binding.interpretations[0]

@@ -22,6 +22,7 @@ from grader.launching.kernel import BoundKernel
 from grader.launching.sizes import SizeRules
 from grader.launching.trial import Trials
 from grader.result import CaseKind
+from grader.running.choosing import is_made_impossible
 from grader.running.evidence import Evidence
 from grader.running.explain import explain
 
@@ -71,6 +72,8 @@ def with_drawn_cases(trials: Trials, evidence: Evidence, kernel: BoundKernel, ex
     runs = []
     for kind, sizes in drawn_cases(trials.lab, evidence, kernel.sizes):
         run = trials.run(kernel, kind, sizes)
+        if is_made_impossible(kernel.interpretation, run, lambda c, s: trials.run(kernel.read_as(c), "correct", s)):
+            continue
         if run.outcome.status != "unsupported" and run.outcome.reason not in GAVE_UP:
             runs.append(replace(run, drawn=True))
     diagnoses = explain(trials, kernel, runs) if explained else {}
@@ -82,7 +85,7 @@ def drawn_cases(lab: Lab, evidence: Evidence, rules: SizeRules) -> Iterator[tupl
     cases = lab.cases["emulator"]
     rng = np.random.default_rng([lab.seed, 1])
     known = [run.sizes for run in evidence.runs]
-    exact = _new(known, rules, lambda: _exact(rng, cases, rules, evidence.wired_sizes))
+    exact = _new(known, rules, lambda: _exact(rng, cases, rules, evidence.hard_coded_sizes))
     if rules.has_possible_block(exact):
         yield "correct", exact
     ragged = evidence.runs_of("ragged")
@@ -103,10 +106,10 @@ def _new(known: list[Sizes], rules: SizeRules, attempt: Callable[[], Sizes]) -> 
     return sizes
 
 
-def _exact(rng: np.random.Generator, cases: Cases, rules: SizeRules, wired: Sizes | None) -> Sizes:
+def _exact(rng: np.random.Generator, cases: Cases, rules: SizeRules, hard_coded: Sizes | None) -> Sizes:
     """Multiples of what the lab's exact sizes are multiples of; large ones up to half as large again."""
-    if wired is not None:
-        return wired
+    if hard_coded is not None:
+        return hard_coded
     rows = [*cases.correct, cases.observe]
     sizes = {}
     for name in rules.lab.size_names:
@@ -130,7 +133,7 @@ def _as_asked(rules: SizeRules, sizes: Sizes, exact: bool) -> Sizes:
     equal = rules.lab.equal_sizes
     if equal and not rules.fits(sizes):
         sizes = {**sizes, **dict.fromkeys(equal, max(sizes[name] for name in equal))}
-    fixed = dict(rules.reading.fixed)
+    fixed = dict(rules.interpretation.pinned)
     bound = [fixed[name] for name in equal if name in fixed]
     if bound and not rules.fits({**sizes, **fixed}):
         sizes = {**sizes, **dict.fromkeys(equal, bound[0])}

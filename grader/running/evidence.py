@@ -14,7 +14,7 @@ from grader.message import Message
 from grader.ptx.records import Hazard
 from grader.result import CaseKind, Counters, Diagnosis, HostMemory, Resources, Timing, Witness
 from grader.running.host_code import NO_HOST_CODE, HostCode
-from grader.submission.records import Candidate, Missing, VariantBinding
+from grader.submission.records import Interpretation, Missing, VariantBinding
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +22,14 @@ class Diagnostic:
     """One message of the compiler about the student's file.
 
     message: the compiler's own words, or ours where it gave none.  hint: what to do about it, where that is known.
+    cause: another line, where the mistake is; 0 where that is `line`.
     """
 
     file: str
     line: int
     message: str | Message
     hint: Message | None = None
+    cause: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +38,12 @@ class Compilation:
 
     failure: "" when the variant's kernel is in the PTX; else "errors" (see `diagnostics`), "timeout", "crashed" (the
     compiler ran out of memory) or "missing_entry" (no error, yet the kernel is not there).
-    missing_headers: headers that the file includes and that were not handed in.
+    missing_headers: headers that were not handed in, with the file and the line that include them.
     """
 
     failure: str = ""
     diagnostics: tuple[Diagnostic, ...] = ()
-    missing_headers: tuple[str, ...] = ()
+    missing_headers: tuple[tuple[str, str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ class Other:
 class Evidence:
     """All about one variant.
 
-    candidate: the reading of the kernel that was graded; None when nothing was run.
+    interpretation: the interpretation of the kernel that was graded; None when nothing was run.
     runs: in the order in which they were made; the one of kind "observe" carries counters.
     counters: of the observed run; None when there was none or it failed.
     array_bytes: size of each array by role name, at the observed size.
@@ -81,7 +83,7 @@ class Evidence:
     untimed: why the kernel's own doings keep it from being timed, None when nothing does.
     staging: what shared memory is used for; None where that was not looked at.
     others: kernels that were graded for the variant too, the best of which this one is.
-    wired_sizes: the only sizes that the kernel works at, when they are constants of its file; else None.
+    hard_coded_sizes: the only sizes that the kernel works at, when they are constants of its file; else None.
     host: the host code around its launches.
     unobserved: why the submission's programs could not be run, for a reason that is not theirs; None where they were.
     """
@@ -90,7 +92,7 @@ class Evidence:
     variant: Variant
     binding: VariantBinding | Missing
     compilation: Compilation = Compilation()
-    candidate: Candidate | None = None
+    interpretation: Interpretation | None = None
     runs: tuple[Run, ...] = ()
     counters: Counters | None = None
     array_bytes: Mapping[str, int] = field(default_factory=dict)
@@ -98,7 +100,7 @@ class Evidence:
     diagnoses: Mapping[str, Diagnosis] = field(default_factory=dict)
     unmeasured: Mapping[str, Message] = field(default_factory=dict)
     source: Mapping[str, str] = field(default_factory=dict)
-    wired_sizes: Sizes | None = None
+    hard_coded_sizes: Sizes | None = None
     resources: Resources | None = None
     host_memory: tuple[HostMemory, ...] = ()
     witnesses: tuple[Witness, ...] = ()

@@ -58,9 +58,9 @@ def explain(trials: Trials, kernel: BoundKernel, runs: Iterable[Run]) -> dict[st
     return {}
 
 
-def first_wrong(candidates: Iterable[Sizes], attempt: Callable[[Sizes], T | None]) -> T | None:
+def first_wrong(interpretations: Iterable[Sizes], attempt: Callable[[Sizes], T | None]) -> T | None:
     """What `attempt` gives for the first of the sizes for which it gives something."""
-    return next((found for sizes in candidates if (found := attempt(sizes)) is not None), None)
+    return next((found for sizes in interpretations if (found := attempt(sizes)) is not None), None)
 
 
 def small_sizes(rules: SizeRules, failed: list[Sizes], exact: bool) -> list[Sizes]:
@@ -69,20 +69,20 @@ def small_sizes(rules: SizeRules, failed: list[Sizes], exact: bool) -> list[Size
     Exact ones are a few tiles along each axis that the grid covers; others lie below and above the tile.  Sizes that
     the grid does not cover stay as they are, and all do where another size means another compilation.
     """
-    known, candidate = min(failed, key=_elements), rules.reading
-    if candidate.constants or candidate.template:
+    known, interpretation = min(failed, key=_elements), rules.interpretation
+    if interpretation.constants or interpretation.template:
         return [known]
     tiles: dict[str, int] = {}
-    for covered, tile in zip(candidate.launch.covers, candidate.launch.tile, strict=False):
+    for covered, tile in zip(interpretation.launch.covers, interpretation.launch.tile, strict=False):
         # A grid that covers a product of sizes has no tile of its own along each.
-        tiles |= dict.fromkeys(covered.split("*"), candidate.launch.block[0] if "*" in covered else tile)
+        tiles |= dict.fromkeys(covered.split("*"), interpretation.launch.block[0] if "*" in covered else tile)
     choices = [
         _exact(t) if exact else [n for n in (3, 5, t - 1, t + 1, 2 * t + 1) if n > 1 and n % t] for t in tiles.values()
     ]
     grown: list[Sizes] = []
     for values in product(*choices):
         sizes: Sizes = {**known, **dict(zip(tiles, values, strict=True))}
-        if not rules.fits(sizes) or any(sizes[name] != value for name, value in candidate.fixed):
+        if not rules.fits(sizes) or any(sizes[name] != value for name, value in interpretation.pinned):
             continue
         if exact:
             sizes = rules.rounded(sizes)
@@ -145,7 +145,7 @@ def _diagnosis(oracle: Oracle, kernel: BoundKernel, run: Run) -> Diagnosis | Non
             right,
             tolerance,
             inputs,
-            tile_of_output(lab, name, kernel.reading.launch),
+            tile_of_output(lab, name, kernel.interpretation.launch),
             outcome.trace,
             {a.name: [d for d in a.dims if d is not None] for a in arrays if all(a.dims)},
             needs,

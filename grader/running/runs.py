@@ -1,4 +1,4 @@
-"""Runs a variant's kernel on the emulator: the reading of it that fits, then every size that it is graded by."""
+"""Runs a variant's kernel on the emulator: the interpretation of it that fits, then every size that it is graded by."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from grader.launching.kernel import BoundKernel
 from grader.launching.run import Run
 from grader.launching.trial import Trials
 from grader.message import msg
-from grader.running.choosing import choose
+from grader.running.choosing import choose, is_made_impossible
 from grader.running.counting import counters_of
 from grader.running.evidence import Evidence
 from grader.running.explain import explain
-from grader.submission.records import Candidate
+from grader.submission.records import Interpretation
 
 
 def run_variant(
@@ -32,28 +32,30 @@ def run_variant(
     lab = trials.lab
     cases = lab.cases["emulator"]
 
-    def attempt(reading: Candidate, sizes: Sizes) -> Run:
-        return trials.run(kernel.read_as(reading), "correct", sizes)
+    def attempt(interpretation: Interpretation, sizes: Sizes) -> Run:
+        return trials.run(kernel.read_as(interpretation), "correct", sizes)
 
     choice = choose(lab, cases, kernel.binding, evidence.source, attempt)
-    kernel = kernel.read_as(choice.candidate)
+    kernel = kernel.read_as(choice.interpretation)
     runs: list[Run] = []
     for kind, sizes in choice.cases:
         run = trials.run(kernel, kind, sizes, observe=True)
+        if is_made_impossible(kernel.interpretation, run, attempt):
+            continue
         runs.append(run)
         # A launch that was stopped after seconds, or that is impossible, is so at every size.
         if run.outcome.status != "ok" or not (explained or run.is_right):
             break
-    if choice.wired is None:
+    if choice.hard_coded is None:
         runs += _more(trials, evidence, kernel, runs)
     profiled = next((r for r in runs if r.kind == "observe" and r.outcome.counters is not None), None)
     evidence = replace(
         evidence,
-        candidate=kernel.reading,
+        interpretation=kernel.interpretation,
         runs=tuple(runs),
         unmeasured={"time": msg("runs.not_timed")},
         diagnoses=explain(trials, kernel, runs) if explained else {},
-        wired_sizes=choice.wired,
+        hard_coded_sizes=choice.hard_coded,
     )
     if profiled is None or profiled.outcome.counters is None:
         return evidence, kernel
@@ -74,6 +76,8 @@ def _more(trials: Trials, evidence: Evidence, kernel: BoundKernel, runs: Sequenc
         return
     for sizes in kernel.sizes.planned_more(evidence.variant):
         run = trials.run(kernel, "correct", sizes)
+        if is_made_impossible(kernel.interpretation, run, lambda c, s: trials.run(kernel.read_as(c), "correct", s)):
+            continue
         if run.outcome.status != "unsupported" and run.outcome.reason not in GAVE_UP:
             yield run
 
@@ -82,7 +86,7 @@ def _array_bytes(kernel: BoundKernel, sizes: Sizes) -> dict[str, int]:
     dtypes = kernel.dtypes
     return {
         # An input that is handed in twice is two arrays to the kernel.
-        p.name: max(1, kernel.reading.roles.count(p.name))
+        p.name: max(1, kernel.interpretation.roles.count(p.name))
         * prod(shape_at(kernel.lab, p.name, sizes))
         * np.dtype(dtypes.get(p.name, p.dtype)).itemsize
         for p in kernel.lab.parameters

@@ -20,7 +20,7 @@ from starlette.routing import Route
 from grader import i18n
 from grader.i18n import _
 from grader.lab import labs
-from grader.places import data_root
+from grader.paths import data_root
 from grader.report.job import in_language, make_job
 from grader.report.labels import check_status, result_status
 from grader.report.numbers import Numbers
@@ -253,6 +253,7 @@ def _verdict(result: Result, job: Job, settings: Settings, numbers: Numbers) -> 
             "check": fault["check"],
             "variants": ", ".join(variant["name"] for variant in fault["variants"]),
             "where": visible(fault["where"]),
+            "code_before": visible(fault["code_before"]),
             "code": visible(fault["code"]),
             "message": visible(fault["message"]),
             "hint": visible(fault["hint"]),

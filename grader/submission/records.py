@@ -22,7 +22,7 @@ kernel itself.  lab: nobody but the lab, for want of better.
 
 @dataclass(frozen=True, slots=True)
 class Origins:
-    """Where the facts that make up a candidate are from.
+    """Where the facts that make up an interpretation are from.
 
     kernel: that it is the variant's.  arguments: which parameter is what.  template: its arguments, by the weakest of
     them; None for a kernel that is no template.  block, tile, covers, shared_bytes: as in `LaunchPlan`; of a tile the
@@ -63,8 +63,8 @@ class LaunchPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """One reading of a kernel: a role for each of its parameters, and a launch.  Likelier candidates come first.
+class Interpretation:
+    """One interpretation of a kernel: a role for each of its parameters, and a launch.  Likelier ones come first.
 
     roles: names of the lab's parameters, or "=1" for a number that is handed in as it stands, "=n * n" for one that
       follows from sizes.
@@ -73,8 +73,8 @@ class Candidate:
     square_only: the kernel takes one size for several, so the sizes that the grid covers must be equal.
     constants: sizes that are constants of the program, as (role, constant's name): each size graded is compiled anew.
     template: the kernel's template arguments as (text, role): a role's size takes the place of the text.
-    fixed: sizes that cannot be changed, as (role, value): the kernel runs at that value only.
-    own: values that the program gives to the sizes that are its constants, as (role, value).
+    pinned: sizes that cannot be changed, as (role, value): the kernel runs at that value only.
+    declared: values that the program gives to the sizes that are its constants, as (role, value).
     origins: who says all that.
     """
 
@@ -83,8 +83,8 @@ class Candidate:
     square_only: bool = False
     constants: tuple[tuple[str, str], ...] = ()
     template: tuple[tuple[str, str], ...] = ()
-    fixed: tuple[tuple[str, int], ...] = ()
-    own: tuple[tuple[str, int], ...] = ()
+    pinned: tuple[tuple[str, int], ...] = ()
+    declared: tuple[tuple[str, int], ...] = ()
     origins: Origins = Origins()
     zeroed: tuple[str, ...] = ()
     unsure: bool = False
@@ -103,7 +103,7 @@ class VariantBinding:
     variant: str
     kernel: Kernel
     expression: str
-    candidates: tuple[Candidate, ...]
+    interpretations: tuple[Interpretation, ...]
     requested: LaunchSite | None
     takes_sizes: bool
     others: tuple[VariantBinding, ...] = ()
@@ -127,6 +127,7 @@ class Submission:
     missing_headers: file, header and line of includes of headers that were not handed in.
     edits: what has to change in the device code so that kernels can be handed other sizes and arrays, by file.
     observed: what its programs were seen to do.
+    units: the file that each header is compiled with.
     """
 
     student: str
@@ -141,14 +142,18 @@ class Submission:
     missing_headers: tuple[tuple[str, str, int], ...] = ()
     edits: Mapping[str, tuple[Edit, ...]] = field(default_factory=dict)
     observed: Observed = NOTHING_OBSERVED
+    units: Mapping[str, str] = field(default_factory=dict)
     title_page: Mapping[str, str] = field(default_factory=dict)
     """By field of `grader.result.TitlePage`, what `submission.yaml` gives for it."""
 
     def program(self, file: str, constants: Mapping[str, int] | None = None) -> dict[str, str]:
         """What the compiler needs to compile `file`: its device code first, then the headers it may include.
 
+        A header is compiled as nvcc does it, with the file that includes it.
+
         constants: values for constants of the program, by name.
         """
+        file = self.units.get(file, file)
         headers = [n for n in self.device_source if n != file and not n.lower().endswith(".cu")]
         return {
             name: apply(self.device_source[name], self.edits.get(name, ()), constants or {})

@@ -190,7 +190,7 @@ def _compiled_together(point: PreparedPoint, targets: Sequence[Target]) -> Prepa
 def _key(point: PreparedPoint) -> tuple[object, ...]:
     """Of a point's run, whatever sweep it is of."""
     target, kernel = point.target, point.kernel
-    return (id(kernel.submission), target.variant, target.of, kernel.reading, *sorted(point.place.sizes.items()))
+    return (id(kernel.submission), target.variant, target.of, kernel.interpretation, *sorted(point.place.sizes.items()))
 
 
 def record_of(sweep: Sweep, backend: str, points: Sequence[SweepPoint], left_out: Mapping[str, Message]) -> SweepRecord:
@@ -225,6 +225,7 @@ ENDS = {
     "endless": msg("sweeps.endless"),
     "deadlock": msg("sweeps.deadlock"),
     "trap": msg("sweeps.trap"),
+    "grid_sync": msg("sweeps.trap"),
 }
 
 
@@ -248,10 +249,10 @@ def targets_of(
         if name not in wanted:
             continue
         reason = _unswept(evidence) or (msg("sweeps.file_too_long") if is_long else None)
-        if reason is not None or program is None or evidence.candidate is None:
+        if reason is not None or program is None or evidence.interpretation is None:
             left_out[name] = reason or msg("sweeps.not_run")
         else:
-            kernel = BoundKernel(lab, program.submission, evidence.bound, evidence.candidate)
+            kernel = BoundKernel(lab, program.submission, evidence.bound, evidence.interpretation)
             targets.append(Target(name, "submission", program, kernel))
     targets += [reference_target(lab, variant) for variant in lab.variants if variant.name in wanted]
     return targets, left_out
@@ -262,13 +263,13 @@ def _unswept(evidence: Evidence) -> Message | None:
     if not isinstance(evidence.binding, VariantBinding):
         return msg("sweeps.no_kernel")
     runs = evidence.runs_of("correct", "observe")
-    if not runs or evidence.candidate is None:
+    if not runs or evidence.interpretation is None:
         return msg("sweeps.not_run")
     if not all(run.output_is_right for run in runs):
         return msg("sweeps.results_wrong")
     if evidence.hazards("out_of_bounds"):
         return msg("sweeps.works_outside")
-    if evidence.wired_sizes is not None:
+    if evidence.hard_coded_sizes is not None:
         return msg("sweeps.sizes_written")
     return None
 

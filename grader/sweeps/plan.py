@@ -17,13 +17,13 @@ from grader.launching.geometry import Axes, Geometry
 from grader.launching.kernel import BoundKernel
 from grader.message import Message, msg
 from grader.result import SweepPoint
-from grader.running.choosing import readings
+from grader.running.choosing import interpretations_of
 from grader.submission.cpp.parse import parse
 from grader.submission.files.source import SourceText
 from grader.submission.kernels.kernel import kernels_in
 from grader.submission.kernels.loops import unroll_factor
-from grader.submission.records import Candidate, LaunchPlan, Submission, VariantBinding
-from grader.submission.rewriting.changes import Change, Changed, Program, relaunched, same_reading
+from grader.submission.records import Interpretation, LaunchPlan, Submission, VariantBinding
+from grader.submission.rewriting.changes import Change, Changed, Program, relaunched, same_interpretation
 
 Owner = Literal["submission", "reference"]
 Infeasible = Literal["impossible", "fixed", "wrong", "failed"]
@@ -101,27 +101,28 @@ def prepare(lab: Lab, sweep: Sweep, target: Target, place: Place) -> PreparedPoi
     """How a point is run, or the point that says why it cannot be."""
     values = values_of(sweep, place.x, place.line)
     turned = [(parameter, values[parameter.name]) for parameter in parameters_of(sweep)]
-    reading = target.kernel.reading
+    interpretation = target.kernel.interpretation
     change = Change(
         constants=tuple((parameter.constants, value) for parameter, value in turned if parameter.constants),
-        width=reading.launch.block[0],
-        taken=frozenset(name for _role, name in reading.constants),
+        width=interpretation.launch.block[0],
+        taken=frozenset(name for _role, name in interpretation.constants),
         unroll=next((value for parameter, value in turned if parameter.unroll), 0),
     )
     changed = target.program.changed(target.kernel.binding, change)
     if changed.obstacle:
         return infeasible(target, place, "fixed", _obstacle(changed))
-    read = _reading(lab, target, changed)
+    read = _interpretation(lab, target, changed)
     if read is None:
         return infeasible(target, place, "fixed", msg("sweeps.unrecognised"))
     formulas = next((parameter.block for parameter, _value in reversed(turned) if parameter.block), ())
     numbers = [value for parameter, value in turned if parameter.constants]
     # A kernel without such a constant goes by its block, whose width is as good as one.
     edges = {
-        reading.launch.block[0] if old is None else old: new for old, new in zip(changed.old, numbers, strict=True)
+        interpretation.launch.block[0] if old is None else old: new
+        for old, new in zip(changed.old, numbers, strict=True)
     }
     wanted = _block(formulas, {**place.sizes, **values}) if formulas else None
-    plan = relaunched(reading.launch, read.launch, wanted, edges)
+    plan = relaunched(interpretation.launch, read.launch, wanted, edges)
     kernel = BoundKernel(lab, changed.submission, changed.binding, replace(read, launch=plan))
     at = kernel.geometry(place.sizes)
     reason = _launch_obstacle(at)
@@ -157,7 +158,7 @@ def reference_target(lab: Lab, variant: Variant) -> Target:
     submission = read({})
     binding = submission.bindings[variant.name]
     assert isinstance(binding, VariantBinding)
-    bound = BoundKernel(lab, submission, binding, binding.candidates[0])
+    bound = BoundKernel(lab, submission, binding, binding.interpretations[0])
     return Target(variant.name, "reference", Program(submission, read), bound)
 
 
@@ -172,9 +173,9 @@ def _reference_submission(lab: Lab, variant: Variant, kernel: ReferenceKernel, s
         exact=False,
         shared_formula=kernel.shared_bytes,
     )
-    candidate = Candidate(kernel.arguments, plan, template=tuple(("", role) for role in kernel.template))
+    interpretation = Interpretation(kernel.arguments, plan, template=tuple(("", role) for role in kernel.template))
     expression = kernel.kernel + (f"<{', '.join(kernel.template)}>" if kernel.template else "")
-    binding = VariantBinding(variant.name, own, expression, (candidate,), None, takes_sizes=True)
+    binding = VariantBinding(variant.name, own, expression, (interpretation,), None, takes_sizes=True)
     return Submission(
         student="",
         name="",
@@ -187,13 +188,13 @@ def _reference_submission(lab: Lab, variant: Variant, kernel: ReferenceKernel, s
     )
 
 
-def _reading(lab: Lab, target: Target, changed: Changed) -> Candidate | None:
+def _interpretation(lab: Lab, target: Target, changed: Changed) -> Interpretation | None:
     if changed.submission is target.program.submission:
-        return target.kernel.reading
+        return target.kernel.interpretation
     if target.of == "reference":
-        return changed.binding.candidates[0]
-    candidates: Sequence[Candidate] = readings(lab, lab.cases["emulator"], changed.binding)
-    return same_reading(target.kernel.reading, candidates)
+        return changed.binding.interpretations[0]
+    interpretations: Sequence[Interpretation] = interpretations_of(lab, lab.cases["emulator"], changed.binding)
+    return same_interpretation(target.kernel.interpretation, interpretations)
 
 
 def _block(formulas: Sequence[str], values: Mapping[str, int]) -> Axes:
@@ -211,12 +212,12 @@ def _obstacle(changed: Changed) -> Message:
 
 def _size_obstacle(kernel: BoundKernel, sizes: Sizes) -> Message | None:
     """Why the kernel cannot be asked for these sizes, None when it can."""
-    for name, value in kernel.reading.fixed:
+    for name, value in kernel.interpretation.pinned:
         if sizes[name] != value:
             return msg("sweeps.size_written", size=name, value=value)
     if not kernel.sizes.fits(sizes):
         return msg("sweeps.square_only")
-    if kernel.reading.launch.exact and kernel.sizes.rounded(sizes) != sizes:
+    if kernel.interpretation.launch.exact and kernel.sizes.rounded(sizes) != sizes:
         return msg("sweeps.multiples_only")
     return None
 

@@ -180,7 +180,7 @@ class GpuSweeps:
         if target is None:
             return None
         place = Place(0, None, one.point.place.sizes)
-        plain = PreparedPoint(target, place, target.kernel, target.kernel.reading.launch.block)
+        plain = PreparedPoint(target, place, target.kernel, target.kernel.interpretation.launch.block)
         kernel = next(v.reference for v in self._lab.variants if v.name == target.variant)
         loaded = self._load(plain) if kernel.fits(place.sizes) else None
         return TimedKernel("check", loaded.module, loaded.launch) if isinstance(loaded, LoadedPoint) else None

@@ -9,6 +9,25 @@ TEXTS: Texts = {
     "std_for_host": N_("The C++ standard library is for host code: a kernel cannot use std::{name}."),
     "host_only": N_("{name} is for host code: a kernel cannot use it."),
     "nested_launch": N_("Kernels are launched from host code here, not from another kernel."),
+    "semicolon": N_(
+        "A semicolon seems to be missing at the end of line {line}: the compiler notices that only at the next word, "
+        "in line {noticed}."
+    ),
+    "bracket": N_(
+        "A closing {sign} seems to be missing at the end of line {line}: the compiler notices that only at the next "
+        "word, in line {noticed}."
+    ),
+    "brace_before": N_(
+        "A closing brace is missing before line {line}: a function begins there while the brace that opens in line "
+        "{opened} is not closed."
+    ),
+    "never_closed": N_(
+        "The brace that opens in line {line} is never closed: count the braces down to the end of the file."
+    ),
+    "macro_semicolon": N_(
+        "The macro {name} ends in a semicolon (line {line}), which lands wherever the macro is used: take it away."
+    ),
+    "did_you_mean": N_("Nothing here is called {name}. Did you mean {near}?"),
     "refused": N_("NVRTC refused to compile: {reason}"),
     "error_elsewhere": N_(
         "the compiler found an error outside this file: in a header, or in a line it reports under another name"
@@ -17,6 +36,7 @@ TEXTS: Texts = {
     "static_arrays": N_(
         "the array {array} takes {megabytes} MB; all global arrays of a program together may take at most {limit} MB"
     ),
+    "macros": N_("the macro {macro} expands to too much: more than {limit} tokens in the whole program"),
     "too_large": N_("the program becomes {megabytes} MB of PTX; at most {limit} MB are allowed"),
     "short": N_("the compiler cannot run within the limits of this shell ({limits}): {reason}"),
     "ended": N_("the compiler process ended unexpectedly ({ending})"),

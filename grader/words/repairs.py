@@ -2,7 +2,49 @@
 
 from __future__ import annotations
 
-from grader.words.texts import N_, Texts
+from grader.i18n import form_of, ngettext
+from grader.words.texts import N_, Plural, Texts
+
+
+def _turned_away(line: int, n: int, right: int) -> str:
+    if right == n:
+        return ngettext(
+            "The condition in line {line} turns away the thread that should write the {n} unwritten element: without "
+            "the condition it is right.",
+            "The condition in line {line} turns away the threads that should write the {n} unwritten elements: without "
+            "the condition all of them are right.",
+            n,
+        ).format(line=line, n=n)
+    return ngettext(
+        "The condition in line {line} turns away threads that should write unwritten elements: without the condition "
+        "{right} of {n} is right.",
+        "The condition in line {line} turns away threads that should write unwritten elements: without the condition "
+        "{right} of {n} are right.",
+        right,
+    ).format(line=line, n=n, right=right)
+
+
+def _wavefronts(line: int, before: float, after: float, change: str = "") -> str:
+    if change:
+        return ngettext(
+            "With {change} line {line} takes {after:g} wavefront per request instead of {before:g}.",
+            "With {change} line {line} takes {after:g} wavefronts per request instead of {before:g}.",
+            form_of(after),
+        ).format(change=change, line=line, before=before, after=after)
+    return ngettext(
+        "With this change line {line} takes {after:g} wavefront per request instead of {before:g}.",
+        "With this change line {line} takes {after:g} wavefronts per request instead of {before:g}.",
+        form_of(after),
+    ).format(line=line, before=before, after=after)
+
+
+def _sectors(line: int, before: float, after: float) -> str:
+    return ngettext(
+        "With this change line {line} takes {after:g} sector per request instead of {before:g}.",
+        "With this change line {line} takes {after:g} sectors per request instead of {before:g}.",
+        form_of(after),
+    ).format(line=line, before=before, after=after)
+
 
 TEXTS: Texts = {
     "index": N_("An index in line {line} is wrong."),
@@ -26,8 +68,18 @@ TEXTS: Texts = {
     "initial_value": N_("What is set in line {line} starts from the wrong value."),
     "initial_value_missing": N_("An initial value is missing in line {line}."),
     "expression": N_("What is computed in line {line} is wrong."),
+    "turned_away": _turned_away,
+    "turned_away_wrong": Plural(
+        "The condition in line {line} turns away the thread that would write the {n} unwritten element; without the "
+        "condition it is written, but with a wrong value.",
+        "The condition in line {line} turns away the threads that would write the {n} unwritten elements; without the "
+        "condition they are written, but with wrong values.",
+    ),
+    "guard_protects": N_(
+        "It has to be corrected, not removed: without it some threads access memory outside the arrays."
+    ),
     "verified": N_("With one change there the kernel passes every check: this was compiled and run."),
     "verified_partly": N_("With one change there this fault is gone: this was compiled and run."),
-    "wavefronts": N_("With this change line {line} takes {after:g} wavefronts per request instead of {before:g}."),
-    "sectors": N_("With this change line {line} takes {after:g} sectors per request instead of {before:g}."),
+    "wavefronts": _wavefronts,
+    "sectors": _sectors,
 }

@@ -102,7 +102,8 @@ function faults(found) {
     item.append(element("strong", fault.check + (fault.variants ? " · " + fault.variants : "")));
     if (fault.lost) item.append(" −" + fault.lost);
     if (fault.where) item.append(element("div", fault.where));
-    if (fault.code) item.append(element("pre", fault.code));
+    const lines = [fault.code_before, fault.code].filter(Boolean);
+    if (lines.length) item.append(element("pre", lines.join("\n")));
     item.append(element("div", fault.message));
     if (fault.hint) item.append(element("div", "→ " + fault.hint));
     list.append(item);

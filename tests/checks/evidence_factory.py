@@ -15,7 +15,7 @@ from grader.ptx.records import Hazard
 from grader.result import CaseKind, Check
 from grader.running.evidence import Compilation, Evidence
 from grader.submission.kernels.records import Kernel, KernelParameter, LaunchSite, SharedArray
-from grader.submission.records import Candidate, LaunchPlan, VariantBinding
+from grader.submission.records import Interpretation, LaunchPlan, VariantBinding
 from grader.words import told
 from tests.sample_results import counters
 
@@ -47,12 +47,12 @@ def site(block: tuple[int, int, int] | None, shared_bytes: int | None = 0) -> La
 def evidence(variant: str = "padded", block: tuple[int, int, int] = (32, 32, 1), **changes: Any) -> Evidence:
     """Evidence of a right kernel; `changes` replace fields of `Evidence` or of its binding."""
     plan = LaunchPlan(block, (32, 32), ("cols", "rows"), False, line=60)
-    candidate = Candidate(("in", "out", "rows", "cols"), plan)
+    interpretation = Interpretation(("in", "out", "rows", "cols"), plan)
     binding = VariantBinding(
         variant=variant,
         kernel=changes.pop("kernel", kernel()),
         expression="tiled",
-        candidates=(candidate,),
+        interpretations=(interpretation,),
         requested=changes.pop("requested", site(block)),
         takes_sizes=changes.pop("takes_sizes", True),
     )
@@ -61,7 +61,7 @@ def evidence(variant: str = "padded", block: tuple[int, int, int] = (32, 32, 1),
         "variant": next(v for v in LAB.variants if v.name == variant),
         "binding": binding,
         "compilation": Compilation(),
-        "candidate": candidate,
+        "interpretation": interpretation,
         "runs": (run("correct"), run("observe"), run("ragged")),
         "counters": counters(load_ways=1),
         "array_bytes": {"in": 4 * 65536, "out": 4 * 65536},

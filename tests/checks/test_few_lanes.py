@@ -20,7 +20,7 @@ from grader.launching.kernel import BoundKernel
 from grader.launching.run import Run
 from grader.launching.trial import Trials
 from grader.oracle.expected import Oracle
-from grader.places import data_root
+from grader.paths import data_root
 from grader.ptx.observers.traffic import _few
 from grader.running.counting import counters_of
 from grader.submission.binding.bind import bind
@@ -112,7 +112,9 @@ def targets_of(lab: Lab, file: Path) -> list[Target]:
     submission = bind(found, [decode(f) for f in found.files], lab)
     program = changeable(lab, found, submission)
     bound = [(name, b) for name, b in submission.bindings.items() if isinstance(b, VariantBinding)]
-    return [Target(name, "submission", program, BoundKernel(lab, submission, b, b.candidates[0])) for name, b in bound]
+    return [
+        Target(name, "submission", program, BoundKernel(lab, submission, b, b.interpretations[0])) for name, b in bound
+    ]
 
 
 def assert_no_crawl(lab: Lab, targets: list[Target], process: CompilerProcess) -> int:

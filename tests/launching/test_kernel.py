@@ -16,7 +16,7 @@ from grader.launching.geometry import geometry, tile_of_output
 from grader.launching.kernel import BoundKernel
 from grader.launching.sizes import SizeRules
 from grader.submission.kernels.records import Kernel, KernelParameter
-from grader.submission.records import Candidate, LaunchPlan, Submission, VariantBinding
+from grader.submission.records import Interpretation, LaunchPlan, Submission, VariantBinding
 
 LAB = labs.find("transpose")
 CASES = Cases(
@@ -27,31 +27,33 @@ CASES = Cases(
 )
 
 
-def candidate(*sizes: str, tile: tuple[int, int] = (32, 32), exact: bool = False, square: bool = False) -> Candidate:
+def interpretation(
+    *sizes: str, tile: tuple[int, int] = (32, 32), exact: bool = False, square: bool = False
+) -> Interpretation:
     plan = LaunchPlan((32, 8, 1), tile, ("cols", "rows"), exact, shared_bytes=64)
-    return Candidate(("in", "out", *sizes), plan, square)
+    return Interpretation(("in", "out", *sizes), plan, square)
 
 
-def binding(given: Candidate, dtype: str | None = "float32", takes_sizes: bool = True) -> VariantBinding:
+def binding(given: Interpretation, dtype: str | None = "float32", takes_sizes: bool = True) -> VariantBinding:
     pointers = [KernelParameter(n, f"{dtype} *", True, n == "a", dtype) for n in ("a", "b")]
     numbers = [KernelParameter(f"n{i}", "int", False, False, "int32") for i in range(len(given.roles) - 2)]
     kernel = Kernel("k", "x.cu", 1, 9, (*pointers, *numbers), (), (), False)
     return VariantBinding("naive", kernel, "k", (given,), None, takes_sizes)
 
 
-def bound(given: Candidate, dtype: str | None = "float32") -> BoundKernel:
+def bound(given: Interpretation, dtype: str | None = "float32") -> BoundKernel:
     found = binding(given, dtype)
     empty = Submission("", "", "", (), {}, (found.kernel,), (), {"naive": found})
     return BoundKernel(LAB, empty, found, given)
 
 
-def sizes(given: Candidate, takes_sizes: bool = True) -> list[tuple[str, int, int]]:
+def sizes(given: Interpretation, takes_sizes: bool = True) -> list[tuple[str, int, int]]:
     rows = SizeRules(LAB, given).planned(CASES, takes_sizes)
     return [(kind, s["rows"], s["cols"]) for kind, s in rows]
 
 
 def test_a_kernel_that_takes_both_sizes_is_asked_for_rectangles() -> None:
-    assert sizes(candidate("rows", "cols")) == [
+    assert sizes(interpretation("rows", "cols")) == [
         ("correct", 64, 64),
         ("correct", 128, 64),
         ("observe", 256, 256),
@@ -60,25 +62,25 @@ def test_a_kernel_that_takes_both_sizes_is_asked_for_rectangles() -> None:
     ]
 
 
-@pytest.mark.parametrize("given", [candidate("rows"), candidate("rows", "cols", square=True)])
-def test_a_kernel_for_squares_is_asked_for_squares(given: Candidate) -> None:
+@pytest.mark.parametrize("given", [interpretation("rows"), interpretation("rows", "cols", square=True)])
+def test_a_kernel_for_squares_is_asked_for_squares(given: Interpretation) -> None:
     assert sizes(given) == [("correct", 64, 64), ("observe", 256, 256), ("ragged", 33, 33)]
 
 
 def test_a_kernel_without_sizes_is_asked_for_squares_of_whole_tiles() -> None:
-    given = candidate(tile=(24, 24), exact=True)
+    given = interpretation(tile=(24, 24), exact=True)
     assert sizes(given, takes_sizes=False) == [("correct", 72, 72), ("observe", 264, 264)]
     assert SizeRules(LAB, given).probe(CASES.probe) == {"rows": 144, "cols": 144}
 
 
 def test_no_size_is_run_twice() -> None:
-    given = candidate("rows", "cols", tile=(256, 256), exact=True)
+    given = interpretation("rows", "cols", tile=(256, 256), exact=True)
     assert sizes(given) == [("observe", 256, 256), ("ragged", 33, 33), ("ragged", 31, 65)]
 
 
 @given(st.integers(1, 300), st.integers(1, 300), st.integers(1, 70), st.integers(1, 70))
 def test_rounded_sizes_are_the_next_multiples(rows: int, cols: int, x: int, y: int) -> None:
-    given = candidate("rows", "cols", tile=(x, y))
+    given = interpretation("rows", "cols", tile=(x, y))
     got = SizeRules(LAB, given).rounded({"rows": rows, "cols": cols})
     assert got["rows"] >= rows and got["cols"] >= cols
     assert got["rows"] % y == 0 and got["cols"] % x == 0
@@ -90,19 +92,19 @@ def test_rounded_sizes_are_the_next_multiples(rows: int, cols: int, x: int, y: i
 
 def test_fits() -> None:
     rectangle = {"rows": 3, "cols": 4}
-    assert SizeRules(LAB, candidate("rows", "cols")).fits(rectangle)
-    assert not SizeRules(LAB, candidate("rows")).fits(rectangle)
-    assert SizeRules(LAB, candidate()).fits({"rows": 3, "cols": 3})
+    assert SizeRules(LAB, interpretation("rows", "cols")).fits(rectangle)
+    assert not SizeRules(LAB, interpretation("rows")).fits(rectangle)
+    assert SizeRules(LAB, interpretation()).fits({"rows": 3, "cols": 3})
 
 
 def test_grid_covers_the_sizes() -> None:
-    plan = candidate("rows", "cols").launch
+    plan = interpretation("rows", "cols").launch
     assert geometry(plan, {"rows": 33, "cols": 64}).grid == (2, 2, 1)
     assert geometry(replace(plan, covers=("rows",), tile=(10,)), {"rows": 33, "cols": 64}).grid == (4, 1, 1)
 
 
 def test_tile_of_the_output_follows_its_axes() -> None:
-    plan = replace(candidate().launch, tile=(16, 8))
+    plan = replace(interpretation().launch, tile=(16, 8))
     assert tile_of_output(LAB, "out", plan) == (16, 8)
     assert tile_of_output(LAB, "in", plan) == (8, 16)
     assert tile_of_output(LAB, "out", replace(plan, covers=("rows",), tile=(8,))) == ()
@@ -110,7 +112,7 @@ def test_tile_of_the_output_follows_its_axes() -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", None])
 def test_arguments_follow_the_signature(dtype: str | None) -> None:
-    kernel = bound(candidate("cols", "rows"), dtype)
+    kernel = bound(interpretation("cols", "rows"), dtype)
     expected_type = dtype or "float32"
     assert kernel.dtypes == {"in": expected_type, "out": expected_type}
     assert kernel.is_comparable == (expected_type == "float32")
@@ -125,23 +127,23 @@ def test_arguments_follow_the_signature(dtype: str | None) -> None:
 
 
 def test_a_number_that_is_handed_in_as_it_stands() -> None:
-    kernel = bound(candidate("rows", "=1"))
+    kernel = bound(interpretation("rows", "=1"))
     got = kernel.launch("k", {"rows": 3, "cols": 3}, {}, {"in": np.zeros(9), "out": np.zeros(9)})
     assert got.arguments[3] == ScalarArgument(1, "int32")
 
 
 def test_a_program_is_compiled_for_all_kernels_of_its_file_unless_a_size_is_fixed_in_it() -> None:
-    kernel = replace(bound(candidate("rows", "cols")), together=("k", "other"))
+    kernel = replace(bound(interpretation("rows", "cols")), together=("k", "other"))
     at = {"rows": 3, "cols": 5}
     assert kernel.program(at).expressions == ("k", "other") and not kernel.program(at).constants
-    fixed = kernel.read_as(replace(kernel.reading, constants=(("rows", "N"),)))
+    fixed = kernel.read_as(replace(kernel.interpretation, constants=(("rows", "N"),)))
     assert (fixed.program(at).expressions, fixed.program(at).constants) == (("k",), (("N", 3),))
-    template = kernel.read_as(replace(kernel.reading, template=(("float", ""), ("16", "cols"))))
+    template = kernel.read_as(replace(kernel.interpretation, template=(("float", ""), ("16", "cols"))))
     assert template.expression(at) == "k<float, 5>" and template.program(at).expressions == ("k<float, 5>",)
 
 
 def test_arrays_of_a_launch_without_data_take_no_memory() -> None:
-    got = bound(candidate("rows", "cols")).launch_without_data("k", {"rows": 1 << 20, "cols": 1 << 20})
+    got = bound(interpretation("rows", "cols")).launch_without_data("k", {"rows": 1 << 20, "cols": 1 << 20})
     one, two, *_numbers = got.arguments
     assert isinstance(one, BufferArgument) and one.initial is not None and one.initial.strides == (0, 0)
     assert isinstance(two, BufferArgument) and (two.initial, two.shape) == (None, (1 << 20, 1 << 20))

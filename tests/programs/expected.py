@@ -13,7 +13,8 @@ A folder a program: its `.cu` files (the one with `main` in its name first, or `
     prints: [text, …]                  what stands in the output, where times are printed too
     launches:                          all of them, in order; grid and block with as many numbers as they have
       - {kernel: k, grid: [4], block: [256], shared_bytes: 0, status: ran, arguments: {n: 1000}, times: 3}
-    findings: [[kind, line], …]        all errors and warnings, in any order; remarks are not listed
+    findings: [[kind, line], …]        all errors and warnings, in any order
+    remarks: [[kind, line], …]         all remarks, compared where the key stands
     grading:                           what grading makes of it (tests/grading/test_programs.py)
       lab: transpose
       variants:
@@ -41,7 +42,7 @@ HERE = Path(__file__).parent
 PROGRAMS = sorted(path.parent for path in HERE.glob("*/expected.yaml"))
 KEYS = {
     *("about", "files", "arguments", "stdin", "refused", "exit", "cause", "stdout", "prints", "launches", "findings"),
-    *("grading", "wrong", "only_here", "quick"),
+    *("grading", "remarks", "wrong", "only_here", "quick"),
 }
 
 

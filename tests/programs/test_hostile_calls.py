@@ -130,4 +130,4 @@ def test_calls_with_anything_at_all(seed: int) -> None:
         if chance.random() < 0.02:
             state.sticky, state.fault = 0, None
             state.touched_bytes = 0
-    state.finish()
+    state.finish(0)

@@ -155,14 +155,14 @@ def test_any_format_prints_something(template: str, arguments: bytes) -> None:
     from grader.ptx.lowering import builtins
     from grader.ptx.memory.spaces import LOCAL_WINDOW, Window, local_array
 
-    class Chunk:
+    class BlockBatch:
         local = Window("local")
         device = Device()
 
-    array = local_array(Chunk.local, "buffer", 64, 1)
+    array = local_array(BlockBatch.local, "buffer", 64, 1)
     array.data[:64] = np.frombuffer(arguments, np.uint8)
     for base in (array.base + LOCAL_WINDOW, 0, array.base + LOCAL_WINDOW + 60, 1 << 63):
-        assert isinstance(builtins._format(Chunk, template, base, 0), str)  # type: ignore[arg-type]
+        assert isinstance(builtins._format(BlockBatch, template, base, 0), str)  # type: ignore[arg-type]
 
 
 # -- numbers without end ----
@@ -294,15 +294,15 @@ def test_blocks_with_much_shared_memory_run_a_few_at_a_time() -> None:
 
 
 def test_nothing_holds_a_launch_that_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    machine = __import__("grader.ptx.machine.chunk", fromlist=["Chunk"])
+    machine = __import__("grader.ptx.machine.block_batch", fromlist=["BlockBatch"])
     seen: list[weakref.ref[Any]] = []
-    start = machine.Chunk.__init__
+    start = machine.BlockBatch.__init__
 
     def watched(self: Any, *args: Any, **more: Any) -> None:
         start(self, *args, **more)
         seen.extend(weakref.ref(thing) for thing in (self, self.device, self.layout.root))
 
-    monkeypatch.setattr(machine.Chunk, "__init__", watched)
+    monkeypatch.setattr(machine.BlockBatch, "__init__", watched)
     sources = [
         KERNEL + "__shared__ int s[64]; int t = threadIdx.x; s[t % 64] = t; __syncthreads();\n"
         "for (int i = 0; i < n + t % 3; ++i) { out[t % 64] = s[(t + i) % 64]; if (t % 2) __syncwarp(); }\n"

@@ -1,4 +1,4 @@
-"""Launching: what is impossible, how grids are cut into chunks, special registers, printf, observers."""
+"""Launching: what is impossible, how grids are cut into batches, special registers, printf, observers."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ extern "C" __global__ void k(const int* a, int* out, int n) {
     a = np.random.default_rng(1).integers(0, 9, 1900).astype(np.int32)
     seen = []
     for lanes in (64, 640, 16384):
-        monkeypatch.setattr(importlib.import_module("grader.ptx.machine.plan"), "CHUNK_LANES", lanes)
+        monkeypatch.setattr(importlib.import_module("grader.ptx.machine.plan"), "BATCH_LANES", lanes)
         result = run(source, 30, 64, a, np.zeros(1902, np.int32), 1900)
         report = result.report
         hazards = [(h.kind, h.detail, h.line, h.other_line, h.count) for h in report.hazards]
@@ -144,7 +144,7 @@ extern "C" __global__ void bump(int* out) { out[0] = atomicAdd(&counter, 1); }
 
 def test_only_some_chunks_are_observed_but_all_are_run() -> None:
     source = 'extern "C" __global__ void k(int* out) { out[blockIdx.x * 64 + threadIdx.x] = threadIdx.x; }'
-    result = run(source, 2560, 64, np.zeros(2560 * 64, np.int32), observed_chunks=3)
+    result = run(source, 2560, 64, np.zeros(2560 * 64, np.int32), observed_batches=3)
     counters = result.report.counters
     assert (counters.sampled_blocks, counters.total_blocks) == (3 * 256, 2560)
     assert counters.total("requests", "global", "store") == 3 * 256 * 2

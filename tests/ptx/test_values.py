@@ -14,7 +14,7 @@ from grader.ptx.values.kinds import (
     BOOL,
     SIGNED,
     UNSIGNED,
-    Shifted,
+    Affine,
     Vec,
     as_array,
     constant,
@@ -69,7 +69,7 @@ def test_sums_products_and_shifts_are_those_of_numpy(case: tuple[int, Any, Any])
     bits, a, b = case
     n = LAYOUT.root.n
     x, y = full(a, bits, n), full(b, bits, n)
-    amount = b if not isinstance(b, (Vec, Shifted)) else 3
+    amount = b if not isinstance(b, (Vec, Affine)) else 3
     for result, expected in (
         (affine.add(a, b, bits), x + y),
         (affine.sub(a, b, bits), x - y),
@@ -128,7 +128,7 @@ def test_a_comparison_that_is_answered_holds_in_every_lane(
     ]
     if answer is not None:
         assert each == [answer] * n
-    if not isinstance(a, (Vec, Shifted)) and not isinstance(b, (Vec, Shifted)):
+    if not isinstance(a, (Vec, Affine)) and not isinstance(b, (Vec, Affine)):
         assert answer is not None
 
 
@@ -138,13 +138,13 @@ def test_short_cuts_cost_no_array_in_a_loop() -> None:
     value: Any = vec
     for _ in range(5):
         value = affine.add(value, 16, 32)
-    assert isinstance(value, Shifted) and value.vec is vec and value.shift == 80
+    assert isinstance(value, Affine) and value.vec is vec and value.shift == 80
     assert affine.add(value, (1 << 32) - 80, 32) is vec
     first = affine.mul_wide(value, 4, 32, True)
-    assert isinstance(first, Shifted) and first.shift == 320
+    assert isinstance(first, Affine) and first.shift == 320
     moved: Any = affine.add(value, 1, 32)
     again = affine.mul_wide(moved, 4, 32, True)
-    assert isinstance(again, Shifted) and again.vec is first.vec and again.shift == 324
+    assert isinstance(again, Affine) and again.vec is first.vec and again.shift == 324
     assert affine.compare("lt", value, 160, 32, True) is True
     assert affine.compare("lt", value, 159, 32, True) is None
     assert affine.compare("ge", value, 160, 32, True) is False
@@ -189,7 +189,7 @@ def test_what_nobody_touched_comes_back_as_the_same_object() -> None:
     assert merge([vec.select(left), vec.select(right)], [left, right], root, 4) is vec
     moved = shifted(vec, 8)
     again = merge([select(moved, left), select(moved, right)], [left, right], root, 4)
-    assert isinstance(again, Shifted) and again.vec is vec and again.shift == 8
+    assert isinstance(again, Affine) and again.vec is vec and again.shift == 8
     assert merge([3, 3], [left, right], root, 4) == 3
     flags = merge([True, False], [left, right], root, 0)
     assert flags.dtype == BOOL and flags.array.tolist() == [True, False] * 40

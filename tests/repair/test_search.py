@@ -85,28 +85,59 @@ def test_padding_says_what_it_does_to_the_line(graded: Grade) -> None:
         "+    __shared__ float tile[32][32 + 1];",
         "     int c = blockIdx.x * 32 + threadIdx.x, r = blockIdx.y * 32 + threadIdx.y;",
     ]
-    assert found.repair.effect == "With this change line 12 takes 1 wavefronts per request instead of 32."
+    assert found.repair.effect == "With tile[32][32 + 1] line 12 takes 1 wavefront per request instead of 32."
 
 
+NAIVE = """
+__global__ void transpose_naive(const float *in, float *out, int rows, int cols)
+{
+    int c = blockIdx.x * blockDim.x + threadIdx.x, r = blockIdx.y * blockDim.y + threadIdx.y;
+    if (r < rows && c < cols)
+        out[c * rows + r] = in[r * cols + c];
+}
+"""
 FOLLOW = (
     "Follow one element by hand: which thread reads it, where it stores it, and which thread writes the result. "
     "The value you got instead shows where it was taken from."
 )
-UNWRITTEN = (
-    "Take an element that no thread wrote, work out which thread should write it, and follow that thread: either a "
-    "condition or a loop turns it away, or its index leads elsewhere."
-)
 
 
-@pytest.mark.parametrize(
-    ("file", "hint"),
-    [("transpose/bad/blocks_not_exchanged.cu", FOLLOW), ("box-blur/bad/borders_left_out.cu", UNWRITTEN)],
-)
-def test_where_no_change_of_one_place_helps_no_cause_is_named(graded: Grade, file: str, hint: str) -> None:
-    lab = file.partition("/")[0]
-    (found,) = (c for c in graded(lab, KERNELS / file).checks if c.check == "correct" and c.status == "fail")
+def test_where_no_change_of_one_place_helps_no_cause_is_named(graded: Grade) -> None:
+    file = KERNELS / "transpose/bad/blocks_not_exchanged.cu"
+    (found,) = (c for c in graded("transpose", file).checks if c.check == "correct" and c.status == "fail")
     assert found.repair is None
-    assert found.hint == hint
+    assert found.hint == FOLLOW
+
+
+def test_the_condition_that_turned_the_writers_away_is_named(graded: Grade) -> None:
+    """Without it the elements have their right values, though what stands there may not simply go."""
+    found = check(graded("transpose", KERNELS / "transpose/bad/guard_not_exchanged.cu").checks, "padded.ragged_sizes")
+    assert found.diagnosis is not None and found.diagnosis.unwritten == 6
+    assert (
+        "The condition in line 10 turns away the threads that should write the 6 unwritten elements: without the "
+        "condition all of them are right. It has to be corrected, not removed: without it some threads access memory "
+        "outside the arrays."
+    ) in found.hint
+
+
+def test_a_condition_is_named_also_where_the_writers_would_be_wrong(graded: Grade) -> None:
+    """The borders follow another rule: no change of the condition alone makes them right."""
+    file = KERNELS / "box-blur/bad/borders_left_out.cu"
+    (found,) = (c for c in graded("box-blur", file).checks if c.check == "correct" and c.status == "fail")
+    assert found.repair is None
+    assert found.hint == (
+        "The condition in line 5 turns away the threads that would write the 4 unwritten elements; without the "
+        "condition they are written, but with wrong values."
+    )
+
+
+def test_no_condition_is_blamed_where_an_index_leads_elsewhere(graded: Grade, tmp_path: Path) -> None:
+    """The guard is right; the threads that it turns away have nothing to write."""
+    file = tmp_path / "transpose.cu"
+    file.write_text(NAIVE.replace("c * rows + r", "c * rows + r / 2"))
+    (found,) = (c for c in graded("transpose", file).checks if c.check == "correct" and c.status == "fail")
+    assert found.diagnosis is not None and found.diagnosis.unwritten
+    assert "turns away" not in found.hint
 
 
 def test_a_lab_says_who_sees_the_change(graded: Grade, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Which reading of a kernel is graded: by trying, also grids that nobody wrote down and sizes that are constants."""
+"""Which interpretation of a kernel is graded: by trying, also unwritten grids and sizes that are constants."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from grader.lab.records import Sizes
 from grader.launching.run import Run
 from grader.oracle.compare import Difference
 from grader.result import Result
-from grader.running.choosing import choose, readings, wired_sizes
-from grader.submission.records import Candidate
-from tests.launching.test_kernel import CASES, LAB, binding, candidate
+from grader.running.choosing import choose, hard_coded_sizes, interpretations_of
+from grader.submission.records import Interpretation
+from tests.launching.test_kernel import CASES, LAB, binding, interpretation
 
 
 def graded(tmp_path: Path, text: str) -> Result:
@@ -70,48 +70,48 @@ int main() { float *a, *b; naive<<<dim3(SIDE / 16, SIDE / 16), dim3(16, 16)>>>(a
     ]
 
 
-def test_wired_sizes_suit_the_tile_and_the_emulator() -> None:
+def test_hard_coded_sizes_suit_the_tile_and_the_emulator() -> None:
     source = "#define A 64\n#define B 100\n#define C (1 << 7)\nconst int D = 256;\n#define E 4096\nint f = 512;\n"
-    exact = candidate(exact=True)
-    assert wired_sizes(LAB, exact, source) == [{"rows": n, "cols": n} for n in (256, 128, 64)]
-    assert wired_sizes(LAB, candidate("rows", "cols"), source) == []
+    exact = interpretation(exact=True)
+    assert hard_coded_sizes(LAB, exact, source) == [{"rows": n, "cols": n} for n in (256, 128, 64)]
+    assert hard_coded_sizes(LAB, interpretation("rows", "cols"), source) == []
 
 
 def test_readings_of_a_two_dimensional_block_are_the_binding_s_own() -> None:
-    given = candidate("rows", "cols")
-    assert readings(LAB, CASES, binding(given)) == [given]
+    given = interpretation("rows", "cols")
+    assert interpretations_of(LAB, CASES, binding(given)) == [given]
 
 
 def test_the_first_reading_that_works_is_taken_and_the_likeliest_when_none_does() -> None:
     from dataclasses import replace
 
-    wrong, right = candidate("cols", "rows"), candidate("rows", "cols")
-    both = replace(binding(wrong), candidates=(wrong, right))
-    tried: list[Candidate] = []
+    wrong, right = interpretation("cols", "rows"), interpretation("rows", "cols")
+    both = replace(binding(wrong), interpretations=(wrong, right))
+    tried: list[Interpretation] = []
 
-    def trial(given: Candidate, sizes: Sizes) -> Run:
+    def trial(given: Interpretation, sizes: Sizes) -> Run:
         tried.append(given)
         return Run("correct", sizes, LaunchOutcome("ok"), Difference(4, 0 if given is right else 1))
 
-    assert choose(LAB, CASES, both, {}, trial).candidate is right
+    assert choose(LAB, CASES, both, {}, trial).interpretation is right
     assert tried == [wrong, right]
     hopeless = Run("correct", {}, LaunchOutcome("fault", reason="endless"), None)
     chosen = choose(LAB, CASES, both, {}, lambda given, _sizes: tried.append(given) or hopeless)  # type: ignore[func-returns-value]
-    assert chosen.candidate is wrong
+    assert chosen.interpretation is wrong
     assert tried == [wrong, right, wrong]
 
 
 def test_a_wrong_kernel_is_graded_on_its_own_grid_not_on_one_that_was_tried_on_suspicion() -> None:
     from dataclasses import replace
 
-    given = candidate("rows", "cols")
+    given = interpretation("rows", "cols")
     line = replace(given, launch=replace(given.launch, block=(64, 1, 1), tile=(1,), covers=("cols",)))
-    assert readings(LAB, CASES, binding(line))[0] != line
+    assert interpretations_of(LAB, CASES, binding(line))[0] != line
 
-    def trial(_candidate: Candidate, sizes: Sizes) -> Run:
+    def trial(_candidate: Interpretation, sizes: Sizes) -> Run:
         return Run("correct", sizes, LaunchOutcome("ok"), Difference(4, 1))
 
-    assert choose(LAB, CASES, binding(line), {}, trial).candidate == line
+    assert choose(LAB, CASES, binding(line), {}, trial).interpretation == line
 
 
 BLUR = """#define RADIUS 2

@@ -15,7 +15,7 @@ from grader.lab.records import Sizes
 from grader.launching.sizes import SizeRules
 from grader.result import Check, Diagnosis
 from grader.running.explain import MAX_TRIES, explain, first_wrong, small_sizes
-from grader.submission.records import Candidate, LaunchPlan
+from grader.submission.records import Interpretation, LaunchPlan
 
 LAB = labs.find("transpose")
 
@@ -146,10 +146,10 @@ def test_an_explanation_costs_little_time(checks: Any, monkeypatch: pytest.Monke
 # -- which sizes are tried -------------------------------------------------------------
 
 
-def candidate(
+def interpretation(
     tile: tuple[int, ...] = (32, 8), covers: tuple[str, ...] = ("cols", "rows"), roles: tuple[str, ...] = ()
-) -> Candidate:
-    return Candidate(roles or ("in", "out", "rows", "cols"), LaunchPlan((32, 8, 1), tile, covers, False))
+) -> Interpretation:
+    return Interpretation(roles or ("in", "out", "rows", "cols"), LaunchPlan((32, 8, 1), tile, covers, False))
 
 
 def pairs(sizes: list[Sizes]) -> list[tuple[int, int]]:
@@ -160,7 +160,7 @@ KNOWN = {"rows": 128, "cols": 256}
 
 
 def test_exact_sizes_grow_from_one_tile_rectangles_first() -> None:
-    found = pairs(small_sizes(SizeRules(LAB, candidate()), [{"rows": 1000, "cols": 1000}, KNOWN], exact=True))
+    found = pairs(small_sizes(SizeRules(LAB, interpretation()), [{"rows": 1000, "cols": 1000}, KNOWN], exact=True))
     assert found[0] == (8, 32)
     assert found[-1] == (128, 256)
     assert len(found) == MAX_TRIES
@@ -170,22 +170,22 @@ def test_exact_sizes_grow_from_one_tile_rectangles_first() -> None:
 
 
 def test_a_kernel_for_squares_is_asked_for_squares() -> None:
-    squares = SizeRules(LAB, candidate((16, 16), roles=("in", "out", "rows")))
+    squares = SizeRules(LAB, interpretation((16, 16), roles=("in", "out", "rows")))
     found = pairs(small_sizes(squares, [{"rows": 64, "cols": 64}], exact=True))
     assert found == [(16, 16), (32, 32), (64, 64)]
 
 
 def test_sizes_off_the_tile_lie_below_and_above_it() -> None:
-    found = pairs(small_sizes(SizeRules(LAB, candidate((32, 32))), [{"rows": 33, "cols": 33}], exact=False))
+    found = pairs(small_sizes(SizeRules(LAB, interpretation((32, 32))), [{"rows": 33, "cols": 33}], exact=False))
     assert found[0] == (3, 3) and set(found[1:3]) == {(3, 5), (5, 3)}
     assert found[-1] == (33, 33)
     assert all(rows % 32 and cols % 32 for rows, cols in found)
 
 
 def test_grids_over_a_product_or_over_lines_have_sizes_too() -> None:
-    flat = pairs(small_sizes(SizeRules(LAB, candidate((256,), ("rows*cols",))), [KNOWN], exact=True))
+    flat = pairs(small_sizes(SizeRules(LAB, interpretation((256,), ("rows*cols",))), [KNOWN], exact=True))
     assert flat[0] == (32, 32) and flat[-1] == (128, 256)
-    lines = pairs(small_sizes(SizeRules(LAB, candidate((1,), ("rows",))), [KNOWN], exact=True))
+    lines = pairs(small_sizes(SizeRules(LAB, interpretation((1,), ("rows",))), [KNOWN], exact=True))
     assert lines == [(4, 256), (8, 256), (16, 256), (128, 256)]
 
 

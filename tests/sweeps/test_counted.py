@@ -15,7 +15,7 @@ from grader.lab import labs
 from grader.lab.records import Lab, Sweep, SweepParameter
 from grader.launching.kernel import BoundKernel
 from grader.oracle.expected import Oracle
-from grader.places import data_root
+from grader.paths import data_root
 from grader.result import Result, SweepPoint, SweepRecord, decode, encode
 from grader.submission.binding.bind import bind
 from grader.submission.files.folder import find_sources
@@ -83,7 +83,7 @@ def students(lab: Lab, file: Path) -> list[Target]:
     submission = bind(found, [decode_source(f) for f in found.files], lab)
     program = changeable(lab, found, submission)
     return [
-        Target(name, "submission", program, BoundKernel(lab, submission, b, b.candidates[0]))
+        Target(name, "submission", program, BoundKernel(lab, submission, b, b.interpretations[0]))
         for name, b in submission.bindings.items()
         if isinstance(b, VariantBinding)
     ]

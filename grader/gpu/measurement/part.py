@@ -109,11 +109,11 @@ class Gpu:
         found: Mapping[str, Evidence],
         compiler: CompilerProcess,
         remeasure: bool,
-        witnesses: Sequence[str] = (),
+        profilers: Sequence[str] = (),
     ) -> dict[str, Evidence]:
         """The evidence of all variants with results and times from the GPU added."""
         try:
-            return self._graded(lab, submission, found, compiler, remeasure, witnesses)
+            return self._graded(lab, submission, found, compiler, remeasure, profilers)
         except lock.Busy:
             # What the emulator found stands.
             return _untimed(found, _in_use())
@@ -125,7 +125,7 @@ class Gpu:
         found: Mapping[str, Evidence],
         compiler: CompilerProcess,
         remeasure: bool,
-        witnesses: Sequence[str],
+        profilers: Sequence[str],
     ) -> dict[str, Evidence]:
         session = self.session()
         oracle = Oracle(lab)
@@ -137,9 +137,9 @@ class Gpu:
             graded = {name: runner.run(evidence) for name, evidence in found.items()}
         self._has_run = True
         try:
-            if witnesses:
+            if profilers:
                 with lock.exclusive(session.device.uuid):
-                    graded = {name: _witnessed(session, runner, e, witnesses) for name, e in graded.items()}
+                    graded = {name: _witnessed(session, runner, e, profilers) for name, e in graded.items()}
             return self._with_times(lab, submission, graded, runner, oracle, remeasure)
         except lock.Busy:
             return _untimed(graded, _in_use())
@@ -204,7 +204,7 @@ class Gpu:
     def _key(self, lab: Lab, submission: Submission, graded: Mapping[str, Evidence]) -> str:
         device = self.session().device
         launches = repr(
-            [(name, e.bound.expression, e.candidate) for name, e in graded.items() if e.candidate is not None]
+            [(name, e.bound.expression, e.interpretation) for name, e in graded.items() if e.interpretation is not None]
         )
         return key_of(
             dict(submission.device_source),
@@ -223,13 +223,15 @@ def _in_use() -> Message:
 def _kernels(lab: Lab, submission: Submission, found: Mapping[str, Evidence]) -> dict[str, BoundKernel]:
     """The kernels that were run, by variant; a file is compiled once for all of its, as each compile takes time."""
     together: dict[str, list[str]] = {}
-    run = {name: e for name, e in found.items() if e.candidate is not None}
+    run = {name: e for name, e in found.items() if e.interpretation is not None}
     for evidence in run.values():
         together.setdefault(evidence.bound.kernel.file, []).append(evidence.bound.expression)
     return {
-        name: BoundKernel(lab, submission, e.bound, e.candidate, tuple(dict.fromkeys(together[e.bound.kernel.file])))
+        name: BoundKernel(
+            lab, submission, e.bound, e.interpretation, tuple(dict.fromkeys(together[e.bound.kernel.file]))
+        )
         for name, e in run.items()
-        if e.candidate is not None
+        if e.interpretation is not None
     }
 
 

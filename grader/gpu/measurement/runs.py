@@ -45,8 +45,8 @@ class GpuRunner:
         runs: list[Run] = []
         diagnoses = evidence.diagnoses
         sizes_of_kind = kernel.sizes.planned(self._lab.cases["gpu"], kernel.binding.takes_sizes)
-        if evidence.wired_sizes is not None:
-            sizes_of_kind = [("observe", evidence.wired_sizes)]
+        if evidence.hard_coded_sizes is not None:
+            sizes_of_kind = [("observe", evidence.hard_coded_sizes)]
         for kind, sizes in sizes_of_kind:
             run = self._trials.run(kernel, kind, sizes)
             if not diagnoses and run.difference is not None and run.difference.mismatches:
@@ -80,7 +80,7 @@ class GpuRunner:
             diagnoses=diagnoses,
             unmeasured=unmeasured,
             resources=self._resources(evidence, kernel),
-            larger=tuple(self._larger(evidence, kernel)) if is_right and evidence.wired_sizes is None else (),
+            larger=tuple(self._larger(evidence, kernel)) if is_right and evidence.hard_coded_sizes is None else (),
             untimed=untimed,
         )
 
@@ -115,7 +115,7 @@ class GpuRunner:
             return []
         found: dict[tuple[int, ...], TimedCandidate] = {}
         for wanted in rule.sizes:
-            sizes = evidence.wired_sizes or kernel.sizes.probe(wanted)
+            sizes = evidence.hard_coded_sizes or kernel.sizes.probe(wanted)
             if not kernel.sizes.fits(sizes):
                 continue
             loaded = kernel.load(self._trials.programs, sizes)
@@ -142,8 +142,8 @@ class GpuRunner:
         return module, kernel.launch(loaded.entry, counters.size, inputs, outputs)
 
     def _resources(self, evidence: Evidence, kernel: BoundKernel) -> Resources | None:
-        """Of the kernel at the size that doubtful readings are tried on."""
-        sizes = evidence.wired_sizes or kernel.sizes.probe(self._lab.cases["gpu"].probe)
+        """Of the kernel at the size that doubtful interpretations are tried on."""
+        sizes = evidence.hard_coded_sizes or kernel.sizes.probe(self._lab.cases["gpu"].probe)
         inputs, outputs = self._trials.oracle.case(sizes, kernel.dtypes)
         loaded = kernel.load(self._trials.programs, sizes)
         if loaded.entry is None or loaded.entry not in loaded.built.result.resources:

@@ -218,10 +218,14 @@ class State:
             failure.noticed = True
         self.unread.clear()
 
-    def finish(self) -> None:
-        """What can be said only once the program has ended."""
+    def finish(self, code: int | None, crashed: bool = False) -> None:
+        """What can be said only once the program has ended.
+
+        code: its exit code; None for a program that crashed, or that was stopped: of one that was stopped nobody knows
+        what it would have looked at, or freed.
+        """
         self.arrive()
-        for failure in self.failures:
+        for failure in self.failures if code is not None or crashed else ():
             data = {"call": failure.call, "error": name_of(failure.code)}
             if failure.launch is not None:
                 if not failure.noticed:
@@ -235,8 +239,10 @@ class State:
                 self.tell("api_error", "warning", msg("programs.call_failed", **data), failure.place)
             else:
                 self.tell("unnoticed_error", "error", msg("programs.call_failed_unnoticed", **data), failure.place)
+        # A program that sees wrong results may give up early; without its kernels having run they are wrong.
+        is_own_way = code == 0 or (code is not None and not self.hollow)
         for allocation in self.gpu.live.values():
-            if allocation.kind in ("device", "managed", "pinned"):
+            if is_own_way and allocation.kind in ("device", "managed", "pinned"):
                 message = msg("programs.leak", array=allocation.name, bytes=allocation.size)
                 self.tell("leak", "remark", message, Place(allocation.line, allocation.file))
 

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 KEPT_OUTPUT = 1 << 20
 CALL_INSTRUCTIONS = 40_000
 """What a call of ours counts as, so that a program that does nothing else ends as soon as one that computes."""
+CRASHES = frozenset(
+    {"programs.segmentation_fault", "programs.stack_overflow", "programs.division_by_zero", "programs.aborted"}
+    | {"programs.crash"}
+)
+"""Ends that the program brought about itself."""
 
 
 def main(connection: socket.socket, *options: str) -> None:
@@ -224,7 +229,7 @@ class Run:
                 raise NotWhole from error
             cause = self._trap(error)
             state.tell("crash", "error", cause, self._place_of(error))
-        state.finish()
+        state.finish(code, crashed=cause is not None and cause.id in CRASHES)
         return Observation(
             code,
             state.launches,

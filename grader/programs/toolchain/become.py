@@ -23,6 +23,7 @@ def main(order: str) -> None:
     if not (asked["landlock"] and sandbox.confine(asked["rights"])):
         os.write(2, UNCONFINED.encode())
     resource.setrlimit(resource.RLIMIT_AS, (limits["address"], limits["address"]))
+    resource.setrlimit(resource.RLIMIT_DATA, (limits["data"], limits["data"]))
     resource.setrlimit(resource.RLIMIT_FSIZE, (limits["file"], limits["file"]))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CPU, (limits["seconds"], limits["seconds"] + 1))

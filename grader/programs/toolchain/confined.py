@@ -18,9 +18,11 @@ from grader.message import msg
 from grader.processes.system import IS_LINUX
 from grader.programs.toolchain import become
 
-CPU_SECONDS = 30
-WALL_SECONDS = 120.0
-MEMORY_BYTES = 4 << 30
+CPU_SECONDS = 15
+WALL_SECONDS = 60.0
+ADDRESS_BYTES = 4 << 30
+DATA_BYTES = 768 << 20
+"""The whole standard library in one file and its templates take 150 MB."""
 FILE_BYTES = 64 << 20
 
 _ROOT = Path(__file__).parents[3]
@@ -40,7 +42,7 @@ def run(command: Sequence[str], rights: Mapping[str, int], folder: Path, use_lan
     """Run `command` in `folder` with nothing but `rights` (see `grader.compiler.sandbox.confine`)."""
     if not IS_LINUX:
         raise InternalError(msg("programs.not_on_this_system"))
-    limits = {"address": MEMORY_BYTES, "file": FILE_BYTES, "seconds": CPU_SECONDS}
+    limits = {"address": ADDRESS_BYTES, "data": DATA_BYTES, "file": FILE_BYTES, "seconds": CPU_SECONDS}
     order = json.dumps({"command": list(command), "rights": dict(rights), "landlock": use_landlock, "limits": limits})
     # Without `site`: the few modules that the child needs are found without it, in a third of the time.
     start = f"import sys; sys.path.append({str(_ROOT)!r}); from {become.__name__} import main; main(sys.argv[1])"

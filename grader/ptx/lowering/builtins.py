@@ -11,7 +11,7 @@ import numpy as np
 
 from grader.ptx.errors import DeviceTrap
 from grader.ptx.frontend.nodes import Instruction
-from grader.ptx.machine.chunk import Chunk
+from grader.ptx.machine.block_batch import BlockBatch
 from grader.ptx.machine.groups import Group
 from grader.ptx.memory.heap import heap_of
 from grader.ptx.memory.spaces import LOCAL_WINDOW, Owner
@@ -26,7 +26,7 @@ MAX_WIDTH = 500
 
 def _argument(group: Group, address: int, dtype: np.dtype[Any]) -> Array:
     """(n,) values of a `.param` variable, one a lane."""
-    array = group.chunk.local.find(address)
+    array = group.batch.local.find(address)
     assert array is not None
     index = (array.storage + address - array.base) // dtype.itemsize
     rows = array.row_starts(group.lanes, dtype.itemsize)
@@ -34,8 +34,8 @@ def _argument(group: Group, address: int, dtype: np.dtype[Any]) -> Array:
     return np.full(group.lanes.n, view[index]) if rows is None else view[rows + index]
 
 
-def _text(chunk: Chunk, address: int) -> str:
-    array = chunk.device.find(address)
+def _text(batch: BlockBatch, address: int) -> str:
+    array = batch.device.find(address)
     if array is None or not 0 <= address - array.base < array.size:
         return "<bad pointer>"
     raw = array.data[address - array.base : array.size].tobytes()
@@ -43,22 +43,22 @@ def _text(chunk: Chunk, address: int) -> str:
 
 
 def _vprintf(group: Group, instruction: Instruction, arguments: list[int], returns: list[int]) -> None:
-    chunk = group.chunk
+    batch = group.batch
     formats = _argument(group, arguments[0], U64)
     buffers = _argument(group, arguments[1], U64)
     # "returns the number of arguments parsed" (CUDA C++ programming guide, formatted output).
-    templates = {int(f): _text(chunk, int(f)) for f in np.unique(formats)}
+    templates = {int(f): _text(batch, int(f)) for f in np.unique(formats)}
     distinct, which = np.unique(formats, return_inverse=True)
     counts = np.array([_arguments(templates[int(f)]) for f in distinct], np.int32)[which]
     for position in range(group.lanes.n):
-        if chunk.tally.printf_left <= 0:
+        if batch.budget.printf_left <= 0:
             break
         template = templates[int(formats[position])]
-        text = _format(chunk, template, int(buffers[position]), int(group.lanes.ids[position]))
-        chunk.tally.printf.append(text[: chunk.tally.printf_left])
-        chunk.tally.printf_left -= len(text)
+        text = _format(batch, template, int(buffers[position]), int(group.lanes.ids[position]))
+        batch.budget.printf.append(text[: batch.budget.printf_left])
+        batch.budget.printf_left -= len(text)
     for address in returns:
-        array = chunk.local.find(address)
+        array = batch.local.find(address)
         if array is not None:
             rows = array.row_starts(group.lanes, 4)
             array.view(np.dtype(np.int32))[(0 if rows is None else rows) + array.storage // 4] = counts
@@ -69,10 +69,10 @@ def _arguments(template: str) -> int:
     return sum((match[5] != "%") + (match[2] == "*") + (match[3] == "*") for match in _CONVERSION.finditer(template))
 
 
-def _format(chunk: Chunk, template: str, buffer: int, lane: int) -> str:
+def _format(batch: BlockBatch, template: str, buffer: int, lane: int) -> str:
     """C's printf on a packed argument buffer, each argument aligned to its own size."""
     local = buffer - LOCAL_WINDOW
-    array = chunk.local.find(local)
+    array = batch.local.find(local)
     cursor = local - array.base if array is not None else 0
 
     def fetch(dtype: str) -> Any:
@@ -123,7 +123,7 @@ def _format(chunk: Chunk, template: str, buffer: int, lane: int) -> str:
             return (spec + "c") % chr(fetch("i4") & 0xFF)
         if kind == "s":
             pointer = fetch("u8")
-            return (spec + "s") % (_text(chunk, pointer) if pointer else "(null)")
+            return (spec + "s") % (_text(batch, pointer) if pointer else "(null)")
         if kind == "p":
             return (spec + "s") % hex(fetch("u8"))
         value = fetch("f8")
@@ -160,14 +160,14 @@ def _hexadecimal(value: float, precision: str | None) -> str:
 
 
 def _assert_fail(group: Group, instruction: Instruction, arguments: list[int], returns: list[int]) -> None:
-    message = _text(group.chunk, int(_argument(group, arguments[0], U64)[0]))
+    message = _text(group.batch, int(_argument(group, arguments[0], U64)[0]))
     line = int(_argument(group, arguments[2], np.dtype(np.uint32))[0])
     raise DeviceTrap(line or instruction.location.line, f"assertion failed: {message}")
 
 
 def _results(group: Group, address: int, values: Array) -> None:
     """Put what a function returns, one a lane, into a `.param` variable."""
-    array = group.chunk.local.find(address)
+    array = group.batch.local.find(address)
     assert array is not None
     rows = array.row_starts(group.lanes, values.itemsize)
     index = (array.storage + address - array.base) // values.itemsize
@@ -175,32 +175,32 @@ def _results(group: Group, address: int, values: Array) -> None:
 
 
 def _malloc(group: Group, instruction: Instruction, arguments: list[int], returns: list[int]) -> None:
-    chunk, line = group.chunk, instruction.location.line
-    heap = heap_of(chunk.device)
+    batch, line = group.batch, instruction.location.line
+    heap = heap_of(batch.device)
     pointers = np.zeros(group.lanes.n, U64)
     for position, size in enumerate(_argument(group, arguments[0], U64).tolist()):
         found = heap.allocate(size, line)
         if found is not None:
             pointers[position] = found[0]
-            for tell in chunk.watchers.renewed:
+            for tell in batch.watchers.renewed:
                 tell(heap.array, found[0] - heap.array.base, found[1])
-    chunk.note_change()
+    batch.note_change()
     _results(group, returns[0], pointers)
 
 
 def _free(group: Group, instruction: Instruction, arguments: list[int], returns: list[int]) -> None:
-    chunk = group.chunk
-    heap = heap_of(chunk.device)
+    batch = group.batch
+    heap = heap_of(batch.device)
     for position, pointer in enumerate(_argument(group, arguments[0], U64).tolist()):
         wrong = heap.free(pointer) if pointer else ""
         if wrong:
             inside = 0 <= pointer - heap.array.base < heap.array.size
             owner = heap.array.owner(pointer - heap.array.base) if inside else Owner("", 0, 0)
-            chunk.hazards.add(
-                chunk.geometry, "out_of_bounds", wrong, instruction, int(group.lanes.ids[position]), 1,
+            batch.hazards.add(
+                batch.geometry, "out_of_bounds", wrong, instruction, int(group.lanes.ids[position]), 1,
                 op="free", space="global", array=owner.name, array_bytes=owner.size,
             )  # fmt: skip
-    chunk.note_change()
+    batch.note_change()
 
 
 BUILTINS: dict[str, Callable[[Group, Instruction, list[int], list[int]], None]] = {

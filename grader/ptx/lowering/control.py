@@ -11,15 +11,15 @@ from grader.ptx.errors import DeviceTrap, InvalidInstruction, UnsupportedInstruc
 from grader.ptx.frontend.nodes import Immediate, Instruction, Register, Symbol, Vector
 from grader.ptx.lowering.builtins import BUILTINS
 from grader.ptx.lowering.operands import getter, refuse
-from grader.ptx.machine.barriers import Barriers, Parked
+from grader.ptx.machine.barriers import Barriers, BarrierWaiter
 from grader.ptx.machine.code import Code, CodeBlock, Finish
 from grader.ptx.machine.groups import Frame, Group
 from grader.ptx.machine.members import report_outsiders
 from grader.ptx.machine.scheduler import Scheduler
-from grader.ptx.values.kinds import BOOL, UNSIGNED, Shifted, Vec, as_array, from_array, select
+from grader.ptx.values.kinds import BOOL, UNSIGNED, Affine, Vec, as_array, from_array, select
 
 
-def finisher(code: Code, block: CodeBlock, successors: tuple[int, ...]) -> Finish | None:
+def terminator(code: Code, block: CodeBlock, successors: tuple[int, ...]) -> Finish | None:
     """What happens after the last step of a block; None when the block just runs into the next one."""
     if not block.instructions:
         return None
@@ -111,7 +111,7 @@ def _ret(code: Code, block: CodeBlock, instruction: Instruction, successors: tup
 
     def finish(group: Group, scheduler: Scheduler) -> bool:
         if leaves or len(group.frames) == 1:
-            group.chunk.retire(group.lanes)
+            group.batch.retire(group.lanes)
             return False
         group.pop()
         group.from_back_edge = False
@@ -153,18 +153,18 @@ def _barrier(code: Code, block: CodeBlock, instruction: Instruction, successors:
     count = getter(code, operands[1], 4) if len(operands) > 1 else (lambda group: 0)
 
     def meet(group: Group, barriers: Barriers, barrier: int, expected: int, vote: Any) -> bool:
-        parked = Parked(group, block, barrier, expected)
+        waiter = BarrierWaiter(group, block, barrier, expected)
         if kind == "arrive":
-            parked.group = group.split(group.lanes, successors[0])
-            parked.arrive_only = True
-            barriers.arrive(parked)
+            waiter.group = group.split(group.lanes, successors[0])
+            waiter.arrive_only = True
+            barriers.arrive(waiter)
             group.from_back_edge = block.next_is_back_edge
             group.block = successors[0]
             return True
         if target is not None:
             _vote_at(group, barriers, barrier, vote)
-            parked.release = lambda released: _deliver(code, released, barriers, barrier, modifiers[1], target)
-        barriers.parked.append(parked)
+            waiter.release = lambda released: _deliver(code, released, barriers, barrier, modifiers[1], target)
+        barriers.waiters.append(waiter)
         return False
 
     def finish(group: Group, scheduler: Scheduler) -> bool:
@@ -185,12 +185,12 @@ def _barrier(code: Code, block: CodeBlock, instruction: Instruction, successors:
 
 
 def _vote_at(group: Group, barriers: Barriers, barrier: int, value: Any) -> None:
-    chunk = group.chunk
-    votes = barriers.votes.setdefault(barrier, np.zeros((chunk.layout.blocks, 2), np.int64))
+    batch = group.batch
+    votes = barriers.votes.setdefault(barrier, np.zeros((batch.layout.blocks, 2), np.int64))
     truth = np.broadcast_to(as_array(value, BOOL), (group.lanes.n,))
     blocks = group.lanes.blocks
-    votes[:, 0] += np.bincount(blocks[truth], minlength=chunk.layout.blocks)
-    votes[:, 1] += np.bincount(blocks, minlength=chunk.layout.blocks)
+    votes[:, 0] += np.bincount(blocks[truth], minlength=batch.layout.blocks)
+    votes[:, 1] += np.bincount(blocks, minlength=batch.layout.blocks)
 
 
 def _deliver(code: Code, group: Group, barriers: Barriers, barrier: int, operation: str, target: int) -> None:
@@ -233,7 +233,7 @@ def _call(code: Code, block: CodeBlock, instruction: Instruction, successors: tu
 
     def call_pointer(group: Group, scheduler: Scheduler) -> bool:
         value = read(group)
-        if isinstance(value, (Vec, Shifted)):
+        if isinstance(value, (Vec, Affine)):
             pointers = as_array(value, UNSIGNED[8])
             for pointer in np.unique(pointers).tolist():
                 lanes = group.lanes.select(np.flatnonzero(pointers == pointer))
@@ -250,7 +250,7 @@ def _call(code: Code, block: CodeBlock, instruction: Instruction, successors: tu
 
 def enter(group: Group, callee: Code, given: list[str], wanted: list[str], resume: int, link: Any) -> bool:
     """Start executing a function for all lanes of the group."""
-    deepest = group.chunk.tally.limits.depth
+    deepest = group.batch.budget.limits.depth
     if len(group.frames) > deepest:
         raise DeviceTrap(callee.function.location.line, f"more than {deepest} nested calls: the stack overflows")
     caller = group.frames[-1].symbols
@@ -259,7 +259,7 @@ def enter(group: Group, callee: Code, given: list[str], wanted: list[str], resum
         raise DeviceTrap(callee.function.location.line, f"{callee.name} is called as what it is not")
     symbols = {p.name: caller[name] for p, name in zip(function.parameters, given, strict=True)}
     symbols.update({p.name: caller[name] for p, name in zip(function.returns, wanted, strict=True)})
-    symbols.update(group.chunk.local_variables(len(group.frames), function))
+    symbols.update(group.batch.local_variables(len(group.frames), function))
     registers = callee.fresh_registers.copy()
     group.push(Frame(callee, registers, symbols, resume), link)
     group.from_back_edge = False

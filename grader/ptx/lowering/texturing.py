@@ -43,7 +43,7 @@ def _image(group: Group, handle: Any, kind: type, instruction: Instruction) -> A
     numbers = np.unique(as_array(handle, UNSIGNED[8])).tolist()
     if len(numbers) > 1:
         raise UnsupportedInstruction(instruction.text, instruction.location.line, "several textures at once")
-    found = group.chunk.device.textures.get(numbers[0])
+    found = group.batch.device.textures.get(numbers[0])
     if isinstance(found, kind):
         return found
     _report(group, instruction, "no_texture" if kind is Texture else "no_surface", np.arange(group.lanes.n))
@@ -51,12 +51,12 @@ def _image(group: Group, handle: Any, kind: type, instruction: Instruction) -> A
 
 
 def _report(group: Group, instruction: Instruction, detail: str, positions: Array, width: int = 0) -> None:
-    chunk = group.chunk
+    batch = group.batch
     op = "store" if instruction.opcode == "sust" else "load"
     lane = int(group.lanes.ids[positions[0]])
     kind = "out_of_bounds"
     space = "texture" if instruction.opcode == "tex" else "surface"
-    chunk.hazards.add(chunk.geometry, kind, detail, instruction, lane, len(positions), op=op, space=space, width=width)
+    batch.hazards.add(batch.geometry, kind, detail, instruction, lane, len(positions), op=op, space=space, width=width)
 
 
 def _tex(code: Code, instruction: Instruction) -> Step:

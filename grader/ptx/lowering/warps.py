@@ -31,7 +31,7 @@ def _members(group: Group, instruction: Instruction, mask: Value) -> Array:
     lanes = group.lanes
     table = _table(mask, lanes, U32)
     if not lanes.whole_warps:
-        report_missing(group, instruction, missing(group.chunk, lanes, mask))
+        report_missing(group, instruction, missing(group.batch, lanes, mask))
     report_outsiders(group, instruction, mask)
     return table
 
@@ -78,8 +78,8 @@ def _report_inactive(group: Group, instruction: Instruction, inactive: Array) ->
     lanes = group.lanes
     positions = np.flatnonzero(lanes.from_warps(inactive))
     if len(positions):
-        group.chunk.hazards.add(
-            group.chunk.geometry,
+        group.batch.hazards.add(
+            group.batch.geometry,
             "warp_sync",
             "inactive_source",
             instruction,

@@ -10,16 +10,16 @@ import numpy as np
 from grader.ptx.errors import LimitExceeded
 from grader.ptx.frontend.nodes import Instruction
 from grader.ptx.isa.opcodes import is_barrier
-from grader.ptx.machine.chunk import Chunk
+from grader.ptx.machine.block_batch import BlockBatch
 from grader.ptx.machine.code import CodeBlock
 from grader.ptx.machine.groups import Group
 from grader.ptx.machine.queue import Queue
-from grader.ptx.observers.interface import Meeting
+from grader.ptx.observers.interface import BarrierCompletion
 from grader.ptx.values.lanes import Array, Lanes
 
 
 @dataclass
-class Parked:
+class BarrierWaiter:
     """A group at a barrier: its number, how many threads it is for (0: the whole block), what to do when released."""
 
     group: Group
@@ -31,12 +31,12 @@ class Parked:
 
 
 class Barriers:
-    """The groups of a chunk that wait at barriers."""
+    """The groups of a batch that wait at barriers."""
 
-    def __init__(self, chunk: Chunk, queue: Queue) -> None:
-        self.chunk = chunk
+    def __init__(self, batch: BlockBatch, queue: Queue) -> None:
+        self.batch = batch
         self._queue = queue
-        self.parked: list[Parked] = []
+        self.waiters: list[BarrierWaiter] = []
         self.votes: dict[int, Array] = {}
         """For reducing barriers: true predicates and arrivals so far, (blocks, 2), by barrier number."""
         self._bypassed: set[tuple[int, int]] = set()
@@ -47,26 +47,26 @@ class Barriers:
         block = code.blocks[group.block]
         if not block.does_something:
             return
-        for parked in self.parked:
-            if parked.expected or parked.arrive_only or parked.group.chain != group.chain:
+        for waiter in self.waiters:
+            if waiter.expected or waiter.arrive_only or waiter.group.chain != group.chain:
                 continue
-            key = (id(parked.block), id(block))
-            if key in self._bypassed or group.block not in code.forward_reach(parked.group.block):
+            key = (id(waiter.block), id(block))
+            if key in self._bypassed or group.block not in code.forward_reach(waiter.group.block):
                 continue
-            blocks = np.intersect1d(parked.group.lanes.blocks, group.lanes.blocks)
+            blocks = np.intersect1d(waiter.group.lanes.blocks, group.lanes.blocks)
             if not len(blocks):
                 continue
             self._bypassed.add(key)
-            self._report(parked, group.lanes, block.first, parked.group.lanes, blocks)
+            self._report(waiter, group.lanes, block.first, waiter.group.lanes, blocks)
 
-    def _report(self, at: Parked, lanes: Lanes, other: Instruction, other_lanes: Lanes, blocks: Array) -> None:
+    def _report(self, at: BarrierWaiter, lanes: Lanes, other: Instruction, other_lanes: Lanes, blocks: Array) -> None:
         """Divergence at the barrier of `at`: one of `lanes` is to blame, `other` is where its opponent is."""
-        chunk = self.chunk
+        batch = self.batch
         mixed = is_barrier(other.opcode) and lanes is at.group.lanes
         first = int(lanes.ids[np.searchsorted(lanes.blocks, blocks[0])])
         opponent = int(other_lanes.ids[np.searchsorted(other_lanes.blocks, blocks[0])])
-        chunk.hazards.add(
-            chunk.geometry,
+        batch.hazards.add(
+            batch.geometry,
             "barrier_divergence",
             "different_barriers" if mixed else "bypassed",
             at.block.last,
@@ -75,35 +75,35 @@ class Barriers:
             op="barrier",
             other=other,
             other_op="barrier" if mixed else "bypass",
-            other_thread=chunk.geometry.coordinates(opponent),
+            other_thread=batch.geometry.coordinates(opponent),
         )
 
     def release(self) -> bool:
         """Let go who may go, nobody else being able to run; False when nobody may."""
-        chunk = self.chunk
-        if len(self.parked) == 1 and not self.parked[0].arrive_only and not self.parked[0].expected:
-            only = self.parked[0]
-            alive = int(chunk.alive.sum())
+        batch = self.batch
+        if len(self.waiters) == 1 and not self.waiters[0].arrive_only and not self.waiters[0].expected:
+            only = self.waiters[0]
+            alive = int(batch.alive.sum())
             if only.group.lanes.n == alive:
-                if alive != chunk.layout.root.n:
-                    self._remark_exited(only, chunk.layout.threads - chunk.alive)
-                self.parked = []
+                if alive != batch.layout.root.n:
+                    self._remark_exited(only, batch.layout.threads - batch.alive)
+                self.waiters = []
                 self._resume(only, only.group)
                 self._announce(only.barrier, None, None)
                 return True
-        return bool(self.parked) and self.release_complete()
+        return bool(self.waiters) and self.release_complete()
 
-    def arrive(self, parked: Parked) -> None:
+    def arrive(self, waiter: BarrierWaiter) -> None:
         """Lanes come to a barrier and go on at once."""
-        self.parked.append(parked)
-        for tell in self.chunk.watchers.arrival:
-            tell(parked.barrier, parked.group.lanes)
+        self.waiters.append(waiter)
+        for tell in self.batch.watchers.arrival:
+            tell(waiter.barrier, waiter.group.lanes)
 
     def check_nobody_waits(self) -> None:
         """Raises LimitExceeded when threads still wait, nobody being able to release them: a deadlock."""
-        waiting = [parked for parked in self.parked if not parked.arrive_only]
+        waiting = [waiter for waiter in self.waiters if not waiter.arrive_only]
         if waiting:
-            line = min(parked.block.last.location.line for parked in waiting)
+            line = min(waiter.block.last.location.line for waiter in waiting)
             raise LimitExceeded(
                 "deadlock", line, "every remaining thread waits at a barrier that can never be complete"
             )
@@ -119,76 +119,78 @@ class Barriers:
 
     def _release(self, number: int, complete: Array) -> None:
         """Let go who waits at a barrier, in the blocks in which it is complete: (blocks,) bool."""
-        before, self.parked = self.parked, []
+        before, self.waiters = self.waiters, []
         parties: list[tuple[Lanes, bool]] = []
         partial = False
-        for parked in before:
-            group = parked.group
+        for waiter in before:
+            group = waiter.group
             go = complete[group.lanes.blocks]
-            if parked.barrier != number or not go.any():
-                self.parked.append(parked)
+            if waiter.barrier != number or not go.any():
+                self.waiters.append(waiter)
                 continue
             if not go.all():
-                stay = group.split(group.lanes.select(np.flatnonzero(~go)), parked.block.next)
-                stay.block = parked.block.index
-                self.parked.append(replace(parked, group=stay))
-                group = group.split(group.lanes.select(np.flatnonzero(go)), parked.block.next)
-            partial |= parked.expected > 0
-            parties.append((group.lanes, not parked.arrive_only))
-            if not parked.arrive_only:
-                self._resume(parked, group)
-        self._announce(number, None if complete.all() else complete, Meeting(number, parties) if partial else None)
+                stay = group.split(group.lanes.select(np.flatnonzero(~go)), waiter.block.next)
+                stay.block = waiter.block.index
+                self.waiters.append(replace(waiter, group=stay))
+                group = group.split(group.lanes.select(np.flatnonzero(go)), waiter.block.next)
+            partial |= waiter.expected > 0
+            parties.append((group.lanes, not waiter.arrive_only))
+            if not waiter.arrive_only:
+                self._resume(waiter, group)
+        self._announce(
+            number, None if complete.all() else complete, BarrierCompletion(number, parties) if partial else None
+        )
 
     def _complete(self) -> dict[int, Array]:
         """By barrier number, (blocks,) bool: where everybody it waits for has arrived."""
-        chunk = self.chunk
-        blocks = chunk.layout.blocks
+        batch = self.batch
+        blocks = batch.layout.blocks
         ready: dict[int, Array] = {}
-        for number in sorted({parked.barrier for parked in self.parked}):
-            waiting = [parked for parked in self.parked if parked.barrier == number]
-            expected = max(parked.expected for parked in waiting)
+        for number in sorted({waiter.barrier for waiter in self.waiters}):
+            waiting = [waiter for waiter in self.waiters if waiter.barrier == number]
+            expected = max(waiter.expected for waiter in waiting)
             arrived = np.zeros(blocks, np.int64)
-            for parked in waiting:
-                arrived += np.bincount(parked.group.lanes.blocks, minlength=blocks)
+            for waiter in waiting:
+                arrived += np.bincount(waiter.group.lanes.blocks, minlength=blocks)
             # From compute capability 7.0 on, threads that have returned count as arrived.
-            complete: Array = (arrived >= (expected or chunk.alive)) & (arrived > 0)
+            complete: Array = (arrived >= (expected or batch.alive)) & (arrived > 0)
             if not complete.any():
                 continue
             ready[number] = complete
-            sites = [parked for parked in waiting if not parked.arrive_only]
+            sites = [waiter for waiter in waiting if not waiter.arrive_only]
             if not expected and sites:
                 self._report_mixed(sites, complete)
-                self._remark_exited(sites[0], np.where(complete, chunk.layout.threads - chunk.alive, 0))
+                self._remark_exited(sites[0], np.where(complete, batch.layout.threads - batch.alive, 0))
         return ready
 
-    def _resume(self, parked: Parked, group: Group) -> None:
-        if parked.release is not None:
-            parked.release(group)
-        group.block = parked.block.next
-        group.from_back_edge = parked.block.next_is_back_edge
+    def _resume(self, waiter: BarrierWaiter, group: Group) -> None:
+        if waiter.release is not None:
+            waiter.release(group)
+        group.block = waiter.block.next
+        group.from_back_edge = waiter.block.next_is_back_edge
         self._queue.add(group)
 
-    def _announce(self, number: int, released: Array | None, meeting: Meeting | None) -> None:
+    def _announce(self, number: int, released: Array | None, completion: BarrierCompletion | None) -> None:
         if number in self.votes:
             self.votes[number][slice(None) if released is None else released] = 0
-        for tell in self.chunk.watchers.barrier:
-            tell(released, meeting)
+        for tell in self.batch.watchers.barrier:
+            tell(released, completion)
 
-    def _report_mixed(self, sites: list[Parked], complete: Array) -> None:
+    def _report_mixed(self, sites: list[BarrierWaiter], complete: Array) -> None:
         """Threads of one block that met at different barrier instructions."""
-        for index, parked in enumerate(sites):
+        for index, waiter in enumerate(sites):
             for other in sites[:index]:
-                if parked.block is other.block:
+                if waiter.block is other.block:
                     continue
-                both = np.intersect1d(parked.group.lanes.blocks, other.group.lanes.blocks)
+                both = np.intersect1d(waiter.group.lanes.blocks, other.group.lanes.blocks)
                 both = both[complete[both]]
                 if len(both):
-                    self._report(other, other.group.lanes, parked.block.last, parked.group.lanes, both)
+                    self._report(other, other.group.lanes, waiter.block.last, waiter.group.lanes, both)
 
-    def _remark_exited(self, parked: Parked, exited: Array) -> None:
-        if any(barrier == id(parked.block) for barrier, _ in self._bypassed):
+    def _remark_exited(self, waiter: BarrierWaiter, exited: Array) -> None:
+        if any(barrier == id(waiter.block) for barrier, _ in self._bypassed):
             return
-        waiting = np.bincount(parked.group.lanes.blocks, minlength=self.chunk.layout.blocks) > 0
+        waiting = np.bincount(waiter.group.lanes.blocks, minlength=self.batch.layout.blocks) > 0
         count = int(exited[waiting].sum())
         if count:
-            self.chunk.remark("exited_before_barrier", parked.block.last.location.line, count)
+            self.batch.remark("exited_before_barrier", waiter.block.last.location.line, count)

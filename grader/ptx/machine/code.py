@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from grader.ptx.analysis.cfg import ControlFlowGraph
+from grader.ptx.analysis.def_use import DefUse
 from grader.ptx.analysis.liveness import destinations
-from grader.ptx.analysis.uses import Uses
 from grader.ptx.frontend.nodes import Instruction, Module
 from grader.ptx.isa.opcodes import facts
-from grader.ptx.memory.repeats import Repeat
+from grader.ptx.memory.inline_cache import InlineCache
 
 Step = Callable[[Any], None]
 """Carries out an instruction for a `Group`."""
@@ -94,7 +94,7 @@ class CodeBlock:
 
 
 class Code:
-    """A function in its runnable form; `grader.ptx.lowering.translate.translate` fills the blocks with steps."""
+    """A function in its runnable form; `grader.ptx.lowering.lower.translate` fills the blocks with steps."""
 
     def __init__(self, graph: ControlFlowGraph, program: Linkage) -> None:
         function = graph.function
@@ -120,9 +120,9 @@ class Code:
             if not decision.unknown:
                 deciding = tuple(sorted(decision.registers & graph.live_in[loop.header]))
             self.loop_at_header[loop.header] = LoopInfo(loop.body, decision.waits, deciding, decision.reads_memory)
-        self.repeats: list[Repeat] = []
+        self.repeats: list[InlineCache] = []
         """What loads remember of the last time, to be forgotten after a launch."""
-        self.uses = Uses(function)
+        self.uses = DefUse(function)
         self._reach: dict[int, frozenset[int]] = {}
         self.blocks: list[CodeBlock] = []
 

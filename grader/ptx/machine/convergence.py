@@ -13,7 +13,7 @@ import numpy as np
 
 from grader.ptx.frontend.nodes import Instruction
 from grader.ptx.isa.opcodes import facts
-from grader.ptx.machine.chunk import Chunk
+from grader.ptx.machine.block_batch import BlockBatch
 from grader.ptx.machine.code import CodeBlock
 from grader.ptx.machine.groups import Group, merge_groups
 from grader.ptx.machine.members import U32, missing, report_missing
@@ -23,10 +23,10 @@ from grader.ptx.values.lanes import Array, Lanes
 
 
 class Convergence:
-    """The groups of a chunk that wait for other lanes of their warps."""
+    """The groups of a batch that wait for other lanes of their warps."""
 
-    def __init__(self, chunk: Chunk, queue: Queue) -> None:
-        self._chunk = chunk
+    def __init__(self, batch: BlockBatch, queue: Queue) -> None:
+        self._batch = batch
         self._queue = queue
         self._early: dict[tuple[Any, ...], list[Group]] = {}
         self._syncing: list[tuple[Group, CodeBlock, Array]] = []
@@ -58,8 +58,8 @@ class Convergence:
             if group.block not in code.forward_reach(waiter.block):
                 continue
             self._bypassed.add(key)
-            gone = missing(self._chunk, waiter.lanes, mask)
-            gone &= self._chunk.lanes_by_warp(group.lanes)[waiter.lanes.ids >> 5]
+            gone = missing(self._batch, waiter.lanes, mask)
+            gone &= self._batch.lanes_by_warp(group.lanes)[waiter.lanes.ids >> 5]
             report_missing(waiter, instruction, gone)
 
     def _syncing_masks(self) -> list[tuple[Group, CodeBlock, Value]]:
@@ -72,7 +72,7 @@ class Convergence:
         if group is self._forced:
             self._forced = None
             return False
-        if block.member_mask is None or not missing(self._chunk, group.lanes, block.member_mask(group)).any():
+        if block.member_mask is None or not missing(self._batch, group.lanes, block.member_mask(group)).any():
             return False
         self._early.setdefault((group.chain, group.block), []).append(group)
         return True
@@ -81,14 +81,14 @@ class Convergence:
 
     def sync(self, group: Group, block: CodeBlock, mask: Value) -> bool:
         """Lanes are at `bar.warp.sync`, the end of `block`; True when all they wait for are with them."""
-        if group.lanes.whole_warps or not missing(self._chunk, group.lanes, mask).any():
+        if group.lanes.whole_warps or not missing(self._batch, group.lanes, mask).any():
             self._announce(group.lanes)
             return True
         self._syncing.append((group, block, np.broadcast_to(as_array(mask, U32), (group.lanes.n,))))
         return False
 
     def _announce(self, lanes: Lanes) -> None:
-        for tell in self._chunk.watchers.warp_sync:
+        for tell in self._batch.watchers.warp_sync:
             tell(lanes)
 
     # -- letting go ----------------------------------------------------------------------------------------------------
@@ -103,14 +103,14 @@ class Convergence:
             if not self.hold(group, block):
                 self._queue.put(group)
                 let_go = True
-        arrived = np.zeros(len(self._chunk.retired) // 32, np.uint32)
+        arrived = np.zeros(len(self._batch.retired) // 32, np.uint32)
         for group, _, _ in self._syncing:
-            arrived |= self._chunk.lanes_by_warp(group.lanes)
+            arrived |= self._batch.lanes_by_warp(group.lanes)
         before_sync, self._syncing = self._syncing, []
         freed: list[tuple[Group, CodeBlock]] = []
         for group, block, mask in before_sync:
             lanes = group.lanes
-            absent = self._chunk.absent_by_warp(arrived)
+            absent = self._batch.absent_by_warp(arrived)
             go = (mask & absent[lanes.ids >> 5]) == 0
             if go.all():
                 freed.append((group, block))
@@ -129,7 +129,7 @@ class Convergence:
             before, self._syncing = self._syncing, []
             for group, block, mask in before:
                 if not any(reported == id(block.last) for reported, _ in self._bypassed):
-                    report_missing(group, block.last, missing(self._chunk, group.lanes, Vec(mask, group.lanes)))
+                    report_missing(group, block.last, missing(self._batch, group.lanes, Vec(mask, group.lanes)))
             self._free([(group, block) for group, block, _ in before])
             return True
         if not self._early:
@@ -143,7 +143,7 @@ class Convergence:
     def _free(self, freed: list[tuple[Group, CodeBlock]]) -> None:
         if not freed:
             return
-        self._announce(self._chunk.geometry.union([group.lanes for group, _ in freed]))
+        self._announce(self._batch.geometry.union([group.lanes for group, _ in freed]))
         for group, block in freed:
             group.block = block.next
             group.from_back_edge = block.next_is_back_edge

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from grader.ptx.machine.chunk import Chunk
+from grader.ptx.machine.block_batch import BlockBatch
 from grader.ptx.machine.code import Code
 from grader.ptx.values.kinds import merge, select
 from grader.ptx.values.lanes import Lanes
@@ -26,10 +26,12 @@ class Frame:
 class Group:
     """Lanes that stand at the same place with the same call chain.  `registers` are those of the top frame."""
 
-    __slots__ = ("block", "chain", "chunk", "frames", "from_back_edge", "lanes", "registers")
+    __slots__ = ("batch", "block", "chain", "frames", "from_back_edge", "lanes", "registers")
 
-    def __init__(self, chunk: Chunk, lanes: Lanes, frames: list[Frame], block: int, chain: tuple[Any, ...]) -> None:
-        self.chunk = chunk
+    def __init__(
+        self, batch: BlockBatch, lanes: Lanes, frames: list[Frame], block: int, chain: tuple[Any, ...]
+    ) -> None:
+        self.batch = batch
         self.lanes = lanes
         self.frames = frames
         self.block = block
@@ -53,7 +55,7 @@ class Group:
 
     def part(self, lanes: Lanes) -> Group:
         """A view of some of the lanes for one access: no registers of its own."""
-        return Group(self.chunk, lanes, self.frames, self.block, self.chain)
+        return Group(self.batch, lanes, self.frames, self.block, self.chain)
 
     def split(self, lanes: Lanes, block: int) -> Group:
         """The lanes of a subset, at `block`, with the registers that are still needed there."""
@@ -67,15 +69,15 @@ class Group:
             frames.append(Frame(frame.code, registers, frame.symbols, frame.resume))
             resume = frame.resume
         frames.reverse()
-        return Group(self.chunk, lanes, frames, block, self.chain)
+        return Group(self.batch, lanes, frames, block, self.chain)
 
 
 def merge_groups(groups: list[Group]) -> Group:
     """One group out of several that stand at the same place."""
     first = groups[0]
-    chunk = first.chunk
+    batch = first.batch
     parts = [group.lanes for group in groups]
-    lanes = chunk.geometry.union(parts)
+    lanes = batch.geometry.union(parts)
     frames = []
     resume = first.block
     for depth in range(len(first.frames) - 1, -1, -1):
@@ -88,6 +90,6 @@ def merge_groups(groups: list[Group]) -> Group:
         frames.append(Frame(frame.code, registers, frame.symbols, frame.resume))
         resume = frame.resume
     frames.reverse()
-    merged = Group(chunk, lanes, frames, first.block, first.chain)
+    merged = Group(batch, lanes, frames, first.block, first.chain)
     merged.from_back_edge = all(group.from_back_edge for group in groups)
     return merged

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from grader.ptx.frontend.nodes import Instruction
-from grader.ptx.machine.chunk import Chunk
+from grader.ptx.machine.block_batch import BlockBatch
 from grader.ptx.machine.groups import Group
 from grader.ptx.values.kinds import UNSIGNED, Value, as_array
 from grader.ptx.values.lanes import Array, Lanes
@@ -14,9 +14,9 @@ U32 = UNSIGNED[4]
 FULL = 0xFFFFFFFF
 
 
-def missing(chunk: Chunk, lanes: Lanes, mask: Value) -> Array:
+def missing(batch: BlockBatch, lanes: Lanes, mask: Value) -> Array:
     """(n,) uint32: for each lane, the lanes that its mask names, that have not returned and are not among these."""
-    absent = chunk.absent_by_warp(chunk.lanes_by_warp(lanes))
+    absent = batch.absent_by_warp(batch.lanes_by_warp(lanes))
     return np.broadcast_to(as_array(mask, U32), (lanes.n,)) & absent[lanes.ids >> 5]
 
 
@@ -25,8 +25,8 @@ def report_missing(group: Group, instruction: Instruction, absent: Array) -> Non
     positions = np.flatnonzero(absent)
     if len(positions):
         first = int(group.lanes.ids[positions[0]])
-        group.chunk.hazards.add(
-            group.chunk.geometry, "warp_sync", "missing_lanes", instruction, first, len(positions), op="sync"
+        group.batch.hazards.add(
+            group.batch.geometry, "warp_sync", "missing_lanes", instruction, first, len(positions), op="sync"
         )
 
 
@@ -39,6 +39,6 @@ def report_outsiders(group: Group, instruction: Instruction, mask: Value) -> Non
     outside = np.flatnonzero((as_array(mask, U32) & own) == 0)
     if len(outside):
         first = int(lanes.ids[outside[0]])
-        group.chunk.hazards.add(
-            group.chunk.geometry, "warp_sync", "not_a_member", instruction, first, len(outside), op="sync"
+        group.batch.hazards.add(
+            group.batch.geometry, "warp_sync", "not_a_member", instruction, first, len(outside), op="sync"
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-CHUNK_LANES = 16_384
+BATCH_LANES = 16_384
 """Lanes executed side by side: large enough that Python's overhead vanishes, small enough for the L2 cache."""
 
 CONTENDING_LANES = 1024
@@ -27,10 +27,10 @@ def side_by_side(blocks: int, padded: int, *, waits: bool, contends: bool, local
     contends : threads try an atomic update until they get through.
     local_bytes, shared_bytes : of a thread, and of a block.
     """
-    together = max(1, CHUNK_LANES // padded)
+    together = max(1, BATCH_LANES // padded)
     if waits:
         # Blocks that wait for each other must run side by side, as far as memory allows.
-        together = max(together, min(blocks, 16 * CHUNK_LANES // padded))
+        together = max(together, min(blocks, 16 * BATCH_LANES // padded))
     elif contends:
         # Of those who want one place in one step all but one have to try again: n threads take n² / 2 attempts.
         together = max(1, CONTENDING_LANES // padded)
@@ -40,7 +40,7 @@ def side_by_side(blocks: int, padded: int, *, waits: bool, contends: bool, local
 
 
 def spread(count: int, wanted: int | None) -> Collection[int]:
-    """Which of `count` chunks to watch: the first, the last, and evenly between."""
+    """Which of `count` batches to watch: the first, the last, and evenly between."""
     if wanted is None or wanted >= count:
         return range(count)
     if wanted <= 0:

@@ -1,4 +1,4 @@
-"""Runs a chunk of blocks: groups of threads that stand at the same place, and who goes next.
+"""Runs a batch of blocks: groups of threads that stand at the same place, and who goes next.
 
 A group is a set of lanes with its own registers.  When a branch sends lanes two ways the group
 splits; groups that wait at the same place are merged when their turn comes.  The group at the
@@ -12,26 +12,26 @@ import time
 
 from grader.ptx.limits import TakesLong
 from grader.ptx.machine.barriers import Barriers
-from grader.ptx.machine.chunk import Chunk
+from grader.ptx.machine.block_batch import BlockBatch
 from grader.ptx.machine.convergence import Convergence
-from grader.ptx.machine.endless import EndlessLoops
 from grader.ptx.machine.groups import Group
-from grader.ptx.machine.queue import Place, Queue
+from grader.ptx.machine.non_termination import NonTermination
+from grader.ptx.machine.queue import ProgramPoint, Queue
 
 SPIN_PATIENCE = 4
 """Turns a spinning loop gets before somebody else who can run gets one."""
 
 
 class Scheduler:
-    """Runs one chunk: decides who goes next."""
+    """Runs one batch: decides who goes next."""
 
-    def __init__(self, chunk: Chunk) -> None:
-        self.chunk = chunk
-        self.queue = Queue(chunk)
-        self.barriers = Barriers(chunk, self.queue)
-        self.convergence = Convergence(chunk, self.queue)
-        self._endless = EndlessLoops(chunk, self.queue, self.barriers, self.convergence)
-        self._spins: dict[Place, int] = {}
+    def __init__(self, batch: BlockBatch) -> None:
+        self.batch = batch
+        self.queue = Queue(batch)
+        self.barriers = Barriers(batch, self.queue)
+        self.convergence = Convergence(batch, self.queue)
+        self._endless = NonTermination(batch, self.queue, self.barriers, self.convergence)
+        self._spins: dict[ProgramPoint, int] = {}
 
     def run(self, group: Group) -> None:
         """Run until every thread has returned.  Raises LimitExceeded and UnsupportedInstruction."""
@@ -41,11 +41,11 @@ class Scheduler:
                 if self.convergence.resume() or self.barriers.release() or self.convergence.force():
                     continue
                 self.barriers.check_nobody_waits()
-                for tell in self.chunk.watchers.end:
+                for tell in self.batch.watchers.end:
                     tell()
                 return
             group = self._next()
-            if self.barriers.parked:
+            if self.barriers.waiters:
                 self.barriers.note_bypass(group)
             if self.convergence.waiting:
                 self.convergence.note_bypass(group)
@@ -53,11 +53,11 @@ class Scheduler:
 
     def _next(self) -> Group:
         pending = self.queue.pending
-        if len(pending) == 1 and not self.barriers.parked:
+        if len(pending) == 1 and not self.barriers.waiters:
             return self.queue.take(next(iter(pending)))
         return self.queue.take(self._choose())
 
-    def _choose(self) -> Place:
+    def _choose(self) -> ProgramPoint:
         """Deepest call first, then lowest block; see the module's docstring.  Loops wait for their stragglers."""
         pending = self.queue.pending
         order = sorted(pending, key=lambda key: (-len(key[0]), key[1]))
@@ -79,9 +79,9 @@ class Scheduler:
                 return self._instead(best, turns // SPIN_PATIENCE)
         return best
 
-    def _instead(self, waiting: Place, round_: int) -> Place:
+    def _instead(self, waiting: ProgramPoint, round_: int) -> ProgramPoint:
         """Who goes while `waiting` spins: who has met at a barrier or in a warp is let go, then others take turns."""
-        if self.barriers.parked:
+        if self.barriers.waiters:
             self.barriers.release_complete()
         if self.convergence.waiting:
             self.convergence.resume()
@@ -90,9 +90,9 @@ class Scheduler:
         return others[round_ % len(others)] if others else waiting
 
     def _run_group(self, group: Group) -> None:
-        chunk, pending = self.chunk, self.queue.pending
-        tally = chunk.tally
-        limits = tally.limits
+        batch, pending = self.batch, self.queue.pending
+        budget = batch.budget
+        limits = budget.limits
         while True:
             code = group.frames[-1].code
             block = code.blocks[group.block]
@@ -105,13 +105,13 @@ class Scheduler:
                     self._endless.enter(group)
             if block.collective and not lanes.whole_warps and self.convergence.hold(group, block):
                 return
-            chunk.count(block, lanes)
-            tally.turns += 1
-            if tally.thread_instructions > limits.instructions or tally.issued > limits.issued:
-                limits.check(block.line, tally.thread_instructions, tally.issued)
-            if tally.patience is not None and tally.issued > tally.patience:
+            batch.count(block, lanes)
+            budget.turns += 1
+            if budget.thread_instructions > limits.instructions or budget.issued > limits.issued:
+                limits.check(block.line, budget.thread_instructions, budget.issued)
+            if budget.patience is not None and budget.issued > budget.patience:
                 raise TakesLong
-            if not tally.turns & 127 and time.perf_counter() - tally.started > limits.seconds:
+            if not budget.turns & 127 and time.perf_counter() - budget.started > limits.seconds:
                 raise limits.out_of_time(block.line)
             for step in block.steps:
                 step(group)

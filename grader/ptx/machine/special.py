@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
+from grader.ptx.frontend.nodes import Special
 from grader.ptx.limits import CYCLES
-from grader.ptx.machine.chunk import Chunk
+from grader.ptx.machine.block_batch import BlockBatch
+from grader.ptx.machine.code import Code
 from grader.ptx.machine.groups import Group
+from grader.ptx.machine.residents import MULTIPROCESSORS, WARPS
 from grader.ptx.memory.spaces import Device
 from grader.ptx.values.kinds import Value, Vec, select
 from grader.ptx.values.lanes import Array
 
 _AXES = {"x": 0, "y": 1, "z": 2}
 
-MULTIPROCESSORS = 132
-WARPS = 64
-"""Of an H100 or H200, and warps that reside on one of its multiprocessors.  No kernel may learn from what it asks about
-itself that nothing but an emulator runs it: numbers that a launch does not fix are such as a device gives."""
-
 _UNIFORM = {"nsmid": MULTIPROCESSORS, "nwarpid": WARPS, "warpsize": 32}
+"""No kernel may learn from what it asks about itself that nothing but an emulator runs it: numbers that a launch does
+not fix are such as a device gives."""
+GRID_GROUP = ("envreg1", "envreg2")
+"""The address of the barrier of the whole grid, its high and its low half (see `grader.ptx.memory.workspace`)."""
 SHARED_UNIT = 128
 """Bytes in which shared memory is handed out (PTX ISA, `%total_smem_size`, sm_8x and later)."""
 EPOCH_NS = 1_767_225_600_000_000_000
@@ -30,7 +32,7 @@ WARP_SKEW = 2
 
 _CLOCKS = ("clock", "clock64", "clock_hi", "globaltimer", "globaltimer_lo", "globaltimer_hi")
 _KNOWN = frozenset(
-    [*_UNIFORM, *_CLOCKS, "smid", "gridid", "laneid", "warpid", "dynamic_smem_size", "total_smem_size"]
+    [*_UNIFORM, *_CLOCKS, *GRID_GROUP, "smid", "gridid", "laneid", "warpid", "dynamic_smem_size", "total_smem_size"]
     + [f"{name}.{axis}" for name in ("tid", "ntid", "ctaid", "nctaid") for axis in _AXES]
     + [f"lanemask_{relation}" for relation in ("eq", "lt", "le", "gt", "ge")]
 )
@@ -41,16 +43,26 @@ def is_known(name: str) -> bool:
     return name in _KNOWN
 
 
+def asks_for_grid(code: Code) -> bool:
+    """Whether a function asks for the group of the whole grid: only to wait for it does it need to know more."""
+    return any(
+        isinstance(operand, Special) and operand.name in GRID_GROUP
+        for block in code.graph.blocks
+        for instruction in block.instructions
+        for operand in instruction.operands
+    )
+
+
 def read(group: Group, name: str) -> Value:
     """The value of `%name` for the group's lanes."""
-    chunk = group.chunk
+    batch = group.batch
     if name in _CLOCKS:
-        # Counts instructions issued by the chunk: it grows from one reading to the next, and no more is promised.
-        chunk.pass_time(CYCLES)
-        return select(_time(chunk, name), group.lanes)
-    found = chunk.specials.get(name)
+        # Counts instructions issued by the batch: it grows from one reading to the next, and no more is promised.
+        batch.pass_time(CYCLES)
+        return select(_time(batch, name), group.lanes)
+    found = batch.specials.get(name)
     if found is None:
-        found = chunk.specials[name] = compute(chunk, name)
+        found = batch.specials[name] = compute(batch, name)
     return select(found, group.lanes)
 
 
@@ -59,30 +71,30 @@ def started(device: Device) -> int:
     return (1 << 43) + device.seed % (1 << 20) * 1_000_003
 
 
-def _time(chunk: Chunk, name: str) -> Value:
+def _time(batch: BlockBatch, name: str) -> Value:
     if name.startswith("globaltimer"):
-        number = (EPOCH_NS + started(chunk.device) + chunk.device.cycles + chunk.clock) // TIMER_STEP_NS * TIMER_STEP_NS
+        number = (EPOCH_NS + started(batch.device) + batch.device.cycles + batch.clock) // TIMER_STEP_NS * TIMER_STEP_NS
         if name == "globaltimer":
             return number
         return number >> 32 if name.endswith("_hi") else number & 0xFFFFFFFF
     # Every multiprocessor has a clock of its own, and warps come to read it one after another.
-    root = chunk.layout.root
-    skew = (_multiprocessors(chunk) * 7919 % 100_003)[root.blocks] + (root.ids % chunk.layout.padded >> 5) * WARP_SKEW
-    times = (started(chunk.device) + chunk.device.cycles + chunk.clock + skew).astype(np.uint64)
+    root = batch.layout.root
+    skew = (_multiprocessors(batch) * 7919 % 100_003)[root.blocks] + (root.ids % batch.layout.padded >> 5) * WARP_SKEW
+    times = (started(batch.device) + batch.device.cycles + batch.clock + skew).astype(np.uint64)
     if name == "clock64":
-        return Vec(times, chunk.layout.root)
-    return Vec((times >> np.uint64(32 if name.endswith("_hi") else 0)).astype(np.uint32), chunk.layout.root)
+        return Vec(times, batch.layout.root)
+    return Vec((times >> np.uint64(32 if name.endswith("_hi") else 0)).astype(np.uint32), batch.layout.root)
 
 
-def _multiprocessors(chunk: Chunk) -> Array:
-    """(blocks of the chunk,) the multiprocessor of each: neighbouring blocks go to different ones."""
-    numbers = chunk.geometry.first_block + np.arange(chunk.layout.blocks, dtype=np.int64)
-    return (numbers * 2 + numbers // (MULTIPROCESSORS // 2) + chunk.device.seed) % MULTIPROCESSORS
+def _multiprocessors(batch: BlockBatch) -> Array:
+    """(blocks of the batch,) the multiprocessor of each: neighbouring blocks go to different ones."""
+    numbers = batch.geometry.first_block + np.arange(batch.layout.blocks, dtype=np.int64)
+    return (numbers * 2 + numbers // (MULTIPROCESSORS // 2) + batch.device.seed) % MULTIPROCESSORS
 
 
-def compute(chunk: Chunk, name: str) -> Value:
+def compute(batch: BlockBatch, name: str) -> Value:
     """The value of a special register other than a clock, for all lanes."""
-    layout = chunk.layout
+    layout = batch.layout
     root = layout.root
     if name in _UNIFORM:
         return _UNIFORM[name]
@@ -90,38 +102,40 @@ def compute(chunk: Chunk, name: str) -> Value:
     if register == "ntid":
         return layout.block[_AXES[axis]]
     if register == "nctaid":
-        return chunk.geometry.grid[_AXES[axis]]
+        return batch.geometry.grid[_AXES[axis]]
     thread = root.ids % layout.padded
     if register == "tid":
         x, y, _ = layout.block
-        return _vec(chunk, {"x": thread % x, "y": thread // x % y, "z": thread // (x * y)}[axis])
+        return _vec(batch, {"x": thread % x, "y": thread // x % y, "z": thread // (x * y)}[axis])
     if register == "ctaid":
-        number = chunk.geometry.first_block + root.blocks
-        x, y, _ = chunk.geometry.grid
-        return _vec(chunk, {"x": number % x, "y": number // x % y, "z": number // (x * y)}[axis])
+        number = batch.geometry.first_block + root.blocks
+        x, y, _ = batch.geometry.grid
+        return _vec(batch, {"x": number % x, "y": number // x % y, "z": number // (x * y)}[axis])
     lane = thread & 31
     bit = np.left_shift(np.int64(1), lane)
     if name == "laneid":
-        return _vec(chunk, lane)
+        return _vec(batch, lane)
     if name == "warpid":
-        resident = (chunk.geometry.first_block + root.blocks) // MULTIPROCESSORS
-        return _vec(chunk, ((thread >> 5) + resident * (layout.padded // 32)) % WARPS)
+        resident = (batch.geometry.first_block + root.blocks) // MULTIPROCESSORS
+        return _vec(batch, ((thread >> 5) + resident * (layout.padded // 32)) % WARPS)
     if name == "smid":
-        return _vec(chunk, _multiprocessors(chunk)[root.blocks])
+        return _vec(batch, _multiprocessors(batch)[root.blocks])
     if name == "gridid":
-        return 1 + chunk.device.seed % 1000
+        return 1 + batch.device.seed % 1000
     if register.startswith("lanemask_"):
         masks = {"eq": bit, "lt": bit - 1, "le": 2 * bit - 1, "gt": ~(2 * bit - 1), "ge": ~(bit - 1)}
-        return _vec(chunk, masks[register.removeprefix("lanemask_")])
+        return _vec(batch, masks[register.removeprefix("lanemask_")])
+    if name in GRID_GROUP:
+        return batch.workspace >> 32 if name == GRID_GROUP[0] else batch.workspace & 0xFFFFFFFF
     if name == "dynamic_smem_size":
-        return chunk.shared_bytes[0]
+        return batch.shared_bytes[0]
     if name == "total_smem_size":
-        return -(-chunk.shared_bytes[1] // SHARED_UNIT) * SHARED_UNIT
+        return -(-batch.shared_bytes[1] // SHARED_UNIT) * SHARED_UNIT
     raise KeyError(name)
 
 
-def _vec(chunk: Chunk, values: Array) -> Value:
+def _vec(batch: BlockBatch, values: Array) -> Value:
     low = values[0]
     if (values == low).all():
         return int(low) & 0xFFFFFFFF
-    return Vec((values & 0xFFFFFFFF).astype(np.uint32), chunk.layout.root)
+    return Vec((values & 0xFFFFFFFF).astype(np.uint32), batch.layout.root)

@@ -9,7 +9,7 @@ import numpy as np
 
 from grader.ptx.errors import UnsupportedInstruction
 from grader.ptx.frontend.nodes import Instruction
-from grader.ptx.memory.placing import Place
+from grader.ptx.memory.address_resolution import ResolvedAddress
 from grader.ptx.values.geometry import Geometry
 from grader.ptx.values.kinds import Value
 from grader.ptx.values.lanes import Array
@@ -40,15 +40,26 @@ class Access:
     op: "load", "store" or "atomic".  width: bytes a lane.  stored: the values stored, element by element.
     changed: (n,) bool, where an atomic wrote; a compare-and-swap may fail.  spec: what the instruction says.
     compared: a load whose value a compare-and-swap checks before anything comes of it.
-    together: where lanes go to several arrays of one space there is an event for each; all their places.
+    together: where lanes go to several arrays of one space there is an event for each; all their addresses.
     """
 
-    __slots__ = ("changed", "compared", "geometry", "instruction", "op", "place", "spec", "stored", "together", "width")
+    __slots__ = (
+        "address",
+        "changed",
+        "compared",
+        "geometry",
+        "instruction",
+        "op",
+        "spec",
+        "stored",
+        "together",
+        "width",
+    )
 
     def __init__(
         self,
         spec: AccessSpec,
-        place: Place,
+        resolved: ResolvedAddress,
         geometry: Geometry,
         stored: list[Value] | None = None,
         changed: Array | None = None,
@@ -58,11 +69,11 @@ class Access:
         self.width = spec.width
         self.compared = spec.compared
         self.spec = spec
-        self.place = place
+        self.address = resolved
         self.geometry = geometry
         self.stored = stored
         self.changed = changed
-        self.together: Sequence[Place] = (place,)
+        self.together: Sequence[ResolvedAddress] = (resolved,)
 
 
 class AccessSpec:
@@ -71,6 +82,7 @@ class AccessSpec:
     order: "weak", "volatile", "relaxed", "acquire", "release" or "acq_rel" (PTX ISA, memory consistency model).
     in_block_only: scope `.cta`.  is_copy: what is loaded is only stored elsewhere as it is.  compared: see `Access`.
     looked_at: what is read is used for anything.  polls: it decides whether a loop is left that waits for others.
+    is_counted: a device makes just such a request; else how it gets there is not known, and not counted.
     """
 
     def __init__(self, instruction: Instruction, op: str) -> None:
@@ -82,7 +94,7 @@ class AccessSpec:
         self.count = 1
         self.operation = ""
         self.is_copy = self.compared = self.polls = False
-        self.looked_at = True
+        self.looked_at = self.is_counted = True
         type_name = ""
         for modifier in instruction.modifiers:
             base = modifier.split("::")[0]

@@ -198,6 +198,8 @@ class Device:
         self.arrays: list[MemoryArray | None] = [None]
         self.heap: Any = None
         """Of device code (see `grader.ptx.memory.heap.heap_of`)."""
+        self.workspace: MemoryArray | None = None
+        """Of cooperative launches (`grader.ptx.memory.workspace`)."""
         self.textures: dict[int, Any] = {}
         """Textures and surfaces (`grader.ptx.memory.textures`), by the handle that kernels are given."""
         self.modules: dict[int, Any] = {}
@@ -252,7 +254,7 @@ class Device:
 
 
 class Window:
-    """The local variables of a chunk's threads."""
+    """The local variables of a batch's threads."""
 
     def __init__(self, space: str) -> None:
         self.space = space
@@ -304,7 +306,7 @@ class SharedLayout:
 
 
 class SharedWindow(Window):
-    """The shared arrays of a chunk's blocks, laid out as for the whole module."""
+    """The shared arrays of a batch's blocks, laid out as for the whole module."""
 
     def __init__(self, layout: SharedLayout) -> None:
         super().__init__("shared")
@@ -357,7 +359,7 @@ def shared_window(
 
 
 def local_array(window: Window, name: str, size: int, lane_count: int) -> MemoryArray:
-    """A local variable: one copy for each lane of the chunk."""
+    """A local variable: one copy for each lane of the batch."""
     row_bytes = -(-max(size, 1) // 16) * 16
     data = np.full(lane_count * row_bytes, POISON, np.uint8)
     array = MemoryArray(name, "local", window.next_base(), size, data, row_bytes=row_bytes, rows="lane")

@@ -12,7 +12,7 @@ from grader.ptx.frontend.nodes import Immediate, Instruction, Negated, Operand, 
 from grader.ptx.isa.fma import fma_f64
 from grader.ptx.isa.registry import lookup
 from grader.ptx.lowering import warps
-from grader.ptx.machine.chunk import Chunk
+from grader.ptx.machine.block_batch import BlockBatch
 from grader.ptx.machine.code import Code
 from grader.ptx.machine.groups import Frame, Group
 from grader.ptx.native.kernel import Generated
@@ -32,8 +32,8 @@ class Unusual(Exception):
     """Something came up that the other engine has to look into: the launch is to be run there, from its start."""
 
 
-Call = Callable[["Chunk", Lanes, Array], None]
-"""Carries out an instruction for some lanes of a chunk, on the frames of all."""
+Call = Callable[["BlockBatch", Lanes, Array], None]
+"""Carries out an instruction for some lanes of a batch, on the frames of all."""
 
 
 def call_of(code: Code, generated: Generated, instruction: Instruction) -> Call:
@@ -69,12 +69,12 @@ def _warp_call(code: Code, generated: Generated, instruction: Instruction) -> Ca
         # The other engine says so where it is reached.
         step = None
 
-    def call(chunk: Chunk, lanes: Lanes, frames: Array) -> None:
+    def call(batch: BlockBatch, lanes: Lanes, frames: Array) -> None:
         if not lanes.whole_warps or step is None:
             raise Unusual
         registers: Any = _Registers(code, generated, lanes, frames)
-        step(Group(chunk, lanes, [Frame(code, registers, {})], 0, ()))
-        if len(chunk.hazards):
+        step(Group(batch, lanes, [Frame(code, registers, {})], 0, ()))
+        if len(batch.hazards):
             raise Unusual
 
     return call
@@ -93,7 +93,7 @@ def _numpy_call(code: Code, generated: Generated, instruction: Instruction) -> C
         for t in targets
     ]
 
-    def call(chunk: Chunk, lanes: Lanes, frames: Array) -> None:
+    def call(batch: BlockBatch, lanes: Lanes, frames: Array) -> None:
         ids = lanes.ids
         with np.errstate(all="ignore"):
             result = semantics.compute(*[read(frames, ids) for read in inputs])

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from grader.ptx.errors import LimitExceeded
 from grader.ptx.limits import TakesLong
-from grader.ptx.machine.chunk import Chunk
+from grader.ptx.machine.block_batch import BlockBatch
 from grader.ptx.machine.code import Code
 from grader.ptx.machine.outcome import Outcome
 from grader.ptx.memory.spaces import Device
@@ -32,7 +32,7 @@ FEW_LANES = 1024
 MAX_COPY_BYTES = 256 << 20
 """Arrays of a device beyond which it is not copied."""
 
-Chunks = Callable[["Outcome"], Iterator[tuple["Chunk", dict[str, int]]]]
+Batches = Callable[["Outcome"], Iterator[tuple["BlockBatch", dict[str, int]]]]
 
 
 @dataclass
@@ -78,13 +78,13 @@ class Engine:
         self,
         interpret: Callable[[int | None], Outcome],
         begin: Callable[[int | None], Outcome],
-        chunks: Chunks,
+        batches: Batches,
         alone: bool,
     ) -> Outcome:
         """Carry out the launch.
 
-        interpret: all of it in the interpreter, giving up after so many instructions (`TakesLong`).  begin, chunks:
-        a fresh start, and the chunks to run.  alone: there is one thread in all.
+        interpret: all of it in the interpreter, giving up after so many instructions (`TakesLong`).  begin, batches:
+        a fresh start, and the batches to run.  alone: there is one thread in all.
         """
         history = self.history
         size = sum(block.size for block in self.code.blocks)
@@ -98,9 +98,9 @@ class Engine:
                 history.issued += patience
                 self._restore()
             else:
-                history.issued += outcome.tally.issued
+                history.issued += outcome.budget.issued
                 return outcome
-        generated = self._generated(begin, chunks, alone)
+        generated = self._generated(begin, batches, alone)
         if generated is not None:
             history.generated += 1
             return generated
@@ -108,7 +108,7 @@ class Engine:
         self._restore()
         return interpret(None)
 
-    def _generated(self, begin: Callable[[int | None], Outcome], chunks: Chunks, alone: bool) -> Outcome | None:
+    def _generated(self, begin: Callable[[int | None], Outcome], batches: Batches, alone: bool) -> Outcome | None:
         from grader.ptx.native.calls import Unusual
         from grader.ptx.native.memory import LinearMemory, TooLarge
         from grader.ptx.native.module import compiled
@@ -121,11 +121,11 @@ class Engine:
         memory: LinearMemory | None = None
         runner: Runner | None = None
         try:
-            for chunk, symbols in chunks(outcome):
+            for batch, symbols in batches(outcome):
                 if runner is None:
-                    memory = LinearMemory(module, chunk, self.device, self.observed)
-                    runner = Runner(self.code, module, memory, outcome.tally, alone)
-                runner.run(chunk, symbols)
+                    memory = LinearMemory(module, batch, self.device, self.observed)
+                    runner = Runner(self.code, module, memory, outcome.budget, alone)
+                runner.run(batch, symbols)
             assert runner is not None and memory is not None
             memory.commit()
             for observer in outcome.observers:

@@ -23,9 +23,9 @@ from grader.ptx.native import layout
 from grader.ptx.native.arithmetic import express
 from grader.ptx.native.kernel import WARPS, Generated, Kernel, is_refused
 from grader.ptx.native.layout import CONTEXT
+from grader.ptx.native.load_store import SEEN, Unfit, transfer_of
 from grader.ptx.native.loops import header
 from grader.ptx.native.pieces import Piece
-from grader.ptx.native.transfers import SEEN, Unfit, transfer_of
 from grader.ptx.native.types import local_type
 
 _CLOCKS = ("clock", "globaltimer")

@@ -8,15 +8,16 @@ from grader.ptx.frontend.nodes import Instruction, Register
 from grader.ptx.isa.opcodes import facts
 from grader.ptx.machine.code import Code
 from grader.ptx.native.layout import CONTEXT, Static
+from grader.ptx.native.load_store import Transfer
 from grader.ptx.native.places import Way
-from grader.ptx.native.transfers import Transfer
 
 _REFUSED = frozenset({"elect", "call", "brx"})
 
 
 def is_refused(opcode: str) -> bool:
-    """What a kernel must not have at all: atomics and fences, calls and jumps through tables."""
-    return opcode in _REFUSED or facts(opcode).memory in ("atomic", "fence", "texture", "surface")
+    """What a kernel must not have at all: atomics and fences, calls and jumps through tables, products of a warp."""
+    known = facts(opcode)
+    return opcode in _REFUSED or known.fragments or known.memory in ("atomic", "fence", "texture", "surface")
 
 
 @dataclass

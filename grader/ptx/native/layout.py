@@ -44,7 +44,7 @@ WARP_BYTES = 16
 """Of a participating warp: first position in the list, position past its last lane, mask of its lanes."""
 
 LANE_BYTES = 16
-"""Of a lane: block within the chunk, number of the thread (`THREAD_BITS`), where its block's epoch stands, where its
+"""Of a lane: block within the batch, number of the thread (`THREAD_BITS`), where its block's epoch stands, where its
 block's row of shared memory begins."""
 
 THREAD_BITS = 10

@@ -1,4 +1,4 @@
-"""Loops that come back to the same state, found in generated code as `grader.ptx.machine.endless` finds them."""
+"""Loops that return to the same state, found in generated code as `grader.ptx.machine.non_termination` finds them."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.ptx.machine.chunk import Chunk
+from grader.ptx.machine.block_batch import BlockBatch
 from grader.ptx.memory.spaces import Device, MemoryArray
 from grader.ptx.native import layout
 from grader.ptx.native.layout import CONTEXT
@@ -33,7 +33,7 @@ class LinearMemory:
     bytes: all of it, as a view.  frames: (lanes, slots) uint64, the registers.
     """
 
-    def __init__(self, compiled: Compiled, chunk: Chunk, device: Device, observed: bool) -> None:
+    def __init__(self, compiled: Compiled, batch: BlockBatch, device: Device, observed: bool) -> None:
         import wasmtime
 
         self.generated = compiled.generated
@@ -42,11 +42,11 @@ class LinearMemory:
         self.observed = observed
         self._end = self.generated.end
         self._arrays: list[tuple[MemoryArray, int, int]] = []
-        lanes = chunk.layout.blocks * chunk.layout.padded
+        lanes = batch.layout.blocks * batch.layout.padded
         self.lane_count = lanes
         self.list = self._take(4 * lanes)
         self.warps = self._take(layout.WARP_BYTES * (lanes // 32 + 1))
-        self.epochs = self._take(4 * chunk.layout.blocks)
+        self.epochs = self._take(4 * batch.layout.blocks)
         self.lanes = self._take(layout.LANE_BYTES * lanes)
         self.snapshots = {
             block: self._take(8 * max(count, 1) * lanes) for block, (_, count) in self.generated.snapshots.items()
@@ -75,8 +75,8 @@ class LinearMemory:
         self._local: list[tuple[int, int]] = []
         self._shared: tuple[int, int, int, int] | None = None
         self._shared_row = 0
-        self.shared_table, shared_rows = self._shared_rows(chunk)
-        self.local_table, local_rows = self._local_rows(chunk)
+        self.shared_table, shared_rows = self._shared_rows(batch)
+        self.local_table, local_rows = self._local_rows(batch)
         pages = -(-self._end // PAGE)
         if pages * PAGE > MAX_BYTES:
             raise TooLarge
@@ -131,9 +131,9 @@ class LinearMemory:
         self._view(start, np.uint32, words * len(rows)).reshape(-1, words)[:, :8] = fields[:, :8]
         self._view(start, np.int64, words // 2 * len(rows)).reshape(-1, words // 2)[:, 4] = fields[:, 8]
 
-    def _shared_rows(self, chunk: Chunk) -> tuple[int, list[tuple[int, ...]]]:
+    def _shared_rows(self, batch: BlockBatch) -> tuple[int, list[tuple[int, ...]]]:
         rows: list[tuple[int, ...]] = []
-        for array in chunk.shared.arrays:
+        for array in batch.shared.arrays:
             if array is None:
                 rows.append((0,) * 9)
                 continue
@@ -159,9 +159,9 @@ class LinearMemory:
             )
         return self._table(rows), rows
 
-    def _local_rows(self, chunk: Chunk) -> tuple[int, list[tuple[int, ...]]]:
+    def _local_rows(self, batch: BlockBatch) -> tuple[int, list[tuple[int, ...]]]:
         rows: list[tuple[int, ...]] = []
-        for array in chunk.local.arrays:
+        for array in batch.local.arrays:
             if array is None:
                 rows.append((0,) * 9)
             elif array.space == "param" and array.name in self.generated.parameters:
@@ -192,21 +192,21 @@ class LinearMemory:
         """(count,) int64 fields."""
         return self._view(offset, np.int64, count)
 
-    def begin(self, chunk: Chunk, symbols: dict[str, int], specials: dict[str, Any]) -> None:
-        """Make everything ready for a chunk: registers, what lanes are, shared and local memory, parameters."""
-        generated, code_lanes = self.generated, chunk.layout
+    def begin(self, batch: BlockBatch, symbols: dict[str, int], specials: dict[str, Any]) -> None:
+        """Make everything ready for a batch: registers, what lanes are, shared and local memory, parameters."""
+        generated, code_lanes = self.generated, batch.layout
         blocks, padded = code_lanes.blocks, code_lanes.padded
         lanes = blocks * padded
         table = self._view(self.lanes, np.uint32, 4 * lanes).reshape(-1, 4)
         number = np.arange(lanes, dtype=np.uint32)
         table[:, 0] = number // padded
         table[:, 1] = (
-            number // padded + np.uint32(chunk.geometry.first_block + 1)
+            number // padded + np.uint32(batch.geometry.first_block + 1)
         ) << layout.THREAD_BITS | number % padded
         table[:, 2] = self.epochs + 4 * (number // padded)
         table[:, 3] = (number // padded) * self._shared_row
         self._view(self.epochs, np.uint32, blocks)[:] = 0
-        for array in chunk.local.arrays:
+        for array in batch.local.arrays:
             if array is not None and array.name in generated.parameters and array.space == "param":
                 start = generated.parameters[array.name]
                 self.bytes[start : start + array.size] = array.data[: array.size]
@@ -214,14 +214,14 @@ class LinearMemory:
             self.put64(where, symbols[name] + offset)
         if self._shared is not None:
             data, valid, history, size = self._shared
-            first = next(array for array in chunk.shared.arrays if array is not None)
+            first = next(array for array in batch.shared.arrays if array is not None)
             self.bytes[data : data + len(first.data)] = first.data
             self.bytes[valid : valid + size] = 0
             if history:
                 self.bytes[history : history + layout.HISTORY_BYTES * -(-size // self.unit)] = 0
         for data, size in self._local:
             self.bytes[data : data + size] = 0
-        ids = chunk.layout.root.ids
+        ids = batch.layout.root.ids
         for name, slot in generated.specials.items():
             value = specials[name]
             self.frames[ids, slot] = value.array if isinstance(value, Vec) else value

@@ -12,7 +12,7 @@ from grader.ptx.errors import UnsupportedInstruction
 from grader.ptx.machine.code import Code
 from grader.ptx.native.generate import Generator
 from grader.ptx.native.kernel import Generated
-from grader.ptx.native.transfers import Unfit
+from grader.ptx.native.load_store import Unfit
 
 
 @dataclass

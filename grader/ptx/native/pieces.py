@@ -8,8 +8,8 @@ from grader.ptx.native import layout
 from grader.ptx.native.arithmetic import express
 from grader.ptx.native.kernel import LANE, Kernel, Site
 from grader.ptx.native.layout import CONTEXT
+from grader.ptx.native.load_store import SEEN, Transfer, Unfit, element_load, element_store, transfer_of
 from grader.ptx.native.places import KEPT_BYTES, Way
-from grader.ptx.native.transfers import SEEN, Transfer, Unfit, element_load, element_store, transfer_of
 from grader.ptx.native.types import TYPES, converted, local_type, register_bits
 
 _WINDOWS = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "param": LOCAL_WINDOW, "global": 0, "const": 0}

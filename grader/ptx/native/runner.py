@@ -1,4 +1,4 @@
-"""Runs a chunk of blocks in generated code: which lanes go next is decided here, as `machine/scheduler.py` decides it.
+"""Runs a batch of blocks in generated code: which lanes go next is decided here, as `machine/scheduler.py` decides it.
 
 A set of lanes runs in generated code for as long as it stays whole and nobody else has to go first; it comes back at
 a barrier, when its lanes part, at a place where others wait, and when it has had its share of instructions.
@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from grader.ptx.limits import CYCLES, Tally
+from grader.ptx.limits import CYCLES, Budget
 from grader.ptx.machine import special
-from grader.ptx.machine.chunk import Chunk
+from grader.ptx.machine.block_batch import BlockBatch
 from grader.ptx.machine.code import Code, CodeBlock
 from grader.ptx.native import layout
 from grader.ptx.native.calls import Unusual, call_of, fma64
@@ -42,12 +42,12 @@ class _Party:
 class Runner:
     """One launch in generated code."""
 
-    def __init__(self, code: Code, compiled: Compiled, memory: LinearMemory, tally: Tally, alone: bool) -> None:
+    def __init__(self, code: Code, compiled: Compiled, memory: LinearMemory, budget: Budget, alone: bool) -> None:
         import wasmtime
 
         self.code = code
         self.memory = memory
-        self.tally = tally
+        self.budget = budget
         generated = compiled.generated
         self.generated = generated
         self._calls = [call_of(code, generated, instruction) for instruction in generated.numpy]
@@ -65,31 +65,31 @@ class Runner:
         self._trap = wasmtime.Trap
         memory.put(CONTEXT["RACES"], int(not alone))
 
-    # -- a chunk -----------------------------------------------------------------------
+    # -- a batch -----------------------------------------------------------------------
 
-    def run(self, chunk: Chunk, symbols: dict[str, int]) -> None:
-        """Run a chunk to its end.  Raises Unusual, and LimitExceeded as the other engine would."""
-        self.chunk = chunk
-        self._issued_before = self.tally.issued
+    def run(self, batch: BlockBatch, symbols: dict[str, int]) -> None:
+        """Run a batch to its end.  Raises Unusual, and LimitExceeded as the other engine would."""
+        self.batch = batch
+        self._issued_before = self.budget.issued
         memory, code = self.memory, self.code
-        known = {**chunk.addresses, **code.program.addresses, **symbols}
-        specials = {name: special.compute(chunk, name) for name in self.generated.specials}
+        known = {**batch.addresses, **code.program.addresses, **symbols}
+        specials = {name: special.compute(batch, name) for name in self.generated.specials}
         if any(name not in known for name, _ in self.generated.symbols):
             raise Unusual
-        memory.begin(chunk, known, specials)
+        memory.begin(batch, known, specials)
         self._loaded = None
-        root = chunk.layout.root
+        root = batch.layout.root
         for index, slot in self.generated.slots.items():
             memory.frames[root.ids, slot] = int(code.fresh_registers[index])
         self.pending: dict[int, list[_Party]] = {}
-        self.parked: list[tuple[_Party, CodeBlock]] = []
+        self.waiters: list[tuple[_Party, CodeBlock]] = []
         self.queue(_Party(root, 0))
-        while self.pending or self.parked:
+        while self.pending or self.waiters:
             if not self.pending:
                 self._release()
                 continue
             party = self._next()
-            if self.parked:
+            if self.waiters:
                 self._refuse_bypass(party)
             self._go(party)
         self._collect()
@@ -99,19 +99,19 @@ class Runner:
         block = self.code.blocks[party.block]
         if block.leaves:
             self._visit(block, party.lanes.n, party.lanes.n_warps)
-            self.tally.issued += block.size
-            self.chunk.retire(party.lanes)
+            self.budget.issued += block.size
+            self.batch.retire(party.lanes)
             return
         self.pending.setdefault(party.block, []).append(party)
 
     def _next(self) -> _Party:
-        if len(self.pending) == 1 and not self.parked:
+        if len(self.pending) == 1 and not self.waiters:
             _, parties = self.pending.popitem()
         else:
             parties = self.pending.pop(self._choose())
         if len(parties) == 1:
             return parties[0]
-        lanes = self.chunk.geometry.union([party.lanes for party in parties])
+        lanes = self.batch.geometry.union([party.lanes for party in parties])
         return _Party(lanes, parties[0].block, all(party.back for party in parties))
 
     def _choose(self) -> int:
@@ -125,9 +125,9 @@ class Runner:
 
     def _go(self, party: _Party) -> None:
         """Run a party until it comes to a barrier, parts, returns, or somebody else has to go."""
-        memory, tally, limits = self.memory, self.tally, self.tally.limits
+        memory, budget, limits = self.memory, self.budget, self.budget.limits
         lanes, code = party.lanes, self.code
-        if time.perf_counter() - tally.started > limits.seconds:
+        if time.perf_counter() - budget.started > limits.seconds:
             raise limits.out_of_time(code.blocks[party.block].line)
         self._load(lanes)
         self._set_stops()
@@ -136,29 +136,29 @@ class Runner:
         fields[CONTEXT["BLOCK"] // 4], fields[CONTEXT["BACK"] // 4] = party.block, party.back
         while True:
             done = self._thread_instructions()
-            left = min(limits.instructions - done, (limits.issued - tally.issued) * lanes.n)
+            left = min(limits.instructions - done, (limits.issued - budget.issued) * lanes.n)
             fuel = min(SLICE, left)
             context[CONTEXT["FUEL"] // 8], context[CONTEXT["ISSUED"] // 8] = fuel, 0
             try:
                 self._run()
             except (self._trap, self._error):
                 raise Unusual from None
-            tally.issued += int(context[CONTEXT["ISSUED"] // 8])
+            budget.issued += int(context[CONTEXT["ISSUED"] // 8])
             self._used += fuel - int(context[CONTEXT["FUEL"] // 8])
             status, index = int(fields[CONTEXT["STATUS"] // 4]), int(fields[CONTEXT["BLOCK"] // 4])
             block = code.blocks[index]
             if status == layout.SPENT:
                 # The block that was too much has been taken off the fuel, but not run.
                 self._used -= block.size * lanes.n
-                limits.check(block.line, self._thread_instructions() + block.size * lanes.n, tally.issued + block.size)
-                if time.perf_counter() - tally.started > limits.seconds:
+                limits.check(block.line, self._thread_instructions() + block.size * lanes.n, budget.issued + block.size)
+                if time.perf_counter() - budget.started > limits.seconds:
                     raise limits.out_of_time(block.line)
                 continue
             break
         if status == layout.RETURNED:
-            self.chunk.retire(lanes)
+            self.batch.retire(lanes)
         elif status == layout.BARRIER:
-            self.parked.append((_Party(lanes, index), block))
+            self.waiters.append((_Party(lanes, index), block))
         elif status == layout.STOPPED:
             self.queue(_Party(lanes, index, bool(fields[CONTEXT["BACK"] // 4])))
         else:
@@ -176,7 +176,7 @@ class Runner:
     def _refuse_bypass(self, party: _Party) -> None:
         """Who goes on past a barrier where others of the block wait is at fault, and is told of by the other engine."""
         block = self.code.blocks[party.block]
-        for waiting, at in self.parked:
+        for waiting, at in self.waiters:
             if (
                 block.does_something
                 and party.block in self.code.forward_reach(at.index)
@@ -185,30 +185,30 @@ class Runner:
                 raise Unusual
 
     def _release(self) -> None:
-        chunk, parked = self.chunk, self.parked
-        at = parked[0][1]
-        if any(block is not at for _, block in parked):
+        batch, waiters = self.batch, self.waiters
+        at = waiters[0][1]
+        if any(block is not at for _, block in waiters):
             raise Unusual
-        blocks = chunk.layout.blocks
+        blocks = batch.layout.blocks
         arrived = np.zeros(blocks, np.int64)
-        for party, _ in parked:
+        for party, _ in waiters:
             arrived += np.bincount(party.lanes.blocks, minlength=blocks)
-        complete = (arrived >= chunk.alive) & (arrived > 0)
+        complete = (arrived >= batch.alive) & (arrived > 0)
         if not complete.any():
             raise Unusual
-        waiting = np.bincount(parked[0][0].lanes.blocks, minlength=blocks) > 0
-        exited = np.where(complete, chunk.layout.threads - chunk.alive, 0)
+        waiting = np.bincount(waiters[0][0].lanes.blocks, minlength=blocks) > 0
+        exited = np.where(complete, batch.layout.threads - batch.alive, 0)
         count = int(exited[waiting].sum())
         if count:
-            chunk.remark("exited_before_barrier", at.last.location.line, count)
-        self.parked = []
-        for party, _ in parked:
+            batch.remark("exited_before_barrier", at.last.location.line, count)
+        self.waiters = []
+        for party, _ in waiters:
             go = complete[party.lanes.blocks]
             if not go.all():
                 if not go.any():
-                    self.parked.append((party, at))
+                    self.waiters.append((party, at))
                     continue
-                self.parked.append((_Party(party.lanes.select(np.flatnonzero(~go)), party.block), at))
+                self.waiters.append((_Party(party.lanes.select(np.flatnonzero(~go)), party.block), at))
                 party = _Party(party.lanes.select(np.flatnonzero(go)), party.block)
             self.queue(_Party(party.lanes, at.next, at.next_is_back_edge))
         self.memory._view(self.memory.epochs, np.uint32, blocks)[complete] += np.uint32(1)
@@ -245,7 +245,7 @@ class Runner:
         stops = self.memory.bytes[self.generated.stops : self.generated.stops + len(code.blocks)]
         if not self.pending:
             stops[:] = 0
-        elif self.parked:
+        elif self.waiters:
             stops[:] = 1
         else:
             lowest = min(self.pending)
@@ -256,20 +256,20 @@ class Runner:
 
     def _numpy(self, number: int) -> None:
         assert self._loaded is not None
-        self._calls[number](self.chunk, self._loaded, self.memory.frames)
+        self._calls[number](self.batch, self._loaded, self.memory.frames)
 
     # -- what came of it -----------------------------------------------------------------
 
     _used = 0
-    """Thread-instructions executed in generated code, in all chunks."""
+    """Thread-instructions executed in generated code, in all batches."""
 
     def _thread_instructions(self) -> int:
-        return self.tally.thread_instructions + self._used
+        return self.budget.thread_instructions + self._used
 
     def _visit(self, block: CodeBlock, lanes: int, warps: int) -> None:
         block.executions += lanes
-        self.tally.thread_instructions += block.size * lanes
-        self.tally.warp_instructions += block.size * warps
+        self.budget.thread_instructions += block.size * lanes
+        self.budget.warp_instructions += block.size * warps
 
     def _collect(self) -> None:
         visits = self.memory.words(self.generated.visits, 2 * len(self.code.blocks)).reshape(-1, 2)
@@ -278,7 +278,7 @@ class Runner:
                 self._visit(block, lanes, warps)
         visits[:] = 0
         self._used = 0
-        self.chunk.pass_time(CYCLES * (self.tally.issued - self._issued_before))
+        self.batch.pass_time(CYCLES * (self.budget.issued - self._issued_before))
 
     def counters(self) -> list[LineCounter]:
         """What requests cost, by line."""

@@ -9,20 +9,20 @@ returns, it learns nothing.  A fence or a release of scope `.cta` counts within 
 
 The graph's nodes are fences, strong accesses and barriers, of one set of lanes each.  Nothing is noted before the
 first fence or release of a launch.  A question is answered by walking back from a thread's last node; only accesses
-that the vector clocks (`Clock`) leave unordered are ever asked about.
+that the vector clocks (`VectorClock`) leave unordered are ever asked about.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import Any
 
 import numpy as np
 
-from grader.ptx.observers.clocks import Clock
-from grader.ptx.observers.shadow import Stamp
+from grader.ptx.observers.shadow import AccessEpoch
+from grader.ptx.observers.vector_clocks import VectorClock
 from grader.ptx.values.lanes import Array, Lanes, Layout
 
 NONE = -1
@@ -32,6 +32,9 @@ MAX_STEPS = 150_000
 """Nodes that are walked through, and walks that are asked, in one launch: some 20 µs each."""
 MAX_WALKS = 4096
 """Walks that are kept, to go on where they stopped."""
+COUNTED_BLOCKS = 8192
+COUNTERS = 64
+"""Blocks of a grid, and places in memory, for which the progress of whole blocks is kept."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,13 +61,13 @@ class StrongAccess:
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """One fence, strong access, barrier, or the start of a chunk's record, for one set of lanes.
+    """One fence, strong access, barrier, or the start of a batch's record, for one set of lanes.
 
     kind: "fence", "access", "block" (barrier of whole blocks), "warp" (`__syncwarp()`), "some" (barrier of some
     threads), "start".  first_thread, padded: the number of lane l's thread in the grid is first_thread + l, of a block
     it is a multiple of padded.  before: the node before this one for each lane, an int where it is the same for all.
-    fences: what `_Chunk.fenced` was.  waited: (n,) for "some", who waited for the others.  Of accesses: whether lanes
-    learn; (n,) which of them write; the unit of memory that each touches and the access that wrote there earlier.
+    fences: what `_BlockBatch.fenced` was.  waited: (n,) for "some", who waited for the others.  Of accesses: whether
+    lanes learn; (n,) which of them write; the unit of memory that each touches and the access that wrote there earlier.
     """
 
     number: int
@@ -79,14 +82,17 @@ class Node:
     units: Array | None = None
     earlier: Array | None = None
     in_block_only: bool = False
-    clock: Clock | None = None
+    clock: VectorClock | None = None
 
 
 @dataclass(slots=True)
-class _Chunk:
-    """Of each lane of the chunk that runs: its last node, and the fence that it last executed or knows of.
+class _BlockBatch:
+    """Of each lane of the batch that runs: its last node, and the fence that it last executed or knows of.
 
     learned: (3, lanes) up to which node it can know of anybody else, of its own warp, else of its block, else at all.
+    start: the node at which the record starts.  together: the last barrier of its whole block, or the start.
+    certain: up to which node it knows of everybody, as behind a barrier of the whole grid.
+    offered: (2, lanes) `together` and `certain` as they were at its last fence.
     """
 
     layout: Layout
@@ -94,6 +100,10 @@ class _Chunk:
     last: Array
     fenced: Array
     learned: Array
+    together: Array
+    certain: Array
+    offered: Array
+    start: Node | None = None
     arrived: dict[int, Array] = field(default_factory=dict)
 
     def share(self, ids: Array, groups: Array, number: int, levels: int) -> None:
@@ -106,6 +116,24 @@ class _Chunk:
         for level in range(levels, 3):
             self.learned[level, ids] = np.repeat(np.maximum.reduceat(self.learned[level, ids], starts), sizes)
         self.learned[:levels, ids] = number
+        self.certain[ids] = np.repeat(np.maximum.reduceat(self.certain[ids], starts), sizes)
+
+
+@dataclass(slots=True, eq=False)
+class _Counter:
+    """A place in memory that blocks tell each other of their progress by: a barrier of the whole grid.
+
+    blocks: (blocks,) up to which node all that each block did is known to whoever reads the place.  certain: up to
+    which node all that anybody did is known to them, as far as those knew who wrote there.
+    """
+
+    blocks: Array
+    certain: int = NONE
+
+    @property
+    def known(self) -> int:
+        """Up to which node whoever reads the place knows of everybody."""
+        return max(self.certain, int(self.blocks.min()))
 
 
 _Key = tuple[int, int]
@@ -120,7 +148,7 @@ class HappensBefore:
         """Whether anybody has fenced or released in this launch."""
         self.now = 0
         """The moment, as the number of nodes so far: an access noted now came after all of them."""
-        self._chunk: _Chunk | None = None
+        self._batch: _BlockBatch | None = None
         self._started = False
         self._shared_writers: dict[tuple[int, int], Array] = {}
         self._writers: dict[tuple[int, int], Array] = {}
@@ -130,31 +158,38 @@ class HappensBefore:
         self._walks: dict[_Key, _Walk] = {}
         self._released: dict[int, int] = {}
         self._acquired: dict[int, int] = {}
+        self._blocks = 0
+        self._counters: dict[tuple[int, int, int], _Counter] = {}
 
     # -- noting --------------------------------------------------------------------------------------------------------
 
-    def begin(self, layout: Layout, first_thread: int) -> None:
-        """Another chunk runs: its shared memory is its own."""
+    def begin(self, layout: Layout, first_thread: int, blocks: int) -> None:
+        """Another batch of a grid of so many blocks runs: its shared memory is its own."""
         size = layout.blocks * layout.padded
-        last, fenced, learned = (np.full(shape, NONE, np.int32) for shape in (size, size, (3, size)))
-        self._chunk = _Chunk(layout, first_thread, last, fenced, learned)
+        last, fenced, learned, together, certain, offered = (
+            np.full(shape, NONE, np.int32) for shape in (size, size, (3, size), size, size, (2, size))
+        )
+        self._batch = _BlockBatch(layout, first_thread, last, fenced, learned, together, certain, offered)
         self._started = False
         self._shared_writers = {}
+        self._blocks = blocks
 
-    def _start(self, clock: Clock) -> None:
-        """Note where the chunk's threads stand, if that has not been done."""
-        chunk = self._chunk
-        assert chunk is not None
+    def _start(self, clock: VectorClock) -> None:
+        """Note where the batch's threads stand, if that has not been done."""
+        batch = self._batch
+        assert batch is not None
         self.active = True
         if not self._started:
             self._started = True
-            node = self._add("start", chunk.layout.root, clock=clock)
-            chunk.last[:] = node.number
+            node = batch.start = self._add("start", batch.layout.root, clock=clock)
+            batch.last[:] = node.number
+            if batch.layout.blocks == self._blocks and clock.known is None:
+                batch.together[:] = node.number
 
     def _add(self, kind: str, lanes: Lanes, before: Array | int = NONE, **more: object) -> Node:
-        chunk = self._chunk
-        assert chunk is not None
-        node = Node(self.now, kind, lanes, chunk.first_thread, chunk.layout.padded, before, **more)  # type: ignore[arg-type]
+        batch = self._batch
+        assert batch is not None
+        node = Node(self.now, kind, lanes, batch.first_thread, batch.layout.padded, before, **more)  # type: ignore[arg-type]
         self.now += 1
         if not self._full:
             parts = (before, node.units, node.fences)
@@ -163,18 +198,21 @@ class HappensBefore:
             self.nodes.append(node)
         return node
 
-    def fence(self, lanes: Lanes, clock: Clock, in_block_only: bool) -> None:
+    def fence(self, lanes: Lanes, clock: VectorClock, in_block_only: bool) -> None:
         """Some lanes execute a fence."""
         self._start(clock)
-        chunk = self._chunk
-        assert chunk is not None
-        node = self._add("fence", lanes, _same(chunk.last[lanes.ids]), in_block_only=in_block_only)
-        chunk.last[lanes.ids] = chunk.fenced[lanes.ids] = node.number
+        batch = self._batch
+        assert batch is not None
+        node = self._add("fence", lanes, _same(batch.last[lanes.ids]), in_block_only=in_block_only)
+        batch.last[lanes.ids] = batch.fenced[lanes.ids] = node.number
+        if not in_block_only:
+            batch.offered[0, lanes.ids] = batch.together[lanes.ids]
+            batch.offered[1, lanes.ids] = batch.certain[lanes.ids]
 
-    def access(self, access: StrongAccess, clock: Clock, settle: Callable[[], None]) -> None:
+    def access(self, access: StrongAccess, clock: VectorClock, settle: Callable[[], None]) -> None:
         """Some lanes make a strong access; `settle` is called before it becomes part of the graph, if it does."""
-        chunk = self._chunk
-        assert chunk is not None
+        batch = self._batch
+        assert batch is not None
         releases, lanes, units, writes = access.releases, access.lanes, access.units, access.writes
         tables = self._shared_writers if access.shared else self._writers
         table = tables.get(access.memory)
@@ -183,14 +221,14 @@ class HappensBefore:
         ids = lanes.ids
         earlier = None if table is None else table[units]
         found = earlier is not None and bool((earlier != NONE).any())
-        fenced = chunk.fenced[ids]
+        fenced = batch.fenced[ids]
         publishes = writes is not None and (releases or bool((writes & (fenced != NONE)).any()))
         if not (publishes or (found and (access.learns or access.overwrites))):
             return
         if not self._started:
             settle()
             self._start(clock)
-        before = _same(chunk.last[ids])
+        before = _same(batch.last[ids])
         if found and (writes is None or not publishes) and self._nothing_new(before, access, earlier):
             return
         settle()
@@ -199,16 +237,48 @@ class HappensBefore:
         if earlier is None:
             earlier = table[units]
         node = self._add("access", lanes, before, fences=_same(fenced), access=access, units=units, earlier=earlier)
-        chunk.last[ids] = node.number
+        batch.last[ids] = node.number
         if access.learns:
-            chunk.learned[:, ids] = node.number
+            batch.learned[:, ids] = node.number
         if writes is not None:
             table[units[writes]] = node.number
-        for block in np.unique((ids + chunk.first_thread) // chunk.layout.padded).tolist():
+        if self._blocks <= COUNTED_BLOCKS and not access.shared:
+            self._count(batch, access)
+        for block in np.unique((ids + batch.first_thread) // batch.layout.padded).tolist():
             if access.learns:
                 self._acquired[block] = node.number
             if publishes:
                 self._released[block] = node.number
+
+    def _count(self, batch: _BlockBatch, access: StrongAccess) -> None:
+        """What a strong access of global memory tells of the progress of whole blocks, and learns of it."""
+        units = access.units
+        distinct = np.unique(units)
+        if len(distinct) > COUNTERS:
+            return
+        ids, writes = access.lanes.ids, access.writes
+        for unit in distinct.tolist():
+            key = (*access.memory, unit)
+            there = units == unit
+            counter = self._counters.get(key)
+            known = NONE if counter is None or access.overwrites else counter.known
+            if writes is not None and not access.in_block_only:
+                lanes = ids[there & writes]
+                own = (batch.together[lanes], batch.certain[lanes]) if access.releases else batch.offered[:, lanes]
+                if access.overwrites:
+                    lanes, counter = lanes[-1:], None
+                    own = (own[0][-1:], own[1][-1:])
+                if len(lanes) and max(own[0].max(), own[1].max()) != NONE:
+                    if counter is None:
+                        if len(self._counters) >= COUNTERS:
+                            self._counters.clear()
+                        counter = self._counters[key] = _Counter(np.full(self._blocks, NONE, np.int32))
+                    np.maximum.at(counter.blocks, (lanes + batch.first_thread) // batch.layout.padded, own[0])
+                    counter.certain = max(counter.certain, int(own[1].max()))
+                elif access.overwrites:
+                    self._counters.pop(key, None)
+            if access.learns and known != NONE:
+                batch.certain[ids[there]] = np.maximum(batch.certain[ids[there]], known)
 
     def _nothing_new(self, before: Array | int, access: StrongAccess, earlier: Array | None) -> bool:
         """Whether an access that publishes nothing finds what the same lanes found when they looked last: a poll."""
@@ -231,67 +301,69 @@ class HappensBefore:
 
     def barrier(self, blocks: Array | None) -> None:
         """All threads of some blocks have met: (blocks,) bool, None for all of them."""
-        chunk = self._chunk
-        if chunk is None or not self._started:
+        batch = self._batch
+        if batch is None or not self._started:
             return
-        root = chunk.layout.root
+        root = batch.layout.root
         lanes = root if blocks is None else root.select(np.flatnonzero(blocks[root.blocks]))
-        self._join("block", lanes, chunk.layout.padded)
+        self._join("block", lanes, batch.layout.padded)
+        batch.together[lanes.ids] = self.now - 1
 
     def warp_sync(self, lanes: Lanes) -> None:
         """Some lanes have met, warp by warp."""
-        if self._chunk is not None and self._started:
+        if self._batch is not None and self._started:
             self._join("warp", lanes, 32)
 
     def arrival(self, barrier: int, lanes: Lanes) -> None:
         """Some lanes have come to a barrier for which they do not wait."""
-        chunk = self._chunk
-        if chunk is None or not self._started:
+        batch = self._batch
+        if batch is None or not self._started:
             return
-        node = self._add("arrival", lanes, _same(chunk.last[lanes.ids]))
-        arrived = chunk.arrived.setdefault(barrier, np.full(len(chunk.last), NONE, np.int32))
+        node = self._add("arrival", lanes, _same(batch.last[lanes.ids]))
+        arrived = batch.arrived.setdefault(barrier, np.full(len(batch.last), NONE, np.int32))
         arrived[lanes.ids] = node.number
-        chunk.last[lanes.ids] = node.number
+        batch.last[lanes.ids] = node.number
 
-    def meeting(self, barrier: int, parties: list[tuple[Lanes, bool]]) -> None:
+    def complete(self, barrier: int, parties: list[tuple[Lanes, bool]]) -> None:
         """Some threads of a block have met: sets of lanes, and whether each waited for the others."""
-        chunk = self._chunk
-        if chunk is None or not self._started:
+        batch = self._batch
+        if batch is None or not self._started:
             return
-        everybody = Lanes(chunk.layout, np.sort(np.concatenate([lanes.ids for lanes, _ in parties])))
+        everybody = Lanes(batch.layout, np.sort(np.concatenate([lanes.ids for lanes, _ in parties])))
         waited = np.concatenate([lanes.ids for lanes, waits in parties if waits] or [np.zeros(0, np.int64)])
-        before = chunk.last[everybody.ids]
-        arrived = chunk.arrived.get(barrier)
+        before = batch.last[everybody.ids]
+        arrived = batch.arrived.get(barrier)
         if arrived is not None:
             there = arrived[everybody.ids]
             before = np.where(there == NONE, before, there)
             arrived[everybody.ids] = NONE
-        fences = chunk.fenced[everybody.ids]
+        fences = batch.fenced[everybody.ids]
         node = self._add("some", everybody, before, fences=fences, waited=np.isin(everybody.ids, waited))
-        chunk.last[waited] = node.number
-        chunk.learned[2, waited] = chunk.learned[2, everybody.ids].max()
-        chunk.learned[:2, waited] = node.number
+        batch.last[waited] = node.number
+        batch.learned[2, waited] = batch.learned[2, everybody.ids].max()
+        batch.learned[:2, waited] = node.number
+        batch.certain[waited] = batch.certain[everybody.ids].max()
         if (fences != NONE).any():
-            chunk.fenced[waited] = node.number
+            batch.fenced[waited] = node.number
 
     def _join(self, kind: str, lanes: Lanes, size: int) -> None:
-        chunk = self._chunk
-        assert chunk is not None
-        before, fences = _same(chunk.last[lanes.ids]), _same(chunk.fenced[lanes.ids])
+        batch = self._batch
+        assert batch is not None
+        before, fences = _same(batch.last[lanes.ids]), _same(batch.fenced[lanes.ids])
         known = isinstance(fences, int) and (fences == NONE or self._full or self.nodes[fences].kind == kind)
         node = self._add(kind, lanes, before, fences=NONE if known else fences)
-        chunk.last[lanes.ids] = node.number
+        batch.last[lanes.ids] = node.number
         groups = lanes.ids // size
-        chunk.share(lanes.ids, groups, node.number, 1 if kind == "warp" else 2)
+        batch.share(lanes.ids, groups, node.number, 1 if kind == "warp" else 2)
         if not known:
             fenced = np.zeros(int(groups[-1]) + 1, np.bool_)
-            fenced[groups[chunk.fenced[lanes.ids] != NONE]] = True
-            chunk.fenced[lanes.ids[fenced[groups]]] = node.number
+            fenced[groups[batch.fenced[lanes.ids] != NONE]] = True
+            batch.fenced[lanes.ids[fenced[groups]]] = node.number
 
     def publishes(self, lanes: Lanes) -> bool:
         """Whether a strong store of these lanes would tell others of a fence, for all of them."""
-        chunk = self._chunk
-        return chunk is not None and self._started and bool((chunk.fenced[lanes.ids] != NONE).all())
+        batch = self._batch
+        return batch is not None and self._started and bool((batch.fenced[lanes.ids] != NONE).all())
 
     def has_writers(self, access: StrongAccess) -> bool:
         """Whether what some lanes access was strongly written before by somebody who is part of the graph."""
@@ -300,29 +372,31 @@ class HappensBefore:
 
     # -- asking --------------------------------------------------------------------------------------------------------
 
-    def ordered(self, past: Stamp, moments: Array, events: list[object], lanes: Array) -> Array:
-        """(n,) bool: which accesses made before are ordered before what some lanes of the chunk do now.
+    def ordered(self, past: AccessEpoch, moments: Array, events: Sequence[object], lanes: Array) -> Array:
+        """(n,) bool: which accesses made before are ordered before what some lanes of the batch do now.
 
-        moments, events: when each access was made (see `now`), and the access itself.  lanes: (n,) the lane that each
+        moments: when each access was made (see `now`).  events: all accesses by number.  lanes: (n,) the lane that each
         is compared with.
 
         Where the graph grew too large it tells only whether the one's block has published something since, and the
         other's has learnt something after that.
         """
         result = np.zeros(len(moments), np.bool_)
-        chunk = self._chunk
-        if chunk is None or not self._started:
+        batch = self._batch
+        if batch is None or not self._started:
             return result
-        padded = chunk.layout.padded
-        last = chunk.last[lanes]
-        threads = lanes + chunk.first_thread
+        padded = batch.layout.padded
+        last = batch.last[lanes]
+        threads = lanes + batch.first_thread
         near = np.where(past.thread >> 5 == threads >> 5, 0, np.where(past.thread // padded == threads // padded, 1, 2))
         # Nobody knows of what was done after the last time that anything was heard of those who did it.
-        likely = moments <= chunk.learned[near, lanes]
+        likely = moments <= batch.learned[near, lanes]
+        result = self._certainly(batch, past, moments, lanes)
+        likely &= ~result
         for number in np.unique(last[likely]).tolist():
             here = np.flatnonzero(likely & (last == number))
             if self._full or self._steps > MAX_STEPS:
-                result[here] = self._roughly(past[here], moments[here], lanes[here] + chunk.first_thread, padded)
+                result[here] = self._roughly(past[here], moments[here], lanes[here] + batch.first_thread, padded)
                 continue
             node = self.nodes[number]
             keys = _keys(node, lanes[here])
@@ -333,12 +407,25 @@ class HappensBefore:
                     if len(self._walks) >= MAX_WALKS:
                         self._walks.clear()
                     walk = self._walks[number, key] = _Walk(self.nodes, number, int(lanes[chosen[0]]))
-                found, steps = walk.finds(past[chosen], moments[chosen], [events[i] for i in chosen.tolist()])
+                found, steps = walk.finds(past[chosen], moments[chosen], events)
                 self._steps += steps + 1
                 result[chosen] = found
         return result
 
-    def _roughly(self, past: Stamp, moments: Array, threads: Array, padded: int) -> Array:
+    @staticmethod
+    def _certainly(batch: _BlockBatch, past: AccessEpoch, moments: Array, lanes: Array) -> Array:
+        """(n,) bool: which accesses were made before a barrier of the whole grid."""
+        certain, start = batch.certain[lanes], batch.start
+        assert start is not None and start.clock is not None
+        result: Array = moments <= certain
+        first = result & (certain == start.number)
+        if first.any():
+            # What was done before the record starts is known as far as a barrier of its block came after it.
+            warps = (past.thread - batch.first_thread) >> 5
+            result &= ~first | (past.epoch < start.clock.epochs[np.clip(warps, 0, len(start.clock.epochs) - 1)])
+        return result
+
+    def _roughly(self, past: AccessEpoch, moments: Array, threads: Array, padded: int) -> Array:
         released = np.array([self._released.get(block, NONE) for block in (past.thread // padded).tolist()])
         acquired = np.array([self._acquired.get(block, NONE) for block in (threads // padded).tolist()])
         result: Array = (moments <= released) & (released <= acquired)
@@ -389,31 +476,32 @@ class _Walk:
         self._padded = nodes[number].padded
         self._push("known", number, lane)
 
-    def finds(self, past: Stamp, moments: Array, events: list[object]) -> tuple[Array, int]:
-        """(n,) bool: which accesses are among it; and how many nodes had to be looked at."""
+    def finds(self, past: AccessEpoch, moments: Array, events: Sequence[object]) -> tuple[Array, int]:
+        """(n,) bool: which accesses, of all `events`, are among it; and how many nodes had to be looked at."""
         found = np.zeros(len(moments), np.bool_)
         blocks = past.thread // self._padded
-        steps, batch, ended = 0, 4, False
+        steps, portion, ended = 0, 4, False
         while True:
             for block in np.unique(blocks[~found]).tolist():
                 found |= (blocks == block) & (moments <= self._blocks.get(block, NONE))
             for position in np.flatnonzero(~found).tolist():
                 one = past[position : position + 1]
+                event = events[int(np.broadcast_to(one.event, 1)[0])]
                 found[position] = self._knows(
-                    int(one.thread[0]), int(one.epoch[0]), int(one.segment[0]), int(moments[position]), events[position]
+                    int(one.thread[0]), int(one.epoch[0]), int(one.segment[0]), int(moments[position]), event
                 )
             if found.all():
                 return found, steps
             # What is older than an access says nothing about it.
             oldest = int(moments[~found].min())
-            for _ in range(batch):
+            for _ in range(portion):
                 if not self._queue or -self._queue[0][0] < oldest:
                     break
                 steps += 1
                 number, what, lane, limit = heappop(self._queue)
                 self._step(what, -number, lane, limit)
             else:
-                batch *= 2
+                portion *= 2
                 continue
             if ended:
                 return found, steps

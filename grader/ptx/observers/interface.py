@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from grader.ptx.limits import Tally
+from grader.ptx.limits import Budget
 from grader.ptx.memory.access import Access
 from grader.ptx.memory.spaces import MemoryArray
 from grader.ptx.observers.hazards import HazardLog
@@ -15,7 +15,7 @@ from grader.ptx.values.lanes import Array, Lanes
 
 
 @dataclass(frozen=True)
-class Meeting:
+class BarrierCompletion:
     """Who met at a barrier for so many threads, by its number: sets of lanes, and whether each waited for the rest."""
 
     barrier: int
@@ -28,7 +28,7 @@ class Scene:
 
     geometry: Geometry
     hazards: HazardLog
-    tally: Tally
+    budget: Budget
 
 
 class Observer:
@@ -44,7 +44,7 @@ class Observer:
     def access(self, event: Access) -> None:
         """Lanes load, store or change something, in shared or global memory."""
 
-    def barrier(self, released: Array | None, meeting: Meeting | None) -> None:
+    def barrier(self, released: Array | None, completion: BarrierCompletion | None) -> None:
         """Threads are released: the blocks, (blocks,) bool, None for all; who met where it was not for whole blocks."""
 
     def arrival(self, barrier: int, lanes: Lanes) -> None:
@@ -77,7 +77,7 @@ class Watchers:
             return [getattr(o, name) for o in observers if getattr(type(o), name) is not plain]
 
         self.access: list[Callable[[Access], None]] = those_with("access")
-        self.barrier: list[Callable[[Array | None, Meeting | None], None]] = those_with("barrier")
+        self.barrier: list[Callable[[Array | None, BarrierCompletion | None], None]] = those_with("barrier")
         self.arrival: list[Callable[[int, Lanes], None]] = those_with("arrival")
         self.warp_sync: list[Callable[[Lanes], None]] = those_with("warp_sync")
         self.fence: list[Callable[[Lanes, bool], None]] = those_with("fence")

@@ -10,7 +10,7 @@ from collections import defaultdict
 
 import numpy as np
 
-from grader.ptx.analysis.feeding import Feeders, feeders
+from grader.ptx.analysis.backward_slice import BackwardSlice, backward_slice
 from grader.ptx.frontend.nodes import Function, Instruction, Module, Vector
 from grader.ptx.isa.opcodes import facts
 from grader.ptx.memory.access import Access
@@ -74,14 +74,14 @@ class Provenance(Observer):
         self._stores: dict[int, list[int]] = defaultdict(list)
         self._by_instruction: dict[Instruction, list[int]] = defaultdict(list)
         self._indices: dict[int, StoreIndex] = {}
-        self._feeders: dict[tuple[Instruction, int], Feeders] = {}
+        self._slices: dict[tuple[Instruction, int], BackwardSlice] = {}
         self._left = MAX_READS
 
     def writes(self, array: str, offset_bytes: int, width_bytes: int) -> list[Write]:
         """Every write to those bytes of a global array, in order; the last is the one whose value stayed."""
         found: list[Write] = []
         for key, numbers in self._stores.items():
-            memory = self._events[numbers[0]].place.array
+            memory = self._events[numbers[0]].address.array
             if memory.name == array and memory.space == "global":
                 hits = self._index(key).find(0, offset_bytes, width_bytes)
                 found += [self._write(*hit, offset_bytes) for hit in hits]
@@ -91,11 +91,11 @@ class Provenance(Observer):
         """(size_bytes,) bool: which bytes of a global array any thread wrote."""
         mask = np.zeros(size_bytes, np.bool_)
         for numbers in self._stores.values():
-            memory = self._events[numbers[0]].place.array
+            memory = self._events[numbers[0]].address.array
             if memory.name == array and memory.space == "global":
                 for number in numbers:
                     event = self._events[number]
-                    mask[(event.place.offsets()[:, None] + np.arange(event.width)).ravel()] = True
+                    mask[(event.address.offsets()[:, None] + np.arange(event.width)).ravel()] = True
         return mask
 
     def reads(self, write: Write) -> list[Read]:
@@ -114,7 +114,7 @@ class Provenance(Observer):
         """Keep an access."""
         if not self.complete:
             return
-        self._kept += event.place.lanes.n
+        self._kept += event.address.lanes.n
         if self._kept > KEPT_LANES:
             self.complete = False
             self._events, self._stores, self._by_instruction = [], defaultdict(list), defaultdict(list)
@@ -123,7 +123,7 @@ class Provenance(Observer):
         self._events.append(event)
         self._by_instruction[event.instruction].append(number)
         if event.op != "load":
-            self._stores[id(event.place.array)].append(number)
+            self._stores[id(event.address.array)].append(number)
 
     # -- questions ---------------------------------------------------------------------
 
@@ -137,10 +137,10 @@ class Provenance(Observer):
         """The write of the lane at `position` of an event, of the element that holds the byte at `offset`."""
         event = self._events[number]
         each = event.width // _elements(event.instruction)
-        start = int(event.place.offsets()[position])
+        start = int(event.address.offsets()[position])
         element = max(0, (offset - start) // each)
-        block, thread = event.geometry.coordinates(int(event.place.lanes.ids[position]))
-        array, line = event.place.array, event.instruction.location.line
+        block, thread = event.geometry.coordinates(int(event.address.lanes.ids[position]))
+        array, line = event.address.array, event.instruction.location.line
         bits = None
         if event.stored is not None:
             values = as_array(event.stored[element], UNSIGNED[each])
@@ -155,9 +155,11 @@ class Provenance(Observer):
         layout = geometry.layout
         lane = geometry.lane(write.block, write.thread)
         key = (event.instruction, write.element)
-        feeding = self._feeders.get(key)
+        feeding = self._slices.get(key)
         if feeding is None:
-            feeding = self._feeders[key] = feeders(self._functions[event.instruction], *key)
+            function = self._functions.get(event.instruction)
+            feeding = backward_slice(function, *key) if function else BackwardSlice.of_anything()
+            self._slices[key] = feeding
         start = self._previous(event, write.event, lane)
         lanes = [lane]
         if feeding.exchanged:
@@ -195,15 +197,15 @@ class Provenance(Observer):
 
     def _takes_part(self, number: int, geometry: Geometry, lane: int) -> bool:
         event = self._events[number]
-        return event.geometry is geometry and _position(event.place.lanes, lane) is not None
+        return event.geometry is geometry and _position(event.address.lanes, lane) is not None
 
     def _read(self, number: int, lane: int, element: int, depth: int) -> Read:
         event = self._events[number]
-        array = event.place.array
+        array = event.address.array
         each = event.width // _elements(event.instruction)
-        position = _position(event.place.lanes, lane)
+        position = _position(event.address.lanes, lane)
         assert position is not None
-        offset = int(event.place.offsets()[position]) + element * each
+        offset = int(event.address.offsets()[position]) + element * each
         row = lane // event.geometry.layout.padded if array.rows == "block" else 0
         hits = self._index(id(array)).find(row, offset, each) if id(array) in self._stores else []
         # Atomics of one instruction are carried out in the order of lanes.
@@ -228,9 +230,9 @@ class StoreIndex:
         self._row_units = 1 << 48
         keys, events, positions = [], [], []
         for number, event in stores:
-            lanes = event.place.lanes
-            units = event.place.offsets() // self._unit
-            if event.place.array.rows == "block":
+            lanes = event.address.lanes
+            units = event.address.offsets() // self._unit
+            if event.address.array.rows == "block":
                 units = units + lanes.blocks * self._row_units
             each = event.width // self._unit
             keys.append((units[:, None] + np.arange(each)).ravel())

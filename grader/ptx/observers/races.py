@@ -6,16 +6,17 @@ seen before, and were harmless, is not examined again.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from grader.ptx.memory.access import Access
 from grader.ptx.memory.spaces import MemoryArray
-from grader.ptx.observers.clocks import Clock
 from grader.ptx.observers.happens_before import HappensBefore, StrongAccess
-from grader.ptx.observers.interface import Meeting, Observer, Scene
-from grader.ptx.observers.shadow import Order, Shadow, Stamp
+from grader.ptx.observers.interface import BarrierCompletion, Observer, Scene
+from grader.ptx.observers.shadow import AccessEpoch, BarrierOrder, Shadow
+from grader.ptx.observers.vector_clocks import VectorClock
 from grader.ptx.values.kinds import UNSIGNED, Value, as_array
 from grader.ptx.values.lanes import Array, Lanes
 
@@ -33,14 +34,14 @@ class Races(Observer):
     """The race detector: attach it to a launch, read `LaunchReport.hazards`."""
 
     def __init__(self) -> None:
-        self._interval: list[tuple[tuple[Any, ...], Access, Clock]] = []
+        self._interval: list[tuple[tuple[Any, ...], Access, VectorClock]] = []
         self._keys: set[tuple[Any, ...]] = set()
         self._interval_lanes = 0
         self._harmless: set[tuple[tuple[Any, ...], ...]] = set()
         self._kept: dict[int, Any] = {}
         self._kept_bytes = 0
         self._global: dict[int, Shadow] = {}
-        self._reads: dict[int, list[tuple[Access, Clock]]] = {}
+        self._reads: dict[int, list[tuple[Access, VectorClock, int]]] = {}
         self._read_bytes: dict[int, int] = {}
         self._graph = HappensBefore()
 
@@ -50,18 +51,18 @@ class Races(Observer):
         """Watch some blocks; shared memory starts afresh, global memory keeps its history."""
         geometry = scene.geometry
         self._hazards, self._layout = scene.hazards, geometry.layout
-        self._clock = Clock.start(geometry.layout)
-        self._graph.begin(geometry.layout, geometry.first_thread)
+        self._clock = VectorClock.start(geometry.layout)
+        self._graph.begin(geometry.layout, geometry.first_thread, math.prod(geometry.grid))
         self._arrived: dict[int, Array] = {}
         self._shared: Shadow | None = None
         self._clean_start = True
         self._interval, self._keys, self._interval_lanes = [], set(), 0
-        # What was found harmless is known by the identity of objects of the last chunk.
+        # What was found harmless is known by the identity of objects of the last batch.
         self._harmless, self._kept, self._kept_bytes = set(), {}, 0
 
     def access(self, event: Access) -> None:
         """Take note of an access."""
-        space, spec = event.place.array.space, event.spec
+        space, spec = event.address.array.space, event.spec
         if space == "shared":
             self._shared_access(event)
         elif space == "global":
@@ -80,23 +81,23 @@ class Races(Observer):
         self._settle()
         self._graph.fence(lanes, self._clock, in_block_only)
 
-    def barrier(self, released: Array | None, meeting: Meeting | None) -> None:
+    def barrier(self, released: Array | None, completion: BarrierCompletion | None) -> None:
         """Take note of a barrier: an interval is over."""
-        whole = released is None and meeting is None
+        whole = released is None and completion is None
         if self._interval:
             self._examine(whole)
         self._clean_start = whole
-        if meeting is None:
+        if completion is None:
             self._graph.barrier(released)
         else:
-            self._graph.meeting(meeting.barrier, meeting.parties)
-        if meeting is None:
+            self._graph.complete(completion.barrier, completion.parties)
+        if completion is None:
             self._clock = self._clock.after_barrier(released, self._layout)
         else:
-            arrived = self._arrived.get(meeting.barrier)
-            self._clock = self._clock.after_meeting(meeting.parties, arrived, self._layout)
+            arrived = self._arrived.get(completion.barrier)
+            self._clock = self._clock.after_completion(completion.parties, arrived, self._layout)
             if arrived is not None:
-                for lanes, _ in meeting.parties:
+                for lanes, _ in completion.parties:
                     arrived[lanes.ids >> 5] = -1
 
     def arrival(self, barrier: int, lanes: Lanes) -> None:
@@ -134,20 +135,20 @@ class Races(Observer):
     # -- shared memory -----------------------------------------------------------------
 
     def _shared_access(self, event: Access) -> None:
-        place = event.place
+        resolved = event.address
         key = (
             id(event.instruction),
-            id(place.vec),
-            place.shift,
-            place.array.storage,
-            id(place.lanes),
+            id(resolved.vec),
+            resolved.shift,
+            resolved.array.storage,
+            id(resolved.lanes),
             id(self._clock),
         )
         if key in self._keys:
             return
         self._keys.add(key)
         self._interval.append((key, event, self._clock))
-        self._interval_lanes += max(place.lanes.n, EVENT_LANES)
+        self._interval_lanes += max(resolved.lanes.n, EVENT_LANES)
         if self._interval_lanes > INTERVAL_LANES:
             self._examine(whole=False)
             self._clean_start = False
@@ -170,29 +171,29 @@ class Races(Observer):
         if comparable and not found and self._keep(interval):
             self._harmless.add(signature)
 
-    def _replay(self, interval: list[tuple[tuple[Any, ...], Access, Clock]]) -> bool:
+    def _replay(self, interval: list[tuple[tuple[Any, ...], Access, VectorClock]]) -> bool:
         if self._shared is None:
-            self._shared = Shadow(len(interval[0][1].place.array.data))
+            self._shared = Shadow(len(interval[0][1].address.array.data))
         if self._clean_start:
             self._shared.clear()
         found = False
         for _, event, clock in interval:
-            found |= self._check(self._shared, event, clock)
+            found |= self._check(self._shared, event, clock, self._graph.now)
         return found
 
-    def _keep(self, interval: list[tuple[tuple[Any, ...], Access, Clock]]) -> bool:
+    def _keep(self, interval: list[tuple[tuple[Any, ...], Access, VectorClock]]) -> bool:
         """Hold on to the objects whose identities are in the signature; False when that would take too much memory."""
         for _, event, _ in interval:
-            for thing in (event.place.vec, event.place.lanes):
+            for thing in (event.address.vec, event.address.lanes):
                 if thing is not None and id(thing) not in self._kept:
                     self._kept[id(thing)] = thing
-                    self._kept_bytes += 8 * event.place.lanes.n
+                    self._kept_bytes += 8 * event.address.lanes.n
         return self._kept_bytes < MEMO_BYTES
 
     # -- global memory -----------------------------------------------------------------
 
     def _global_access(self, event: Access) -> None:
-        array = event.place.array
+        array = event.address.array
         shadow = self._global.get(id(array))
         if event.op == "load":
             if event.spec.order == "volatile":
@@ -204,43 +205,43 @@ class Races(Observer):
             shadow = self._start(array)
         shadow.cover(array.size)
         # The same again, and nobody else in between: a loop that tries for a lock.
-        place = event.place
-        key = (event.instruction, place.vec, place.shift, place.lanes, self._clock)
+        resolved = event.address
+        key = (event.instruction, resolved.vec, resolved.shift, resolved.lanes, self._clock)
         if event.op == "atomic" and shadow.last == key:
             return
-        found = self._check(shadow, event, self._clock)
+        found = self._check(shadow, event, self._clock, self._graph.now)
         shadow.last = None if found else key
 
     def _note_read(self, array: MemoryArray, event: Access) -> None:
         """Most arrays that are read are never written: keep the reads until somebody writes."""
         reads = self._reads.setdefault(id(array), [])
-        vec = event.place.vec
-        lanes = event.place.lanes.n if vec is not None and not (reads and reads[-1][0].place.vec is vec) else 0
-        if event.place.lanes.n < EVENT_LANES:
+        vec = event.address.vec
+        lanes = event.address.lanes.n if vec is not None and not (reads and reads[-1][0].address.vec is vec) else 0
+        if event.address.lanes.n < EVENT_LANES:
             lanes = EVENT_LANES
         self._read_bytes[id(array)] = self._read_bytes.get(id(array), 0) + 8 * lanes
         if not (reads and reads[-1][1] is self._clock):
             self._read_bytes[id(array)] = self._read_bytes.get(id(array), 0) + self._clock.size_bytes
-        reads.append((event, self._clock))
+        reads.append((event, self._clock, self._graph.now))
         if self._read_bytes.get(id(array), 0) > MEMO_BYTES // 2:
             self._start(array)
 
     def _start(self, array: MemoryArray) -> Shadow:
         shadow = self._global[id(array)] = Shadow(array.size)
-        for event, clock in self._reads.pop(id(array), []):
-            self._check(shadow, event, clock)
+        for event, clock, moment in self._reads.pop(id(array), []):
+            self._check(shadow, event, clock, moment)
         return shadow
 
     # -- the rules ---------------------------------------------------------------------
 
-    def _check(self, shadow: Shadow, event: Access, clock: Clock) -> bool:
-        """Compare an access with the history, report conflicts, and record it; True when there were any."""
-        place, geometry = event.place, event.geometry
-        lanes, padded = place.lanes, geometry.layout.padded
-        offsets = place.offsets()
-        rows = place.array.row_starts(lanes, 1)
+    def _check(self, shadow: Shadow, event: Access, clock: VectorClock, moment: int) -> bool:
+        """Compare an access of some moment with the history, report conflicts, and record it; True for any."""
+        resolved, geometry = event.address, event.geometry
+        lanes, padded = resolved.lanes, geometry.layout.padded
+        offsets = resolved.offsets()
+        rows = resolved.array.row_starts(lanes, 1)
         if rows is not None:
-            offsets = offsets + rows + place.array.storage
+            offsets = offsets + rows + resolved.array.storage
         units, per_lane = shadow.units(offsets, event.width)
         first_thread = geometry.first_thread
         thread = (lanes.ids + first_thread).astype(np.int32)
@@ -249,14 +250,14 @@ class Races(Observer):
         if per_lane > 1:
             thread, epoch, segment = (np.repeat(a, per_lane) for a in (thread, epoch, segment))
         kind = self._kind(event)
-        stamp = Stamp(thread, epoch, segment, shadow.note(event, self._graph.now, kind))
-        order = Order(clock, first_thread, padded)
+        stamp = AccessEpoch(thread, epoch, segment, shadow.note(event, moment, kind))
+        order = BarrierOrder(clock, first_thread, padded)
         found = False
         overwritten = np.zeros(len(units), np.bool_)
-        for detail, tracks in shadow.opponents(kind, event.compared):
+        for detail, tracks in shadow.conflicting(kind, event.compared):
             counted = np.zeros(len(units), np.bool_)
             for track in tracks:
-                if not track.opposes(units, stamp):
+                if not track.conflicts_with(units, stamp):
                     continue
                 past = track.at(units)
                 bad = (order.distance(past, stamp) > 0) & ~counted
@@ -283,7 +284,7 @@ class Races(Observer):
         """What an access is to others of the same place (see `Shadow`)."""
         spec = event.spec
         if event.op == "load":
-            polls = spec.polls and event.place.array.space == "shared"
+            polls = spec.polls and event.address.array.space == "shared"
             return "peek" if polls or spec.order in ("relaxed", "acquire") else "load"
         if event.op == "store" and self._graph.active and self._signals(event):
             return "signal"
@@ -291,11 +292,11 @@ class Races(Observer):
 
     def _signals(self, event: Access) -> bool:
         """Whether a store behind a fence tells others of it: a volatile one, or one to where atomics have been."""
-        if event.spec.order not in ("weak", "volatile") or not self._graph.publishes(event.place.lanes):
+        if event.spec.order not in ("weak", "volatile") or not self._graph.publishes(event.address.lanes):
             return False
         return event.spec.order == "volatile" or self._graph.has_writers(_strong_access(event))
 
-    def _excuse(self, shadow: Shadow, bad: Array, past: Stamp, ids: Array, per_lane: int, kind: str) -> None:
+    def _excuse(self, shadow: Shadow, bad: Array, past: AccessEpoch, ids: Array, per_lane: int, kind: str) -> None:
         """Take out of the accesses that are in conflict, (n,) bool, those that the kernel has ordered by hand."""
         if kind in STRONG:
             # Copied: the flags may not grow while an array looks at them.
@@ -304,10 +305,9 @@ class Races(Observer):
         if not len(positions):
             return
         chosen = past[positions]
-        numbers = np.asarray(chosen.event).tolist()
-        moments = np.array([shadow.moments[number] for number in numbers], np.int64)
-        events: list[object] = [shadow.events[number] for number in numbers]
-        fine = self._graph.ordered(chosen, moments, events, ids[positions // per_lane])
+        numbers, which = np.unique(chosen.event, return_inverse=True)
+        moments = np.array([shadow.moments[number] for number in numbers.tolist()], np.int64)[which]
+        fine = self._graph.ordered(chosen, moments, shadow.events, ids[positions // per_lane])
         bad[positions[fine]] = False
 
     def _report(
@@ -315,21 +315,21 @@ class Races(Observer):
         shadow: Shadow,
         event: Access,
         bad: Array,
-        past: Stamp,
+        past: AccessEpoch,
         detail: str,
         per_lane: int,
     ) -> bool:
         other_thread, other_event = past.thread, np.asarray(past.event)
-        geometry, array = event.geometry, event.place.array
+        geometry, array = event.geometry, event.address.array
         start = geometry.first_thread
-        ids = np.repeat(event.place.lanes.ids, per_lane) if per_lane > 1 else event.place.lanes.ids
+        ids = np.repeat(event.address.lanes.ids, per_lane) if per_lane > 1 else event.address.lanes.ids
         same_warp = (other_thread - start) // 32 == ids // 32
         for within in (False, True):
             positions = np.flatnonzero(bad & (same_warp == within))
             if not len(positions):
                 continue
             first = int(positions[0])
-            offset = int(event.place.offsets()[first // per_lane])
+            offset = int(event.address.offsets()[first // per_lane])
             owner = array.owner(offset)
             kind = detail
             if detail == "write_write" and _same_values(
@@ -359,10 +359,10 @@ class Races(Observer):
 
 
 def _strong_access(event: Access) -> StrongAccess:
-    place, spec, width = event.place, event.spec, event.width
-    array, lanes = place.array, place.lanes
+    resolved, spec, width = event.address, event.spec, event.width
+    array, lanes = resolved.array, resolved.lanes
     shared = array.space == "shared"
-    offsets = place.offsets()
+    offsets = resolved.offsets()
     rows = array.row_starts(lanes, 1)
     if rows is not None:
         offsets = offsets + rows + array.storage
@@ -393,7 +393,7 @@ def _same_values(event: Access, positions: Array, events: list[Access], numbers:
         if not mine or not theirs or len(mine) != len(theirs) or event.width != other.width:
             return False
         chosen = numbers == number
-        lanes = other.place.lanes
+        lanes = other.address.lanes
         where = np.searchsorted(lanes.ids, threads[chosen] - other.geometry.first_thread)
         for own, foreign in zip(mine, theirs, strict=True):
             left = _bits(own, event)[positions[chosen]]
@@ -405,4 +405,4 @@ def _same_values(event: Access, positions: Array, events: list[Access], numbers:
 def _bits(value: Value, event: Access) -> Array:
     assert event.stored is not None
     size = event.width // len(event.stored)
-    return np.broadcast_to(as_array(value, UNSIGNED[size]), (event.place.lanes.n,))
+    return np.broadcast_to(as_array(value, UNSIGNED[size]), (event.address.lanes.n,))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from grader.ptx.memory.access import Access
-from grader.ptx.observers.clocks import Clock
+from grader.ptx.observers.vector_clocks import VectorClock
 from grader.ptx.values.lanes import Array
 
 NOBODY = -1
@@ -16,11 +16,11 @@ KEPT_LANES = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Stamp:
+class AccessEpoch:
     """Who makes an access and when, element by element.
 
     thread: (n,) int32 number of the thread in the grid (block·padded + lane).  epoch, segment: (n,) int32, those of
-    its warp (see `Clock`).  event: number of the access in the detector's list, one or (n,).
+    its warp (see `VectorClock`).  event: number of the access in the detector's list, one or (n,).
     """
 
     thread: Array
@@ -28,24 +28,24 @@ class Stamp:
     segment: Array
     event: Array | int
 
-    def __getitem__(self, chosen: Array | slice) -> Stamp:
+    def __getitem__(self, chosen: Array | slice) -> AccessEpoch:
         """Some of the elements."""
         event = self.event if isinstance(self.event, int) else self.event[chosen]
-        return Stamp(self.thread[chosen], self.epoch[chosen], self.segment[chosen], event)
+        return AccessEpoch(self.thread[chosen], self.epoch[chosen], self.segment[chosen], event)
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class BarrierOrder:
     """What orders past accesses before one that is made now.
 
-    clock: of the chunk at this moment.  first_thread: number of the chunk's first thread.  padded: threads a block.
+    clock: of the batch at this moment.  first_thread: number of the batch's first thread.  padded: threads a block.
     """
 
-    clock: Clock
+    clock: VectorClock
     first_thread: int
     padded: int
 
-    def distance(self, past: Stamp, now: Stamp) -> Array:
+    def distance(self, past: AccessEpoch, now: AccessEpoch) -> Array:
         """(n,) int8: 0 where nothing was, where the thread is the same, or where something orders the two accesses.
 
         Otherwise 1 for lanes of one warp, 2 for warps of one block, 3 for different blocks.  Threads of a block are
@@ -67,7 +67,7 @@ class Order:
         return result
 
 
-class Track:
+class LastAccess:
     """One access to each unit of memory."""
 
     __slots__ = ("epoch", "event", "segment", "thread")
@@ -78,25 +78,25 @@ class Track:
         self.segment = np.zeros(units, np.int32)
         self.event = np.zeros(units, np.int32)
 
-    def put(self, units: Array, stamp: Stamp) -> None:
+    def put(self, units: Array, stamp: AccessEpoch) -> None:
         """Record an access; where several lanes touch one unit the last one is remembered."""
         self.thread[units] = stamp.thread
         self.epoch[units] = stamp.epoch
         self.segment[units] = stamp.segment
         self.event[units] = stamp.event
 
-    def at(self, units: Array) -> Stamp:
+    def at(self, units: Array) -> AccessEpoch:
         """The accesses recorded for some units."""
-        return Stamp(self.thread[units], self.epoch[units], self.segment[units], self.event[units])
+        return AccessEpoch(self.thread[units], self.epoch[units], self.segment[units], self.event[units])
 
-    def opposes(self, units: Array, now: Stamp) -> bool:
+    def conflicts_with(self, units: Array, now: AccessEpoch) -> bool:
         """Whether any thread but its own stands where each lane's access goes."""
         other = self.thread[units]
         return bool(np.count_nonzero((other != now.thread) & (other != NOBODY)))
 
     def extend(self, units: int) -> None:
         """Add units that nobody has touched."""
-        fresh = Track(units)
+        fresh = LastAccess(units)
         for name in self.__slots__:
             setattr(self, name, np.concatenate([getattr(self, name), getattr(fresh, name)]))
 
@@ -106,7 +106,7 @@ class Track:
             setattr(self, name, np.repeat(getattr(self, name), factor))
 
 
-class Crowd:
+class AccessSet:
     """Two of the many who touched each unit of memory, where they may do so unordered (readers; atomics).
 
     Two are enough: the latest, and of the others one as far from it as there is any that nothing orders before it
@@ -116,9 +116,9 @@ class Crowd:
     __slots__ = ("tracks",)
 
     def __init__(self, units: int) -> None:
-        self.tracks = (Track(units), Track(units))
+        self.tracks = (LastAccess(units), LastAccess(units))
 
-    def put(self, units: Array, stamp: Stamp, order: Order) -> None:
+    def put(self, units: Array, stamp: AccessEpoch, order: BarrierOrder) -> None:
         """Record an access of some lanes."""
         latest, other = self.tracks
         before = latest.thread[units]
@@ -177,10 +177,10 @@ class Shadow:
         self._room = KEPT_LANES
         self.unit = 4
         self._count = -(-size // 4)
-        self.writer = Track(self._count)
-        self.readers: Crowd | None = None
-        self.atomics: Crowd | None = None
-        self.peeks: Crowd | None = None
+        self.writer = LastAccess(self._count)
+        self.readers: AccessSet | None = None
+        self.atomics: AccessSet | None = None
+        self.peeks: AccessSet | None = None
 
     def units(self, offsets: Array, width: int) -> tuple[Array, int]:
         """(units touched, units per lane) for accesses of `width` bytes at byte offsets; lanes' units lie together."""
@@ -207,7 +207,7 @@ class Shadow:
         for track in (self.writer, *(track for crowd in crowds for track in crowd.tracks)):
             track.widen(factor)
 
-    def _crowds(self) -> list[Crowd]:
+    def _crowds(self) -> list[AccessSet]:
         return [crowd for crowd in (self.readers, self.atomics, self.peeks) if crowd is not None]
 
     def clear(self) -> None:
@@ -218,7 +218,7 @@ class Shadow:
 
     def note(self, event: Access, moment: int, kind: str) -> int:
         """The number of an access that is about to be recorded."""
-        self._room -= event.place.lanes.n + 64
+        self._room -= event.address.lanes.n + 64
         if self._room < 0:
             self._forget()
         self.events.append(event)
@@ -238,20 +238,20 @@ class Shadow:
         self.events = [self.events[number] for number in used.tolist()]
         self.moments = [self.moments[number] for number in used.tolist()]
         self.signals = bytearray(self.signals[number] for number in used.tolist())
-        self._room = max(KEPT_LANES, sum(event.place.lanes.n + 64 for event in self.events))
+        self._room = max(KEPT_LANES, sum(event.address.lanes.n + 64 for event in self.events))
 
-    def record(self, units: Array, stamp: Stamp, order: Order, kind: str) -> None:
+    def record(self, units: Array, stamp: AccessEpoch, order: BarrierOrder, kind: str) -> None:
         """Note an access that was made, by its kind."""
         if kind in ("store", "signal"):
             self.writer.put(units, stamp)
         elif kind == "load":
-            self.readers = self.readers or Crowd(self._count)
+            self.readers = self.readers or AccessSet(self._count)
             self.readers.put(units, stamp, order)
         elif kind == "peek":
-            self.peeks = self.peeks or Crowd(self._count)
+            self.peeks = self.peeks or AccessSet(self._count)
             self.peeks.put(units, stamp, order)
         else:
-            self.atomics = self.atomics or Crowd(self._count)
+            self.atomics = self.atomics or AccessSet(self._count)
             self.atomics.put(units, stamp, order)
 
     def forget_readers(self, units: Array) -> None:
@@ -266,7 +266,7 @@ class Shadow:
         for track in (self.writer, *(track for crowd in self._crowds() for track in crowd.tracks)):
             track.thread[units] = NOBODY
 
-    def opponents(self, kind: str, compared: bool) -> list[tuple[str, list[Track]]]:
+    def conflicting(self, kind: str, compared: bool) -> list[tuple[str, list[LastAccess]]]:
         """Accesses that conflict with one of a kind: what to call the conflict, and where they are recorded.
 
         Reads do not conflict with reads, nor `compared` reads with atomics, nor atomics, peeks and signals with each

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from grader.ptx.memory.access import Access
-from grader.ptx.memory.placing import Place
+from grader.ptx.memory.address_resolution import ResolvedAddress
 from grader.ptx.observers import metrics
 from grader.ptx.observers.interface import Observer
 from grader.ptx.records import LaunchReport, LineCounter
@@ -28,10 +28,10 @@ class Traffic(Observer):
 
     def access(self, event: Access) -> None:
         """Count one access of one set of lanes."""
-        place, together = event.place, event.together
-        if place is not together[0]:
+        resolved, together = event.address, event.together
+        if resolved is not together[0] or not event.spec.is_counted:
             return
-        space = "shared" if place.array.space == "shared" else "global"
+        space = "shared" if resolved.array.space == "shared" else "global"
         key = (id(event.instruction), space)
         counter = self._by_instruction.get(key)
         if counter is None:
@@ -41,8 +41,8 @@ class Traffic(Observer):
             )
             self._by_instruction[key] = counter
         if len(together) == 1:
-            cost = self._cost(place, event.op, event.width, space)
-            counter.lanes += place.lanes.n
+            cost = self._cost(resolved, event.op, event.width, space)
+            counter.lanes += resolved.lanes.n
         else:
             lanes = event.geometry.union([part.lanes for part in together])
             cost = _measure(lanes, _addresses(together, lanes), event.op, event.width, space)
@@ -57,21 +57,23 @@ class Traffic(Observer):
         if cost[5] > counter.ways or not counter.worst_words:
             if space == "shared" and len(together) == 1:
                 # What is kept with addresses serves all that lie alike; the words are to be this access's own.
-                cost = _measure(place.lanes, _addresses(together, place.lanes), event.op, event.width, space)
+                cost = _measure(resolved.lanes, _addresses(together, resolved.lanes), event.op, event.width, space)
             counter.ways = max(counter.ways, cost[5])
             counter.worst_words = cost[6]
 
-    def _cost(self, place: Place, op: str, width: int, space: str) -> tuple[Any, ...]:
+    def _cost(self, resolved: ResolvedAddress, op: str, width: int, space: str) -> tuple[Any, ...]:
         period = metrics.WAVEFRONT_BYTES if space == "shared" else metrics.SECTOR_BYTES
-        if place.vec is None:
-            memo: dict[Any, Any] = place.lanes.memo
+        if resolved.vec is None:
+            memo: dict[Any, Any] = resolved.lanes.memo
             key: tuple[Any, ...] = ("traffic", op, width, space)
         else:
-            memo = place.vec.memo
-            key = ("traffic", op, width, space, place.shift % period)
+            memo = resolved.vec.memo
+            key = ("traffic", op, width, space, resolved.shift % period)
         found = memo.get(key)
         if found is None:
-            found = remember(memo, key, _measure(place.lanes, _addresses([place], place.lanes), op, width, space))
+            found = remember(
+                memo, key, _measure(resolved.lanes, _addresses([resolved], resolved.lanes), op, width, space)
+            )
         return found
 
     def take(self, counters: Sequence[LineCounter]) -> None:
@@ -84,12 +86,14 @@ class Traffic(Observer):
         report.counters.by_line = sorted(self._lines.values(), key=lambda c: (c.line, c.space, c.op, c.width_bytes))
 
 
-def _addresses(places: Sequence[Place], lanes: Lanes) -> Array:
+def _addresses(all_resolved: Sequence[ResolvedAddress], lanes: Lanes) -> Array:
     """(n,) int64: where each lane goes, in bytes of its block's shared memory or of the device's memory."""
     result = np.empty(lanes.n, np.int64)
-    for place in places:
-        start = place.array.storage if place.array.space == "shared" else place.array.base
-        result[slice(None) if place.lanes is lanes else place.lanes.positions_in(lanes)] = place.offsets() + start
+    for resolved in all_resolved:
+        start = resolved.array.storage if resolved.array.space == "shared" else resolved.array.base
+        result[slice(None) if resolved.lanes is lanes else resolved.lanes.positions_in(lanes)] = (
+            resolved.offsets() + start
+        )
     return result
 
 

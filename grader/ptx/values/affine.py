@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.ptx.values.kinds import SIGNED, UNSIGNED, Shifted, Value, Vec, shifted, split_shift
+from grader.ptx.values.kinds import SIGNED, UNSIGNED, Affine, Value, Vec, shifted, split_shift
 from grader.ptx.values.lanes import Array, remember
 
 
@@ -23,15 +23,15 @@ def to_signed(value: int, bits: int) -> int:
 
 def add(a: Value, b: Value, bits: int) -> Value | None:
     """a + b where at least one of them is uniform or shifted."""
-    if not isinstance(b, (Vec, Shifted)):
-        if not isinstance(a, (Vec, Shifted)):
+    if not isinstance(b, (Vec, Affine)):
+        if not isinstance(a, (Vec, Affine)):
             return (a + b) & ((1 << bits) - 1)
         vec, shift = split_shift(a)
         return shifted(vec, shift + b) if vec.bits == bits else None
-    if not isinstance(a, (Vec, Shifted)):
+    if not isinstance(a, (Vec, Affine)):
         vec, shift = split_shift(b)
         return shifted(vec, shift + a) if vec.bits == bits else None
-    if not isinstance(a, Shifted) and not isinstance(b, Shifted):
+    if not isinstance(a, Affine) and not isinstance(b, Affine):
         return None
     # In a loop the arrays stay and the constants move: the sum of the arrays is worth keeping.
     (vec, shift), (other, other_shift) = split_shift(a), split_shift(b)
@@ -50,7 +50,7 @@ def add(a: Value, b: Value, bits: int) -> Value | None:
 
 def sub(a: Value, b: Value, bits: int) -> Value | None:
     """a − b where b is uniform."""
-    if isinstance(b, (Vec, Shifted)):
+    if isinstance(b, (Vec, Affine)):
         return None
     return add(a, -b & ((1 << bits) - 1), bits)
 
@@ -64,12 +64,12 @@ def _derived(vec: Vec, key: Any, compute: Callable[[], Array]) -> Vec:
 
 def mul_lo(a: Value, b: Value, bits: int) -> Value | None:
     """Low half of a·b where at least one of them is uniform."""
-    if not isinstance(a, (Vec, Shifted)):
+    if not isinstance(a, (Vec, Affine)):
         a, b = b, a
-    if isinstance(b, (Vec, Shifted)):
+    if isinstance(b, (Vec, Affine)):
         return None
     mask = (1 << bits) - 1
-    if not isinstance(a, (Vec, Shifted)):
+    if not isinstance(a, (Vec, Affine)):
         return a * b & mask
     vec, shift = split_shift(a)
     if vec.bits != bits:
@@ -81,7 +81,7 @@ def mul_lo(a: Value, b: Value, bits: int) -> Value | None:
 
 def shl(a: Value, b: Value, bits: int) -> Value | None:
     """a << b for a uniform amount; amounts past the width give 0."""
-    if isinstance(b, (Vec, Shifted)):
+    if isinstance(b, (Vec, Affine)):
         return None
     if b >= bits:
         return 0
@@ -90,12 +90,12 @@ def shl(a: Value, b: Value, bits: int) -> Value | None:
 
 def mul_wide(a: Value, b: Value, bits: int, signed: bool) -> Value | None:
     """Full 2·bits-wide product of `bits`-wide factors, one of them uniform."""
-    if not isinstance(a, (Vec, Shifted)):
+    if not isinstance(a, (Vec, Affine)):
         a, b = b, a
-    if isinstance(b, (Vec, Shifted)):
+    if isinstance(b, (Vec, Affine)):
         return None
     factor = to_signed(b, bits) if signed else b
-    if not isinstance(a, (Vec, Shifted)):
+    if not isinstance(a, (Vec, Affine)):
         return (to_signed(a, bits) if signed else a) * factor & ((1 << 2 * bits) - 1)
     widened = widen(a, bits, 2 * bits, signed)
     return None if widened is None else mul_lo(widened, factor & ((1 << 2 * bits) - 1), 2 * bits)
@@ -103,7 +103,7 @@ def mul_wide(a: Value, b: Value, bits: int, signed: bool) -> Value | None:
 
 def widen(a: Value, bits: int, wide_bits: int, signed: bool) -> Value | None:
     """Sign- or zero-extension; a shifted value stays shifted where the narrow sum does not wrap."""
-    if not isinstance(a, (Vec, Shifted)):
+    if not isinstance(a, (Vec, Affine)):
         return (to_signed(a, bits) if signed else a) & ((1 << wide_bits) - 1)
     vec, shift = split_shift(a)
     if vec.bits != bits:
@@ -122,7 +122,7 @@ def widen(a: Value, bits: int, wide_bits: int, signed: bool) -> Value | None:
 def narrow(a: Value, bits: int) -> Value | None:
     """The low `bits` of a wider value (truncation commutes with adding a constant)."""
     mask = (1 << bits) - 1
-    if not isinstance(a, (Vec, Shifted)):
+    if not isinstance(a, (Vec, Affine)):
         return a & mask
     vec, shift = split_shift(a)
     if vec.bits <= bits:
@@ -147,7 +147,7 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 
 def bounds(a: Value, bits: int, signed: bool) -> tuple[int, int] | None:
     """Smallest and largest element, or None where the shifted value wraps around."""
-    if not isinstance(a, (Vec, Shifted)):
+    if not isinstance(a, (Vec, Affine)):
         value = to_signed(a, bits) if signed else a
         return value, value
     vec, shift = split_shift(a)
@@ -164,7 +164,7 @@ def bounds(a: Value, bits: int, signed: bool) -> tuple[int, int] | None:
 def compare(name: str, a: Value, b: Value, bits: int, signed: bool) -> bool | None:
     """A comparison that comes out the same in every thread, by the operands' bounds; None otherwise."""
     relation = _COMPARE[name]
-    if not isinstance(a, (Vec, Shifted)) and not isinstance(b, (Vec, Shifted)):
+    if not isinstance(a, (Vec, Affine)) and not isinstance(b, (Vec, Affine)):
         if signed:
             return relation(to_signed(a, bits), to_signed(b, bits))
         return relation(a, b)

@@ -7,7 +7,7 @@ bank conflicts, its sectors) serve every later iteration.  Hence three kinds of 
 
 - a Python `int` (or `bool` for predicates): the same bits in every thread, unsigned;
 - `Vec`: one element per thread of a `Lanes` set, immutable;
-- `Shifted`: a `Vec` of integers plus a constant, modulo 2^bits.
+- `Affine`: a `Vec` of integers plus a constant, modulo 2^bits.
 
 When threads part ways (`Lanes.select`), values are selected lazily and remember where they came
 from, so a value nobody touched comes back whole, at no cost, when the threads meet again.
@@ -86,7 +86,7 @@ class Vec:
         return found
 
 
-class Shifted:
+class Affine:
     """`vec + shift` modulo 2^bits; `shift` lies in [−2^(bits−1), 2^(bits−1))."""
 
     __slots__ = ("_vec", "shift", "vec")
@@ -106,7 +106,7 @@ class Shifted:
         return self._vec
 
 
-Value = int | Vec | Shifted
+Value = int | Vec | Affine
 
 
 @lru_cache(maxsize=4096)
@@ -124,7 +124,7 @@ def as_array(value: Value, dtype: np.dtype[Any]) -> Array:
     """The value as an array of `dtype`, length 1 if uniform; wider registers are truncated to their low bits."""
     if isinstance(value, Vec):
         array = value.array
-    elif isinstance(value, Shifted):
+    elif isinstance(value, Affine):
         array = value.materialise().array
     else:
         return constant(value, dtype)
@@ -153,16 +153,16 @@ def from_array(array: Array, lanes: Lanes, register_bytes: int) -> Value:
     return Vec(array, lanes)
 
 
-def shifted(vec: Vec, shift: int) -> Vec | Shifted:
+def shifted(vec: Vec, shift: int) -> Vec | Affine:
     """`vec + shift`, as plain as possible."""
     half = 1 << (vec.bits - 1)
     shift = ((shift + half) & (2 * half - 1)) - half
-    return Shifted(vec, shift) if shift else vec
+    return Affine(vec, shift) if shift else vec
 
 
-def split_shift(value: Vec | Shifted) -> tuple[Vec, int]:
+def split_shift(value: Vec | Affine) -> tuple[Vec, int]:
     """The value as (vec, shift)."""
-    if isinstance(value, Shifted):
+    if isinstance(value, Affine):
         return value.vec, value.shift
     return value, 0
 
@@ -171,7 +171,7 @@ def select(value: Any, lanes: Lanes) -> Any:
     """A register's value over a subset of the lanes."""
     if isinstance(value, Vec):
         return value.select(lanes)
-    if isinstance(value, Shifted):
+    if isinstance(value, Affine):
         return shifted(value.vec.select(lanes), value.shift)
     return value
 
@@ -182,14 +182,14 @@ def merge(values: Sequence[Any], parts: Sequence[Lanes], lanes: Lanes, register_
     `register_bytes` is the register's width, 0 for a predicate.
     """
     first = values[0]
-    if not isinstance(first, (Vec, Shifted)):
-        if all(value is first or (not isinstance(value, (Vec, Shifted)) and value == first) for value in values):
+    if not isinstance(first, (Vec, Affine)):
+        if all(value is first or (not isinstance(value, (Vec, Affine)) and value == first) for value in values):
             return first
     else:
         vec, shift = split_shift(first)
         root = vec.root or vec
         for value in values:
-            if not isinstance(value, (Vec, Shifted)):
+            if not isinstance(value, (Vec, Affine)):
                 break
             other, other_shift = split_shift(value)
             if (other.root or other) is not root or other_shift != shift:

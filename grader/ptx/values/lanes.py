@@ -29,7 +29,7 @@ def remember(memo: dict[Any, Any], key: Any, value: Any) -> Any:
 
 
 class Layout:
-    """How the threads of a chunk of blocks are numbered: thread t of the chunk's block b is lane b·padded + t.
+    """How the threads of a batch of blocks are numbered: thread t of the batch's block b is lane b·padded + t.
 
     `padded` is the block's size rounded up to whole warps, so a warp never spans two blocks.
     """
@@ -60,7 +60,7 @@ class Layout:
 
 
 class Lanes:
-    """A set of threads of a chunk that execute together, in ascending order; compared by identity.
+    """A set of threads of a batch that execute together, in ascending order; compared by identity.
 
     `memo` holds what was derived from the set: the selection of a value (by the value's id), positions in
     another set, per-warp tables of observers.
@@ -87,7 +87,7 @@ class Lanes:
 
     @property
     def blocks(self) -> Array:
-        """(n,) int64: index of each lane's block within the chunk."""
+        """(n,) int64: index of each lane's block within the batch."""
         if self._blocks is None:
             self._blocks = self.ids // self.layout.padded
         return self._blocks

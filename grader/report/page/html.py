@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from grader.i18n import _, ngettext
-from grader.places import data_root
+from grader.paths import data_root
 from grader.report.figures.charts import BankMap, BarChart, bank_maps, sector_chart, wavefront_chart
 from grader.report.figures.draw import Format, draw
 from grader.report.figures.sweep_charts import LineChart, sweep_charts

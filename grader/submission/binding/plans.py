@@ -23,7 +23,7 @@ from grader.submission.kernels.records import Kernel, LaunchSite
 from grader.submission.kernels.shape import KernelShape
 from grader.submission.kernels.symbolic import formula_of, named_constants
 from grader.submission.observed import SeenArgument
-from grader.submission.records import Candidate, LaunchPlan, Origin, Origins
+from grader.submission.records import Interpretation, LaunchPlan, Origin, Origins
 
 MAX_CANDIDATES = 8
 
@@ -35,22 +35,22 @@ def requested_launch(sites: Sequence[LaunchSite]) -> LaunchSite | None:
     return next(iter(impossible or readable), None)
 
 
-def candidates(
+def interpretations(
     kernel: Kernel,
     shape: KernelShape,
     sites: Sequence[LaunchSite],
-    readings: Fact[Sequence[tuple[str, ...]]],
+    role_assignments: Fact[Sequence[tuple[str, ...]]],
     settings: VariantSettings,
     variant: Variant,
     lab: Lab,
     fixed: CompileTime,
-) -> tuple[Candidate, ...]:
+) -> tuple[Interpretation, ...]:
     """Readings of `kernel` with a launch for each, likeliest first; at most `MAX_CANDIDATES`.
 
     Where nothing tells which size the grid's x axis runs over, both orders are given.
     """
-    found: list[Candidate] = []
-    for roles in readings.value:
+    found: list[Interpretation] = []
+    for roles in role_assignments.value:
         named = NamedSizes.of(roles, fixed, lab)
         sizes = {role for role in roles if role in lab.size_names}
         known = sizes | named.all_roles()
@@ -61,10 +61,10 @@ def candidates(
             free = {p.name for p in lab.parameters if p.kind == "size" and p.from_grid}
             exact = not sizes & set(covers) and set(covers) <= free
             plan, origins = planner.plan(covers, exact)
-            origins = replace(origins, arguments=readings.origin, covers=all_covers.origin)
-            sizes_of_program = (named.constants, named.template, named.fixed, named.own)
+            origins = replace(origins, arguments=role_assignments.origin, covers=all_covers.origin)
+            sizes_of_program = (named.constants, named.template, named.pinned, named.declared)
             is_unsure = origins.block == "observed" and planner.is_unsure(covers)
-            found.append(Candidate(roles, plan, square_only, *sizes_of_program, origins, unsure=is_unsure))
+            found.append(Interpretation(roles, plan, square_only, *sizes_of_program, origins, unsure=is_unsure))
     return tuple(dict.fromkeys(found))[:MAX_CANDIDATES]
 
 
@@ -86,7 +86,7 @@ class _SharedBytes:
 
 @dataclass(frozen=True, slots=True)
 class _Planner:
-    """Makes the launch plans of one reading; `site`: what the host code says, where it says anything usable."""
+    """Makes the launch plans of one role assignment; `site`: what the host code says, where it says anything usable."""
 
     kernel: Kernel
     shape: KernelShape
@@ -248,19 +248,44 @@ class _Planner:
         if self.site.grid == (1, 1, 1) and self.threads().value.formulas:
             # One block, as large as the data.
             return ("1",) * len(covers)
-        probes = [(grid, self.sizes_of(seen)) for grid, seen in self.site.probes]
-        found = formulas_of(self.site, self.formula, covers, tile, self.own_sizes(), self.lab, probes)
+        probes = [(grid, self.choices_of(seen)) for grid, seen in self.site.probes]
+        found = formulas_of(self.site, self.formula, covers, tile, self.own_choices(), self.lab, probes)
         return found or self.grid_formula()
 
     def is_unsure(self, covers: tuple[str, ...]) -> bool:
         """Whether a run at other sizes would tell more of the grid."""
-        return self.site is not None and is_unsure(self.site, self.formula, covers, self.own_sizes())
+        return self.site is not None and is_unsure(self.site, self.formula, covers, self.own_choices())
 
     def own_sizes(self) -> dict[str, int]:
         """The sizes at which the program made its launch, as far as its arguments and constants tell."""
+        return self.own_choices()[0]
+
+    def own_choices(self) -> list[dict[str, int]]:
+        """The same, and what else they may be: a program may multiply oblong matrices where the lab's are square."""
         if self.site is None:
-            return {}
-        return self.sizes_of(self.site.seen, dict(self.sizes.fixed) | dict(self.sizes.own))
+            return [{}]
+        return self.choices_of(self.site.seen, self.told_sizes())
+
+    def choices_of(self, seen: Sequence[SeenArgument], known: Mapping[str, int] | None = None) -> list[dict[str, int]]:
+        """`sizes_of`, and the same with each other value that is handed in for one of the sizes."""
+        first = self.sizes_of(seen, known)
+        by_name = {argument.name: argument.value for argument in seen if argument.name}
+        values = [
+            (role, by_name.get(parameter.name))
+            for parameter, role in zip(self.kernel.parameters, self.roles, strict=True)
+            if role in self.lab.size_names
+        ]
+        others = [{**first, r: v} for r, v in values if isinstance(v, int) and v != first.get(r)]
+        return [first, *others]
+
+    def told_sizes(self) -> dict[str, int]:
+        """The sizes that were constants of the program when it made its launch."""
+        declared = dict(self.sizes.declared)
+        if self.site is not None and self.site.changed[0]:
+            # The others may be made of the one that was changed.
+            name, value = self.site.changed
+            declared = {role: value for role, constant in self.sizes.constants if constant == name}
+        return dict(self.sizes.pinned) | declared
 
     def sizes_of(self, seen: Sequence[SeenArgument], known: Mapping[str, int] | None = None) -> dict[str, int]:
         """The sizes at which a launch with these arguments was made; known: some of them."""

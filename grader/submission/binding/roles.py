@@ -1,4 +1,4 @@
-"""What a kernel's parameters stand for: a role of the lab for each, likeliest reading first."""
+"""What a kernel's parameters stand for: a role of the lab for each, likeliest assignment first."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Unbindable(Exception):
         self.data = data
 
 
-def readings(kernel: Kernel, lab: Lab, seen: Sequence[SeenArgument] = ()) -> list[tuple[str, ...]]:
+def role_assignments(kernel: Kernel, lab: Lab, seen: Sequence[SeenArgument] = ()) -> list[tuple[str, ...]]:
     """Roles for the parameters of `kernel`, likeliest first.
 
     Pointers: what is const or only read is an input, what is written an output; then names; then inputs come first.
@@ -180,7 +180,7 @@ def _size_orders(scalars: Sequence[KernelParameter], sizes: Sequence[Parameter])
         orders.append((score, tuple(sizes[index].name for index in order)))
     ranked = [order for _score, order in sorted(orders)]
     if all(scalar.name.lower() == role for scalar, role in zip(scalars, ranked[0], strict=True)):
-        # The task's own names mean what the task says: the other order is a slip, not a reading.
+        # The task's own names mean what the task says: the other order is a mistake, not another meaning.
         return ranked[:1]
     return ranked if len(scalars) == len(sizes) else ranked[:1]
 

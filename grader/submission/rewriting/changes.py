@@ -19,7 +19,7 @@ from grader.submission.cpp.tree import ParsedFile
 from grader.submission.expressions.macros import Macro
 from grader.submission.files.source import SourceText
 from grader.submission.kernels.records import Kernel
-from grader.submission.records import Candidate, LaunchPlan, Submission, VariantBinding
+from grader.submission.records import Interpretation, LaunchPlan, Submission, VariantBinding
 from grader.submission.rewriting.compile_time import constant_edits, mentioned
 from grader.submission.rewriting.unrolling import has_pragma, unroll_edits
 
@@ -183,12 +183,14 @@ def _with_argument(
     return expression, None
 
 
-def same_reading(graded: Candidate, candidates: Sequence[Candidate]) -> Candidate | None:
-    """The reading of a changed program that is the one which was graded: same roles, same grid."""
-    for candidate in candidates:
-        if candidate.roles == graded.roles and _style(candidate.launch) == _style(graded.launch):
-            return candidate
-    return next((c for c in candidates if c.roles == graded.roles and c.launch.covers == graded.launch.covers), None)
+def same_interpretation(graded: Interpretation, interpretations: Sequence[Interpretation]) -> Interpretation | None:
+    """The interpretation of a changed program that is the one which was graded: same roles, same grid."""
+    for interpretation in interpretations:
+        if interpretation.roles == graded.roles and _style(interpretation.launch) == _style(graded.launch):
+            return interpretation
+    return next(
+        (c for c in interpretations if c.roles == graded.roles and c.launch.covers == graded.launch.covers), None
+    )
 
 
 def _style(plan: LaunchPlan) -> tuple[tuple[str, ...], tuple[bool, ...]]:

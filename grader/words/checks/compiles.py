@@ -17,13 +17,12 @@ TEXTS: Texts = {
     "refused": N_("The compiler rejected the file without saying why."),
     "hint_refused": N_("Compile it with nvcc to see the reason."),
     "elsewhere": N_("{file}, line {line}: {message}"),
+    "inside": N_("In this kernel, line {line}: {message}"),
     "more": Plural("(and {n} more error)", "(and {n} more errors)"),
     "hint_first": N_(
         "A compiler error stops the whole program: none of its kernels can run. Fix the first error first."
     ),
-    "hint_semicolon": N_(
-        "The compiler notices a missing semicolon only at the next word: look at the end of the previous line."
-    ),
+    "missing_header": N_("The header {header}, included in line {n} of {file}, was not submitted: {message}"),
     "hint_missing_headers": N_("The file includes {headers}, which was not submitted: put it next to the file."),
     "hint_elsewhere": N_("The error is outside this kernel, but in the same program."),
 }

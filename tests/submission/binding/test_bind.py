@@ -125,12 +125,12 @@ def test_padding_is_seen(shared: str, use: str, variant: str) -> None:
 )
 def test_roles(parameters: str, body: str, roles: tuple[str, ...]) -> None:
     found = binding(bound(f"__global__ void naive({parameters}) {{ {body} }}"), "naive")
-    assert found.candidates[0].roles == roles
+    assert found.interpretations[0].roles == roles
 
 
 def test_doubtful_roles_are_all_offered() -> None:
     found = binding(bound("__global__ void naive(float *p, float *q, int x, int y) { f(p, q); }"), "naive")
-    assert {c.roles for c in found.candidates} == {
+    assert {c.roles for c in found.interpretations} == {
         ("in", "out", "rows", "cols"),
         ("in", "out", "cols", "rows"),
         ("out", "in", "rows", "cols"),
@@ -143,7 +143,7 @@ def test_a_pitch_may_be_either_size() -> None:
         "__global__ void base(const float *src, size_t ip, float *dst, size_t op, int width, int height)"
         " { dst[op] = src[ip]; }"
     )
-    found = [candidate.roles for candidate in binding(bound(text), "naive").candidates]
+    found = [interpretation.roles for interpretation in binding(bound(text), "naive").interpretations]
     assert found[0] == ("in", "rows", "out", "rows", "cols", "rows")
     assert ("in", "cols", "out", "rows", "cols", "rows") in found
     assert {(roles[4], roles[5]) for roles in found} == {("cols", "rows")}
@@ -155,7 +155,7 @@ def test_a_grid_that_numbers_tiles_along_one_axis_is_the_programs_own() -> None:
         "int main() { int n = 500, m = 700, T = 32; int blocks = ((n + T - 1) / T) * ((m + T - 1) / T);"
         " shared<<<blocks, 1024>>>(p, q, n, m); }"
     )
-    plan = binding(bound(text), "shared").candidates[0].launch
+    plan = binding(bound(text), "shared").interpretations[0].launch
     assert plan.covers == ("cols*rows",)
     assert grid_of(plan, {"rows": 1, "cols": 40}) == (2, 1, 1)
     assert grid_of(plan, {"rows": 64, "cols": 128}) == (8, 1, 1)
@@ -164,7 +164,7 @@ def test_a_grid_that_numbers_tiles_along_one_axis_is_the_programs_own() -> None:
 def test_sizes_that_are_called_as_in_the_task_are_what_it_says() -> None:
     head = "__global__ void base(const float *a, float *b, int {}, int {}) {{ b[0] = a[0]; }}"
     sizes = [
-        {candidate.roles[2:] for candidate in binding(bound(head.format(*names)), "naive").candidates}
+        {interpretation.roles[2:] for interpretation in binding(bound(head.format(*names)), "naive").interpretations}
         for names in (("rows", "cols"), ("cols", "Rows"), ("height", "width"))
     ]
     assert sizes == [{("rows", "cols")}, {("cols", "rows")}, {("rows", "cols"), ("cols", "rows")}]
@@ -172,7 +172,7 @@ def test_sizes_that_are_called_as_in_the_task_are_what_it_says() -> None:
 
 def test_clear_roles_are_the_only_ones() -> None:
     found = binding(bound("__global__ void naive(float *p, float *q) { q[0] = p[0]; }"), "naive")
-    assert [c.roles for c in found.candidates] == [("in", "out")]
+    assert [c.roles for c in found.interpretations] == [("in", "out")]
 
 
 @pytest.mark.parametrize(
@@ -187,19 +187,19 @@ def test_clear_roles_are_the_only_ones() -> None:
 def test_sizes(parameters: str, takes_sizes: bool, exact: bool, square_only: bool) -> None:
     found = binding(bound(kernel("naive", "naive", parameters)), "naive")
     assert found.takes_sizes is takes_sizes
-    assert {(c.launch.exact, c.square_only) for c in found.candidates} == {(exact, square_only)}
+    assert {(c.launch.exact, c.square_only) for c in found.interpretations} == {(exact, square_only)}
 
 
 def test_six_sizes_and_a_template_of_one() -> None:
     submission = bound_file("six_sizes.cu", PRODUCT)
     block = binding(submission, "block")
     assert block.kernel.name == "matrixMultiplyShared"
-    assert block.candidates[0].roles == ("a", "b", "c", *("n",) * 6)
-    assert block.candidates[0].launch.tile == (16, 16)
+    assert block.interpretations[0].roles == ("a", "b", "c", *("n",) * 6)
+    assert block.interpretations[0].launch.tile == (16, 16)
     naive = binding(submission, "naive")
-    assert (naive.expression, naive.candidates[0].roles) == ("multiply<8>", ("n", "a", "b", "c"))
+    assert (naive.expression, naive.interpretations[0].roles) == ("multiply<8>", ("n", "a", "b", "c"))
     # What blockIdx is multiplied by, where the grid says nothing.
-    assert (naive.candidates[0].launch.block, naive.candidates[0].launch.tile) == ((8, 8, 1), (8, 8))
+    assert (naive.interpretations[0].launch.block, naive.interpretations[0].launch.tile) == ((8, 8, 1), (8, 8))
     assert submission.remarks == (("host_function_called", 8),)
     assert submission.missing_headers == (("six_sizes.cu", "wb.h", 1),)
 
@@ -213,7 +213,7 @@ def test_templates_without_a_launch_get_plausible_arguments() -> None:
     assert found.expression == "padded<float, 32, 8>"
     assert found.kernel.shared_arrays[0].dims == (32, 33)
     assert [p.dtype for p in found.kernel.parameters] == ["float32", "float32"]
-    assert (found.candidates[0].launch.block, found.candidates[0].launch.tile) == ((32, 8, 1), (32, 32))
+    assert (found.interpretations[0].launch.block, found.interpretations[0].launch.tile) == ((32, 8, 1), (32, 32))
 
 
 @pytest.mark.parametrize(
@@ -310,7 +310,7 @@ def test_of_a_templates_launches_the_one_with_the_labs_type_counts() -> None:
     )
     found = binding(bound(text), "shared")
     assert found.expression == "tile<float, 16>"
-    assert (found.kernel.parameters[0].dtype, found.candidates[0].launch.block) == ("float32", (16, 16, 1))
+    assert (found.kernel.parameters[0].dtype, found.interpretations[0].launch.block) == ("float32", (16, 16, 1))
 
 
 @pytest.mark.parametrize(
@@ -328,7 +328,7 @@ def test_launch_of_a_plain_kernel(
 ) -> None:
     text = kernel("naive", "naive", "const float *a, float *b, int rows, int cols")
     launch = f"naive<<<{configuration}>>>(p, q, h, w);" if configuration else ""
-    first = binding(bound(f"{text}int main() {{ {launch} }}"), "naive").candidates[0]
+    first = binding(bound(f"{text}int main() {{ {launch} }}"), "naive").interpretations[0]
     plan = first.launch
     assert (first.origins.block, plan.block, plan.tile, plan.covers) == (origin, block, tile, covers)
     assert (plan.line > 0) is (origin == "read")
@@ -362,9 +362,9 @@ def test_launch_is_inferred_from_the_tile(
 ) -> None:
     submission = bound(f"{before}__global__ void tiledPad(const float *a, float *b) {{ {body} }}")
     found = next(b for b in submission.bindings.values() if isinstance(b, VariantBinding))
-    plan = found.candidates[0].launch
+    plan = found.interpretations[0].launch
     assert (plan.block, plan.tile) == (block, tile)
-    assert found.candidates[0].origins.block == ("lab" if block == (32, 32, 1) and "64" in body else "inferred")
+    assert found.interpretations[0].origins.block == ("lab" if block == (32, 32, 1) and "64" in body else "inferred")
 
 
 def test_launch_in_one_dimension_is_inferred_from_the_blocks_macro() -> None:
@@ -375,7 +375,7 @@ __global__ void shared(const float *in, float *out, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     cache[threadIdx.x] = in[i]; out[i] = cache[threadIdx.x];
 }"""
-    first = binding(bound(text, LINE), "shared").candidates[0]
+    first = binding(bound(text, LINE), "shared").interpretations[0]
     plan = first.launch
     assert (plan.block, plan.tile, plan.covers, first.origins.block) == ((128, 1, 1), (128,), ("n",), "inferred")
 
@@ -395,16 +395,18 @@ def test_a_kernel_that_numbers_all_elements_runs_over_the_product(
         "__global__ void naive(const float *a, float *b, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x;"
         " if (i < n * n) b[i % n * n + i / n] = a[i]; }"
     )
-    (candidate,) = binding(bound(f"{text} int main() {{ {main} }}"), "naive").candidates
-    plan = candidate.launch
+    (interpretation,) = binding(bound(f"{text} int main() {{ {main} }}"), "naive").interpretations
+    plan = interpretation.launch
     assert (plan.block, plan.tile, plan.covers) == (block, block[:1], ("cols*rows",))
-    assert candidate.origins.block == origin
+    assert interpretation.origins.block == origin
 
 
 def test_a_row_for_each_block_is_no_product() -> None:
     text = "__global__ void naive(const float *a, float *b) { b[blockIdx.x * 64 + threadIdx.x] = a[threadIdx.x]; }"
-    (candidate,) = binding(bound(text + " int main() { naive<<<dim3(n, 1), 64>>>(p, q); }"), "naive").candidates
-    assert candidate.launch.covers == ("cols", "rows")
+    (interpretation,) = binding(
+        bound(text + " int main() { naive<<<dim3(n, 1), 64>>>(p, q); }"), "naive"
+    ).interpretations
+    assert interpretation.launch.covers == ("cols", "rows")
 
 
 @pytest.mark.parametrize(
@@ -422,23 +424,23 @@ def test_dynamic_shared_memory(launch: str, name: str, shared_bytes: int) -> Non
     text = head + "{ extern __shared__ double t[]; t[0] = a[0]; b[0] = t[0]; }"
     submission = bound(f"{text}\nint main() {{ {launch.replace('K', name)} }}")
     found = next(b for b in submission.bindings.values() if isinstance(b, VariantBinding))
-    assert {c.launch.shared_bytes for c in found.candidates} == {shared_bytes}
+    assert {c.launch.shared_bytes for c in found.interpretations} == {shared_bytes}
 
 
 def test_an_impossible_launch_is_kept_as_what_was_asked_for() -> None:
     found = binding(bound_file("report_bom_crlf.cu"), "padded")
     assert found.requested is not None
     assert (found.requested.block, found.requested.line) == ((128, 128, 1), 49)
-    assert (found.candidates[0].launch.block, found.candidates[0].origins.block) == ((32, 32, 1), "inferred")
+    assert (found.interpretations[0].launch.block, found.interpretations[0].origins.block) == ((32, 32, 1), "inferred")
     # The grid's own division tells that x runs over K, the columns.
-    assert [c.launch.covers for c in found.candidates] == [("cols", "rows"), ("rows", "cols")]
-    assert [c.roles for c in found.candidates] == [("in", "out", "rows", "cols"), ("in", "out", "cols", "rows")]
+    assert [c.launch.covers for c in found.interpretations] == [("cols", "rows"), ("rows", "cols")]
+    assert [c.roles for c in found.interpretations] == [("in", "out", "rows", "cols"), ("in", "out", "cols", "rows")]
 
 
 def test_a_launch_whose_block_comes_from_the_command_line_is_not_known() -> None:
     found = binding(bound_file("lecture_cp1251.cu"), "naive")
     assert found.requested is None
-    assert (found.takes_sizes, found.candidates[0].launch.exact) == (False, True)
+    assert (found.takes_sizes, found.interpretations[0].launch.exact) == (False, True)
 
 
 def missing(submission: Submission, variant: str) -> Missing:
@@ -491,10 +493,10 @@ def test_settings_overrule_what_is_found_out() -> None:
     )
     found = binding(bound(text, settings=chosen), "naive")
     assert found.kernel.name == "odd"
-    assert {c.roles for c in found.candidates} == {("out", "in", "cols", "rows")}
-    plan = found.candidates[0].launch
+    assert {c.roles for c in found.interpretations} == {("out", "in", "cols", "rows")}
+    plan = found.interpretations[0].launch
     assert (plan.block, plan.tile, plan.shared_bytes) == ((16, 4, 1), (32, 32), 64)
-    assert found.candidates[0].origins == Origins(
+    assert found.interpretations[0].origins == Origins(
         kernel="stated", arguments="stated", block="stated", tile="stated", covers="lab", shared_bytes="stated"
     )
 
@@ -545,8 +547,8 @@ def test_a_file_for_each_variant(tmp_path: Path) -> None:
     files = {name: binding(submission, name).kernel.file for name in submission.bindings}
     assert files == {"naive": "naive.cu", "shared": "shared.cu", "padded": "padded.cu"}
     # Each kernel has the launch of its own file.
-    assert binding(submission, "naive").candidates[0].launch.block == (16, 4, 1)
-    assert binding(submission, "padded").candidates[0].launch.block == (16, 16, 1)
+    assert binding(submission, "naive").interpretations[0].launch.block == (16, 4, 1)
+    assert binding(submission, "padded").interpretations[0].launch.block == (16, 16, 1)
 
 
 def test_constants_in_a_header_of_the_submission(tmp_path: Path) -> None:
@@ -566,7 +568,7 @@ def test_constants_in_a_header_of_the_submission(tmp_path: Path) -> None:
     assert padded.requested is not None
     assert padded.requested.block == (16, 16, 1)
     # A size that stands in the header can be another one for each run.
-    assert padded.candidates[0].constants == (("rows", "H"),)
+    assert padded.interpretations[0].constants == (("rows", "H"),)
     assert "#define H 33" in submission.program("pad.cu", {"H": 33})["common.h"]
 
 
@@ -580,8 +582,9 @@ def test_kernels_in_a_header_of_the_submission(tmp_path: Path) -> None:
     submission = bound_folder(folder)
     found = binding(submission, "naive")
     assert (found.kernel.file, found.kernel.line) == ("kernels.cuh", 2)
-    assert found.candidates[0].launch.block == (8, 8, 1)
-    assert list(submission.program("kernels.cuh")) == ["kernels.cuh"]
+    assert found.interpretations[0].launch.block == (8, 8, 1)
+    # It is compiled as nvcc does it: with what stands before its inclusion.
+    assert list(submission.program("kernels.cuh")) == ["flip.cu", "kernels.cuh"]
     assert list(submission.program("flip.cu")) == ["flip.cu", "kernels.cuh"]
     assert submission.missing_headers == ()
 
@@ -640,8 +643,8 @@ def test_a_block_of_no_threads_is_asked_for_and_not_launched(tile: str, block: t
     binding = bound(FLIP_WITH.format(tile=tile, inner="", block="TILE")).bindings["padded"]
     assert isinstance(binding, VariantBinding)
     assert binding.requested is not None and binding.requested.block == block
-    for candidate in binding.candidates:
-        assert min(candidate.launch.block) > 0 and min(candidate.launch.tile) > 0
+    for interpretation in binding.interpretations:
+        assert min(interpretation.launch.block) > 0 and min(interpretation.launch.tile) > 0
 
 
 @pytest.mark.parametrize(
@@ -662,6 +665,6 @@ def test_arrays_of_no_size_tell_nothing(inner: str) -> None:
 def test_a_variable_that_is_handed_in_for_both_sizes_means_each_axis_s_own() -> None:
     text = kernel("naive", "naive", "const float *a, float *b, int rows, int cols")
     main = "int main() { naive<<<dim3((n + 31) / 32, (n + 31) / 32), dim3(32, 32)>>>(p, q, n, n); }"
-    for candidate in binding(bound(f"{text}{main}"), "naive").candidates:
+    for interpretation in binding(bound(f"{text}{main}"), "naive").interpretations:
         # Nothing but rounding up over each axis: no grid that leaves rows out where there are more rows than columns.
-        assert (candidate.launch.grid_formula, candidate.launch.tile) == ((), (32, 32))
+        assert (interpretation.launch.grid_formula, interpretation.launch.tile) == ((), (32, 32))

@@ -25,7 +25,7 @@ __global__ void shared(const V *in, V *out, int n) {
 def origins(text: str, settings: VariantSettings | None = None) -> Origins:
     found = bound(text, LINE, LabSettings(variants={"shared": settings}) if settings else None).bindings["shared"]
     assert isinstance(found, VariantBinding)
-    return found.candidates[0].origins
+    return found.interpretations[0].origins
 
 
 @pytest.mark.parametrize("count", range(1, len(ORIGINS) + 1))

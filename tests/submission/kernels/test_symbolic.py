@@ -16,7 +16,7 @@ KERNEL = """__global__ void shared(float *in, float *out, int n)
 def plan(host: str, kernel: str = KERNEL) -> LaunchPlan:
     found = bound(f"{kernel}int main(int argc, char **argv) {{ float *a, *b; {host} }}", LINE).bindings["shared"]
     assert isinstance(found, VariantBinding), found
-    return found.candidates[0].launch
+    return found.interpretations[0].launch
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from grader.lab import labs
-from grader.places import data_root
+from grader.paths import data_root
 from grader.submission.binding.bind import bind
 from grader.submission.files.folder import find_sources
 from grader.submission.files.source import SourceText, decode
-from grader.submission.records import Candidate, LaunchPlan, Missing, Submission, VariantBinding
-from grader.submission.rewriting.changes import Change, Changed, Program, relaunched, same_reading
+from grader.submission.records import Interpretation, LaunchPlan, Missing, Submission, VariantBinding
+from grader.submission.rewriting.changes import Change, Changed, Program, relaunched, same_interpretation
 from grader.sweeps.run import changeable
 
 LAB = labs.find("transpose")
@@ -73,11 +73,11 @@ def test_a_constant_is_changed_where_it_is_defined_and_the_launch_follows(tmp_pa
     found = changed(made, 16)
     assert found.old == (32,)
     assert text_of(found.submission).startswith("#define TILE_DIM 16\n#define ROWS 8\n")
-    plan = found.binding.candidates[0].launch
+    plan = found.binding.interpretations[0].launch
     assert (plan.block, plan.tile) == ((16, 8, 1), (16, 16))
-    assert found.binding.candidates[0].origins.block == "read"
+    assert found.binding.interpretations[0].origins.block == "read"
     # The first program stays as it was.
-    assert binding(made).candidates[0].launch.block == (32, 8, 1)
+    assert binding(made).interpretations[0].launch.block == (32, 8, 1)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_however_the_constant_is_defined(tmp_path: Path, definition: str) -> Non
     made = program(tmp_path, main=f"{definition}\n#define ROWS 8\n{TILED}{HOST}")
     found = changed(made, 64)
     assert found.old == (32,)
-    assert found.binding.candidates[0].launch.tile == (64, 64)
+    assert found.binding.interpretations[0].launch.tile == (64, 64)
 
 
 def test_a_constant_of_a_header(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_a_constant_of_a_header(tmp_path: Path) -> None:
     found = changed(made, 16)
     assert found.old == (32,)
     assert found.submission.device_source["sizes.h"].startswith("#define TILE_DIM 16\n")
-    assert found.binding.candidates[0].launch.tile == (16, 16)
+    assert found.binding.interpretations[0].launch.tile == (16, 16)
     # On disk nothing changes.
     assert (tmp_path / "sizes.h").read_text() == header
 
@@ -209,13 +209,13 @@ def test_shared_memory_of_a_block_that_host_code_writes_as_a_number() -> None:
 
 
 def test_the_reading_that_was_graded_is_found_again() -> None:
-    tiles = Candidate(("in", "out"), plan((32, 1, 1), (32,)))
-    rows = Candidate(("in", "out"), plan((32, 1, 1), (1,)))
-    other = Candidate(("out", "in"), plan((32, 1, 1), (32,)))
+    tiles = Interpretation(("in", "out"), plan((32, 1, 1), (32,)))
+    rows = Interpretation(("in", "out"), plan((32, 1, 1), (1,)))
+    other = Interpretation(("out", "in"), plan((32, 1, 1), (32,)))
     wider = [replace(c, launch=replace(c.launch, block=(64, 1, 1))) for c in (other, rows, tiles)]
-    assert same_reading(rows, wider) is wider[1]
-    assert same_reading(other, wider) is wider[0]
-    assert same_reading(replace(tiles, roles=("in",)), wider) is None
+    assert same_interpretation(rows, wider) is wider[1]
+    assert same_interpretation(other, wider) is wider[0]
+    assert same_interpretation(replace(tiles, roles=("in",)), wider) is None
 
 
 def test_an_unreadable_change_is_said(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def product(text: str, variant: str = "naive") -> tuple[Submission, VariantBindi
 )
 def test_constants_are_changed_where_they_are_defined(definition: str, changed: str) -> None:
     submission, naive = product(f"{definition}\n__global__ void naive(float *a, float *b, float *c) {BODY}\n")
-    assert naive.candidates[0].constants == (("n", "N"),)
+    assert naive.interpretations[0].constants == (("n", "N"),)
     before, after = submission.program("main.cu"), submission.program("main.cu", {"N": 64})
     assert after["main.cu"] == before["main.cu"].replace(definition, changed)
 
@@ -50,7 +50,7 @@ def test_constants_are_changed_where_they_are_defined(definition: str, changed: 
 def test_constants_that_the_host_copies_to_the_device(declared: str, name: str, changed: str) -> None:
     body = BODY.replace("N", name)
     submission, naive = product(f"{declared}\n__global__ void naive(float *a, float *b, float *c) {body}\n")
-    assert (naive.candidates[0].constants, naive.candidates[0].own) == ((("n", name),), ())
+    assert (naive.interpretations[0].constants, naive.interpretations[0].declared) == ((("n", name),), ())
     assert submission.program("main.cu", {name: 64})["main.cu"].split("\n")[0] == changed
 
 
@@ -73,8 +73,8 @@ def test_positions_hold_behind_blanked_text_of_several_bytes_a_character() -> No
 
 def test_a_size_that_the_kernel_takes_is_no_constant() -> None:
     _submission, naive = product("#define N 1024\n__global__ void naive(float *a, float *b, float *c, int n) " + BODY)
-    assert naive.candidates[0].constants == ()
-    assert "n" in naive.candidates[0].roles
+    assert naive.interpretations[0].constants == ()
+    assert "n" in naive.interpretations[0].roles
 
 
 def test_a_constant_is_found_through_macros_and_functions() -> None:
@@ -85,7 +85,7 @@ __global__ void naive(float *a, float *b, float *c)
 { c[threadIdx.x] = get(a, blockIdx.x * 16, 0) * get(b, 0, 0); }
 """
     _submission, naive = product(text)
-    assert naive.candidates[0].constants == (("n", "SIZE"),)
+    assert naive.interpretations[0].constants == (("n", "SIZE"),)
 
 
 def test_the_side_of_a_tile_is_no_size_of_the_problem() -> None:
@@ -94,7 +94,7 @@ __global__ void tiled(float *a, float *b, float *c)
 { __shared__ float t[SIZE][SIZE + 1]; t[threadIdx.y][threadIdx.x] = a[0] + b[0]; c[0] = t[0][0]; }
 """
     _submission, tiled = product(text, "block")
-    assert tiled.candidates[0].constants == ()
+    assert tiled.interpretations[0].constants == ()
 
 
 def test_an_array_of_two_different_extents_may_hold_the_size() -> None:
@@ -104,13 +104,13 @@ __global__ void tiled(float *a, float *b, float *c)
 { __shared__ float t[THREADS][N * N]; t[threadIdx.x][0] = a[N] + b[0]; c[0] = t[0][0]; }
 """
     _submission, tiled = product(text, "block")
-    assert tiled.candidates[0].constants == (("n", "N"),)
+    assert tiled.interpretations[0].constants == (("n", "N"),)
 
 
 def test_a_value_that_stands_nowhere_in_the_file_is_fixed() -> None:
     text = "const int N(1024);\n__global__ void naive(float *a, float *b, float *c) " + BODY
     _submission, naive = product(text)
-    assert (naive.candidates[0].constants, naive.candidates[0].fixed) == ((), (("n", 1024),))
+    assert (naive.interpretations[0].constants, naive.interpretations[0].pinned) == ((), (("n", 1024),))
 
 
 def test_a_template_argument_named_like_a_size_follows_it() -> None:
@@ -120,7 +120,7 @@ def test_a_template_argument_named_like_a_size_follows_it() -> None:
         + "\nint main() { float *x; naive<float, 512, 8><<<1, 16>>>(x, x, x); }"
     )
     _submission, naive = product(text)
-    assert naive.candidates[0].template == (("float", ""), ("512", "n"), ("8", ""))
+    assert naive.interpretations[0].template == (("float", ""), ("512", "n"), ("8", ""))
 
 
 def test_global_arrays_become_parameters_that_hide_them() -> None:
@@ -134,7 +134,7 @@ __global__ void naive(void)
 """
     submission, naive = product(text)
     assert [(p.name, p.is_global) for p in naive.kernel.parameters] == [("A", True), ("B", True), ("C", True)]
-    assert naive.candidates[0].roles == ("a", "b", "c")
+    assert naive.interpretations[0].roles == ("a", "b", "c")
     program = submission.program("main.cu", {"N": 32})["main.cu"]
     assert "__global__ void naive(float A[N][N], float B[N][N], float C[N][N])\n" in program
     assert program.count("naive") == 1  # a prototype would declare another kernel
@@ -146,7 +146,7 @@ def test_global_arrays_come_before_the_kernel_s_own_parameters() -> None:
 __global__ void naive(float *c, int n) { c[blockIdx.x * 16] = a[0][0] + b[0][n]; }
 """
     submission, naive = product(text)
-    assert naive.candidates[0].roles == ("a", "b", "c", "n")
+    assert naive.interpretations[0].roles == ("a", "b", "c", "n")
     assert "naive(float a[64][64], float b[64][64], float *c, int n)" in submission.program("main.cu")["main.cu"]
 
 
@@ -169,10 +169,10 @@ def test_what_a_lab_calls_usual_is_fixed_where_a_kernel_neither_takes_nor_names_
     )
     found = bound(text, lab).bindings["shared"]
     assert isinstance(found, VariantBinding)
-    assert found.candidates[0].fixed == (("radius", 2),)
+    assert found.interpretations[0].pinned == (("radius", 2),)
     named = bound("#define R 3\n" + text.replace("s[8]", "s[8 + R]"), lab).bindings["shared"]
     assert isinstance(named, VariantBinding)
-    assert (named.candidates[0].constants, named.candidates[0].fixed) == ((("radius", "R"),), ())
+    assert (named.interpretations[0].constants, named.interpretations[0].pinned) == ((("radius", "R"),), ())
 
 
 def test_edits_of_constants_that_are_not_asked_for_are_left_out() -> None:

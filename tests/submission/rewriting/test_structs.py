@@ -39,17 +39,17 @@ def test_the_device_code_takes_fields_and_keeps_its_lines() -> None:
 
 def test_height_and_width_are_those_of_the_matrix() -> None:
     found = naive(kernel(MATRIX, "Matrix in, Matrix out", FLIPPED))
-    assert found.candidates[0].roles == ("cols", "rows", "in", "rows", "cols", "out")
+    assert found.interpretations[0].roles == ("cols", "rows", "in", "rows", "cols", "out")
     # What is written is the output, whatever the order and the names.
     found = naive(kernel(MATRIX, "Matrix p, Matrix q", "p.elements[0] = q.elements[1];"))
-    assert found.candidates[0].roles == ("rows", "cols", "out", "cols", "rows", "in")
+    assert found.interpretations[0].roles == ("rows", "cols", "out", "cols", "rows", "in")
 
 
 def test_structs_beside_plain_parameters() -> None:
     text = MATRIX + "__global__ void multiply(Matrix a, const float *b, float *c) { c[0] = a.elements[0] * b[0]; }\n"
     found = bound(text, PRODUCT).bindings["naive"]
     assert isinstance(found, VariantBinding)
-    assert found.candidates[0].roles == ("n", "n", "a", "b", "c")
+    assert found.interpretations[0].roles == ("n", "n", "a", "b", "c")
 
 
 @pytest.mark.parametrize(

@@ -10,14 +10,15 @@ import numpy as np
 from grader.ptx.errors import DeviceTrap, UnsupportedInstruction
 from grader.ptx.frontend.nodes import Address, Instruction, Operand, Register, Sink, Symbol, Vector
 from grader.ptx.lowering.operands import getter, symbol_getter
-from grader.ptx.machine import transfers
+from grader.ptx.machine import load_store
 from grader.ptx.machine.code import Code, Getter, Step
 from grader.ptx.machine.groups import Group
+from grader.ptx.machine.special import asks_for_grid
 from grader.ptx.memory.access import AccessSpec, element_dtype
-from grader.ptx.memory.repeats import Repeat
+from grader.ptx.memory.inline_cache import InlineCache
 from grader.ptx.memory.spaces import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BYTES
 from grader.ptx.values import affine
-from grader.ptx.values.kinds import UNSIGNED, Shifted, Value, Vec, as_array, from_array
+from grader.ptx.values.kinds import UNSIGNED, Affine, Value, Vec, as_array, from_array
 
 
 def _size(instruction: Instruction) -> int:
@@ -105,12 +106,13 @@ def _cvta(code: Code, instruction: Instruction) -> Step:
 
 
 def _to_64(value: Any, group: Group) -> Value:
-    if isinstance(value, (Vec, Shifted)) and (value.vec if isinstance(value, Shifted) else value).bits != 64:
+    if isinstance(value, (Vec, Affine)) and (value.vec if isinstance(value, Affine) else value).bits != 64:
         return from_array(as_array(value, UNSIGNED[8]), group.lanes, 8)
     return value
 
 
-def _address(code: Code, operand: Operand) -> tuple[Getter, int]:
+def address_getter(code: Code, operand: Operand) -> tuple[Getter, int]:
+    """What the base of an address is for a group, and the offset that is added to it."""
     if not isinstance(operand, Address):
         raise UnsupportedInstruction(str(operand), reason="address")
     base = operand.base
@@ -135,15 +137,15 @@ def _load(code: Code, instruction: Instruction) -> Step:
     spec.polls = spec.strong and code.polls(instruction)
     target, source = instruction.operands
     _generic_symbol(code, source, spec)
-    address, offset = _address(code, source)
+    address, offset = address_getter(code, source)
     elements = target.elements if isinstance(target, Vector) else (target,)
     indices = [element.index if isinstance(element, Register) else None for element in elements]
     sizes = [spec.element_bytes if index is None else code.register_bytes[index] for index in indices]
-    last = Repeat()
+    last = InlineCache()
     code.repeats.append(last)
 
     def step(group: Group) -> None:
-        values = transfers.load(group, spec, address(group), offset, sizes, last)
+        values = load_store.load(group, spec, address(group), offset, sizes, last)
         for index, value in zip(indices, values, strict=True):
             if index is not None:
                 group.registers[index] = value
@@ -154,9 +156,9 @@ def _load(code: Code, instruction: Instruction) -> Step:
 
     def single(group: Group) -> None:
         where = address(group)
-        value = transfers.load_again(group, spec, last, where, size)
+        value = load_store.load_again(group, spec, last, where, size)
         if value is None:
-            value = transfers.load(group, spec, where, offset, sizes, last)[0]
+            value = load_store.load(group, spec, where, offset, sizes, last)[0]
         group.registers[target_index] = value
 
     return single
@@ -166,12 +168,12 @@ def _store(code: Code, instruction: Instruction) -> Step:
     spec = AccessSpec(instruction, "store")
     target, source = instruction.operands
     _generic_symbol(code, target, spec)
-    address, offset = _address(code, target)
+    address, offset = address_getter(code, target)
     elements = source.elements if isinstance(source, Vector) else (source,)
     readers = [getter(code, element, spec.element_bytes) for element in elements]
 
     def step(group: Group) -> None:
-        transfers.store(group, spec, address(group), offset, [read(group) for read in readers])
+        load_store.store(group, spec, address(group), offset, [read(group) for read in readers])
 
     return step
 
@@ -181,7 +183,7 @@ def _atomic(code: Code, instruction: Instruction) -> Step:
     operands = list(instruction.operands)
     target = operands.pop(0) if instruction.opcode == "atom" else Sink()
     _generic_symbol(code, operands[0], spec)
-    address, offset = _address(code, operands.pop(0))
+    address, offset = address_getter(code, operands.pop(0))
     readers = [getter(code, operand, spec.element_bytes) for operand in operands]
     index = target.index if isinstance(target, Register) else None
     size = spec.element_bytes if index is None else code.register_bytes[index]
@@ -193,7 +195,7 @@ def _atomic(code: Code, instruction: Instruction) -> Step:
     def step(group: Group) -> None:
         values = [read(group) for read in readers]
         compare = values[0] if swap else None
-        old = transfers.atomic(group, spec, address(group), offset, values[-1], compare, size)
+        old = load_store.atomic(group, spec, address(group), offset, values[-1], compare, size)
         if index is not None:
             group.registers[index] = old
 
@@ -223,7 +225,7 @@ def _isspacep(code: Code, instruction: Instruction) -> Step:
 
 
 def _in_space(group: Group, address: int, space: str) -> bool:
-    array = group.chunk.device.find(address)
+    array = group.batch.device.find(address)
     if array is None:
         return space == "global" and not SHARED_WINDOW <= address < LOCAL_WINDOW + WINDOW_BYTES
     return array.space == space
@@ -237,15 +239,21 @@ def _fence(code: Code, instruction: Instruction) -> Step | None:
     in_block_only = "cta" in modifiers
 
     def step(group: Group) -> None:
-        for tell in group.chunk.watchers.fence:
+        for tell in group.batch.watchers.fence:
             tell(group.lanes, in_block_only)
 
     return step
 
 
 def _trap(code: Code, instruction: Instruction) -> Step:
+    asks = asks_for_grid(code)
+
     def step(group: Group) -> None:
-        raise DeviceTrap(instruction.location.line, "the kernel executed a trap")
+        line = instruction.location.line
+        if asks and not group.batch.workspace:
+            text = "the kernel waits for its whole grid, and the launch is not cooperative"
+            raise DeviceTrap(line, text, "grid_sync")
+        raise DeviceTrap(line, "the kernel executed a trap")
 
     return step
 

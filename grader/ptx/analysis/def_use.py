@@ -8,8 +8,8 @@ from grader.ptx.analysis.liveness import destinations, sources
 from grader.ptx.frontend.nodes import Function, Instruction, Register, Vector
 
 
-class Uses:
-    """Uses of a function's registers.
+class DefUse:
+    """DefUse of a function's registers.
 
     compared: registers whose value, moved at most, is what an `atom.cas` compares with.  A read behind such a value may
     be out of date and no harm done, as the comparison would tell:

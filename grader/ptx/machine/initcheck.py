@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from grader.ptx.machine.chunk import Chunk
+from grader.ptx.machine.block_batch import BlockBatch
 from grader.ptx.memory.access import AccessSpec
-from grader.ptx.memory.placing import Place
+from grader.ptx.memory.address_resolution import ResolvedAddress
 from grader.ptx.memory.spaces import MemoryArray
 from grader.ptx.values.kinds import UNSIGNED
 from grader.ptx.values.lanes import Array, remember
@@ -16,56 +16,56 @@ from grader.ptx.values.lanes import Array, remember
 _ALL_WRITTEN = {size: np.array(int.from_bytes(b"\x01" * size, "little"), UNSIGNED[size]) for size in (1, 2, 4, 8)}
 
 
-def _flag_slices(place: Place, spec: AccessSpec, array: MemoryArray) -> list[tuple[Array, Array | int]]:
+def _flag_slices(resolved: ResolvedAddress, spec: AccessSpec, array: MemoryArray) -> list[tuple[Array, Array | int]]:
     """(flags from an element on, indices into them) for each element of the access, as wide as the element."""
-    indices, start = place.index(spec.element_bytes)
+    indices, start = resolved.index(spec.element_bytes)
     assert array.valid is not None
     flags = array.valid.view(UNSIGNED[spec.element_bytes])
     return [(flags[start + element :], indices) for element in range(spec.count)]
 
 
-def _known_key(place: Place, spec: AccessSpec) -> tuple[Any, ...]:
-    # Validity only grows while a chunk runs, so what was found all written once stays so.
-    return ("written", place.array.storage, place.shift, spec.width)
+def _known_key(resolved: ResolvedAddress, spec: AccessSpec) -> tuple[Any, ...]:
+    # Validity only grows while a batch runs, so what was found all written once stays so.
+    return ("written", resolved.array.storage, resolved.shift, spec.width)
 
 
-def _known(place: Place, key: tuple[Any, ...]) -> bool:
-    if place.vec is None:
+def _known(resolved: ResolvedAddress, key: tuple[Any, ...]) -> bool:
+    if resolved.vec is None:
         return False
-    return place.vec.memo.get(key) is place.array.valid
+    return resolved.vec.memo.get(key) is resolved.array.valid
 
 
-def check_written(chunk: Chunk, spec: AccessSpec, place: Place, array: MemoryArray) -> None:
+def check_written(batch: BlockBatch, spec: AccessSpec, resolved: ResolvedAddress, array: MemoryArray) -> None:
     """Report lanes of a load that read what nobody wrote."""
-    key = _known_key(place, spec)
-    if _known(place, key):
+    key = _known_key(resolved, spec)
+    if _known(resolved, key):
         return
     bad: Array | None = None
-    for flags, indices in _flag_slices(place, spec, array):
+    for flags, indices in _flag_slices(resolved, spec, array):
         if isinstance(indices, int):
-            element = np.broadcast_to(flags[:1] != _ALL_WRITTEN[spec.element_bytes], (place.lanes.n,))
+            element = np.broadcast_to(flags[:1] != _ALL_WRITTEN[spec.element_bytes], (resolved.lanes.n,))
         else:
             element = flags.take(indices) != _ALL_WRITTEN[spec.element_bytes]
         if element.any():
             bad = element if bad is None else bad | element
     if bad is not None and spec.is_copy and spec.dtype.kind == "u":
         # Structs are copied in words, padding and all, which nobody ever writes.
-        bad &= ~_any_written(place, spec, array)
+        bad &= ~_any_written(resolved, spec, array)
         if not bad.any():
             return
     if bad is None:
-        if place.vec is not None:
-            remember(place.vec.memo, key, array.valid)
+        if resolved.vec is not None:
+            remember(resolved.vec.memo, key, array.valid)
         return
     positions = np.flatnonzero(bad)
-    offset = int(place.offsets()[positions[0]])
+    offset = int(resolved.offsets()[positions[0]])
     owner = array.owner(offset)
-    chunk.hazards.add(
-        chunk.geometry,
+    batch.hazards.add(
+        batch.geometry,
         "uninitialized",
         "",
         spec.instruction,
-        int(place.lanes.ids[positions[0]]),
+        int(resolved.lanes.ids[positions[0]]),
         len(positions),
         op=spec.op,
         space=array.space,
@@ -76,23 +76,23 @@ def check_written(chunk: Chunk, spec: AccessSpec, place: Place, array: MemoryArr
     )
 
 
-def _any_written(place: Place, spec: AccessSpec, array: MemoryArray) -> Array:
+def _any_written(resolved: ResolvedAddress, spec: AccessSpec, array: MemoryArray) -> Array:
     """(n,) bool: whether any byte of each lane's access was written."""
-    found = np.zeros(place.lanes.n, np.bool_)
-    for flags, indices in _flag_slices(place, spec, array):
+    found = np.zeros(resolved.lanes.n, np.bool_)
+    for flags, indices in _flag_slices(resolved, spec, array):
         found |= flags[0] != 0 if isinstance(indices, int) else flags.take(indices) != 0
     return found
 
 
-def mark_written(place: Place, spec: AccessSpec) -> None:
+def mark_written(resolved: ResolvedAddress, spec: AccessSpec) -> None:
     """Note what a store or an atomic wrote."""
-    array = place.array
+    array = resolved.array
     if array.valid is None:
         return
-    key = _known_key(place, spec)
-    if _known(place, key):
+    key = _known_key(resolved, spec)
+    if _known(resolved, key):
         return
-    for flags, indices in _flag_slices(place, spec, array):
+    for flags, indices in _flag_slices(resolved, spec, array):
         flags[indices] = _ALL_WRITTEN[spec.element_bytes]
-    if place.vec is not None:
-        remember(place.vec.memo, key, array.valid)
+    if resolved.vec is not None:
+        remember(resolved.vec.memo, key, array.valid)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from grader.ptx.memory.spaces import MemoryArray, Space
-from grader.ptx.values.kinds import SIGNED, UNSIGNED, Shifted, Value, Vec, split_shift
+from grader.ptx.values.kinds import SIGNED, UNSIGNED, Affine, Value, Vec, split_shift
 from grader.ptx.values.lanes import Array, Lanes, remember
 
 
-class Place:
+class ResolvedAddress:
     """Where one access of one set of lanes goes: all of it inside one array, aligned.
 
     `vec` + `shift` is the byte offset of each lane within the array; `vec` None means every lane has offset `shift`.
@@ -60,19 +60,19 @@ def as_int64(vec: Vec) -> Array:
     return found
 
 
-def locate(space: Space, address: Value, offset: int, width: int, lanes: Lanes) -> Place | None:
-    """The place of an access of `width` bytes at `address` + `offset`, or None when it is not all right.
+def locate(space: Space, address: Value, offset: int, width: int, lanes: Lanes) -> ResolvedAddress | None:
+    """The resolved address of an access of `width` bytes at `address` + `offset`, or None when it is not all right.
 
     None means that some lane is out of bounds or misaligned, that lanes address different arrays or a divided one.
     """
-    if not isinstance(address, (Vec, Shifted)):
+    if not isinstance(address, (Vec, Affine)):
         start = address + offset
         array = space.find(start)
         if array is None or start < array.base or start + width > array.base + array.size or start % width:
             return None
         if array.parts is not None:
             return None
-        return Place(array, None, start - array.base, lanes)
+        return ResolvedAddress(array, None, start - array.base, lanes)
     vec, shift = split_shift(address)
     shift += offset
     low, high = vec.signed_bounds()
@@ -91,7 +91,7 @@ def locate(space: Space, address: Value, offset: int, width: int, lanes: Lanes) 
         first, differing = residue
         if differing & (width - 1) or (first + shift) & (width - 1):
             return None
-    return Place(array, vec, shift - array.base, lanes)
+    return ResolvedAddress(array, vec, shift - array.base, lanes)
 
 
 class Fault:
@@ -116,9 +116,9 @@ def _signed_64(number: int) -> int:
 
 def scatter(
     space: Space, address: Value, offset: int, width: int, lanes: Lanes
-) -> tuple[list[tuple[Array, Place]], list[Fault]]:
-    """What `locate` refused, taken apart: (positions, place) of the lanes that are all right, and the faults."""
-    if isinstance(address, (Vec, Shifted)):
+) -> tuple[list[tuple[Array, ResolvedAddress]], list[Fault]]:
+    """What `locate` refused, taken apart: (positions, address) of the lanes that are all right, and the faults."""
+    if isinstance(address, (Vec, Affine)):
         vec, shift = split_shift(address)
         full = as_int64(vec) + _signed_64(shift + offset)
         if vec.bits == 32:
@@ -126,7 +126,7 @@ def scatter(
     else:
         full = np.full(lanes.n, _signed_64(address + offset), np.int64)
     slots = space.slots(full)
-    places: list[tuple[Array, Place]] = []
+    all_resolved: list[tuple[Array, ResolvedAddress]] = []
     faults: list[Fault] = []
     for slot in np.unique(slots).tolist():
         positions = np.flatnonzero(slots == slot)
@@ -153,5 +153,5 @@ def scatter(
         if good.any():
             kept = positions[good]
             subset = lanes if len(kept) == lanes.n else lanes.select(kept)
-            places.append((kept, Place(array, Vec(offsets[good], subset), 0, subset)))
-    return places, faults
+            all_resolved.append((kept, ResolvedAddress(array, Vec(offsets[good], subset), 0, subset)))
+    return all_resolved, faults

@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 from grader.ptx.frontend.nodes import Instruction
 from grader.ptx.values import affine
-from grader.ptx.values.kinds import Shifted, Value, Vec
+from grader.ptx.values.kinds import Affine, Value, Vec
 
 _TYPES = {f"{kind}{bits}": (bits, kind == "s") for kind in "usb" for bits in (16, 32, 64)}
 
 
-def short_cut_of(instruction: Instruction) -> Callable[..., Value | None] | None:
+def fast_path_of(instruction: Instruction) -> Callable[..., Value | None] | None:
     """The cheap way for integers that are uniform or advance by a constant, where there is one."""
     opcode, modifiers = instruction.opcode, instruction.modifiers
     types = [_TYPES[m] for m in modifiers if m in _TYPES]
@@ -54,7 +54,7 @@ def short_cut_of(instruction: Instruction) -> Callable[..., Value | None] | None
 
 
 def _uniform(opcode: str, a: Value, b: Value, bits: int, signed: bool) -> Value | None:
-    if isinstance(a, (Vec, Shifted)) or isinstance(b, (Vec, Shifted)):
+    if isinstance(a, (Vec, Affine)) or isinstance(b, (Vec, Affine)):
         return None
     if opcode == "and":
         return a & b

@@ -11,17 +11,18 @@ from grader.ptx.errors import UnsupportedInstruction
 from grader.ptx.frontend.nodes import Immediate, Instruction, Operand, Register, Vector
 from grader.ptx.isa.opcodes import facts
 from grader.ptx.isa.registry import is_arithmetic, lookup
-from grader.ptx.lowering import movement, texturing, warps
-from grader.ptx.lowering.control import finisher
+from grader.ptx.lowering import data_movement, matrices, texturing, warps
+from grader.ptx.lowering.control import terminator
+from grader.ptx.lowering.fast_paths import fast_path_of
 from grader.ptx.lowering.operands import getter, refuse
-from grader.ptx.lowering.shortcuts import short_cut_of
 from grader.ptx.machine.code import Code, CodeBlock, Finish, Getter, Linkage, Step
 from grader.ptx.machine.groups import Group
+from grader.ptx.machine.members import FULL
 from grader.ptx.machine.scheduler import Scheduler
 from grader.ptx.values.kinds import BOOL, UNSIGNED, as_array, from_array
 
 
-def translate(graph: ControlFlowGraph, program: Linkage) -> Code:
+def lower(graph: ControlFlowGraph, program: Linkage) -> Code:
     """A function, ready to run."""
     code = Code(graph, program)
     for block in graph.blocks:
@@ -31,7 +32,7 @@ def translate(graph: ControlFlowGraph, program: Linkage) -> Code:
         code.blocks.append(code_block)
         steps: list[Step] = []
         instructions = block.instructions
-        finish = finisher(code, code_block, block.successors)
+        finish = terminator(code, code_block, block.successors)
         if finish is not None:
             code_block.finish, instructions = finish, instructions[:-1]
         else:
@@ -50,6 +51,8 @@ def _member_mask(code: Code, block: CodeBlock) -> Getter | None:
     """The mask of a block's first warp-wide instruction: a constant, or a register that is set before the block."""
     moved: dict[Operand, Operand | None] = {}
     for instruction in block.instructions:
+        if facts(instruction.opcode).fragments:
+            return lambda group: FULL
         if facts(instruction.opcode).collective:
             mask: Operand | None = instruction.operands[-1]
             if mask in moved:
@@ -74,13 +77,16 @@ def _fall_through(block: CodeBlock) -> Finish:
     return finish
 
 
+_ROOMS = (data_movement, warps, texturing, matrices)
+
+
 def compile_step(code: Code, instruction: Instruction) -> Step | None:
     """The step of one instruction that does not end a block; None when it does nothing."""
     opcode = instruction.opcode
     if facts(opcode).hint:
         return None
     try:
-        special_case = movement.STEPS.get(opcode) or warps.STEPS.get(opcode) or texturing.STEPS.get(opcode)
+        special_case = next((room.STEPS[opcode] for room in _ROOMS if opcode in room.STEPS), None)
         if special_case is not None:
             return special_case(code, instruction)
         return _arithmetic(code, instruction)
@@ -118,7 +124,7 @@ def _arithmetic(code: Code, instruction: Instruction) -> Step:
             result = compute(*[as_array(get(group), dtype) for get, dtype in pairs])
             group.registers[index] = from_array(result, group.lanes, size)  # type: ignore[arg-type]
 
-        short = short_cut_of(instruction)
+        short = fast_path_of(instruction)
         if short is None:
             return general
         short_cut = short

@@ -14,12 +14,12 @@ import numpy as np
 
 from grader.ptx.errors import LimitExceeded
 from grader.ptx.machine.barriers import Barriers
-from grader.ptx.machine.chunk import Chunk
+from grader.ptx.machine.block_batch import BlockBatch
 from grader.ptx.machine.code import Code, LoopInfo
 from grader.ptx.machine.convergence import Convergence
 from grader.ptx.machine.groups import Group
 from grader.ptx.machine.queue import Queue
-from grader.ptx.values.kinds import UNSIGNED, Shifted, Vec, split_shift
+from grader.ptx.values.kinds import UNSIGNED, Affine, Vec, split_shift
 from grader.ptx.values.lanes import Lanes
 
 
@@ -37,11 +37,11 @@ class _Snapshot:
         self.stuck_at = -1
 
 
-class EndlessLoops:
-    """Watches the loops of one chunk; a snapshot is renewed after 1, 2, 4, … arrivals (Brent's cycle detection)."""
+class NonTermination:
+    """Watches the loops of one batch; a snapshot is renewed after 1, 2, 4, … arrivals (Brent's cycle detection)."""
 
-    def __init__(self, chunk: Chunk, queue: Queue, barriers: Barriers, convergence: Convergence) -> None:
-        self._chunk = chunk
+    def __init__(self, batch: BlockBatch, queue: Queue, barriers: Barriers, convergence: Convergence) -> None:
+        self._batch = batch
         self._queue = queue
         self._barriers = barriers
         self._convergence = convergence
@@ -59,11 +59,11 @@ class EndlessLoops:
             snapshot = self._snapshots[key] = _Snapshot()
         registers = group.registers
         if (
-            (snapshot.version == self._chunk.version or not loop.reads_memory)
+            (snapshot.version == self._batch.version or not loop.reads_memory)
             and _same_lanes(snapshot.lanes, group.lanes)
             and all(_same(registers[i], old) for i, old in zip(deciding, snapshot.values, strict=True))
         ):
-            snapshot.stuck_at = self._chunk.version
+            snapshot.stuck_at = self._batch.version
             if not loop.reads_memory or self._nobody_else(code, key, group.lanes):
                 line = code.loop_line(loop)
                 raise LimitExceeded("endless", line, f"the loop at line {line} repeats without changing anything")
@@ -72,7 +72,7 @@ class EndlessLoops:
             snapshot.renew_at *= 2
             snapshot.lanes = group.lanes
             snapshot.values = [registers[i] for i in deciding]
-            snapshot.version = self._chunk.version
+            snapshot.version = self._batch.version
 
     def waits_in_vain(self, key: tuple[Any, ...]) -> bool:
         """Whether all who are about to go round a loop once more would find there what they found last time."""
@@ -89,7 +89,7 @@ class EndlessLoops:
 
     def _nobody_else(self, code: Code, key: tuple[Any, ...], lanes: Lanes) -> bool:
         """Whether all who could run are caught in loops that wait for memory to change."""
-        if self._barriers.parked and self._barriers.release_complete():
+        if self._barriers.waiters and self._barriers.release_complete():
             return False
         if self._convergence.waiting and self._convergence.resume():
             return False
@@ -113,7 +113,7 @@ class EndlessLoops:
 
     def _is_stuck(self, key: tuple[Any, ...]) -> bool:
         snapshot = self._snapshots.get(key)
-        return snapshot is not None and snapshot.stuck_at == self._chunk.version
+        return snapshot is not None and snapshot.stuck_at == self._batch.version
 
 
 def _same_lanes(a: Lanes | None, b: Lanes) -> bool:
@@ -124,13 +124,13 @@ def _same(a: Any, b: Any) -> bool:
     """Whether two register values of the same lanes have the same bits."""
     if a is b:
         return True
-    if not isinstance(a, (Vec, Shifted)) or not isinstance(b, (Vec, Shifted)):
-        return not isinstance(a, (Vec, Shifted)) and not isinstance(b, (Vec, Shifted)) and bool(a == b)
+    if not isinstance(a, (Vec, Affine)) or not isinstance(b, (Vec, Affine)):
+        return not isinstance(a, (Vec, Affine)) and not isinstance(b, (Vec, Affine)) and bool(a == b)
     (vec, shift), (other, other_shift) = split_shift(a), split_shift(b)
     if vec is other or (vec.root or vec) is (other.root or other):
         return shift == other_shift
-    left = a.materialise() if isinstance(a, Shifted) else a
-    right = b.materialise() if isinstance(b, Shifted) else b
+    left = a.materialise() if isinstance(a, Affine) else a
+    right = b.materialise() if isinstance(b, Affine) else b
     if left.dtype.itemsize != right.dtype.itemsize:
         return False
     x, y = left.array.view(UNSIGNED[left.dtype.itemsize]), right.array.view(UNSIGNED[right.dtype.itemsize])

@@ -15,7 +15,7 @@ from grader.ptx.isa.opcodes import facts
 _OWN = frozenset({"param", "const"})
 
 
-class Feeders:
+class BackwardSlice:
     """The loads that may feed the values stored in a function.
 
     by_load: for each such load the elements of it that count (0 for plain ones).
@@ -30,15 +30,22 @@ class Feeders:
         self.complete = True
         self.exchanged = False
 
+    @classmethod
+    def of_anything(cls) -> BackwardSlice:
+        """That of a value which a whole warp has made together: all that any lane has loaded may be in it."""
+        found = cls()
+        found.complete, found.exchanged = False, True
+        return found
 
-def feeders(function: Function, store: Instruction, element: int = 0) -> Feeders:
+
+def backward_slice(function: Function, store: Instruction, element: int = 0) -> BackwardSlice:
     """What feeds the `element`-th value that `store` (a store, `red` or `atom` of `function`) writes."""
     writers: dict[int, list[Instruction]] = defaultdict(list)
     for item in function.body:
         if isinstance(item, Instruction):
             for register in destinations(item):
                 writers[register.index].append(item)
-    found = Feeders()
+    found = BackwardSlice()
     values = store.operands[-1:] if store.opcode == "st" else store.operands[1:]
     pending: list[int] = []
     for operand in values:
@@ -57,7 +64,9 @@ def feeders(function: Function, store: Instruction, element: int = 0) -> Feeders
     return found
 
 
-def _follow(function: Function, writer: Instruction, register_index: int, found: Feeders, pending: list[int]) -> None:
+def _follow(
+    function: Function, writer: Instruction, register_index: int, found: BackwardSlice, pending: list[int]
+) -> None:
     opcode = writer.opcode
     if facts(opcode).memory in ("load", "atomic"):
         spaces = {modifier.split("::")[0] for modifier in writer.modifiers}

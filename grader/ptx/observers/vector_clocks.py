@@ -1,4 +1,4 @@
-"""What orders the accesses of a chunk's threads: barriers and `__syncwarp()`, warp by warp (vector clocks)."""
+"""What orders the accesses of a batch's threads: barriers and `__syncwarp()`, warp by warp (vector clocks)."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from grader.ptx.values.lanes import Array, Lanes, Layout
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Clock:
-    """How far the warps of a chunk have come, from one synchronisation to the next.  Never changed once made.
+class VectorClock:
+    """How far the warps of a batch have come, from one synchronisation to the next.  Never changed once made.
 
     epochs: (warps,) int32, the barriers that each warp has passed or has arrived at.
     segments: (warps,) int32, its `__syncwarp()` calls.
@@ -25,8 +25,8 @@ class Clock:
     known: Array | None = None
 
     @classmethod
-    def start(cls, layout: Layout) -> Clock:
-        """That of a chunk that has not run yet."""
+    def start(cls, layout: Layout) -> VectorClock:
+        """That of a batch that has not run yet."""
         warps = layout.blocks * layout.padded // 32
         return cls(np.zeros(warps, np.int32), np.zeros(warps, np.int32))
 
@@ -39,13 +39,13 @@ class Clock:
         """Whether an epoch of warp `other` of its block is over for a warp."""
         return epoch < int(self.epochs[warp]) if self.known is None else int(self.known[warp, other]) >= epoch
 
-    def after_warp_sync(self, lanes: Lanes) -> Clock:
+    def after_warp_sync(self, lanes: Lanes) -> VectorClock:
         """The warps of these lanes have synchronised, each by itself."""
         segments = self.segments.copy()
         segments[np.unique(lanes.ids >> 5)] += 1
         return replace(self, segments=segments)
 
-    def after_barrier(self, blocks: Array | None, layout: Layout) -> Clock:
+    def after_barrier(self, blocks: Array | None, layout: Layout) -> VectorClock:
         """All threads of some blocks have met: (blocks,) bool, None for all of them."""
         warps = slice(None) if blocks is None else np.repeat(blocks, layout.padded // 32)
         epochs = self.epochs.copy()
@@ -56,7 +56,7 @@ class Clock:
         known[warps] = _by_warp(self.epochs, layout)[warps]
         return replace(self, epochs=epochs, known=known)
 
-    def after_arrival(self, lanes: Lanes, layout: Layout) -> Clock:
+    def after_arrival(self, lanes: Lanes, layout: Layout) -> VectorClock:
         """Some warps have come to a barrier for which they do not wait: what they do next is not before it."""
         epochs = self.epochs.copy()
         epochs[np.unique(lanes.ids >> 5)] += 1
@@ -65,7 +65,9 @@ class Clock:
     def _known(self, layout: Layout) -> Array:
         return _by_warp(self.epochs, layout) - np.int32(1) if self.known is None else self.known.copy()
 
-    def after_meeting(self, parties: Sequence[tuple[Lanes, bool]], arrived: Array | None, layout: Layout) -> Clock:
+    def after_completion(
+        self, parties: Sequence[tuple[Lanes, bool]], arrived: Array | None, layout: Layout
+    ) -> VectorClock:
         """Some threads of a block have met at a barrier for just so many: (lanes, whether they waited for the others).
 
         Who waited knows what all knew who came; who only arrived learns nothing.  arrived: (warps,) the epochs in

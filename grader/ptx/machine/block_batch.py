@@ -9,7 +9,7 @@ import numpy as np
 
 from grader.ptx.errors import DeviceTrap, LimitExceeded
 from grader.ptx.frontend.nodes import Function
-from grader.ptx.limits import CYCLES, Tally
+from grader.ptx.limits import CYCLES, Budget
 from grader.ptx.machine.code import CodeBlock
 from grader.ptx.memory.spaces import Device, Window, local_array
 from grader.ptx.observers.hazards import HazardLog
@@ -21,20 +21,21 @@ from grader.ptx.values.lanes import Array, Lanes
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What is the same for all chunks of a launch.
+    """What is the same for all batches of a launch.
 
     addresses: of the module's variables and functions on this device.  shared_bytes: dynamic and total shared memory of
-    a block, for the special registers.
+    a block, workspace: address of the grid's barrier, 0 where there is none, both for the special registers.
     """
 
     device: Device
     hazards: HazardLog
-    tally: Tally
+    budget: Budget
     addresses: dict[str, int] = field(default_factory=dict)
     shared_bytes: tuple[int, int] = (0, 0)
+    workspace: int = 0
 
 
-class Chunk:
+class BlockBatch:
     """Some blocks of a grid, executed side by side.
 
     Instructions are carried out on it, and observers are told of it; who goes next is the scheduler's matter.
@@ -46,9 +47,10 @@ class Chunk:
         self.layout = layout
         self.device = setting.device
         self.hazards = setting.hazards
-        self.tally = setting.tally
+        self.budget = setting.budget
         self.addresses = setting.addresses
         self.shared_bytes = setting.shared_bytes
+        self.workspace = setting.workspace
         self.shared = shared
         self.local = Window("local")
         self.watchers = watchers
@@ -86,7 +88,7 @@ class Chunk:
             key = (depth, function.name, variable.name)
             address = self._local_symbols.get(key)
             if address is None:
-                if variable.size_bytes > self.tally.limits.local_bytes:
+                if variable.size_bytes > self.budget.limits.local_bytes:
                     line = function.location.line
                     raise DeviceTrap(line, f"{variable.size_bytes} bytes of local memory a thread")
                 lanes = self.layout.blocks * self.layout.padded
@@ -98,18 +100,18 @@ class Chunk:
 
     def _check_local_memory(self, more: int, function: Function) -> None:
         self._local_bytes += more
-        if self._local_bytes > self.tally.limits.memory_bytes:
-            line, megabytes = function.location.line, self.tally.limits.memory_bytes >> 20
+        if self._local_bytes > self.budget.limits.memory_bytes:
+            line, megabytes = function.location.line, self.budget.limits.memory_bytes >> 20
             raise LimitExceeded("memory", line, f"local variables of all threads take more than {megabytes} MiB")
 
     # -- progress ----------------------------------------------------------------------
 
     def count(self, block: CodeBlock, lanes: Lanes) -> None:
         """Some lanes execute a block."""
-        tally = self.tally
-        tally.thread_instructions += block.size * lanes.n
-        tally.warp_instructions += block.size * lanes.n_warps
-        tally.issued += block.size
+        budget = self.budget
+        budget.thread_instructions += block.size * lanes.n
+        budget.warp_instructions += block.size * lanes.n_warps
+        budget.issued += block.size
         block.executions += lanes.n
         self.clock += CYCLES * block.size
 
@@ -142,7 +144,7 @@ class Chunk:
         return absent
 
     def close(self) -> None:
-        """Let go of everything that holds on to this chunk, which is over: it is freed with its last user."""
+        """Let go of everything that holds on to this batch, which is over: it is freed with its last user."""
         self.watchers = NOBODY
         self.specials.clear()
         self.geometry.forget()
