@@ -30,8 +30,9 @@ TRACED = RunLimits(
 EXECUTED = RunLimits(
     executes=True,
     host_instructions=3_000_000_000,
-    host_bytes=1 << 30,
-    device_bytes=1 << 30,
+    # Kernels come to no end within their limit on arrays that are larger.
+    host_bytes=512 << 20,
+    device_bytes=256 << 20,
     kernel_instructions=300_000_000,
 )
 MAX_SMALLER = 3
@@ -109,7 +110,9 @@ def _runs(files: Sequence[SourceText], ways: Sequence[Run]) -> list[SeenRun]:
         seen_run(files, observation, way)
         for observation, way in zip(observe_each(paths, ways, TRACED, enough=is_enough), ways, strict=False)
     ]
-    if wanted <= seen or not any(run.ended or (run.cause and run.cause.id in TOO_LARGE) for run in found):
+    # What is refused whatever it works upon is refused with kernels run, too.
+    refused = {launch.kernel for run in found if not run.arguments for launch in run.launches if launch.refused}
+    if wanted <= seen | refused or not any(run.ended or (run.cause and run.cause.id in TOO_LARGE) for run in found):
         return _telling(found)
     return _telling([*found, *_further(files, ways, found, wanted, seen)])
 
