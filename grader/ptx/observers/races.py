@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from grader.ptx.memory.access import Access
-from grader.ptx.memory.spaces import MemoryArray
+from grader.ptx.memory.arrays import MemoryArray
 from grader.ptx.observers.happens_before import HappensBefore, StrongAccess
 from grader.ptx.observers.interface import BarrierCompletion, Observer, Scene
 from grader.ptx.observers.shadow import AccessEpoch, BarrierOrder, Shadow
