@@ -10,7 +10,7 @@ from pathlib import Path
 
 from grader.files import write_atomically
 from grader.lab.records import Lab
-from grader.places import data_root
+from grader.paths import data_root
 
 EPOCH = (2020, 1, 1, 0, 0, 0)
 """Of every file in an archive: the same input makes the same bytes."""

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from grader import __version__
 from grader.autograders.package import File, zipped
-from grader.places import data_root
+from grader.paths import data_root
 
 NAME = "cuda-lab-grader"
 DATA_FOLDERS = ("assignments", "reference", "templates", "tests/kernels")

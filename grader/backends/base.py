@@ -41,6 +41,7 @@ class LaunchRequest:
     before: launches of the same program that are made on the same device first; what comes of them is not looked at.
     reset: variables of the program that are given their initial values before each launch, as its host code does.
     instructions: of all threads together, at which it is ended; 0: the backend's own limit.
+    cooperative: its blocks may wait for each other, if there are no more than can be resident.
     """
 
     entry: str
@@ -53,6 +54,7 @@ class LaunchRequest:
     before: tuple[LaunchRequest, ...] = ()
     reset: tuple[str, ...] = ()
     instructions: int = 0
+    cooperative: bool = False
 
 
 class Trace(Protocol):

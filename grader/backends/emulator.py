@@ -86,6 +86,8 @@ def _refusal(error: LaunchError) -> Message:
     """Why a launch is impossible."""
     if error.kind == "shared_memory":
         return msg("launches.shared_bytes", bytes=error.got, limit=error.limit)
+    if error.kind == "cooperative":
+        return msg("launches.cooperative", blocks=error.got, limit=error.limit)
     if error.kind == "threads":
         return msg("launches.threads", threads=error.got, limit=error.limit)
     return verbatim(str(error))
@@ -144,6 +146,7 @@ class _Program:
                 shared_bytes=request.shared_bytes,
                 # Only dynamic arrays can make use of it: a static one above 48 KiB does not pass the assembler.
                 max_shared_bytes=OPT_IN_SHARED_BYTES if request.shared_bytes else MAX_STATIC_SHARED,
+                cooperative=request.cooperative and program_of(self._module).needs(request.entry).whole_grid,
                 observe=request.observe,
                 observers=[history] if history else [],
                 limits=Limits(
@@ -163,7 +166,7 @@ class _Program:
                 return LaunchOutcome("unsupported", reason="slow", said=said, line=error.line)
             return LaunchOutcome("fault", reason=error.kind, line=error.line)
         except DeviceTrap as error:
-            return LaunchOutcome("fault", reason="trap", line=error.line)
+            return LaunchOutcome("fault", reason=error.kind, line=error.line)
         except PtxError as error:
             return LaunchOutcome("unsupported", reason="emulator", said=verbatim(str(error)))
         except Exception as error:

@@ -61,7 +61,7 @@ def _check(variant: str, spec: CheckSpec, verdict: Verdict) -> Check:
         variant=variant,
         check=spec.check,
         status=verdict.status,
-        earned=round(spec.points * verdict.share, 2),
+        earned=round(spec.points * verdict.credit, 2),
         possible=0.0 if verdict.skip_reason == "not_applicable" else spec.points,
         pending=spec.points if waits else 0.0,
         message_said=verdict.message,

@@ -52,7 +52,7 @@ def judge(evidence: Evidence, settings: BankConflictSettings) -> Verdict:
         key=lambda c: (-c.ways, -(c.wavefronts - c.ideal), c.line),
     )
     worst = rows[0]
-    share = max((p.share for p in settings.partial if counters.worst_conflict_ways <= p.ways), default=0.0)
+    credit = max((p.share for p in settings.partial if counters.worst_conflict_ways <= p.ways), default=0.0)
     excess = (worst.wavefronts - worst.ideal) / worst.requests
     conflict = msg("checks.bank_conflicts.conflict", ways=worst.ways, line=worst.line, excess=round(excess, 2))
     others = sorted({c.line for c in rows} - {worst.line})
@@ -62,7 +62,7 @@ def judge(evidence: Evidence, settings: BankConflictSettings) -> Verdict:
     efficiency = msg("checks.bank_conflicts.efficiency", pct=pct) if pct is not None else None
     message = msg("checks.bank_conflicts.failed", conflict=conflict, also=also, efficiency=efficiency)
     data["lines"] = [c.line for c in rows]
-    return failed(message, _hint(evidence, worst), worst.line, share, data=data)
+    return failed(message, _hint(evidence, worst), worst.line, credit, data=data)
 
 
 def _hint(evidence: Evidence, worst: LineCounters) -> Message | None:

@@ -16,7 +16,7 @@ NO_DATA: Mapping[str, object] = MappingProxyType({})
 class Verdict:
     """What a check says.
 
-    share: the part of the check's points that is earned, 0 to 1 (a failed check may still earn a part).
+    credit: the part of the check's points that is earned, 0 to 1 (a failed check may still earn a part).
     message: what was found.  hint: why it matters and how to mend it.  line: of the student's file.
     data: JSON values that the message is made of.
     diagnosis: why the output is wrong, where that is what was found.
@@ -24,7 +24,7 @@ class Verdict:
 
     status: CheckStatus
     message: Message
-    share: float = 0.0
+    credit: float = 0.0
     hint: Message | None = None
     line: int | None = None
     skip_reason: SkipReason = ""
@@ -34,18 +34,18 @@ class Verdict:
 
 def passed(message: Message, line: int | None = None, data: Mapping[str, object] = NO_DATA) -> Verdict:
     """All points."""
-    return Verdict("pass", message, share=1.0, line=line, data=data)
+    return Verdict("pass", message, credit=1.0, line=line, data=data)
 
 
 def failed(
     message: Message,
     hint: Message | None,
     line: int | None = None,
-    share: float = 0.0,
+    credit: float = 0.0,
     data: Mapping[str, object] = NO_DATA,
 ) -> Verdict:
-    """The submission's fault; `share` of the points is earned all the same."""
-    return Verdict("fail", message, share=share, hint=hint, line=line or None, data=data)
+    """The submission's fault; `credit` of the points is earned all the same."""
+    return Verdict("fail", message, credit=credit, hint=hint, line=line or None, data=data)
 
 
 def errored(message: Message, line: int | None = None, data: Mapping[str, object] = NO_DATA) -> Verdict:

@@ -38,14 +38,14 @@ def judge(evidence: Evidence, settings: CoalescingSettings) -> Verdict:
         if settings.sides == "both":
             return passed(msg("checks.coalescing.passed", figures=figures), data=data)
         return passed(msg("checks.coalescing.passed_one", figures=figures), data=data)
-    share = max((p.share for p in settings.partial if reached <= p.ratio + TOLERANCE), default=0.0)
+    credit = max((p.share for p in settings.partial if reached <= p.ratio + TOLERANCE), default=0.0)
     worst = max(
         (c for c in counters.by_line if c.space == "global" and c.op in ("load", "store") and c.ideal),
         key=lambda c: c.sectors / c.ideal,
     )
     message = msg("checks.coalescing.failed", figures=figures, line=worst.line)
     hint = joined(_hint(worst), _way_out(evidence, settings, loads, stores))
-    return failed(message, hint, worst.line, share, data=data)
+    return failed(message, hint, worst.line, credit, data=data)
 
 
 def ratio(counters: Counters, op: str) -> float:

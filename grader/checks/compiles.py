@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 from grader.checks.base import Verdict, failed, passed
 from grader.lab.checks import Settings
 from grader.message import Message, as_message, joined, msg
 from grader.running.evidence import Evidence
+
+_UNDECLARED = re.compile(
+    r"identifier \".*\" is undefined|is not a template|namespace name|incomplete type|not a type name|has no member"
+    r"|name followed by \"::\"|is not a class"
+)
+"""The compiler's words for a name that a header may declare."""
 
 
 def judge(evidence: Evidence, settings: Settings) -> Verdict:
@@ -52,10 +60,15 @@ def _errors(evidence: Evidence) -> Verdict:
     if others:
         message = joined(message, msg("checks.compiles.more", n=others))
     missing = evidence.compilation.missing_headers
-    hint = joined(first.hint, msg("checks.compiles.hint_first"))
+    if missing and first.hint is None and _UNDECLARED.search(str(first.message)):
+        header, file, line = missing[0]
+        told = msg("checks.compiles.missing_header", header=header, file=file, n=line, message=message or "")
+        advice = msg("checks.compiles.hint_missing_headers", headers=", ".join(name for name, _file, _line in missing))
+        return failed(told, advice, line=line if file == kernel.file else None, data=data)
+    hint: Message | None = joined(first.hint, msg("checks.compiles.hint_first"))
     if missing and first.hint is None:
         # What has a cause of its own is not blamed on a header.
-        hint = msg("checks.compiles.hint_missing_headers", headers=", ".join(missing))
+        hint = msg("checks.compiles.hint_missing_headers", headers=", ".join(name for name, _file, _line in missing))
     if first not in inside:
         hint = joined(hint, msg("checks.compiles.hint_elsewhere"))
     if own and first.cause:

@@ -29,9 +29,9 @@ def judge(evidence: Evidence, settings: CorrectSettings) -> Verdict:
     if verdict.status != "fail":
         return verdict
     uncovered = grids.left_out(evidence, runs)
-    share = _share(named, settings)
+    credit = _credit(named, settings)
     if uncovered is not None:
-        return replace(uncovered, share=share, diagnosis=evidence.diagnoses.get("correct"))
+        return replace(uncovered, credit=credit, diagnosis=evidence.diagnoses.get("correct"))
     verdict = explained(verdict, evidence.diagnoses.get("correct"))
     is_output_wrong = "mismatches" in verdict.data
     message = (joined(verdict.message, _where_right(evidence, named)) if is_output_wrong else None) or verdict.message
@@ -43,7 +43,7 @@ def judge(evidence: Evidence, settings: CorrectSettings) -> Verdict:
         or follow(verdict)
     )
     line = verdict.line or evidence.bound.kernel.line
-    return replace(verdict, message=message, hint=hint, line=line, share=share)
+    return replace(verdict, message=message, hint=hint, line=line, credit=credit)
 
 
 def _of_smaller_block(evidence: Evidence, settings: CorrectSettings, sizes: int) -> Verdict | None:
@@ -57,12 +57,12 @@ def _of_smaller_block(evidence: Evidence, settings: CorrectSettings, sizes: int)
         message=msg("checks.correct.smaller_block", n=asked.threads, what=verdict.message),
         hint=joined(msg("checks.correct.hint_smaller_block"), msg("checks.correct.hint_loop_on")),
         line=evidence.bound.kernel.line,
-        share=settings.partial * sizes / (sizes + 1),
+        credit=settings.partial * sizes / (sizes + 1),
         data={**verdict.data, "threads": asked.threads},
     )
 
 
-def _share(runs: Sequence[Run], settings: CorrectSettings) -> float:
+def _credit(runs: Sequence[Run], settings: CorrectSettings) -> float:
     """The part of the points that is kept for the lab's sizes at which the kernel is right.
 
     One that is wrong when it is launched again at a size would be so at the others.

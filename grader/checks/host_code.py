@@ -21,8 +21,8 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
     first = host.faults[0]
     kinds = list(dict.fromkeys(fault.kind for fault in host.faults))
     data = {"kinds": kinds, "lines": [fault.line for fault in host.faults]}
-    share = max(0.0, 1 - SHARE_LOST * len(kinds))
-    return failed(first.message, _hint(first.kind), first.line, share=share, data=data)
+    credit = max(0.0, 1 - SHARE_LOST * len(kinds))
+    return failed(first.message, _hint(first.kind), first.line, credit=credit, data=data)
 
 
 def _hint(kind: str) -> Message:

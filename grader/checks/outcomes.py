@@ -104,7 +104,7 @@ def fault_msg(outcome: LaunchOutcome) -> Message:
             return msg("launches.endless", line=line)
         case "time" | "instructions":
             return msg("launches.limit", line=line)
-        case "trap" | "memory" | "invalid":
+        case "trap" | "grid_sync" | "memory" | "invalid":
             return msg(f"launches.{outcome.reason}", line=line)
     if outcome.reason in REASONS:
         return REASONS[outcome.reason]

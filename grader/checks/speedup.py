@@ -46,11 +46,11 @@ def judge(evidence: Evidence, settings: SpeedupSettings) -> Verdict:
     earned = credit(row.speedup, settings.minimum, settings.full)
     match decide(low, high, settings.minimum):
         case "reached":
-            return replace(passed(message, data=data), share=earned)
+            return replace(passed(message, data=data), credit=earned)
         case "undecided":
             note = joined(message, msg("checks.speedup.undecided")) or message
-            return Verdict("borderline", note, share=earned, data=data)
-    return failed(message, _hint(evidence), share=earned, data=data)
+            return Verdict("borderline", note, credit=earned, data=data)
+    return failed(message, _hint(evidence), credit=earned, data=data)
 
 
 def _unmeasured(evidence: Evidence) -> Message:

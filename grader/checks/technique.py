@@ -65,7 +65,7 @@ def judge(evidence: Evidence, settings: TechniqueSettings) -> Verdict:
             line,
             data=data,
         )
-    reads = moved_bytes(counters, "global", "load") / sum(inputs)
+    reads = (moved_bytes(counters, "global", "load") - _read_to_add(counters)) / sum(inputs)
     allowed = formula.evaluate(str(settings.max_reads), counters.size) if settings.max_reads is not None else None
     if allowed is not None and reads > allowed:
         line = next(c.line for c in counters.by_line if c.space == "global" and c.op == "load")
@@ -108,6 +108,16 @@ def unroll_factor(kernel: Kernel, counters: Counters) -> int:
     }
     most = max(loads.values(), default=0)
     return factor_of([loop for loop, loaded in loads.items() if loaded == most]) if most else kernel.unroll
+
+
+def _read_to_add(counters: Counters) -> int:
+    """Bytes of outputs that are read to be added to, `c[i] += sum`: one element for each that the same line writes."""
+    moved: dict[int, dict[str, int]] = {}
+    for c in counters.by_line:
+        if c.space == "global":
+            of_line = moved.setdefault(c.line, {})
+            of_line[c.op] = of_line.get(c.op, 0) + c.lanes * c.width_bytes
+    return sum(min(of_line.get("load", 0), of_line.get("store", 0)) for of_line in moved.values())
 
 
 def moved_bytes(counters: Counters, space: str, op: str) -> int:

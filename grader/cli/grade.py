@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from grader import __version__
-from grader.cli.complaints import internal, refused_by_system
+from grader.cli.errors import internal, refused_by_system
 from grader.cli.options import PathType, backend_option, jobs_option, labs_option, lang_option
 from grader.errors import UsageError
 from grader.i18n import _
@@ -141,7 +141,7 @@ def _grade(
         language=lang,
         labs_folders=tuple(str(folder) for folder in labs_folders),
         remeasure=remeasure,
-        witnesses=tuple(tool for tool, asked in (("ncu", profile), ("compute-sanitizer", sanitize)) if asked),
+        profilers=tuple(tool for tool, asked in (("ncu", profile), ("compute-sanitizer", sanitize)) if asked),
     )
     order = Order(paths, out, options, pdf=not no_pdf, jobs=jobs, is_fresh=force, roster=roster, cluster=cluster)
     try:

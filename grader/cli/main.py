@@ -18,12 +18,12 @@ import click
 
 from grader import i18n
 from grader.cli import click_texts
-from grader.cli.complaints import complain, internal, refused_by_system, usage_message
 from grader.cli.doctor import doctor_command
 from grader.cli.elsewhere.autograder import autograder_command
 from grader.cli.elsewhere.check import check_command
 from grader.cli.elsewhere.serve import serve_command
 from grader.cli.elsewhere.watch import watch_command
+from grader.cli.errors import complain, internal, refused_by_system, usage_message
 from grader.cli.export import export_command
 from grader.cli.grade import grade_command
 from grader.cli.labs import calibrate_command, labs_command, new_lab_command, selftest_command

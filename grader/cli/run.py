@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from grader.cli.complaints import internal
+from grader.cli.errors import internal
 from grader.cli.options import lang_option
 from grader.errors import UsageError
 from grader.i18n import _

@@ -17,6 +17,7 @@ from typing import Self
 
 from grader.compiler import nvcc
 from grader.compiler.diagnostics import Diagnostic, assembler_errors, diagnostics_of, static_arrays_too_large
+from grader.compiler.expansion import MAX_TOKENS, too_many_tokens
 from grader.compiler.headers import (
     PRELUDE,
     PRELUDE_NAME,
@@ -169,6 +170,10 @@ class CompilerProcess:
         in_memory = {name: text for name, text in list(sources.items())[1:] if _SAFE_FILE.fullmatch(Path(name).name)}
         install = any(needs_bundled(text) for text in sources.values())
         ready = self._await_ready(install=install)
+        endless = too_many_tokens({given: source, **in_memory})
+        if endless is not None:
+            told = msg("compiler.macros", macro=endless.macro, limit=MAX_TOKENS)
+            return _failed(ready, "errors", (Diagnostic(endless.file, endless.line, "error", told),))
         if not ready.has_landlock:
             for text in (source, *in_memory.values()):
                 refused = forbidden_include(text, frozenset(in_memory))

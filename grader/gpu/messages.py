@@ -71,7 +71,10 @@ Argument = Array | Scalar
 
 
 class Launch(msgspec.Struct, frozen=True):
-    """One kernel with its launch configuration and arguments; `module` is the name it was loaded under."""
+    """One kernel with its launch configuration and arguments; `module` is the name it was loaded under.
+
+    cooperative: its blocks may wait for each other, if there are no more than can be resident.
+    """
 
     module: str
     entry: str
@@ -79,6 +82,7 @@ class Launch(msgspec.Struct, frozen=True):
     block: tuple[int, int, int]
     shared_bytes: int
     arguments: list[Argument]
+    cooperative: bool = False
 
 
 class Load(Message, frozen=True):

@@ -14,6 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace as replace_fields
+
 from grader.course.decisions import Decider, write_ledger
 from grader.course.people import Person
 from grader.errors import describe_os_error
@@ -22,8 +24,8 @@ from grader.exports.entries import Entry, Table, brief, source_of
 from grader.exports.page import rows_of
 from grader.exports.registry import COURSE_EXPORTS, EXPORTS
 from grader.grading.cluster.pool import ExecutorPool
+from grader.grading.output.cache import ResultCache, with_person
 from grader.grading.output.comparing import compare_once
-from grader.grading.output.kept import Kept, with_person
 from grader.grading.output.paths import Outputs
 from grader.grading.output.reporting import Announcer
 from grader.grading.output.tables import Tables, course_tables
@@ -58,9 +60,11 @@ class Group:
     tasks : what to grade, by student.
     rendering : renders reports; ended with the group.
     pdf : whether reports are wanted as PDF too.
-    kept : results of an earlier run that hold still.
+    cache : results of an earlier run that hold still.
     decider : what the teacher decided.
     grading : makes what grades so many at a time: processes, or a cluster.
+    marks_first : whether everybody's marks come before anybody's sweeps; then a submission is graded twice, the second
+      time with the times of the first.
     """
 
     def __init__(
@@ -72,9 +76,10 @@ class Group:
         outputs: Outputs,
         rendering: Pool[ReportJob, Reply],
         pdf: bool,
-        kept: Kept,
+        cache: ResultCache,
         decider: Decider,
         grading: Callable[[int], GradingPool],
+        marks_first: bool = False,
     ) -> None:
         self._works = works
         self._tasks = tasks
@@ -83,9 +88,10 @@ class Group:
         self._outputs = outputs
         self._rendering = rendering
         self._pdf = pdf
-        self._kept = kept
+        self._cache = cache
         self._decider = decider
         self._grading = grading
+        self._marks_first = marks_first
         self._announced = Announcer(outputs)
         # By place in the table: a work that is refused may have the name of another.
         self._entries: dict[int, Entry] = {}
@@ -129,7 +135,7 @@ class Group:
         """Take over the result of an earlier run; False if there is none that holds."""
         student = task.student
         try:
-            result = self._kept.find(task, partial(self._presented, student))
+            result = self._cache.find(task, partial(self._presented, student))
         except OSError:
             # Told when it is written anew.
             return False
@@ -139,7 +145,7 @@ class Group:
             student, brief(result), person=self._person(student), source=source_of(result)
         )
         self._code = max(self._code, exit_code([result]))
-        if self._kept.has_reports(student):
+        if self._cache.has_reports(student):
             self._announced.rendered.add(student)
         else:
             self._render(result, self._outputs.folder(student))
@@ -158,7 +164,8 @@ class Group:
                 if work.refusal:
                     self._refuse(place, work.student, work.refusal, 2, told)
             for task in tasks:
-                grading.submit(task, task)
+                first = _for_marks(task) if self._marks_first else task
+                grading.submit(first, first)
             while grading.unfinished or self._rendering.unfinished:
                 for event in grading.events():
                     if isinstance(event, Lost):
@@ -166,7 +173,15 @@ class Group:
                     elif isinstance(event.reply, Judged):
                         # In case that the sweeps, on which no mark depends, come to nothing.
                         self._judged[event.task.student] = event.reply.result
-                    elif not isinstance(event.reply, Checked):
+                    elif isinstance(event.reply, Checked):
+                        continue
+                    elif isinstance(event.reply, Graded) and event.task is not self._tasks[event.task.student]:
+                        # Its marks; the rest comes when everybody has theirs.
+                        self._judged[event.task.student] = event.reply.result
+                        self._mark(event.task, event.reply)
+                        task = self._tasks[event.task.student]
+                        grading.submit(task, task)
+                    else:
                         self._take(event.task, event.reply, told)
                 self._collect(told)
                 if time.monotonic() >= self._stale_s:
@@ -190,22 +205,43 @@ class Group:
             self._refuse(place, student, self._failure(student, outcome), 3, told)
             return
         try:
-            if self._lab.repairs != "student":
-                # Before anything of it is written where the student may read it.
-                self._outputs.write_answers(student, answers(outcome.result))
-                outcome = Graded(result=without_answers(outcome.result))
-            result = self._presented(student, outcome.result)
-            folder = self._outputs.write_result(result)
+            result, folder = self._written(student, outcome)
         except OSError as error:
             reason = msg("session.result_unwritable", reason=describe_os_error(error))
             self._refuse(place, student, reason, 2, told)
             return
         if is_whole:
-            self._kept.put(task, outcome.result)
-        self._entries[place] = Entry(student, brief(result), person=self._person(student), source=source_of(result))
-        self._code = max(self._code, exit_code([result]))
+            self._cache.put(task, without_answers(outcome.result) if self._hides_answers else outcome.result)
         self._render(result, folder)
         told.graded(student_line(result, self._language))
+
+    @property
+    def _hides_answers(self) -> bool:
+        return self._lab.repairs != "student"
+
+    def _mark(self, task: GradeTask, outcome: Graded) -> None:
+        """Write a result whose sweeps are still to come; what is wrong with that is told when they have."""
+        with contextlib.suppress(OSError):
+            self._written(task.student, outcome)
+
+    def _written(self, student: str, outcome: Graded) -> tuple[Result, Path]:
+        """Write a result and put it into the tables; returns it as it is shown, and its folder.
+
+        Raises
+        ------
+        OSError : it cannot be written.
+        """
+        shown = outcome.result
+        if self._hides_answers:
+            # Before anything of it is written where the student may read it.
+            self._outputs.write_answers(student, answers(shown))
+            shown = without_answers(shown)
+        result = self._presented(student, shown)
+        folder = self._outputs.write_result(result)
+        place = self._places[student]
+        self._entries[place] = Entry(student, brief(result), person=self._person(student), source=source_of(result))
+        self._code = max(self._code, exit_code([result]))
+        return result, folder
 
     def _person(self, student: str) -> Person | None:
         return self._works[self._places[student]].person
@@ -237,7 +273,7 @@ class Group:
             self._announced.lines(event)
             if isinstance(event, Answer) and event.is_last:
                 student = event.task.result.student.id
-                self._kept.put_reports(student, self._announced.files.pop(student, set()))
+                self._cache.put_reports(student, self._announced.files.pop(student, set()))
             if told is not None and (isinstance(event, Lost) or event.is_last):
                 told.rendered()
 
@@ -306,3 +342,8 @@ class Group:
         if entry.result is None or entry.student not in self._announced.rendered:
             return entry
         return replace(entry, report=self._outputs.report_link(entry.student))
+
+
+def _for_marks(task: GradeTask) -> GradeTask:
+    """The same without what no mark depends on."""
+    return replace_fields(task, options=replace_fields(task.options, sweeps=False, repairs=False))

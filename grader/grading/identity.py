@@ -157,7 +157,7 @@ def files_below(folder: Path) -> list[Path]:
 @cache
 def code_hash() -> bytes:
     """The grader's own code, words and templates."""
-    from grader.places import data_root
+    from grader.paths import data_root
 
     parts = []
     package = Path(__file__).resolve().parent.parent

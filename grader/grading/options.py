@@ -11,7 +11,7 @@ class GradeOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The same for every submission of a run.
 
     backend: one of `BACKENDS`.  language: of messages and reports.  labs_folders: folders with more labs.
-    remeasure: time anew what was timed before.  witnesses: other tools to ask on a GPU, "ncu", "compute-sanitizer".
+    remeasure: time anew what was timed before.  profilers: other tools to ask on a GPU, "ncu", "compute-sanitizer".
     sweeps: False leaves out the lab's sweeps, on which no mark depends.
     repairs: False leaves out the search for the smallest changes that make wrong kernels right.
     answers: True leaves them in results of a lab that shows them to teachers only.
@@ -24,7 +24,7 @@ class GradeOptions(msgspec.Struct, frozen=True, kw_only=True):
     language: str = "en"
     labs_folders: tuple[str, ...] = ()
     remeasure: bool = False
-    witnesses: tuple[str, ...] = ()
+    profilers: tuple[str, ...] = ()
     sweeps: bool = True
     times: bool = True
     stepwise: bool = False

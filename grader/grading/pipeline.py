@@ -48,7 +48,7 @@ def grade(
     backend: str = "auto",
     command: str = "",
     remeasure: bool = False,
-    witnesses: Sequence[str] = (),
+    profilers: Sequence[str] = (),
     judged: Callable[[Result], None] | None = None,
     compiler: CompilerProcess | None = None,
     checked: Callable[[list[Check]], None] | None = None,
@@ -62,7 +62,7 @@ def grade(
     backend : "auto", "gpu" or "emulator".
     command : the command line that repeats this grading, kept in the result.
     remeasure : time anew what was timed before.
-    witnesses : other tools to be asked on a GPU, "ncu" and "compute-sanitizer"; no mark depends on them.
+    profilers : other tools to be asked on a GPU, "ncu" and "compute-sanitizer"; no mark depends on them.
     judged : called with the result as soon as every check is judged; what no mark depends on follows.
     checked : called with the checks of a variant as soon as its kernels have run on the emulator.
     compiler : one that runs already and has seen this student's files alone; None for one of this grading's own.
@@ -110,7 +110,7 @@ def grade(
         # Run and time on the GPU, where there is one.
         gpu = _opened(gpu, backend)
         if gpu is not None:
-            found = gpu.grade(lab, submission, found, compiler, remeasure, witnesses)
+            found = gpu.grade(lab, submission, found, compiler, remeasure, profilers)
             environment = gpu.environment(environment)
         # Judge, and record.
         result = _result(lab, submission, found, environment)
@@ -209,6 +209,7 @@ def _opened(gpu: Gpu | None, backend: str) -> Gpu | None:
 
 def _read(path: Path, lab: Lab) -> tuple[FoundSubmission, Submission]:
     from grader.observation.probing import probed
+    from grader.observation.programs import USUAL_BLOCK
     from grader.observation.stage import observed
     from grader.observation.stored import Stored, default_folder
     from grader.submission.binding.bind import bind
@@ -217,7 +218,8 @@ def _read(path: Path, lab: Lab) -> tuple[FoundSubmission, Submission]:
     found = find_sources(path, lab.id, _known_labs(lab))
     sources = read_sources(found)
     sizes = [int(size) for size in lab.cases["emulator"].observe.values()]
-    seen = observed(sources, Stored(default_folder()), sizes)
+    threads = next((n for n in lab.launch.block if isinstance(n, int)), USUAL_BLOCK)
+    seen = observed(sources, Stored(default_folder()), sizes, threads)
     submission = bind(found, sources, lab, observed=seen)
     if any(not isinstance(b, Missing) and b.interpretations[0].unsure for b in submission.bindings.values()):
         submission = bind(found, sources, lab, observed=probed(sources, seen, Stored(default_folder())))
@@ -275,8 +277,11 @@ def _compilation(submission: Submission, binding: VariantBinding, result: Compil
         return Compilation()
     failure = {"forbidden_include": "errors", "": "missing_entry"}.get(result.reason, result.reason)
     errors = _errors(result)
-    missing = tuple(name for file, name, _line in submission.missing_headers if file == binding.kernel.file)
-    return Compilation(failure, errors, missing)
+    unit = submission.units.get(binding.kernel.file, binding.kernel.file)
+    missing = [
+        (name, file, line) for file, name, line in submission.missing_headers if file in (unit, binding.kernel.file)
+    ]
+    return Compilation(failure, errors, tuple(missing))
 
 
 def _run(

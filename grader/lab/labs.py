@@ -8,7 +8,7 @@ from pathlib import Path
 from grader.errors import UsageError
 from grader.lab.records import Lab
 from grader.message import msg
-from grader.places import data_root
+from grader.paths import data_root
 
 
 def folders(extra_dirs: Sequence[Path] = ()) -> dict[str, Path]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from grader.errors import UsageError
 from grader.lab import labs
 from grader.message import Message, msg
-from grader.places import data_root
+from grader.paths import data_root
 
 SKELETON = "new_lab"
 """Folder of the skeleton among the templates; @NAME@ and @TITLE@ in its files are replaced."""

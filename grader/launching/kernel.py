@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -16,6 +17,8 @@ from grader.launching.programs import Built, Program, ProgramStore, handed_in
 from grader.launching.sizes import SizeRules
 from grader.submission.kernels.records import KernelParameter
 from grader.submission.records import Interpretation, Submission, VariantBinding
+
+_THIS_GRID = re.compile(r"\bthis_grid\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +115,14 @@ class BoundKernel:
             else:
                 arguments.append(ScalarArgument(sizes[role], self._scalar_type(role, parameter)))
         at = self.geometry(sizes)
-        return LaunchRequest(entry, at.grid, at.block, at.shared_bytes, arguments, observe, trace)
+        return LaunchRequest(
+            entry, at.grid, at.block, at.shared_bytes, arguments, observe, trace, cooperative=self._names_its_grid
+        )
+
+    @property
+    def _names_its_grid(self) -> bool:
+        """Whether its program has kernels that may wait for their whole grid (cooperative groups)."""
+        return any(_THIS_GRID.search(text) for text in self.submission.device_source.values())
 
     def launch_without_data(self, entry: str, sizes: Sizes) -> LaunchRequest:
         """The launch with arrays that have the right shapes and take no memory."""

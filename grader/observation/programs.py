@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from grader.device_limits import MAX_THREADS_PER_BLOCK
 from grader.programs.observe import Run
 from grader.submission.files.source import SourceText
 
 MAX_PROGRAMS = 6
 USUAL_SIZE = "256"
-USUAL_BLOCK = "16"
+USUAL_BLOCK = 16
 
 _MAIN = re.compile(r"\bmain\s*\([^;{}]{0,200}\)\s*(?:try\s*)?\{")
 _COMMENT = re.compile(r"//[^\n]*+|/\*.*?\*/", re.DOTALL)
 _INCLUDED = re.compile(r"^[ \t]*#[ \t]*include[ \t]*\"([^\"\n]+\.(?:cu|cpp|cc|c))\"", re.M)
 _ARGUMENT = re.compile(r"\bargv\s*\[\s*(\d+)\s*\]")
 _READS_INPUT = re.compile(r"\bcin\b|\bscanf\s*\(|\bstdin\b|\bgetchar\s*\(")
+_KERNEL = re.compile(
+    r"\b__global__\b[^;{}()]{0,200}?(?:__launch_bounds__\s*\([^()]*\)[^;{}()]{0,100}?)?([A-Za-z_]\w*)\s*\("
+)
+_TILE = re.compile(r"__shared__[^;\[\]]{0,100}\[\s*(\w+)")
+_WORD = re.compile(r"[A-Za-z_]\w*")
 _LAUNCHED = re.compile(r"([A-Za-z_]\w*)\s*(?:<[^<>;(){}]{0,200}>)?\s*<<[ \t]*<")
 
 
@@ -32,26 +39,49 @@ def programs_of(sources: Sequence[SourceText]) -> list[tuple[SourceText, ...]]:
 
 
 def launched_in(sources: Sequence[SourceText]) -> set[str]:
-    """Names that stand before a `<<<`: mostly kernels."""
-    return {name for source in sources for name in _LAUNCHED.findall(_COMMENT.sub(" ", source.text))}
+    """The kernels that a program may launch: those named before a `<<<`.
+
+    Where a parameter of a macro or a function pointer stands there as well, every kernel that is named again.
+    """
+    text = "\n".join(_COMMENT.sub(" ", source.text) for source in sources)
+    launched = set(_LAUNCHED.findall(text))
+    kernels = set(_KERNEL.findall(text))
+    if launched <= kernels or not kernels:
+        return launched
+    words = Counter(_WORD.findall(text))
+    return {name for name in kernels if words[name] > 1}
 
 
-def ways_to_start(sources: Sequence[SourceText], sizes: Sequence[int] = ()) -> list[Run]:
+def ways_to_start(sources: Sequence[SourceText], sizes: Sequence[int] = (), threads: int = USUAL_BLOCK) -> list[Run]:
     """What the program is started with: nothing; then, where it takes arguments, sizes of the lab in either order.
 
     sizes: those that kernels are profiled at.  What the program would read from a keyboard is the same, line by line;
-    one that asks for several numbers may want a size in each.
+    one that asks for several numbers may want a size in each.  threads: of a block along x, for a program that is told.
     """
     usual = tuple(str(size) for size in sizes) or (USUAL_SIZE,)
     text = "\n".join(_COMMENT.sub(" ", source.text) for source in sources)
     reads = _READS_INPUT.search(text) is not None
-    stdin = "\n".join([*usual, *[USUAL_BLOCK] * 16, ""]).encode() if reads else b""
+    block = str(_side_of_tile(text) or threads)
+    stdin = "\n".join([*usual, *[block] * 16, ""]).encode() if reads else b""
     count = max((int(number) for number in _ARGUMENT.findall(text) if int(number) < 10), default=0)
     ways = [Run((), stdin)]
     if count:
         for order in dict.fromkeys((usual, usual[::-1])):
-            ways.append(Run((*order, *[USUAL_BLOCK] * count)[:count], stdin))
+            ways.append(Run((*order, *[block] * count)[:count], stdin))
         ways.append(Run((max(usual, key=int),) * count, stdin))
+    if count > 1:
+        # "N threads", as lectures have it.
+        ways.append(Run((max(usual, key=int), *[block] * (count - 1)), stdin))
     if reads:
         ways.append(Run((), "\n".join([*[max(usual, key=int)] * 16, ""]).encode()))
     return list({(way.arguments, way.stdin): way for way in ways}.values())
+
+
+def _side_of_tile(text: str) -> int | None:
+    """Elements along a side of the first shared array of a fixed size: what a block of such a program is made for."""
+    tile = _TILE.search(text)
+    if tile is None:
+        return None
+    number = re.search(rf"\b{re.escape(tile[1])}\s*=?\s*(\d{{1,4}})\b(?!\s*[-+*/])", text)
+    found = tile[1] if tile[1].isdigit() else number[1] if number is not None else ""
+    return int(found) if found and 4 <= int(found) <= MAX_THREADS_PER_BLOCK else None

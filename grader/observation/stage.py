@@ -14,7 +14,7 @@ from pathlib import Path
 
 from grader.errors import InternalError
 from grader.message import Message, msg
-from grader.observation.programs import launched_in, programs_of, ways_to_start
+from grader.observation.programs import USUAL_BLOCK, launched_in, programs_of, ways_to_start
 from grader.observation.stored import Stored
 from grader.processes.system import IS_LINUX
 from grader.programs.observe import Run, observe_each
@@ -30,8 +30,9 @@ TRACED = RunLimits(
 EXECUTED = RunLimits(
     executes=True,
     host_instructions=3_000_000_000,
-    host_bytes=1 << 30,
-    device_bytes=1 << 30,
+    # Kernels come to no end within their limit on arrays that are larger.
+    host_bytes=512 << 20,
+    device_bytes=256 << 20,
     kernel_instructions=300_000_000,
 )
 MAX_SMALLER = 3
@@ -44,17 +45,23 @@ HOST_FAULTS = frozenset(
 HANGS = frozenset({"programs.hangs", "programs.process_died"})
 
 
-def observed(sources: Sequence[SourceText], store: Stored | None = None, sizes: Sequence[int] = ()) -> Observed:
+def observed(
+    sources: Sequence[SourceText],
+    store: Stored | None = None,
+    sizes: Sequence[int] = (),
+    threads: int = USUAL_BLOCK,
+) -> Observed:
     """Run the programs in `sources`; a failure of this machine's is part of what is returned, and raises nothing.
 
-    store: where runs are kept.  sizes: handed to programs that want their sizes as arguments.
+    store: where runs are kept.  sizes: handed to programs that want their sizes as arguments.  threads: of
+    a block along x, for programs that want that.
     """
     if not IS_LINUX:
         return Observed((), failed=msg("programs.not_on_this_system"))
     if any(source.notebook for source in sources):
         with tempfile.TemporaryDirectory() as folder:
-            return _observed([_as_file(source, Path(folder)) for source in sources], store, sizes)
-    return _observed(sources, store, sizes)
+            return _observed([_as_file(source, Path(folder)) for source in sources], store, sizes, threads)
+    return _observed(sources, store, sizes, threads)
 
 
 def _as_file(source: SourceText, folder: Path) -> SourceText:
@@ -64,14 +71,14 @@ def _as_file(source: SourceText, folder: Path) -> SourceText:
     return dataclasses.replace(source, path=path)
 
 
-def _observed(sources: Sequence[SourceText], store: Stored | None, sizes: Sequence[int]) -> Observed:
+def _observed(sources: Sequence[SourceText], store: Stored | None, sizes: Sequence[int], threads: int) -> Observed:
     programs = programs_of(sources)
     if not programs:
         return Observed((SeenRun(tuple(s.path.name for s in sources), cause=msg("observation.no_main")),))
     runs: list[SeenRun] = []
     for files in programs:
         try:
-            ways = ways_to_start(files, sizes)
+            ways = ways_to_start(files, sizes, threads)
             program = read_program([source.path for source in files], [word for way in ways for word in way.arguments])
             known = store.get(program, ways) if store is not None else None
             seen = _runs(files, ways) if known is None else known
@@ -101,7 +108,9 @@ def _runs(files: Sequence[SourceText], ways: Sequence[Run]) -> list[SeenRun]:
         seen_run(files, observation, way)
         for observation, way in zip(observe_each(paths, ways, TRACED, enough=is_enough), ways, strict=False)
     ]
-    if wanted <= seen or not any(run.ended or (run.cause and run.cause.id in TOO_LARGE) for run in found):
+    # What is refused whatever it works upon is refused with kernels run, too.
+    refused = {launch.kernel for run in found if not run.arguments for launch in run.launches if launch.refused}
+    if wanted <= seen | refused or not any(run.ended or (run.cause and run.cause.id in TOO_LARGE) for run in found):
         return _telling(found)
     return _telling([*found, *_further(files, ways, found, wanted, seen)])
 
@@ -125,7 +134,7 @@ def _further(
             return found
     texts = {source.path.name: source.text for source in files}
     for limits in (TRACED, EXECUTED) if was_too_large else (EXECUTED,):
-        for change in changes(texts, way)[:MAX_SMALLER]:
+        for change in changes(texts, way, before[-1].cause.id if before[-1].cause else "")[:MAX_SMALLER]:
             replaced, others = applied(change, texts, way)
             run = Run(others, start.stdin)
             observation = observe_each(paths, [run], limits, replaced)[0]
@@ -164,14 +173,21 @@ def seen_run(
     """A run as binding takes it."""
     # What a device refuses because of numbers that we chose is nobody's fault.
     is_ours = bool(run.arguments or run.stdin)
-    launches = [_launch(x) for x in observation.launches if _is_whole(x) and not (is_ours and x.status == "failed")]
+    told = (
+        SeenChange(change.file, change.line, change.name, change.before, change.after, change.value) if change else None
+    )
+    launches = [
+        dataclasses.replace(_launch(x), change=told)
+        for x in observation.launches
+        if _is_whole(x) and not (is_ours and x.status == "failed")
+    ]
     return SeenRun(
         files=tuple(source.path.name for source in files),
         launches=tuple(dict.fromkeys(launches)),
         ended=observation.exit is not None,
         cause=_cause(observation),
         arguments=tuple(run.arguments),
-        change=SeenChange(change.file, change.line, change.name, change.before, change.after) if change else None,
+        change=told,
         executed=executed,
         faults=tuple(
             SeenFault(f.kind, f.file, f.line, f.message, f.severity == "remark")

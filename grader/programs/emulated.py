@@ -30,8 +30,9 @@ MAX_SNAPSHOT_BYTES = 512 << 20
 class Outcome:
     """What came of a launch.
 
-    status: "ran", "impossible" (the emulator refuses the configuration), "trap", "endless", "too_large" (the counted
-    limit was reached; memory is what it was before), "unsupported".
+    status: "ran", "impossible" (the emulator refuses the configuration), "trap", "grid_sync" (the same, where it would
+    have waited for its whole grid), "endless", "too_large" (the counted limit was reached; memory is what it was
+    before), "unsupported".
     """
 
     status: str
@@ -254,6 +255,7 @@ class Gpu:
         max_shared_bytes: int,
         instructions: int,
         observe: bool,
+        cooperative: bool = False,
     ) -> Outcome:
         """Run one kernel; the configuration was checked by the caller."""
         threads = grid[0] * grid[1] * grid[2] * block[0] * block[1] * block[2]
@@ -275,6 +277,7 @@ class Gpu:
                 max_shared_bytes=max_shared_bytes,
                 observe=observe and not is_large,
                 observers=[projection],
+                cooperative=cooperative,
                 limits=Limits(instructions=limit, issued=ISSUED_PER_LAUNCH, seconds=SECONDS_PER_LAUNCH),
             )
             report = launch(self._modules[unit], what)
@@ -286,7 +289,7 @@ class Gpu:
             self.restore(before)
             return Outcome("too_large", thread_instructions=limit)
         except DeviceTrap as error:
-            return Outcome("trap", str(error), error.line, printf=projection.printed())
+            return Outcome(error.kind, str(error), error.line, printf=projection.printed())
         except PtxError as error:
             return Outcome("unsupported", str(error))
         return Outcome(

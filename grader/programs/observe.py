@@ -69,7 +69,7 @@ def observe(
     first.findings = [*mended, *first.findings]
     if not smaller or not is_too_large(first):
         return first
-    for change in changes(program.original, arguments)[:MAX_TRIES]:
+    for change in changes(program.original, arguments, first.cause.id if first.cause else "")[:MAX_TRIES]:
         replaced, others = applied(change, program.original, arguments)
         again = read_program(paths, others, replaced)
         second = _observe(again, [Run(others, stdin)], model, limits, _to_nobody, progress, host_cache)[0]
@@ -191,14 +191,14 @@ def _host(program: Program, library: Library, cache: Path | None) -> HostProgram
 
 
 def _why_not(host: HostProgram) -> tuple[Message, str, int]:
-    first = host.complaints[0] if host.complaints else None
+    first = host.diagnostics[0] if host.diagnostics else None
     match host.reason:
         case "limit":
             return msg("programs.compiler_limit"), "", 0
         case "undefined":
-            return msg("programs.undefined", names=", ".join(c.text for c in host.complaints[:5])), "", 0
+            return msg("programs.undefined", names=", ".join(c.text for c in host.diagnostics[:5])), "", 0
         case "twice":
-            return msg("programs.defined_twice", names=", ".join(c.text for c in host.complaints[:5])), "", 0
+            return msg("programs.defined_twice", names=", ".join(c.text for c in host.diagnostics[:5])), "", 0
     if first is None:
         return msg("programs.compiler_limit"), "", 0
     return msg("programs.host_error", text=first.text), first.file, first.line

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 MAX_TRIES = 4
-LARGE = 1024
 WANTED = 512
+WANTED_ON_THE_HOST = 128
+"""For a program that takes too long itself: what it computes for comparison is often cubic in its size."""
 
 _NUMBER = r"(?P<number>\d{3,9})(?P<suffix>[uUlL]{0,3})(?![\w.])"
 _DEFINE = re.compile(rf"^[ \t]*#[ \t]*define[ \t]+(?P<name>\w+)[ \t]+\(?[ \t]*{_NUMBER}", re.M)
@@ -19,7 +20,7 @@ _VARIABLE = re.compile(
     rf"\b(?:int|long|unsigned|size_t|auto|short|u?int(?:32|64)_t)\s+(?P<name>\w+)\s*(?:=|\{{|\()\s*{_NUMBER}"
 )
 _MORE = re.compile(rf",\s*(?P<name>\w+)\s*=\s*{_NUMBER}")
-_SHIFT = re.compile(r"(?P<name>\w+)?\s*=?\s*\b1[uUlL]{0,3}\s*<<\s*\(?(?P<number>\d{2})(?![\w.])")
+_SHIFT = re.compile(r"(?P<name>\w+)?\s*=?\s*\b(?P<base>[1-9]\d{0,3})[uUlL]{0,3}\s*<<\s*\(?(?P<number>\d{2})(?![\w.])")
 _NO_SIZE = re.compile(r"block|thread|tile|warp|seed|iter|repeat|runs?$", re.IGNORECASE)
 
 
@@ -27,7 +28,7 @@ _NO_SIZE = re.compile(r"block|thread|tile|warp|seed|iter|repeat|runs?$", re.IGNO
 class Change:
     """One number of the program's, changed: `file` is "" for an argument of the command line, `line` its position.
 
-    name: of the constant, as the text has it.
+    name: of the constant, as the text has it.  value: what it is afterwards; `after` may be the 10 of `16 << 10`.
     """
 
     file: str
@@ -36,44 +37,48 @@ class Change:
     before: str
     after: str
     position: int
+    value: int
 
 
-def halved(number: int) -> int:
-    """A large number, halved until it is small or odd."""
-    while number > WANTED and number % 2 == 0:
+def halved(number: int, wanted: int = WANTED) -> int:
+    """A large number, halved until it is at most `wanted`, or odd."""
+    while number > wanted and number % 2 == 0:
         number //= 2
     return number
 
 
-def changes(texts: Mapping[str, str], arguments: Sequence[str]) -> list[Change]:
-    """Numbers that may be the program's size, the most promising first."""
+def changes(texts: Mapping[str, str], arguments: Sequence[str], cause: str = "") -> list[Change]:
+    """Numbers that may be the program's size, the most promising first; cause: id of what ended the program."""
+    wanted = WANTED_ON_THE_HOST if cause == "programs.too_long" else WANTED
     found: list[tuple[int, Change]] = []
     for index, argument in enumerate(arguments):
-        if argument.isdigit() and int(argument) >= LARGE and halved(int(argument)) < int(argument):
-            found.append((1 << 40, Change("", index, argument, argument, str(halved(int(argument))), index)))
+        if argument.isdigit() and int(argument) >= 2 * wanted and halved(int(argument), wanted) < int(argument):
+            after = halved(int(argument), wanted)
+            found.append((1 << 40, Change("", index, argument, argument, str(after), index, after)))
     for file, text in texts.items():
-        found += _in_text(file, text)
+        found += _in_text(file, text, wanted)
     unique = {(change.file, change.position): (weight, change) for weight, change in found}
     ordered = sorted(unique.values(), key=lambda item: (-item[0], item[1].file, item[1].position))
     return [change for _weight, change in ordered]
 
 
-def _in_text(file: str, text: str) -> Iterator[tuple[int, Change]]:
+def _in_text(file: str, text: str, wanted: int) -> Iterator[tuple[int, Change]]:
     for pattern in (_DEFINE, _VARIABLE, _MORE):
         for match in pattern.finditer(text):
             before = int(match["number"])
-            after = halved(before)
-            if before >= LARGE and after < before and not _NO_SIZE.search(match["name"]):
-                yield before, _change(file, text, match, str(after))
+            after = halved(before, wanted)
+            if before >= 2 * wanted and after < before and not _NO_SIZE.search(match["name"]):
+                yield before, _change(file, text, match, str(after), after)
     for match in _SHIFT.finditer(text):
         before = int(match["number"])
         if 10 <= before <= 40 and not _NO_SIZE.search(match["name"] or ""):
-            yield 1 << before, _change(file, text, match, str(before // 2))
+            value = int(match["base"]) << (before // 2)
+            yield int(match["base"]) << before, _change(file, text, match, str(before // 2), value)
 
 
-def _change(file: str, text: str, match: re.Match[str], after: str) -> Change:
+def _change(file: str, text: str, match: re.Match[str], after: str, value: int) -> Change:
     start = match.start("number")
-    return Change(file, text.count("\n", 0, start) + 1, match["name"] or "", match["number"], after, start)
+    return Change(file, text.count("\n", 0, start) + 1, match["name"] or "", match["number"], after, start, value)
 
 
 def applied(change: Change, texts: Mapping[str, str], arguments: Sequence[str]) -> tuple[dict[str, str], list[str]]:

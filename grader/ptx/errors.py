@@ -63,7 +63,8 @@ class InvalidInstruction(PtxError):
 class LaunchError(PtxError):
     """The launch itself is impossible (block too large, wrong argument count, unknown kernel).
 
-    `kind` is "threads" or "shared_memory" for more of these a block, `got`, than `limit`; else "other".
+    `kind` is "threads" or "shared_memory" for more of these a block, `got`, than `limit`, "cooperative" for more blocks
+    than can be resident; else "other".
     """
 
     def __init__(self, message: str, kind: str = "other", got: int = 0, limit: int = 0) -> None:
@@ -87,8 +88,12 @@ class LimitExceeded(PtxError):
 
 
 class DeviceTrap(PtxError):
-    """The kernel executed `trap` or a failed assertion, at `line`."""
+    """The kernel executed `trap` or a failed assertion, at `line`.
 
-    def __init__(self, line: int, message: str) -> None:
+    `kind` is "grid_sync" where it would have waited for its whole grid and the launch is not cooperative, else "trap".
+    """
+
+    def __init__(self, line: int, message: str, kind: str = "trap") -> None:
         self.line = line
+        self.kind = kind
         super().__init__(message)

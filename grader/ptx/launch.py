@@ -17,8 +17,10 @@ from grader.ptx.machine.block_batch import BlockBatch, Setting
 from grader.ptx.machine.groups import Frame, Group
 from grader.ptx.machine.outcome import Outcome
 from grader.ptx.machine.plan import side_by_side, spread
+from grader.ptx.machine.residents import resident_blocks
 from grader.ptx.machine.scheduler import Scheduler
 from grader.ptx.memory.spaces import Buffer, Device, MemoryArray, shared_window
+from grader.ptx.memory.workspace import workspace_of
 from grader.ptx.native.engine import Engine
 from grader.ptx.observers.hazards import HazardLog
 from grader.ptx.observers.interface import NOBODY, Observer, Scene, Watchers
@@ -59,6 +61,7 @@ class Launch:
     observed_batches: at most so many batches of blocks are shown to the observers, spread over the grid (None: all).
     limits: when to give up.
     max_shared_bytes: what a block may have in all; above 48 KiB a device needs opting in.
+    cooperative: all blocks run side by side and may wait for each other (`cudaLaunchCooperativeKernel`).
     """
 
     entry: str
@@ -72,6 +75,7 @@ class Launch:
     observed_batches: int | None = None
     limits: Limits | None = None
     max_shared_bytes: int = MAX_STATIC_SHARED
+    cooperative: bool = False
 
 
 def launch(module: Module, what: Launch) -> LaunchReport:
@@ -130,14 +134,21 @@ class _Run:
         self._code = self.program.code(entry)
         self._total = math.prod(self._grid)
         self._padded = -(-self._threads // 32) * 32
-        self._together = side_by_side(
-            self._total,
-            self._padded,
-            waits=needs.waits,
-            contends=needs.contends,
-            local_bytes=needs.local_bytes,
-            shared_bytes=needed,
-        )
+        if what.cooperative:
+            self._together = self._total
+            resident = resident_blocks(self._padded, needed)
+            if self._total > resident:
+                text = f"a cooperative launch of {self._total} blocks, at most {resident} can be resident at once"
+                raise LaunchError(text, "cooperative", self._total, resident)
+        else:
+            self._together = side_by_side(
+                self._total,
+                self._padded,
+                waits=needs.waits,
+                contends=needs.contends,
+                local_bytes=needs.local_bytes,
+                shared_bytes=needed,
+            )
         self._starts = range(0, self._total, self._together)
         self._watched = spread(len(self._starts), what.observed_batches)
 
@@ -167,7 +178,8 @@ class _Run:
         """The batches of the grid, one after the other, each with the addresses of its parameters and variables."""
         device, what = self._device, self._what
         shared_bytes = (what.shared_bytes, self._shared_bytes)
-        setting = Setting(device, outcome.hazards, outcome.budget, self._addresses, shared_bytes)
+        workspace = workspace_of(device).base if what.cooperative else 0
+        setting = Setting(device, outcome.hazards, outcome.budget, self._addresses, shared_bytes, workspace)
         for number, first in enumerate(self._starts):
             blocks = min(self._together, self._total - first)
             geometry = Geometry(Layout(self._block, blocks), first, self._grid)

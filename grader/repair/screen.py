@@ -151,10 +151,10 @@ class Screen:
         if edits is None:
             return None
         sources = self._sources()
-        main = next(iter(sources))
-        text = _edited(self.kernel.submission.device_source[main], edits, 0)
+        own = self.functions[0].parsed.file
+        text = _edited(self.kernel.submission.device_source[own], edits, 0)
         expression = self.kernel.expression(self.symptom.cases[0].sizes)
-        built = self.trials.programs.get_text({**sources, main: text}, [expression])
+        built = self.trials.programs.get_text({**sources, own: text}, [expression])
         entry = built.result.entries.get(expression)
         return (built, entry) if entry is not None else None
 

@@ -68,6 +68,20 @@ def choose(lab: Lab, cases: Cases, binding: VariantBinding, source: Mapping[str,
     return Choice(interpretation, planned_cases)
 
 
+def is_made_impossible(interpretation: Interpretation, run: Run, trial: Trial) -> bool:
+    """Whether a launch cannot be made because the grader gave a constant of the program another value.
+
+    An array of the kernel's, or its block, may be made of the constant and be too large then.  It is no fault of a
+    program whose own value can be launched.
+    """
+    if not interpretation.declared or _agrees(run.sizes, interpretation.declared):
+        return False
+    if run.outcome.status != "impossible" and run.outcome.reason != "not_compiled":
+        return False
+    own = trial(interpretation, {**run.sizes, **dict(interpretation.declared)}).outcome
+    return own.status != "impossible" and own.reason != "not_compiled"
+
+
 def as_written(interpretation: Interpretation) -> Interpretation:
     """The interpretation with the program's own values of the sizes that are its constants."""
     return replace(interpretation, constants=(), pinned=(*interpretation.pinned, *interpretation.declared))

@@ -22,6 +22,7 @@ from grader.launching.kernel import BoundKernel
 from grader.launching.sizes import SizeRules
 from grader.launching.trial import Trials
 from grader.result import CaseKind
+from grader.running.choosing import is_made_impossible
 from grader.running.evidence import Evidence
 from grader.running.explain import explain
 
@@ -71,6 +72,8 @@ def with_drawn_cases(trials: Trials, evidence: Evidence, kernel: BoundKernel, ex
     runs = []
     for kind, sizes in drawn_cases(trials.lab, evidence, kernel.sizes):
         run = trials.run(kernel, kind, sizes)
+        if is_made_impossible(kernel.interpretation, run, lambda c, s: trials.run(kernel.read_as(c), "correct", s)):
+            continue
         if run.outcome.status != "unsupported" and run.outcome.reason not in GAVE_UP:
             runs.append(replace(run, drawn=True))
     diagnoses = explain(trials, kernel, runs) if explained else {}

@@ -38,12 +38,12 @@ class Compilation:
 
     failure: "" when the variant's kernel is in the PTX; else "errors" (see `diagnostics`), "timeout", "crashed" (the
     compiler ran out of memory) or "missing_entry" (no error, yet the kernel is not there).
-    missing_headers: headers that the file includes and that were not handed in.
+    missing_headers: headers that were not handed in, with the file and the line that include them.
     """
 
     failure: str = ""
     diagnostics: tuple[Diagnostic, ...] = ()
-    missing_headers: tuple[str, ...] = ()
+    missing_headers: tuple[tuple[str, str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from grader.launching.kernel import BoundKernel
 from grader.launching.run import Run
 from grader.launching.trial import Trials
 from grader.message import msg
-from grader.running.choosing import choose
+from grader.running.choosing import choose, is_made_impossible
 from grader.running.counting import counters_of
 from grader.running.evidence import Evidence
 from grader.running.explain import explain
@@ -40,6 +40,8 @@ def run_variant(
     runs: list[Run] = []
     for kind, sizes in choice.cases:
         run = trials.run(kernel, kind, sizes, observe=True)
+        if is_made_impossible(kernel.interpretation, run, attempt):
+            continue
         runs.append(run)
         # A launch that was stopped after seconds, or that is impossible, is so at every size.
         if run.outcome.status != "ok" or not (explained or run.is_right):
@@ -74,6 +76,8 @@ def _more(trials: Trials, evidence: Evidence, kernel: BoundKernel, runs: Sequenc
         return
     for sizes in kernel.sizes.planned_more(evidence.variant):
         run = trials.run(kernel, "correct", sizes)
+        if is_made_impossible(kernel.interpretation, run, lambda c, s: trials.run(kernel.read_as(c), "correct", s)):
+            continue
         if run.outcome.status != "unsupported" and run.outcome.reason not in GAVE_UP:
             yield run
 

@@ -20,7 +20,7 @@ from starlette.routing import Route
 from grader import i18n
 from grader.i18n import _
 from grader.lab import labs
-from grader.places import data_root
+from grader.paths import data_root
 from grader.report.job import in_language, make_job
 from grader.report.labels import check_status, result_status
 from grader.report.numbers import Numbers

@@ -34,12 +34,28 @@ class SeenArgument:
 
 
 @dataclass(frozen=True, slots=True)
+class SeenChange:
+    """A number of the program's that was made another for a run: a constant of `file`; of no file: an argument.
+
+    value: what the constant is then; `before` and `after` are as the text has them, as 20 and 10 of `16 << 20`.
+    """
+
+    file: str
+    line: int
+    name: str
+    before: str
+    after: str
+    value: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class SeenLaunch:
     """A launch that a program made.
 
     kernel: its plain name; template_arguments: what stands between <…>, () for no template.
     refused: no device can make it.
     checked: the program looked for its error afterwards.
+    change: of the run that it was made in, None where that was the program as it is.
     """
 
     kernel: str
@@ -52,6 +68,7 @@ class SeenLaunch:
     arguments: tuple[SeenArgument, ...]
     refused: bool = False
     checked: bool = False
+    change: SeenChange | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +80,6 @@ class SeenFault:
     line: int
     message: Message
     is_untidy: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class SeenChange:
-    """A number of the program's that was made another for a run: a constant of `file`; of no file: an argument."""
-
-    file: str
-    line: int
-    name: str
-    before: str
-    after: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,6 +127,7 @@ class Submission:
     missing_headers: file, header and line of includes of headers that were not handed in.
     edits: what has to change in the device code so that kernels can be handed other sizes and arrays, by file.
     observed: what its programs were seen to do.
+    units: the file that each header is compiled with.
     """
 
     student: str
@@ -141,14 +142,18 @@ class Submission:
     missing_headers: tuple[tuple[str, str, int], ...] = ()
     edits: Mapping[str, tuple[Edit, ...]] = field(default_factory=dict)
     observed: Observed = NOTHING_OBSERVED
+    units: Mapping[str, str] = field(default_factory=dict)
     title_page: Mapping[str, str] = field(default_factory=dict)
     """By field of `grader.result.TitlePage`, what `submission.yaml` gives for it."""
 
     def program(self, file: str, constants: Mapping[str, int] | None = None) -> dict[str, str]:
         """What the compiler needs to compile `file`: its device code first, then the headers it may include.
 
+        A header is compiled as nvcc does it, with the file that includes it.
+
         constants: values for constants of the program, by name.
         """
+        file = self.units.get(file, file)
         headers = [n for n in self.device_source if n != file and not n.lower().endswith(".cu")]
         return {
             name: apply(self.device_source[name], self.edits.get(name, ()), constants or {})

@@ -232,6 +232,7 @@ ENDS = {
     "endless": msg("sweeps.endless"),
     "deadlock": msg("sweeps.deadlock"),
     "trap": msg("sweeps.trap"),
+    "grid_sync": msg("sweeps.trap"),
 }
 
 

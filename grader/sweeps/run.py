@@ -18,7 +18,7 @@ from grader.submission.files.folder import FoundSubmission
 from grader.submission.files.source import SourceText, decode
 from grader.submission.records import Submission
 from grader.submission.rewriting.changes import Program
-from grader.sweeps import kept
+from grader.sweeps import cache
 from grader.sweeps.counted import EmulatorSweeps, KnownPoints, targets_of
 from grader.sweeps.plan import Owner
 from grader.timing import lock
@@ -111,7 +111,7 @@ def measure_time(
         device.driver,
     )
     file = folder() / f"{key}.sweeps.json"
-    found = None if remeasure else kept.find(file, left_out)
+    found = None if remeasure else cache.find(file, left_out)
     if found is not None:
         return found
 
@@ -126,5 +126,5 @@ def measure_time(
         session.forget()
         sweeps = GpuSweeps(lab, session, session.add, programs, pools(lab, oracle, [*types, own_types]))
         records = sweeps.run(targets, left_out)
-    kept.keep(file, records)
+    cache.keep(file, records)
     return records

@@ -36,6 +36,7 @@ TEXTS: Texts = {
     "static_arrays": N_(
         "the array {array} takes {megabytes} MB; all global arrays of a program together may take at most {limit} MB"
     ),
+    "macros": N_("the macro {macro} expands to too much: more than {limit} tokens in the whole program"),
     "too_large": N_("the program becomes {megabytes} MB of PTX; at most {limit} MB are allowed"),
     "short": N_("the compiler cannot run within the limits of this shell ({limits}): {reason}"),
     "ended": N_("the compiler process ended unexpectedly ({ending})"),

@@ -50,6 +50,9 @@ TEXTS: Texts = {
     "endless": N_("the kernel never ends: the loop in line {line} changes nothing that could end it."),
     "limit": N_("the kernel did not finish in reasonable time; it was stopped in line {line}."),
     "trap": N_("the kernel stopped itself (trap or failed assertion) in line {line}."),
+    "grid_sync": N_(
+        "the kernel waits for its whole grid in line {line} (grid.sync()), which only a cooperative launch can do."
+    ),
     "memory": N_("the variables take more memory than the emulator allows for a kernel; see line {line}."),
     "hint_memory": N_("Make per-thread arrays and arrays in device memory smaller."),
     "invalid": N_("the inline assembly in line {line} is not valid PTX: the assembler would reject it."),
@@ -65,6 +68,7 @@ TEXTS: Texts = {
     "emulator_failed": N_("the emulator failed ({kind}: {text})"),
     "own_constants": N_("its own constants"),
     "threads": N_("{threads} threads per block, at most {limit} are allowed"),
+    "cooperative": N_("a cooperative launch of {blocks} blocks; at most {limit} can be resident at once"),
     "no_blocks": N_("the grid has no blocks"),
     "shared_bytes": N_("{bytes} bytes of shared memory per block, at most {limit} are allowed"),
 }

@@ -19,6 +19,10 @@ TEXTS: Texts = {
     "shared_limit": N_("a block would need {bytes} bytes of shared memory, at most {limit} are allowed"),
     "with_smaller_block": N_("The kernel did not run; with a block of {block} it would fail: {fault}"),
     "trap": N_("{kernel} stops itself (a failed assertion or a trap)."),
+    "grid_sync": N_(
+        "{kernel} waits for its whole grid (grid.sync()), but is not launched by cudaLaunchCooperativeKernel: it is "
+        "aborted."
+    ),
     "endless": N_("{kernel} would never end: threads wait for something that cannot happen, or a loop is endless."),
     "too_large": N_(
         "{kernel} is too large to be emulated: the launch is recorded, the kernel was not executed, and what the "

@@ -20,7 +20,7 @@ from grader.launching.kernel import BoundKernel
 from grader.launching.run import Run
 from grader.launching.trial import Trials
 from grader.oracle.expected import Oracle
-from grader.places import data_root
+from grader.paths import data_root
 from grader.ptx.observers.traffic import _few
 from grader.running.counting import counters_of
 from grader.submission.binding.bind import bind

@@ -50,7 +50,7 @@ def test_compiles_says_the_first_error_and_the_first_of_the_kernel() -> None:
 
 def test_compiles_names_the_line_of_the_cause_too() -> None:
     error = Diagnostic("transpose.cu", 9, 'expected a ";"', verbatim("Look at line 8."), 8)
-    row = check(evidence(compilation=Compilation("errors", (error,), ("matrix.h",))), "compiles")
+    row = check(evidence(compilation=Compilation("errors", (error,), (("matrix.h", "transpose.cu", 1),))), "compiles")
     assert (row.line, row.data["cause"]) == (9, 8)
     # What has a cause of its own is not blamed on a header.
     assert row.hint.startswith("Look at line 8. A compiler error stops") and "matrix.h" not in row.hint
@@ -87,9 +87,15 @@ def test_compiles_other_ends(failure: str, words: str) -> None:
 
 
 def test_compiles_names_a_header_that_was_not_handed_in() -> None:
-    failed = Compilation("errors", (Diagnostic("transpose.cu", 9, "x is undefined"),), ("matrix.h",))
+    missing = (("matrix.h", "transpose.cu", 2),)
+    failed = Compilation("errors", (Diagnostic("transpose.cu", 9, 'identifier "Matrix" is undefined'),), missing)
     row = check(evidence(compilation=failed), "compiles")
     assert "includes matrix.h, which was not submitted" in row.hint
+    # It is the header that is to be mended.
+    assert row.line == 2
+    assert row.message.startswith("The header matrix.h, included in line 2 of transpose.cu, was not submitted: identif")
+    other = Compilation("errors", (Diagnostic("transpose.cu", 9, 'expected a ")"'),), missing)
+    assert check(evidence(compilation=other), "compiles").line == 9
 
 
 def test_launch_of_too_many_threads_says_that_nothing_ran() -> None:

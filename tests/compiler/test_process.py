@@ -234,8 +234,10 @@ def test_messages_about_other_files_are_dropped(compiler: CompilerProcess) -> No
 
 
 def macro_bomb(levels: int) -> str:
-    lines = ["#define A0 1 + 1"] + [f"#define A{i} A{i - 1} + A{i - 1}" for i in range(1, levels)]
-    return "\n".join([*lines, f"__device__ int x = A{levels - 1};"])
+    """Names put together by ##, so that nobody can count beforehand what they stand for."""
+    lines = ["#define A0 x=x+1;"]
+    lines += [f"#define P{i}(a) A##a\n#define A{i} P{i}({i - 1}) P{i}({i - 1})" for i in range(1, levels)]
+    return "\n".join(lines) + f"\n__global__ void k(int x) {{ A{levels - 1} }}\n"
 
 
 def test_a_macro_bomb_is_killed_and_the_next_source_compiles(headers: Path) -> None:

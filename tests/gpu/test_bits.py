@@ -90,13 +90,16 @@ def test_corpus(lasting_session: GpuSession, compiler: CompilerProcess, case: Ca
     arguments = case.make_arguments(np.random.default_rng(zlib.crc32(case.name.encode())))
     x, y, z = [*case.grid, 1, 1][:3]
     bx, by, bz = [*case.block, 1, 1][:3]
+    cooperative = "this_grid" in source
     passed: list[BufferArgument | ScalarArgument] = [
         BufferArgument(f"buffer{i}", a.shape, str(a.dtype), a, is_output=False)
         if isinstance(a, np.ndarray)
         else ScalarArgument(a.item(), str(a.dtype))  # type: ignore[union-attr]  # structs are left out
         for i, a in enumerate(arguments)
     ]
-    request = LaunchRequest(for_emulator.entries[case.entry], (x, y, z), (bx, by, bz), case.shared_bytes, passed)
+    request = LaunchRequest(
+        for_emulator.entries[case.entry], (x, y, z), (bx, by, bz), case.shared_bytes, passed, cooperative=cooperative
+    )
     emulated = Emulator().run(Code("x", for_emulator.ptx), request)
     measured = lasting_session.run("corpus", request)
     assert (emulated.status, emulated.reason) == (measured.status, measured.reason) == ("ok", "")

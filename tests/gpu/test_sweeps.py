@@ -10,7 +10,7 @@ import pytest
 from grader.grading import pipeline
 from grader.lab import labs
 from grader.lab.records import Lab, Sweep, SweepParameter
-from grader.places import data_root
+from grader.paths import data_root
 from grader.result import Result
 
 TEXT = {"en": "…", "ru": "…"}

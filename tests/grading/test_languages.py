@@ -9,7 +9,7 @@ import pytest
 from grader import i18n
 from grader.grading import pipeline
 from grader.lab import labs
-from grader.places import data_root
+from grader.paths import data_root
 from grader.result import decode, encode
 from grader.words import told
 

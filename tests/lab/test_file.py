@@ -16,7 +16,7 @@ from grader.errors import LabError, UsageError
 from grader.lab import labs
 from grader.lab.checks import BankConflictSettings, WaysShare
 from grader.lab.file import load
-from grader.places import data_root
+from grader.paths import data_root
 from grader.report.job import make_job
 from grader.result import TitlePage
 from grader.yaml_file import read

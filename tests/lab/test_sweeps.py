@@ -12,7 +12,7 @@ from grader.lab import labs
 from grader.lab.file import load
 from grader.lab.records import Lab, Sweep
 from grader.lab.sweeps import METRICS
-from grader.places import data_root
+from grader.paths import data_root
 
 SHIPPED = data_root() / "assignments"
 

@@ -42,7 +42,7 @@ def test_a_file_that_another_includes_and_a_main_in_a_comment_are_no_programs() 
         (
             "int main(int c, char **argv) { f(argv[1], argv[2]); }",
             [5, 1024],
-            [(), ("5", "1024"), ("1024", "5"), ("1024",) * 2],
+            [(), ("5", "1024"), ("1024", "5"), ("1024",) * 2, ("1024", "16")],
         ),
     ],
 )
@@ -55,9 +55,47 @@ def test_what_is_asked_for_at_the_keyboard_is_a_size_and_small_numbers_or_sizes_
     assert [way.stdin.split()[:3] for way in ways] == [[b"96", b"16", b"16"], [b"96", b"96", b"96"]]
 
 
+def test_a_block_that_is_asked_for_is_as_wide_as_the_tile() -> None:
+    text = """#define SIDE 32
+    __global__ void k(float *a) { __shared__ float tile[SIDE][SIDE + 1]; }
+    int main(int c, char **argv) { int n = atoi(argv[1]), threads = atoi(argv[2]); }"""
+    assert ("256", "32") in [way.arguments for way in ways_to_start([source("a.cu", text)], [256, 256])]
+
+
+@pytest.mark.parametrize(
+    ("text", "kernels"),
+    [
+        ("__global__ void a(int *p) {} #define RUN(k) k<<<1, 1>>>(0)\n int main() { RUN(a); }", {"a"}),
+        (
+            "__global__ void a(int *p) {} __global__ __launch_bounds__(64) void b(int *p) {} f(b); p<<<1, 1>>>(0);",
+            {"b"},
+        ),
+        ("__global__ void a(int *p) {} a<<<1, 1>>>(0);", {"a"}),
+    ],
+)
+def test_a_kernel_that_is_launched_by_another_name_is_waited_for(text: str, kernels: set[str]) -> None:
+    assert launched_in([source("a.cu", text)]) == kernels
+
+
 def test_launches_are_seen_in_every_spelling() -> None:
     text = "k<<<1, 2>>>(a); t<16, float> <<< g, b >>>(a); u << <1, 1> >>(); // v<<<1, 1>>>();"
     assert launched_in([source("a.cu", text)]) == {"k", "t", "u"}
+
+
+@pytest.mark.parametrize(
+    "launcher",
+    [
+        "template <typename F> void timed(F kernel, float *a) { kernel<<<1, 32>>>(a); }",
+        "void timed(void (*kernel)(float *), float *a) { kernel<<<1, 32>>>(a); }",
+        "#define MAIN\nvoid (*kernel)(float *) = k; void timed(...) { kernel<<<1, 32>>>(nullptr); }",
+        "void timed(...) { auto kernel = k; kernel<<<1, 32>>>(nullptr); }",
+    ],
+)
+def test_a_kernel_handed_to_what_launches_it_is_the_one_to_be_seen(launcher: str) -> None:
+    kernels = "__global__ void k(float *a) {}\n__global__ __launch_bounds__(32) void u(float *a) {}\n"
+    kernels += "template <int T> __global__ void never(float *a) {}\n"
+    main = "int main() { timed(k, nullptr); timed(u, nullptr); }"
+    assert launched_in([source("a.cu", kernels + launcher + main)]) == {"k", "u"}
 
 
 def test_a_file_without_main_is_not_run_and_says_so() -> None:

@@ -13,7 +13,7 @@ from grader.lab import labs
 from grader.lab.file import load
 from grader.lab.records import Lab
 from grader.oracle.expected import Oracle
-from grader.places import data_root
+from grader.paths import data_root
 
 LAB = labs.find("transpose")
 

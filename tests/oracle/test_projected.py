@@ -19,7 +19,7 @@ from grader.lab.file import load
 from grader.oracle.compare import sentinel
 from grader.oracle.expected import Oracle
 from grader.oracle.projected import VECTORS, Projected, slack
-from grader.places import data_root
+from grader.paths import data_root
 
 SAMPLES = Path(__file__).parents[2] / "submissions"
 LAB = labs.find("matmul")

@@ -13,28 +13,6 @@ from tests.ptx.running import run
 
 KERNEL = 'extern "C" __global__ void k(float* out, int n) {\n'
 OUTSIDE = {
-    "tensor_core": (
-        "#include <mma.h>\nusing namespace nvcuda;\n"
-        'extern "C" __global__ void k(half* a, float* out) {\n'
-        "    wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> x;\n"
-        "    wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::col_major> y;\n"
-        "    wmma::fragment<wmma::accumulator, 16, 16, 16, float> z;\n"
-        "    wmma::fill_fragment(z, 0.0f);\n"
-        "    wmma::load_matrix_sync(x, a, 16);\n"
-        "    wmma::load_matrix_sync(y, a, 16);\n"
-        "    wmma::mma_sync(z, x, y, z);\n"
-        "    wmma::store_matrix_sync(out, z, 16, wmma::mem_row_major);\n}",
-        "wmma.load",
-        8,
-    ),
-    "grid_barrier": (
-        "#include <cooperative_groups.h>\n"
-        'extern "C" __global__ void k(float* out, long long n) {\n'
-        "    out[threadIdx.x] = n;\n"
-        "    cooperative_groups::this_grid().sync();\n}",
-        "%envreg2",
-        4,
-    ),
     "four_neighbours": (
         'extern "C" __global__ void k(float* out, cudaTextureObject_t texture) {\n'
         "    out[threadIdx.x] = tex2Dgather<float4>(texture, 0.5f, 0.5f, 0).x;\n}",
@@ -85,14 +63,6 @@ def test_newer_and_rarer_instructions(arch: str, before: str, code: str, after: 
         launch(module, Launch("k", (1,), (32,), [device.buffer("out", np.zeros(8, np.float32)), np.int32(1)]))
     assert instruction in str(caught.value)
     assert caught.value.line == 3
-
-
-def test_a_barrier_of_the_whole_grid_is_told_as_such() -> None:
-    source, _instruction, line = OUTSIDE["grid_barrier"]
-    with pytest.raises(UnsupportedInstruction) as caught:
-        run(source, 1, 32, np.zeros(64, np.float32), np.int64(1), options=header_options())
-    assert caught.value.line == line
-    assert caught.value.reason == "special register %envreg2: a group of the whole grid"
 
 
 def test_what_is_never_reached_does_no_harm() -> None:

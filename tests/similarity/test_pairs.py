@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.places import data_root
+from grader.paths import data_root
 from grader.similarity.pairs import similar
 from grader.similarity.tokens import tokens
 

@@ -15,7 +15,7 @@ from grader.lab import labs
 from grader.lab.records import Lab, Sweep, SweepParameter
 from grader.launching.kernel import BoundKernel
 from grader.oracle.expected import Oracle
-from grader.places import data_root
+from grader.paths import data_root
 from grader.result import Result, SweepPoint, SweepRecord, decode, encode
 from grader.submission.binding.bind import bind
 from grader.submission.files.folder import find_sources

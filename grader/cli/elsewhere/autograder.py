@@ -49,7 +49,7 @@ def _autograder(
     from grader.files import write_atomically
     from grader.grading.secret import secret
     from grader.lab import labs
-    from grader.places import data_root
+    from grader.paths import data_root
     from grader.report.visible import visible_line
 
     found = labs.find(lab, list(labs_folders))

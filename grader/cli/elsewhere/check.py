@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from grader.cli.complaints import internal, refused_by_system
+from grader.cli.errors import internal, refused_by_system
 from grader.cli.options import PathType, labs_option, lang_option
 from grader.errors import UsageError
 from grader.i18n import _

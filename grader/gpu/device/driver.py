@@ -11,6 +11,10 @@ STICKY = frozenset({700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 999})
 """CUresult of which the driver's documentation says that the process must be ended and started anew."""
 
 
+COOPERATIVE_LAUNCH_TOO_LARGE = 720
+"""CUresult."""
+
+
 class DriverError(Exception):
     """A driver call failed; code and name are CUresult's."""
 
@@ -87,8 +91,16 @@ def launch(
     shared_bytes: int,
     stream: Any,
     arguments: Parameters,
+    cooperative: bool = False,
 ) -> None:
-    """Enqueue a launch."""
+    """Enqueue a launch; a cooperative one of more blocks than can be resident is made as any other."""
+    if cooperative:
+        try:
+            call("cuLaunchCooperativeKernel", function, *grid, *block, shared_bytes, stream, arguments.address)
+            return
+        except DriverError as error:
+            if error.code != COOPERATIVE_LAUNCH_TOO_LARGE:
+                raise
     call("cuLaunchKernel", function, *grid, *block, shared_bytes, stream, arguments.address, 0)
 
 

@@ -120,7 +120,9 @@ class Graphs:
                 if item is not None:
                     function, launch, addresses = item
                     arguments = packed(launch, addresses)
-                    driver.launch(function, launch.grid, launch.block, launch.shared_bytes, stream, arguments)
+                    driver.launch(
+                        function, launch.grid, launch.block, launch.shared_bytes, stream, arguments, launch.cooperative
+                    )
                 if timed:
                     driver.call("cuEventRecordWithFlags", events[index][1], stream, external)
         except DriverError:

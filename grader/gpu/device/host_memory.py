@@ -80,7 +80,7 @@ def _run(
             if not buffer.array.is_output and not buffer.device_address:
                 driver.call("cuMemcpyHtoDAsync", address, buffer.address, buffer.array.nbytes, stream)
         driver.call("cuEventRecord", events[1], stream)
-        driver.launch(function, launch.grid, launch.block, launch.shared_bytes, stream, arguments)
+        driver.launch(function, launch.grid, launch.block, launch.shared_bytes, stream, arguments, launch.cooperative)
         driver.call("cuEventRecord", events[2], stream)
         for buffer, address in zip(buffers, on_device, strict=True):
             if buffer.array.is_output and not buffer.device_address:

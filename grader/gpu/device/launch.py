@@ -155,7 +155,9 @@ def _launch(device: Device, function: Any, launch: Launch, addresses: Mapping[st
     begin, end = driver.call("cuEventCreate", 0), driver.call("cuEventCreate", 0)
     try:
         driver.call("cuEventRecord", begin, device.stream)
-        driver.launch(function, launch.grid, launch.block, launch.shared_bytes, device.stream, arguments)
+        driver.launch(
+            function, launch.grid, launch.block, launch.shared_bytes, device.stream, arguments, launch.cooperative
+        )
         driver.call("cuEventRecord", end, device.stream)
     except DriverError as error:
         raise LaunchFailed(error, "launch") from error

@@ -277,7 +277,8 @@ def launch_message(module: str, request: LaunchRequest, offsets: Mapping[str, in
         offset = offsets[argument.name]
         is_zeroed = argument.is_output and argument.initial is not None
         arguments.append(Array(argument.name, dtype.name, dtype.itemsize, count, argument.is_output, offset, is_zeroed))
-    return Launch(module, request.entry, request.grid, request.block, request.shared_bytes, arguments)
+    at = request.grid, request.block, request.shared_bytes
+    return Launch(module, request.entry, *at, arguments, request.cooperative)
 
 
 def _failed(reply: Failed) -> LaunchOutcome:

@@ -109,11 +109,11 @@ class Gpu:
         found: Mapping[str, Evidence],
         compiler: CompilerProcess,
         remeasure: bool,
-        witnesses: Sequence[str] = (),
+        profilers: Sequence[str] = (),
     ) -> dict[str, Evidence]:
         """The evidence of all variants with results and times from the GPU added."""
         try:
-            return self._graded(lab, submission, found, compiler, remeasure, witnesses)
+            return self._graded(lab, submission, found, compiler, remeasure, profilers)
         except lock.Busy:
             # What the emulator found stands.
             return _untimed(found, _in_use())
@@ -125,7 +125,7 @@ class Gpu:
         found: Mapping[str, Evidence],
         compiler: CompilerProcess,
         remeasure: bool,
-        witnesses: Sequence[str],
+        profilers: Sequence[str],
     ) -> dict[str, Evidence]:
         session = self.session()
         oracle = Oracle(lab)
@@ -137,9 +137,9 @@ class Gpu:
             graded = {name: runner.run(evidence) for name, evidence in found.items()}
         self._has_run = True
         try:
-            if witnesses:
+            if profilers:
                 with lock.exclusive(session.device.uuid):
-                    graded = {name: _witnessed(session, runner, e, witnesses) for name, e in graded.items()}
+                    graded = {name: _witnessed(session, runner, e, profilers) for name, e in graded.items()}
             return self._with_times(lab, submission, graded, runner, oracle, remeasure)
         except lock.Busy:
             return _untimed(graded, _in_use())

@@ -22,7 +22,7 @@ from grader.timing.verdict import credit, decide
 @dataclass(frozen=True, slots=True)
 class _Again:
     status: CheckStatus
-    share: float
+    credit: float
     message: Message | None
 
 
@@ -30,12 +30,12 @@ def mark_again(check: Check, spec: CheckSpec, old_points: float, settings_change
     """The check by `spec`, None where what is stored does not suffice; old_points: what it could give before."""
     possible = 0.0 if check.skip_reason == "not_applicable" else spec.points
     if not settings_changed or check.status in ("skip", "error"):
-        share = check.earned / old_points if old_points else (1.0 if check.status == "pass" else 0.0)
-        return _with(check, share, possible, check.pending > 0 or _waits(check))
+        credit = check.earned / old_points if old_points else (1.0 if check.status == "pass" else 0.0)
+        return _with(check, credit, possible, check.pending > 0 or _waits(check))
     again = _judged(check, spec.settings)
     if again is None:
         return None
-    changed = _with(check, again.share, possible, waits=False)
+    changed = _with(check, again.credit, possible, waits=False)
     if again.message is not None:
         changed = msgspec.structs.replace(changed, message_said=again.message)
     if again.status != check.status:
@@ -44,10 +44,10 @@ def mark_again(check: Check, spec: CheckSpec, old_points: float, settings_change
     return changed
 
 
-def _with(check: Check, share: float, possible: float, waits: bool) -> Check:
+def _with(check: Check, credit: float, possible: float, waits: bool) -> Check:
     return msgspec.structs.replace(
         check,
-        earned=0.0 if waits else round(possible * share, 2),
+        earned=0.0 if waits else round(possible * credit, 2),
         pending=possible if waits else 0.0,
         possible=possible,
     )
@@ -61,8 +61,8 @@ def _judged(check: Check, settings: Any) -> _Again | None:
     data = check.data
     match settings:
         case BankConflictSettings() if "ways" in data:
-            share = max((p.share for p in settings.partial if data["ways"] <= p.ways), default=0.0)
-            return _Again(check.status, 1.0 if check.status == "pass" else share, None)
+            credit = max((p.share for p in settings.partial if data["ways"] <= p.ways), default=0.0)
+            return _Again(check.status, 1.0 if check.status == "pass" else credit, None)
         case CoalescingSettings() if "load_ratio" in data:
             return _coalescing(check, settings)
         case SpeedupSettings() if {"speedup", "low", "high", "full"} <= data.keys():
@@ -84,8 +84,8 @@ def _coalescing(check: Check, settings: CoalescingSettings) -> _Again | None:
     if check.status == "pass":
         # Which line is to blame is not stored.
         return None
-    share = max((p.share for p in settings.partial if reached <= p.ratio + TOLERANCE), default=0.0)
-    return _Again("fail", share, None)
+    credit = max((p.share for p in settings.partial if reached <= p.ratio + TOLERANCE), default=0.0)
+    return _Again("fail", credit, None)
 
 
 def _speedup(check: Check, settings: SpeedupSettings) -> _Again | None:
@@ -98,10 +98,10 @@ def _speedup(check: Check, settings: SpeedupSettings) -> _Again | None:
     speedup, low, high = (float(check.data[name]) for name in ("speedup", "low", "high"))
     thresholds = msg("checks.speedup.thresholds", full=settings.full, minimum=settings.minimum)
     timed = msg("checks.speedup.timed", figures=figures, thresholds=thresholds)
-    share = credit(speedup, settings.minimum, settings.full)
+    earned = credit(speedup, settings.minimum, settings.full)
     match decide(low, high, settings.minimum):
         case "reached":
-            return _Again("pass", share, timed)
+            return _Again("pass", earned, timed)
         case "undecided":
-            return _Again("borderline", share, joined(timed, msg("checks.speedup.undecided")) or timed)
-    return _Again("fail", share, timed)
+            return _Again("borderline", earned, joined(timed, msg("checks.speedup.undecided")) or timed)
+    return _Again("fail", earned, timed)

@@ -13,8 +13,8 @@ from grader.exports.entries import Entry, Table, source_of
 from grader.exports.page import rows_of
 from grader.exports.registry import COURSE_EXPORTS, EXPORTS
 from grader.files import write_atomically
+from grader.grading.output.cache import put_reports, retold
 from grader.grading.output.comparing import compare_once
-from grader.grading.output.kept import put_reports, retold
 from grader.grading.output.paths import RESULT_NAME
 from grader.grading.output.reporting import Announcer
 from grader.grading.output.stored import StoredRun, find_stored

@@ -159,6 +159,7 @@ def _run(
         state.model.shared_opt_in,
         state.instructions_left,
         seen <= OBSERVED_REPEATS,
+        asked.is_cooperative,
     )
     for unit, name, address, size in managed:
         found = state.gpu.variable(unit, name)

@@ -48,9 +48,9 @@ def judge(state: State, kernel: Kernel, record: ObservedLaunch, outcome: Outcome
             message = msg("programs.launch_impossible", kernel=kernel.display, reason=outcome.reason)
             state.tell("launch_refused", "error", message, place)
             return failed(state, record, 1, place)
-        case "trap":
+        case "trap" | "grid_sync":
             at = Place(outcome.line, kernel_file)
-            state.tell("trap", "error", msg("programs.trap", kernel=kernel.display), at)
+            state.tell("trap", "error", msg(f"programs.{outcome.status}", kernel=kernel.display), at)
             return _faulted(state, record, 710 if "assert" in outcome.reason else 719, place)
         case "endless":
             at = Place(outcome.line, kernel_file)

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from grader.compiler.expansion import too_many_tokens
 from grader.compiler.sandbox import EXECUTE, READ, WRITE
 from grader.errors import InternalError
 from grader.message import msg
@@ -58,7 +59,7 @@ _USES_IOSTREAM = re.compile(r"^[ \t]*#[ \t]*include[ \t]*<iostream>", re.M)
 
 
 @dataclass(frozen=True, slots=True)
-class Complaint:
+class Diagnostic:
     """An error of the compiler or of the linker: `line` is 0 where it names none."""
 
     file: str
@@ -76,7 +77,7 @@ class HostProgram:
     """
 
     module: bytes
-    complaints: tuple[Complaint, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
     unused_results: frozenset[tuple[str, int]] = frozenset()
     reason: str = ""
 
@@ -89,6 +90,8 @@ def compile_program(units: Sequence[str], files: Mapping[str, str], library: Lib
     units : names of the files to be compiled, in the order of the command line.
     files : text of these and of the program's own headers, by path relative to the program's folder.
     """
+    if too_many_tokens(files) is not None:
+        return HostProgram(b"", reason="limit")
     with tempfile.TemporaryDirectory(prefix="grade-program-") as name:
         folder = Path(name).resolve()
         for path, text in files.items():
@@ -104,10 +107,10 @@ def compile_program(units: Sequence[str], files: Mapping[str, str], library: Lib
         unused = frozenset(place for part in parts for place in part.unused_results)
         bad = [part for part in parts if part.reason]
         if bad:
-            complaints = tuple(complaint for part in bad for complaint in part.complaints)
-            return HostProgram(b"", complaints, unused, bad[0].reason)
+            diagnostics = tuple(diagnostic for part in bad for diagnostic in part.diagnostics)
+            return HostProgram(b"", diagnostics, unused, bad[0].reason)
         linked = _link(len(units), folder, library)
-        return HostProgram(linked.module, linked.complaints, unused, linked.reason)
+        return HostProgram(linked.module, linked.diagnostics, unused, linked.reason)
 
 
 def _rights(folder: Path, library: Library) -> dict[str, int]:
@@ -164,7 +167,7 @@ def _compile_unit(number: int, name: str, folder: Path, library: Library, first:
     done = confined.run(
         command, _rights(folder, library) | {str(first): READ, str(first.with_suffix(".h")): READ}, folder / "src"
     )
-    complaints = []
+    diagnostics = []
     unused = set()
     for match in _MESSAGE.finditer(done.errors):
         file = match["file"].removeprefix("./").removeprefix(f"{folder}/src/")
@@ -172,15 +175,15 @@ def _compile_unit(number: int, name: str, folder: Path, library: Library, first:
             if _UNUSED in match["text"]:
                 unused.add((file, int(match["line"])))
         else:
-            complaints.append(Complaint(file, int(match["line"]), match["text"][:500]))
+            diagnostics.append(Diagnostic(file, int(match["line"]), match["text"][:500]))
     if done.code is None:
-        return HostProgram(b"", tuple(complaints), frozenset(unused), "limit")
+        return HostProgram(b"", tuple(diagnostics), frozenset(unused), "limit")
     if done.code:
         if _OURS.search(done.errors):
             raise InternalError(msg("programs.cannot_build", reason=done.errors.strip()[:300]))
-        if not complaints:
-            complaints.append(Complaint(name, 0, done.errors.strip()[:300]))
-        return HostProgram(b"", tuple(complaints), frozenset(unused), "errors")
+        if not diagnostics:
+            diagnostics.append(Diagnostic(name, 0, done.errors.strip()[:300]))
+        return HostProgram(b"", tuple(diagnostics), frozenset(unused), "errors")
     return HostProgram(b"", unused_results=frozenset(unused))
 
 
@@ -200,7 +203,7 @@ def _link(count: int, folder: Path, library: Library) -> HostProgram:
         names = dict.fromkeys(match["name"] for match in _UNDEFINED.finditer(done.errors))
         twice = dict.fromkeys(match["name"] for match in _TWICE.finditer(done.errors))
         if names or twice:
-            complaints = tuple(Complaint("", 0, name) for name in (*names, *twice))
-            return HostProgram(b"", complaints, reason="undefined" if names else "twice")
-        return HostProgram(b"", (Complaint("", 0, done.errors.strip()[:300]),), reason="errors")
+            diagnostics = tuple(Diagnostic("", 0, name) for name in (*names, *twice))
+            return HostProgram(b"", diagnostics, reason="undefined" if names else "twice")
+        return HostProgram(b"", (Diagnostic("", 0, done.errors.strip()[:300]),), reason="errors")
     return HostProgram(out.read_bytes())

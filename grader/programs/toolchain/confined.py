@@ -18,9 +18,11 @@ from grader.errors import InternalError
 from grader.message import msg
 from grader.processes.system import IS_LINUX
 
-CPU_SECONDS = 30
-WALL_SECONDS = 120.0
-MEMORY_BYTES = 4 << 30
+CPU_SECONDS = 15
+WALL_SECONDS = 60.0
+ADDRESS_BYTES = 4 << 30
+DATA_BYTES = 768 << 20
+"""The whole standard library in one file and its templates take 150 MB."""
 FILE_BYTES = 64 << 20
 
 _START = (
@@ -78,7 +80,8 @@ def main(order: str) -> None:
     sandbox.die_with_parent()
     if not (asked["landlock"] and sandbox.confine(asked["rights"])):
         os.write(2, _UNCONFINED.encode())
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_BYTES, ADDRESS_BYTES))
+    resource.setrlimit(resource.RLIMIT_DATA, (DATA_BYTES, DATA_BYTES))
     resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES, FILE_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS + 1))

@@ -69,6 +69,7 @@ class LocationTracker:
         self.current = self._unknown
         self.first: SourceLocation | None = None
         self._known: SourceLocation | None = None
+        self._own = 0
         self._call_sites: dict[_Point, _Point | None] = {}
 
     def advance(self, loc: re.Match[str]) -> None:
@@ -77,6 +78,9 @@ class LocationTracker:
         point = (int(file), int(line), int(column))
         call_site = (int(site[0]), int(site[1]), int(site[2])) if site[0] is not None else None
         self._call_sites[point] = call_site
+        if call_site is None and not self._own:
+            # A kernel may stand in a header: its own lines are those of that file.
+            self._own = point[0]
         self.current = self._resolve(point, call_site)
         if self.first is None:
             self.first = self.current
@@ -91,7 +95,7 @@ class LocationTracker:
             if not line:
                 # The compiler merged or hoisted the instruction: what encloses it is the best there is.
                 approximate = True
-            elif file == self._student:
+            elif file == (self._own or self._student):
                 self._known = SourceLocation(self._files.get(file, ""), line)
                 return SourceLocation(self._known.file, line, True) if approximate else self._known
             elif innermost is None:

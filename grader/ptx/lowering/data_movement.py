@@ -13,6 +13,7 @@ from grader.ptx.lowering.operands import getter, symbol_getter
 from grader.ptx.machine import load_store
 from grader.ptx.machine.code import Code, Getter, Step
 from grader.ptx.machine.groups import Group
+from grader.ptx.machine.special import asks_for_grid
 from grader.ptx.memory.access import AccessSpec, element_dtype
 from grader.ptx.memory.inline_cache import InlineCache
 from grader.ptx.memory.spaces import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BYTES
@@ -110,7 +111,8 @@ def _to_64(value: Any, group: Group) -> Value:
     return value
 
 
-def _address(code: Code, operand: Operand) -> tuple[Getter, int]:
+def address_getter(code: Code, operand: Operand) -> tuple[Getter, int]:
+    """What the base of an address is for a group, and the offset that is added to it."""
     if not isinstance(operand, Address):
         raise UnsupportedInstruction(str(operand), reason="address")
     base = operand.base
@@ -135,7 +137,7 @@ def _load(code: Code, instruction: Instruction) -> Step:
     spec.polls = spec.strong and code.polls(instruction)
     target, source = instruction.operands
     _generic_symbol(code, source, spec)
-    address, offset = _address(code, source)
+    address, offset = address_getter(code, source)
     elements = target.elements if isinstance(target, Vector) else (target,)
     indices = [element.index if isinstance(element, Register) else None for element in elements]
     sizes = [spec.element_bytes if index is None else code.register_bytes[index] for index in indices]
@@ -166,7 +168,7 @@ def _store(code: Code, instruction: Instruction) -> Step:
     spec = AccessSpec(instruction, "store")
     target, source = instruction.operands
     _generic_symbol(code, target, spec)
-    address, offset = _address(code, target)
+    address, offset = address_getter(code, target)
     elements = source.elements if isinstance(source, Vector) else (source,)
     readers = [getter(code, element, spec.element_bytes) for element in elements]
 
@@ -181,7 +183,7 @@ def _atomic(code: Code, instruction: Instruction) -> Step:
     operands = list(instruction.operands)
     target = operands.pop(0) if instruction.opcode == "atom" else Sink()
     _generic_symbol(code, operands[0], spec)
-    address, offset = _address(code, operands.pop(0))
+    address, offset = address_getter(code, operands.pop(0))
     readers = [getter(code, operand, spec.element_bytes) for operand in operands]
     index = target.index if isinstance(target, Register) else None
     size = spec.element_bytes if index is None else code.register_bytes[index]
@@ -244,8 +246,14 @@ def _fence(code: Code, instruction: Instruction) -> Step | None:
 
 
 def _trap(code: Code, instruction: Instruction) -> Step:
+    asks = asks_for_grid(code)
+
     def step(group: Group) -> None:
-        raise DeviceTrap(instruction.location.line, "the kernel executed a trap")
+        line = instruction.location.line
+        if asks and not group.batch.workspace:
+            text = "the kernel waits for its whole grid, and the launch is not cooperative"
+            raise DeviceTrap(line, text, "grid_sync")
+        raise DeviceTrap(line, "the kernel executed a trap")
 
     return step
 

@@ -21,10 +21,6 @@ def refuse(instruction: Instruction, reason: str = "") -> Step:
     return step
 
 
-_GRID_GROUP = ("envreg1", "envreg2")
-"""Where the driver leaves the place of the barrier that `cooperative_groups::this_grid()` waits at."""
-
-
 def getter(code: Code, operand: Operand, size: int = 8) -> Getter:
     """A function group → value for a source operand; immediates are cut to `size` bytes."""
     if isinstance(operand, Register):
@@ -36,8 +32,7 @@ def getter(code: Code, operand: Operand, size: int = 8) -> Getter:
     if isinstance(operand, Special):
         name = operand.name
         if not special.is_known(name):
-            means = ": a group of the whole grid" if name in _GRID_GROUP else ""
-            raise UnsupportedInstruction(f"%{name}", reason=f"special register %{name}{means}")
+            raise UnsupportedInstruction(f"%{name}", reason=f"special register %{name}")
         return lambda group: special.read(group, name)
     if isinstance(operand, Symbol):
         return symbol_getter(code, operand.name, operand.offset)

@@ -14,6 +14,7 @@ from grader.ptx.isa.forms import check_forms
 from grader.ptx.limits import Limits
 from grader.ptx.lowering.lower import lower
 from grader.ptx.machine.code import Code
+from grader.ptx.machine.special import asks_for_grid
 from grader.ptx.memory.spaces import FUNCTION_WINDOW, SHARED_WINDOW, Device, MemoryArray, SharedLayout
 from grader.ptx.values.lanes import Array
 
@@ -25,7 +26,7 @@ class Needs:
     shared_slots: name and bytes of the static shared variables it uses, None for others'; static_bytes: their sum.
     local_bytes: of local and `.param` variables of one activation of each function.
     waits: a loop may wait for another thread, perhaps one of another block.  contends: a loop tries an atomic update
-    until it gets through.
+    until it gets through.  whole_grid: it asks for the group of its whole grid, to wait for it.
     """
 
     shared_slots: tuple[tuple[str, int] | None, ...]
@@ -33,6 +34,7 @@ class Needs:
     local_bytes: int
     waits: bool
     contends: bool
+    whole_grid: bool
 
 
 DYNAMIC_BYTES = 48 * 1024
@@ -173,7 +175,7 @@ class Program:
         own: set[str] = set()
         used = self._used(names)
         local_bytes = 0
-        waits = contends = False
+        waits = contends = whole_grid = False
         for name in names:
             function = self.module.functions[name]
             for variable in function.variables:
@@ -183,6 +185,7 @@ class Program:
                 decisions = self.code(name).graph.exit_decisions
                 waits |= any(decision.polls for decision in decisions)
                 contends |= any(decision.waits for decision in decisions)
+                whole_grid |= asks_for_grid(self.code(name))
         slots: list[tuple[str, int] | None] = []
         static = 0
         for variable in self.shared:
@@ -191,7 +194,7 @@ class Program:
                 static = -(-static // variable.align) * variable.align + variable.size_bytes
             else:
                 slots.append(None)
-        return Needs(tuple(slots), static, local_bytes, waits, contends)
+        return Needs(tuple(slots), static, local_bytes, waits, contends, whole_grid)
 
     def shared_slots(self, entry: str, dynamic_bytes: int) -> list[tuple[str, int] | None]:
         """Name and bytes of each slot of shared memory that a kernel uses; the dynamic one is the last."""

@@ -24,7 +24,7 @@ class Setting:
     """What is the same for all batches of a launch.
 
     addresses: of the module's variables and functions on this device.  shared_bytes: dynamic and total shared memory of
-    a block, for the special registers.
+    a block, workspace: address of the grid's barrier, 0 where there is none, both for the special registers.
     """
 
     device: Device
@@ -32,6 +32,7 @@ class Setting:
     budget: Budget
     addresses: dict[str, int] = field(default_factory=dict)
     shared_bytes: tuple[int, int] = (0, 0)
+    workspace: int = 0
 
 
 class BlockBatch:
@@ -49,6 +50,7 @@ class BlockBatch:
         self.budget = setting.budget
         self.addresses = setting.addresses
         self.shared_bytes = setting.shared_bytes
+        self.workspace = setting.workspace
         self.shared = shared
         self.local = Window("local")
         self.watchers = watchers

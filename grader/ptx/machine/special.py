@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
+from grader.ptx.frontend.nodes import Special
 from grader.ptx.limits import CYCLES
 from grader.ptx.machine.block_batch import BlockBatch
+from grader.ptx.machine.code import Code
 from grader.ptx.machine.groups import Group
+from grader.ptx.machine.residents import MULTIPROCESSORS, WARPS
 from grader.ptx.memory.spaces import Device
 from grader.ptx.values.kinds import Value, Vec, select
 from grader.ptx.values.lanes import Array
 
 _AXES = {"x": 0, "y": 1, "z": 2}
 
-MULTIPROCESSORS = 132
-WARPS = 64
-"""Of an H100 or H200, and warps that reside on one of its multiprocessors.  No kernel may learn from what it asks about
-itself that nothing but an emulator runs it: numbers that a launch does not fix are such as a device gives."""
-
 _UNIFORM = {"nsmid": MULTIPROCESSORS, "nwarpid": WARPS, "warpsize": 32}
+"""No kernel may learn from what it asks about itself that nothing but an emulator runs it: numbers that a launch does
+not fix are such as a device gives."""
+GRID_GROUP = ("envreg1", "envreg2")
+"""The address of the barrier of the whole grid, its high and its low half (see `grader.ptx.memory.workspace`)."""
 SHARED_UNIT = 128
 """Bytes in which shared memory is handed out (PTX ISA, `%total_smem_size`, sm_8x and later)."""
 EPOCH_NS = 1_767_225_600_000_000_000
@@ -30,7 +32,7 @@ WARP_SKEW = 2
 
 _CLOCKS = ("clock", "clock64", "clock_hi", "globaltimer", "globaltimer_lo", "globaltimer_hi")
 _KNOWN = frozenset(
-    [*_UNIFORM, *_CLOCKS, "smid", "gridid", "laneid", "warpid", "dynamic_smem_size", "total_smem_size"]
+    [*_UNIFORM, *_CLOCKS, *GRID_GROUP, "smid", "gridid", "laneid", "warpid", "dynamic_smem_size", "total_smem_size"]
     + [f"{name}.{axis}" for name in ("tid", "ntid", "ctaid", "nctaid") for axis in _AXES]
     + [f"lanemask_{relation}" for relation in ("eq", "lt", "le", "gt", "ge")]
 )
@@ -39,6 +41,16 @@ _KNOWN = frozenset(
 def is_known(name: str) -> bool:
     """Whether `%name` is emulated."""
     return name in _KNOWN
+
+
+def asks_for_grid(code: Code) -> bool:
+    """Whether a function asks for the group of the whole grid: only to wait for it does it need to know more."""
+    return any(
+        isinstance(operand, Special) and operand.name in GRID_GROUP
+        for block in code.graph.blocks
+        for instruction in block.instructions
+        for operand in instruction.operands
+    )
 
 
 def read(group: Group, name: str) -> Value:
@@ -113,6 +125,8 @@ def compute(batch: BlockBatch, name: str) -> Value:
     if register.startswith("lanemask_"):
         masks = {"eq": bit, "lt": bit - 1, "le": 2 * bit - 1, "gt": ~(2 * bit - 1), "ge": ~(bit - 1)}
         return _vec(batch, masks[register.removeprefix("lanemask_")])
+    if name in GRID_GROUP:
+        return batch.workspace >> 32 if name == GRID_GROUP[0] else batch.workspace & 0xFFFFFFFF
     if name == "dynamic_smem_size":
         return batch.shared_bytes[0]
     if name == "total_smem_size":

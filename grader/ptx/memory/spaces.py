@@ -198,6 +198,8 @@ class Device:
         self.arrays: list[MemoryArray | None] = [None]
         self.heap: Any = None
         """Of device code (see `grader.ptx.memory.heap.heap_of`)."""
+        self.workspace: MemoryArray | None = None
+        """Of cooperative launches (`grader.ptx.memory.workspace`)."""
         self.textures: dict[int, Any] = {}
         """Textures and surfaces (`grader.ptx.memory.textures`), by the handle that kernels are given."""
         self.modules: dict[int, Any] = {}

@@ -14,7 +14,7 @@ that the vector clocks (`VectorClock`) leave unordered are ever asked about.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import Any
@@ -32,6 +32,9 @@ MAX_STEPS = 150_000
 """Nodes that are walked through, and walks that are asked, in one launch: some 20 µs each."""
 MAX_WALKS = 4096
 """Walks that are kept, to go on where they stopped."""
+COUNTED_BLOCKS = 8192
+COUNTERS = 64
+"""Blocks of a grid, and places in memory, for which the progress of whole blocks is kept."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,6 +90,9 @@ class _BlockBatch:
     """Of each lane of the batch that runs: its last node, and the fence that it last executed or knows of.
 
     learned: (3, lanes) up to which node it can know of anybody else, of its own warp, else of its block, else at all.
+    start: the node at which the record starts.  together: the last barrier of its whole block, or the start.
+    certain: up to which node it knows of everybody, as behind a barrier of the whole grid.
+    offered: (2, lanes) `together` and `certain` as they were at its last fence.
     """
 
     layout: Layout
@@ -94,6 +100,10 @@ class _BlockBatch:
     last: Array
     fenced: Array
     learned: Array
+    together: Array
+    certain: Array
+    offered: Array
+    start: Node | None = None
     arrived: dict[int, Array] = field(default_factory=dict)
 
     def share(self, ids: Array, groups: Array, number: int, levels: int) -> None:
@@ -106,6 +116,24 @@ class _BlockBatch:
         for level in range(levels, 3):
             self.learned[level, ids] = np.repeat(np.maximum.reduceat(self.learned[level, ids], starts), sizes)
         self.learned[:levels, ids] = number
+        self.certain[ids] = np.repeat(np.maximum.reduceat(self.certain[ids], starts), sizes)
+
+
+@dataclass(slots=True, eq=False)
+class _Counter:
+    """A place in memory that blocks tell each other of their progress by: a barrier of the whole grid.
+
+    blocks: (blocks,) up to which node all that each block did is known to whoever reads the place.  certain: up to
+    which node all that anybody did is known to them, as far as those knew who wrote there.
+    """
+
+    blocks: Array
+    certain: int = NONE
+
+    @property
+    def known(self) -> int:
+        """Up to which node whoever reads the place knows of everybody."""
+        return max(self.certain, int(self.blocks.min()))
 
 
 _Key = tuple[int, int]
@@ -130,16 +158,21 @@ class HappensBefore:
         self._walks: dict[_Key, _Walk] = {}
         self._released: dict[int, int] = {}
         self._acquired: dict[int, int] = {}
+        self._blocks = 0
+        self._counters: dict[tuple[int, int, int], _Counter] = {}
 
     # -- noting --------------------------------------------------------------------------------------------------------
 
-    def begin(self, layout: Layout, first_thread: int) -> None:
-        """Another batch runs: its shared memory is its own."""
+    def begin(self, layout: Layout, first_thread: int, blocks: int) -> None:
+        """Another batch of a grid of so many blocks runs: its shared memory is its own."""
         size = layout.blocks * layout.padded
-        last, fenced, learned = (np.full(shape, NONE, np.int32) for shape in (size, size, (3, size)))
-        self._batch = _BlockBatch(layout, first_thread, last, fenced, learned)
+        last, fenced, learned, together, certain, offered = (
+            np.full(shape, NONE, np.int32) for shape in (size, size, (3, size), size, size, (2, size))
+        )
+        self._batch = _BlockBatch(layout, first_thread, last, fenced, learned, together, certain, offered)
         self._started = False
         self._shared_writers = {}
+        self._blocks = blocks
 
     def _start(self, clock: VectorClock) -> None:
         """Note where the batch's threads stand, if that has not been done."""
@@ -148,8 +181,10 @@ class HappensBefore:
         self.active = True
         if not self._started:
             self._started = True
-            node = self._add("start", batch.layout.root, clock=clock)
+            node = batch.start = self._add("start", batch.layout.root, clock=clock)
             batch.last[:] = node.number
+            if batch.layout.blocks == self._blocks and clock.known is None:
+                batch.together[:] = node.number
 
     def _add(self, kind: str, lanes: Lanes, before: Array | int = NONE, **more: object) -> Node:
         batch = self._batch
@@ -170,6 +205,9 @@ class HappensBefore:
         assert batch is not None
         node = self._add("fence", lanes, _same(batch.last[lanes.ids]), in_block_only=in_block_only)
         batch.last[lanes.ids] = batch.fenced[lanes.ids] = node.number
+        if not in_block_only:
+            batch.offered[0, lanes.ids] = batch.together[lanes.ids]
+            batch.offered[1, lanes.ids] = batch.certain[lanes.ids]
 
     def access(self, access: StrongAccess, clock: VectorClock, settle: Callable[[], None]) -> None:
         """Some lanes make a strong access; `settle` is called before it becomes part of the graph, if it does."""
@@ -204,11 +242,43 @@ class HappensBefore:
             batch.learned[:, ids] = node.number
         if writes is not None:
             table[units[writes]] = node.number
+        if self._blocks <= COUNTED_BLOCKS and not access.shared:
+            self._count(batch, access)
         for block in np.unique((ids + batch.first_thread) // batch.layout.padded).tolist():
             if access.learns:
                 self._acquired[block] = node.number
             if publishes:
                 self._released[block] = node.number
+
+    def _count(self, batch: _BlockBatch, access: StrongAccess) -> None:
+        """What a strong access of global memory tells of the progress of whole blocks, and learns of it."""
+        units = access.units
+        distinct = np.unique(units)
+        if len(distinct) > COUNTERS:
+            return
+        ids, writes = access.lanes.ids, access.writes
+        for unit in distinct.tolist():
+            key = (*access.memory, unit)
+            there = units == unit
+            counter = self._counters.get(key)
+            known = NONE if counter is None or access.overwrites else counter.known
+            if writes is not None and not access.in_block_only:
+                lanes = ids[there & writes]
+                own = (batch.together[lanes], batch.certain[lanes]) if access.releases else batch.offered[:, lanes]
+                if access.overwrites:
+                    lanes, counter = lanes[-1:], None
+                    own = (own[0][-1:], own[1][-1:])
+                if len(lanes) and max(own[0].max(), own[1].max()) != NONE:
+                    if counter is None:
+                        if len(self._counters) >= COUNTERS:
+                            self._counters.clear()
+                        counter = self._counters[key] = _Counter(np.full(self._blocks, NONE, np.int32))
+                    np.maximum.at(counter.blocks, (lanes + batch.first_thread) // batch.layout.padded, own[0])
+                    counter.certain = max(counter.certain, int(own[1].max()))
+                elif access.overwrites:
+                    self._counters.pop(key, None)
+            if access.learns and known != NONE:
+                batch.certain[ids[there]] = np.maximum(batch.certain[ids[there]], known)
 
     def _nothing_new(self, before: Array | int, access: StrongAccess, earlier: Array | None) -> bool:
         """Whether an access that publishes nothing finds what the same lanes found when they looked last: a poll."""
@@ -237,6 +307,7 @@ class HappensBefore:
         root = batch.layout.root
         lanes = root if blocks is None else root.select(np.flatnonzero(blocks[root.blocks]))
         self._join("block", lanes, batch.layout.padded)
+        batch.together[lanes.ids] = self.now - 1
 
     def warp_sync(self, lanes: Lanes) -> None:
         """Some lanes have met, warp by warp."""
@@ -271,6 +342,7 @@ class HappensBefore:
         batch.last[waited] = node.number
         batch.learned[2, waited] = batch.learned[2, everybody.ids].max()
         batch.learned[:2, waited] = node.number
+        batch.certain[waited] = batch.certain[everybody.ids].max()
         if (fences != NONE).any():
             batch.fenced[waited] = node.number
 
@@ -300,10 +372,10 @@ class HappensBefore:
 
     # -- asking --------------------------------------------------------------------------------------------------------
 
-    def ordered(self, past: AccessEpoch, moments: Array, events: list[object], lanes: Array) -> Array:
+    def ordered(self, past: AccessEpoch, moments: Array, events: Sequence[object], lanes: Array) -> Array:
         """(n,) bool: which accesses made before are ordered before what some lanes of the batch do now.
 
-        moments, events: when each access was made (see `now`), and the access itself.  lanes: (n,) the lane that each
+        moments: when each access was made (see `now`).  events: all accesses by number.  lanes: (n,) the lane that each
         is compared with.
 
         Where the graph grew too large it tells only whether the one's block has published something since, and the
@@ -319,6 +391,8 @@ class HappensBefore:
         near = np.where(past.thread >> 5 == threads >> 5, 0, np.where(past.thread // padded == threads // padded, 1, 2))
         # Nobody knows of what was done after the last time that anything was heard of those who did it.
         likely = moments <= batch.learned[near, lanes]
+        result = self._certainly(batch, past, moments, lanes)
+        likely &= ~result
         for number in np.unique(last[likely]).tolist():
             here = np.flatnonzero(likely & (last == number))
             if self._full or self._steps > MAX_STEPS:
@@ -333,9 +407,22 @@ class HappensBefore:
                     if len(self._walks) >= MAX_WALKS:
                         self._walks.clear()
                     walk = self._walks[number, key] = _Walk(self.nodes, number, int(lanes[chosen[0]]))
-                found, steps = walk.finds(past[chosen], moments[chosen], [events[i] for i in chosen.tolist()])
+                found, steps = walk.finds(past[chosen], moments[chosen], events)
                 self._steps += steps + 1
                 result[chosen] = found
+        return result
+
+    @staticmethod
+    def _certainly(batch: _BlockBatch, past: AccessEpoch, moments: Array, lanes: Array) -> Array:
+        """(n,) bool: which accesses were made before a barrier of the whole grid."""
+        certain, start = batch.certain[lanes], batch.start
+        assert start is not None and start.clock is not None
+        result: Array = moments <= certain
+        first = result & (certain == start.number)
+        if first.any():
+            # What was done before the record starts is known as far as a barrier of its block came after it.
+            warps = (past.thread - batch.first_thread) >> 5
+            result &= ~first | (past.epoch < start.clock.epochs[np.clip(warps, 0, len(start.clock.epochs) - 1)])
         return result
 
     def _roughly(self, past: AccessEpoch, moments: Array, threads: Array, padded: int) -> Array:
@@ -389,8 +476,8 @@ class _Walk:
         self._padded = nodes[number].padded
         self._push("known", number, lane)
 
-    def finds(self, past: AccessEpoch, moments: Array, events: list[object]) -> tuple[Array, int]:
-        """(n,) bool: which accesses are among it; and how many nodes had to be looked at."""
+    def finds(self, past: AccessEpoch, moments: Array, events: Sequence[object]) -> tuple[Array, int]:
+        """(n,) bool: which accesses, of all `events`, are among it; and how many nodes had to be looked at."""
         found = np.zeros(len(moments), np.bool_)
         blocks = past.thread // self._padded
         steps, portion, ended = 0, 4, False
@@ -399,8 +486,9 @@ class _Walk:
                 found |= (blocks == block) & (moments <= self._blocks.get(block, NONE))
             for position in np.flatnonzero(~found).tolist():
                 one = past[position : position + 1]
+                event = events[int(np.broadcast_to(one.event, 1)[0])]
                 found[position] = self._knows(
-                    int(one.thread[0]), int(one.epoch[0]), int(one.segment[0]), int(moments[position]), events[position]
+                    int(one.thread[0]), int(one.epoch[0]), int(one.segment[0]), int(moments[position]), event
                 )
             if found.all():
                 return found, steps

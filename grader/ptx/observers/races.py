@@ -6,6 +6,7 @@ seen before, and were harmless, is not examined again.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ class Races(Observer):
         self._kept: dict[int, Any] = {}
         self._kept_bytes = 0
         self._global: dict[int, Shadow] = {}
-        self._reads: dict[int, list[tuple[Access, VectorClock]]] = {}
+        self._reads: dict[int, list[tuple[Access, VectorClock, int]]] = {}
         self._read_bytes: dict[int, int] = {}
         self._graph = HappensBefore()
 
@@ -51,7 +52,7 @@ class Races(Observer):
         geometry = scene.geometry
         self._hazards, self._layout = scene.hazards, geometry.layout
         self._clock = VectorClock.start(geometry.layout)
-        self._graph.begin(geometry.layout, geometry.first_thread)
+        self._graph.begin(geometry.layout, geometry.first_thread, math.prod(geometry.grid))
         self._arrived: dict[int, Array] = {}
         self._shared: Shadow | None = None
         self._clean_start = True
@@ -177,7 +178,7 @@ class Races(Observer):
             self._shared.clear()
         found = False
         for _, event, clock in interval:
-            found |= self._check(self._shared, event, clock)
+            found |= self._check(self._shared, event, clock, self._graph.now)
         return found
 
     def _keep(self, interval: list[tuple[tuple[Any, ...], Access, VectorClock]]) -> bool:
@@ -208,7 +209,7 @@ class Races(Observer):
         key = (event.instruction, resolved.vec, resolved.shift, resolved.lanes, self._clock)
         if event.op == "atomic" and shadow.last == key:
             return
-        found = self._check(shadow, event, self._clock)
+        found = self._check(shadow, event, self._clock, self._graph.now)
         shadow.last = None if found else key
 
     def _note_read(self, array: MemoryArray, event: Access) -> None:
@@ -221,20 +222,20 @@ class Races(Observer):
         self._read_bytes[id(array)] = self._read_bytes.get(id(array), 0) + 8 * lanes
         if not (reads and reads[-1][1] is self._clock):
             self._read_bytes[id(array)] = self._read_bytes.get(id(array), 0) + self._clock.size_bytes
-        reads.append((event, self._clock))
+        reads.append((event, self._clock, self._graph.now))
         if self._read_bytes.get(id(array), 0) > MEMO_BYTES // 2:
             self._start(array)
 
     def _start(self, array: MemoryArray) -> Shadow:
         shadow = self._global[id(array)] = Shadow(array.size)
-        for event, clock in self._reads.pop(id(array), []):
-            self._check(shadow, event, clock)
+        for event, clock, moment in self._reads.pop(id(array), []):
+            self._check(shadow, event, clock, moment)
         return shadow
 
     # -- the rules ---------------------------------------------------------------------
 
-    def _check(self, shadow: Shadow, event: Access, clock: VectorClock) -> bool:
-        """Compare an access with the history, report conflicts, and record it; True when there were any."""
+    def _check(self, shadow: Shadow, event: Access, clock: VectorClock, moment: int) -> bool:
+        """Compare an access of some moment with the history, report conflicts, and record it; True for any."""
         resolved, geometry = event.address, event.geometry
         lanes, padded = resolved.lanes, geometry.layout.padded
         offsets = resolved.offsets()
@@ -249,7 +250,7 @@ class Races(Observer):
         if per_lane > 1:
             thread, epoch, segment = (np.repeat(a, per_lane) for a in (thread, epoch, segment))
         kind = self._kind(event)
-        stamp = AccessEpoch(thread, epoch, segment, shadow.note(event, self._graph.now, kind))
+        stamp = AccessEpoch(thread, epoch, segment, shadow.note(event, moment, kind))
         order = BarrierOrder(clock, first_thread, padded)
         found = False
         overwritten = np.zeros(len(units), np.bool_)
@@ -304,10 +305,9 @@ class Races(Observer):
         if not len(positions):
             return
         chosen = past[positions]
-        numbers = np.asarray(chosen.event).tolist()
-        moments = np.array([shadow.moments[number] for number in numbers], np.int64)
-        events: list[object] = [shadow.events[number] for number in numbers]
-        fine = self._graph.ordered(chosen, moments, events, ids[positions // per_lane])
+        numbers, which = np.unique(chosen.event, return_inverse=True)
+        moments = np.array([shadow.moments[number] for number in numbers.tolist()], np.int64)[which]
+        fine = self._graph.ordered(chosen, moments, shadow.events, ids[positions // per_lane])
         bad[positions[fine]] = False
 
     def _report(

@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from grader.places import data_root
+from grader.paths import data_root
 from grader.report.group import GroupRow
 from grader.report.page.html import environment
 

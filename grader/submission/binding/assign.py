@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from grader.lab.records import Variant
@@ -23,9 +23,11 @@ BEST_PER_VARIANT = 6
 # Outweighs all of the above: no variant goes without a kernel so that another one gets the better of two.
 EACH = 400.0
 MAX_OTHERS = 2
+FEW = 0.25
+"""A share of the threads that leaves others with work for more than one element."""
 
 _COUNTED = re.compile(r"(.*\D)(\d)")
-_HELPER = re.compile(r"(?i)init|fill|copy|print|warm|check|verif|compare|memset|zero|clear|empty|test|random|generate")
+_HELPER = re.compile(r"(?i)init|fill|copy|print|warm|check|verif|compare|memset|zero|clear|empty|random|generate")
 
 
 Claim = Literal["name", "structure", "number"]
@@ -45,6 +47,9 @@ class Known:
     text: itself, its name and its number types left out: the same for what a macro makes of `float` and of `int`.
     claims: variants that the program's own text names where it prints this kernel's time or result.
     likeness: by variant, how much it does what the lab's own kernel does, beside what the variant's record says.
+    threads: of the largest launch of it that was seen, 0 where none was.
+    is_helper: by its name it prepares or checks what other kernels work on.
+    share: its threads as a share of those of the kernel with the most; 1 where that is not known.
     """
 
     kernel: Kernel
@@ -54,6 +59,9 @@ class Known:
     text: str = ""
     claims: frozenset[str] = frozenset()
     likeness: Mapping[str, float] = field(default_factory=dict)
+    threads: int = 0
+    is_helper: bool = False
+    share: float = 1.0
 
     @property
     def element_types(self) -> tuple[str | None, ...]:
@@ -69,10 +77,21 @@ class Assignment:
     others: dict[str, list[Known]]
 
 
+def compared(known: Sequence[Known]) -> list[Known]:
+    """The same, each with what follows from the others: where all are called helpers and launched, none is one."""
+    most = max((k.threads for k in known if k.fits), default=0)
+    helpers = [_HELPER.search(k.kernel.name) is not None for k in known]
+    none_left = most > 0 and all(is_helper or not k.fits for k, is_helper in zip(known, helpers, strict=True))
+    return [
+        replace(k, is_helper=is_helper and not none_left, share=k.threads / most if k.threads and most else 1.0)
+        for k, is_helper in zip(known, helpers, strict=True)
+    ]
+
+
 def assign(variants: Sequence[Variant], known: Sequence[Known], given: Mapping[str, Known]) -> Assignment:
     """A kernel for as many variants as can have one; no kernel for two, be it there for several number types.
 
-    given: kernels that the student named; they are taken as they are.
+    known: the kernels, `compared`.  given: kernels that the student named; they are taken as they are.
     """
     taken = {(k.kernel.file, k.kernel.name) for k in given.values()}
     candidates = [k for k in known if (k.kernel.file, k.kernel.name) not in taken]
@@ -97,7 +116,7 @@ def assign(variants: Sequence[Variant], known: Sequence[Known], given: Mapping[s
     for variant, chosen, by_kernel in zip(open_variants, best, claims, strict=True):
         if chosen is not None and not free[chosen].kernel.is_empty:
             equal = [i for i, claim in by_kernel.items() if claim == by_kernel[chosen] and i not in best]
-            usable = [free[i] for i in equal if free[i].fits and not _HELPER.search(free[i].kernel.name)]
+            usable = [free[i] for i in equal if free[i].fits and not free[i].is_helper]
             others[variant.name] = usable[:MAX_OTHERS]
     return Assignment(found, others)
 
@@ -183,7 +202,7 @@ def _score(
     name: what the kernel is called, its number perhaps counted from another one.
     """
     kernel = known.kernel
-    is_helper = _HELPER.search(name) is not None
+    is_helper = known.is_helper
     fits_memory = variant.shared_memory is None or kernel.uses_shared == variant.shared_memory
     fits_padding = variant.padded is None or known.is_padded == variant.padded
     fits_loops = variant.unrolled is None or (kernel.unroll > 1) == variant.unrolled
@@ -193,11 +212,16 @@ def _score(
     dynamic = 1.0 if any(array.dynamic for array in kernel.shared_arrays) else 0.0
     named = _named(variant, kernel, name, several_files)
     numbered = _numbered_rank(variant, name)
+    claims = known.claims
+    if known.threads == 1 and known.share < 1:
+        # What one thread does beside a parallel version is there to be compared with that, whatever it is called.
+        named = numbered = None
+        claims = frozenset[str]()
     if numbered is not None and not is_helper and known.fits and not kernel.is_empty:
         if fits_memory and fits_padding and fits_loops:
             return NUMBERED - numbered - dynamic + known.likeness.get(variant.name, 0.0), "structure"
         return MISNUMBERED - 0.5 * min(numbered, 10) - dynamic, "number"
-    if named is None and known.claims == {variant.name} and not is_helper:
+    if named is None and claims == {variant.name} and not is_helper:
         named = PRINTED
     if named is None:
         if is_helper or kernel.is_empty or not (known.fits and can_be):
@@ -205,6 +229,8 @@ def _score(
         # What is named for another variant is this one only when that has a better one: two kernels called shared.
         elsewhere = any(_named(v, kernel, name, several_files) is not None and not _exceeds(v, known) for v in variants)
         score = (UNNAMED / 2 if elsewhere else UNNAMED) - dynamic - (0.0 if fits_loops else 2.0)
+        # Of several the one that has a thread for every element.
+        score -= 0.0 if known.share >= FEW else 1.0 if known.threads > 1 else 8.0
         if variant.shared_memory is not None:
             score += 3
         weak = _weak_rank(variant, name)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 
 from grader import yaml_file
@@ -13,64 +12,26 @@ from grader.lab.records import Lab, Variant
 from grader.message import msg
 from grader.submission import effort
 from grader.submission.binding.absent import why_absent
-from grader.submission.binding.assign import Known, assign, strong_rank
+from grader.submission.binding.assign import Known, assign, compared, strong_rank
 from grader.submission.binding.claims import claimed
+from grader.submission.binding.entries import Entry, entries_of
 from grader.submission.binding.likeness import Profile, likeness, profile_of, profiles
 from grader.submission.binding.plans import interpretations, requested_launch
-from grader.submission.binding.precedence import Fact, first, weakest_of
-from grader.submission.binding.reconcile import with_observed
-from grader.submission.binding.roles import Unbindable, role_assignments
-from grader.submission.binding.sizes import CompileTime
+from grader.submission.binding.precedence import Fact, first
+from grader.submission.binding.roles import role_assignments
 from grader.submission.cpp.edits import Edit
 from grader.submission.cpp.tree import ParsedFile
 from grader.submission.expressions.number_types import NUMBER_WORDS
 from grader.submission.files.folder import FoundSubmission, variant_settings
 from grader.submission.files.settings import VariantSettings
 from grader.submission.files.source import SourceText, decode
-from grader.submission.kernels.kernel import kernel_of, kernels_in
-from grader.submission.kernels.launches import find_launches
-from grader.submission.kernels.loops import innermost_loops
-from grader.submission.kernels.records import Kernel, LaunchSite, factor_of
-from grader.submission.kernels.shape import KernelShape
-from grader.submission.observed import NOTHING_OBSERVED, Observed, SeenArgument
+from grader.submission.kernels.records import Kernel
+from grader.submission.observed import NOTHING_OBSERVED, Observed
 from grader.submission.records import Missing, Origin, Submission, VariantBinding
-from grader.submission.rewriting.compile_time import constant_edits, size_names, with_global_arrays
-from grader.submission.rewriting.device_code import DeviceCode
-from grader.submission.rewriting.structs import with_struct_parameters
+from grader.submission.rewriting.compile_time import constant_edits
 from grader.submission.rewriting.translation_units import read_files
 
 _WORDS = re.compile(r"\w+|\S")
-
-
-@dataclass(slots=True)
-class _Entry:
-    """A kernel with its file, its launches, and the template arguments that it is instantiated with."""
-
-    parsed: ParsedFile
-    kernel: Kernel
-    sites: tuple[LaunchSite, ...]
-    template_values: dict[str, str] = field(default_factory=dict)
-    template_origin: Origin | None = None
-    expression: str = ""
-    reason: Unbindable | None = None
-    edits: tuple[Edit, ...] = ()
-
-    @property
-    def compile_time(self) -> CompileTime:
-        """The sizes that are fixed when it is compiled."""
-        constants = size_names(self.parsed, self.parsed.functions[self.kernel.name], self.kernel)
-        files = (self.parsed, *self.parsed.headers)
-        changeable = {edit.constant for parsed in files for edit in constant_edits(parsed, constants)}
-        return CompileTime(constants, frozenset(changeable), self.template_values)
-
-    @property
-    def seen(self) -> tuple[SeenArgument, ...]:
-        """The arguments of the launch that it is graded by."""
-        return next((site.seen for site in self.sites if site.observed), ())
-
-    @property
-    def shape(self) -> KernelShape:
-        return KernelShape(self.parsed, self.kernel, self.template_values)
 
 
 def bind(
@@ -102,9 +63,9 @@ def _bind(
 ) -> Submission:
     settings = variant_settings(found, [variant.name for variant in lab.variants])
     read = read_files(sources, found.folder, read_header)
-    entries = _entries(read.with_kernels, read.codes, lab, observed)
+    entries = entries_of(read.with_kernels, read.codes, lab, observed)
     given = _given(found, settings, entries, lab)
-    known = {id(entry): item for entry, item in zip(entries, _all_known(entries, lab), strict=True)}
+    known = {id(entry): item for entry, item in zip(entries, compared(_all_known(entries, lab)), strict=True)}
     by_known = {id(known[id(entry)]): entry for entry in entries}
     assigned = assign(lab.variants, [known[id(e)] for e in entries], {name: known[id(e)] for name, e in given.items()})
 
@@ -116,7 +77,7 @@ def _bind(
     texts = [*sources, *read.header_sources]
     absent = why_absent(texts, missing_headers, {entry.kernel.name for entry in entries})
 
-    def bound_to(variant: Variant, entry: _Entry | None) -> VariantBinding | Missing:
+    def bound_to(variant: Variant, entry: Entry | None) -> VariantBinding | Missing:
         origin: Origin = "stated" if variant.name in given else "inferred"
         return _binding(entry, origin, entries, found, settings[variant.name], variant, lab, absent)
 
@@ -147,6 +108,7 @@ def _bind(
         edits=_edits(entries, read.by_name()),
         observed=observed,
         missing_headers=missing_headers,
+        units=read.units,
     )
 
 
@@ -164,7 +126,7 @@ def _contradictions(
     return list(found)
 
 
-def _all_known(entries: Sequence[_Entry], lab: Lab) -> list[Known]:
+def _all_known(entries: Sequence[Entry], lab: Lab) -> list[Known]:
     """What is known of each kernel; what the lab's own do is looked at where the kernels' names leave it open."""
     sites = [site for entry in entries for site in entry.sites]
     lines = {entry.parsed.file: entry.parsed.source.text.split("\n") for entry in entries}
@@ -175,122 +137,40 @@ def _all_known(entries: Sequence[_Entry], lab: Lab) -> list[Known]:
         named = any(strong_rank(variant, entry.kernel.name) is not None for variant in lab.variants)
         if entry.kernel.uses_shared and not named and entry.reason is None:
             own = profiles(lab) if own is None else own
-            profile = profile_of(entry.kernel, entry.shape, role_assignments(entry.kernel, lab, entry.seen)[0])
+            profile = profile_of(entry.kernel, entry.shape, _readings(entry, lab)[0])
             known = replace(known, likeness=likeness(profile, own))
         found.append(known)
     return found
 
 
-def _known(entry: _Entry, lab: Lab) -> Known:
+def _known(entry: Entry, lab: Lab) -> Known:
     kernel = entry.kernel
     usual = {p.dtype for p in lab.parameters if p.kind != "size"}
     is_of_lab_types = all(p.dtype is None or p.dtype in usual for p in kernel.parameters if p.is_pointer)
     written = _WORDS.findall(entry.parsed.text(entry.parsed.functions[kernel.name].node))
     text = " ".join(word for word in written if word != kernel.name and word not in NUMBER_WORDS)
-    return Known(kernel, entry.shape.is_padded, entry.reason is None, is_of_lab_types, text)
+    return Known(kernel, entry.shape.is_padded, entry.reason is None, is_of_lab_types, text, threads=entry.threads)
 
 
-def _edits(entries: Sequence[_Entry], files: Mapping[str, ParsedFile]) -> dict[str, tuple[Edit, ...]]:
+def _edits(entries: Sequence[Entry], files: Mapping[str, ParsedFile]) -> dict[str, tuple[Edit, ...]]:
     """What has to change in each file so that kernels can be handed other sizes, and arrays that are global."""
     names = {name for entry in entries for name in entry.compile_time.changeable}
     return {
         file: (
             *constant_edits(parsed, names),
-            *(edit for entry in entries if entry.parsed is parsed for edit in entry.edits),
+            *dict.fromkeys(
+                edit for entry in entries if entry.parsed.source.path == parsed.source.path for edit in entry.edits
+            ),
         )
         for file, parsed in files.items()
     }
 
 
-def _entries(files: Sequence[ParsedFile], codes: Sequence[DeviceCode], lab: Lab, observed: Observed) -> list[_Entry]:
-    """Every kernel of the submission; one in a header is known by the name that the header is included by."""
-    included = {Path(name).name: name for code in codes for name in code.sources}
-    names = {kernel.name for parsed in files for kernel in parsed.kernels}
-    launches = with_observed([site for parsed in files for site in find_launches(parsed, names)], observed)
-    entries = []
-    for parsed in files:
-        for plain in kernels_in(parsed):
-            kernel = replace(plain, file=included.get(plain.file, plain.file))
-            same_file = tuple(s for s in launches if s.kernel == kernel.name and s.file == parsed.file)
-            sites = same_file or tuple(s for s in launches if s.kernel == kernel.name)
-            entry = _Entry(parsed, kernel, sites)
-            _instantiate(entry, lab)
-            item = parsed.functions[plain.name]
-            entry.kernel, of_structs = with_struct_parameters(parsed, item, entry.kernel)
-            entry.kernel, of_arrays = with_global_arrays(parsed, item, entry.kernel, lab)
-            entry.edits = of_structs or of_arrays
-            loops = innermost_loops(parsed, item, entry.template_values)
-            entry.kernel = replace(entry.kernel, loops=loops, unroll=factor_of(loops))
-            try:
-                role_assignments(entry.kernel, lab, entry.seen)
-            except Unbindable as reason:
-                entry.reason = reason
-            entries.append(entry)
-    return entries
-
-
-def _instantiate(entry: _Entry, lab: Lab) -> None:
-    """Choose the name expression.
-
-    A template's arguments are those it is launched with (of several, those of the lab's type), else their defaults,
-    else plausible ones.
-    """
-    item = entry.parsed.functions[entry.kernel.name]
-    entry.expression = item.namespace + entry.kernel.name
-    names = entry.kernel.template_parameters
-    if not names:
-        return
-    said: Origin = "observed" if any(site.observed for site in entry.sites) else "read"
-    usual = next((_type_name(p.dtype) for p in lab.parameters if p.kind != "size"), "float")
-    types = [index for index, name in enumerate(names) if _is_type(entry.kernel, name)]
-    launches = [s.template_arguments for s in entry.sites if s.template_arguments]
-    of_usual = (given for given in launches if all(given[i : i + 1] in ((), (usual,)) for i in types))
-    chosen = next(of_usual, launches[0] if launches else ())
-    if launches and chosen != launches[0]:
-        entry.sites = tuple(sorted(entry.sites, key=lambda site: site.template_arguments != chosen))
-    launched = dict(enumerate(chosen))
-    values: dict[str, str] = {}
-    origins: list[Origin] = []
-    constants = entry.parsed.constants
-    typed = replace(constants, types=dict(constants.types), values=dict(constants.values))
-    for index, name in enumerate(names):
-        default = item.template_defaults[index] if index < len(item.template_defaults) else ""
-
-        def by_default(default: str = default) -> str | None:
-            # It may be made of the parameters before it: `int ROWS = TILE / 4`.
-            number = typed.integer(default) if default else None
-            return str(number) if number is not None else values.get(default, default) or None
-
-        if _is_type(entry.kernel, name):
-            plausible = usual
-        else:
-            plausible = "8" if re.search(r"(?i)row", name) and "block" in name.lower() else "32"
-        fact = first({said: partial(launched.get, index), "inferred": by_default}, otherwise=plausible)
-        values[name] = fact.value
-        origins.append(fact.origin)
-        typed.types[name] = values[name]
-        expression = constants.parse(values[name])
-        if expression is not None:
-            typed.values[name] = expression
-    entry.template_values, entry.template_origin = values, weakest_of(origins)
-    entry.expression += f"<{', '.join(values[name] for name in names)}>"
-    concrete = kernel_of(replace(entry.parsed, constants=typed), item)
-    entry.kernel = replace(concrete, file=entry.kernel.file)
-
-
-def _is_type(kernel: Kernel, name: str) -> bool:
-    return any(name in re.findall(r"\w+", parameter.type_text) for parameter in kernel.parameters)
-
-
-def _type_name(dtype: str) -> str:
-    return {"float64": "double", "int32": "int", "uint32": "unsigned", "int64": "long long"}.get(dtype, "float")
-
-
 def _given(
-    found: FoundSubmission, settings: Mapping[str, VariantSettings], entries: Sequence[_Entry], lab: Lab
-) -> dict[str, _Entry]:
+    found: FoundSubmission, settings: Mapping[str, VariantSettings], entries: Sequence[Entry], lab: Lab
+) -> dict[str, Entry]:
     """The kernels that `submission.yaml` names, by variant."""
-    given: dict[str, _Entry] = {}
+    given: dict[str, Entry] = {}
     for variant, chosen in settings.items():
         if chosen.kernel is None:
             continue
@@ -310,9 +190,9 @@ def _given(
 
 
 def _binding(
-    entry: _Entry | None,
+    entry: Entry | None,
     kernel_origin: Origin,
-    entries: Sequence[_Entry],
+    entries: Sequence[Entry],
     found: FoundSubmission,
     settings: VariantSettings,
     variant: Variant,
@@ -336,7 +216,7 @@ def _binding(
     roles: Fact[Sequence[tuple[str, ...]]] = first(
         {
             "stated": lambda: [_checked_roles(stated, kernel, found, variant, lab)] if stated is not None else None,
-            "observed" if entry.seen else "inferred": lambda: role_assignments(kernel, lab, entry.seen),
+            "observed" if entry.seen else "inferred": lambda: _readings(entry, lab),
         },
         otherwise=(),
     )
@@ -359,7 +239,14 @@ def _binding(
     )
 
 
-def _zeroed(entry: _Entry) -> set[str]:
+def _readings(entry: Entry, lab: Lab) -> list[tuple[str, ...]]:
+    """Roles for its parameters, likeliest first; none that means anything where their types are not known."""
+    if entry.is_untold:
+        return [("=0",) * len(entry.kernel.parameters)]
+    return role_assignments(entry.kernel, lab, entry.seen)
+
+
+def _zeroed(entry: Entry) -> set[str]:
     """Pointers to arrays that the program sets to zero before the launch, and that the kernel adds to."""
     text = entry.shape.text
     adds = {

@@ -23,9 +23,9 @@ def formulas_of(
     formula_of: Callable[[Expression | None, bool, str], str | None],
     covers: tuple[str, ...],
     tile: tuple[int, ...],
-    own: Mapping[str, int],
+    own: Sequence[Mapping[str, int]],
     lab: Lab,
-    probes: Sequence[tuple[tuple[int, int, int], Mapping[str, int]]] = (),
+    probes: Sequence[tuple[tuple[int, int, int], Sequence[Mapping[str, int]]]] = (),
 ) -> tuple[str, ...]:
     """Formulas of the sizes for each axis of the grid; () where the grid covers the sizes, rounded up.
 
@@ -34,7 +34,8 @@ def formulas_of(
     formula_of : a host expression as a formula of the sizes; with False also one that names none; last the size that a
         name stands for which may be several.
     covers, tile : what each axis runs over and how many elements a block covers along it, as it would be without this.
-    own : the program's own sizes, as far as they are known.
+    own : the program's own sizes, as far as they are known: several where it works on arrays of which the lab's sides
+      are equal and its own are not.
     probes : grids at other sizes, with these.
     """
     count = max(len(covers), len(site.grid_expressions))
@@ -56,20 +57,19 @@ def _axis(
     usual: str,
     covers: tuple[str, ...],
     tile: tuple[int, ...],
-    own: Mapping[str, int],
-    probes: Sequence[tuple[int, Mapping[str, int]]],
+    own: Sequence[Mapping[str, int]],
+    probes: Sequence[tuple[int, Sequence[Mapping[str, int]]]],
 ) -> str:
     blocks = site.grid[axis] if site.grid is not None else None
 
     def agrees(text: str) -> bool:
-        return all(_value(text, sizes) in (count, None) for count, sizes in probes)
+        return all(_may_be(text, sizes, count) for count, sizes in probes)
 
-    if read is not None and (blocks is None or _value(read, own) in (blocks, None)) and agrees(read):
+    if read is not None and (blocks is None or _may_be(read, own, blocks)) and agrees(read):
         return read
     if blocks is None or axis >= len(covers):
         return usual if blocks is None else str(blocks)
-    extent = _extent(covers[axis], own)
-    if extent is None or extent <= 0:
+    if not any((_extent(covers[axis], sizes) or 0) > 0 for sizes in own):
         return usual
     threads = site.block[axis] if site.block is not None and axis < len(covers) else 0
     steps = [step for step in dict.fromkeys([tile[axis], threads]) if step > 0]
@@ -77,21 +77,23 @@ def _axis(
     models = [_rounded_up(over, step) for step in steps]
     models += [f"(({over}) // {step})" for step in steps]
     models += [f"(({over} - 1) // {step})" for step in steps] + [f"(({over}) // {step} + 1)" for step in steps]
-    return next((text for text in models if _value(text, own) == blocks and agrees(text)), str(blocks))
+    fitting = (text for text in models if any(_value(text, sizes) == blocks for sizes in own) and agrees(text))
+    # A launch at sizes that the lab never has says nothing where nothing fits it.
+    return next(fitting, str(blocks) if len(own) == 1 else usual)
 
 
 def is_unsure(
     site: LaunchSite,
     formula_of: Callable[[Expression | None, bool], str | None],
     covers: tuple[str, ...],
-    own: Mapping[str, int],
+    own: Sequence[Mapping[str, int]],
 ) -> bool:
     """Whether it takes a run at other sizes to see how a grid that was seen is rounded."""
     if site.grid is None or site.probes:
         return False
     for axis in range(min(len(covers), _AXES)):
         read = formula_of(site.grid_expressions[axis], True) if axis < len(site.grid_expressions) else None
-        if site.grid[axis] > 1 and (read is None or _value(read, own) not in (site.grid[axis], None)):
+        if site.grid[axis] > 1 and (read is None or not _may_be(read, own, site.grid[axis])):
             return True
     return False
 
@@ -103,6 +105,11 @@ def _rounded_up(over: str, step: int) -> str:
 def _extent(covered: str, own: Mapping[str, int]) -> int | None:
     names = covered.split("*")
     return prod(own[name] for name in names) if all(name in own for name in names) else None
+
+
+def _may_be(text: str, choices: Sequence[Mapping[str, int]], blocks: int) -> bool:
+    """Whether a formula gives so many blocks at any of some sizes, or has no value there."""
+    return any(_value(text, sizes) in (blocks, None) for sizes in choices)
 
 
 def _value(text: str, sizes: Mapping[str, int]) -> int | None:

@@ -248,27 +248,48 @@ class _Planner:
         if self.site.grid == (1, 1, 1) and self.threads().value.formulas:
             # One block, as large as the data.
             return ("1",) * len(covers)
-        probes = [(grid, self.sizes_of(seen)) for grid, seen in self.site.probes]
-        found = formulas_of(self.site, self.formula, covers, tile, self.own_sizes(), self.lab, probes)
+        probes = [(grid, self.choices_of(seen)) for grid, seen in self.site.probes]
+        found = formulas_of(self.site, self.formula, covers, tile, self.own_choices(), self.lab, probes)
         return found or self.grid_formula()
 
     def is_unsure(self, covers: tuple[str, ...]) -> bool:
         """Whether a run at other sizes would tell more of the grid."""
-        return self.site is not None and is_unsure(self.site, self.formula, covers, self.own_sizes())
+        return self.site is not None and is_unsure(self.site, self.formula, covers, self.own_choices())
 
     def own_sizes(self) -> dict[str, int]:
         """The sizes at which the program made its launch, as far as its arguments and constants tell."""
+        return self.own_choices()[0]
+
+    def own_choices(self) -> list[dict[str, int]]:
+        """The same, and what else they may be: a program may multiply oblong matrices where the lab's are square."""
         if self.site is None:
-            return {}
-        return self.sizes_of(self.site.seen, dict(self.sizes.pinned) | dict(self.sizes.declared))
+            return [{}]
+        return self.choices_of(self.site.seen, self.told_sizes())
+
+    def choices_of(self, seen: Sequence[SeenArgument], known: Mapping[str, int] | None = None) -> list[dict[str, int]]:
+        """`sizes_of`, and the same with each other value that is handed in for one of the sizes."""
+        first = self.sizes_of(seen, known)
+        by_name = {argument.name: argument.value for argument in seen if argument.name}
+        values = [
+            (role, by_name.get(parameter.name))
+            for parameter, role in zip(self.kernel.parameters, self.roles, strict=True)
+            if role in self.lab.size_names
+        ]
+        others = [{**first, r: v} for r, v in values if isinstance(v, int) and v != first.get(r)]
+        return [first, *others]
+
+    def told_sizes(self) -> dict[str, int]:
+        """The sizes that were constants of the program when it made its launch."""
+        declared = dict(self.sizes.declared)
+        if self.site is not None and self.site.changed[0]:
+            # The others may be made of the one that was changed.
+            name, value = self.site.changed
+            declared = {role: value for role, constant in self.sizes.constants if constant == name}
+        return dict(self.sizes.pinned) | declared
 
     def sizes_of(self, seen: Sequence[SeenArgument], known: Mapping[str, int] | None = None) -> dict[str, int]:
-        """The sizes at which a launch with these arguments was made; known: some of them.
-
-        None are, where a size of the lab's was handed in with several values: the lab has no such case.
-        """
+        """The sizes at which a launch with these arguments was made; known: some of them."""
         found = dict(known or {})
-        told: dict[str, int] = {}
         by_name = {argument.name: argument for argument in seen if argument.name}
         arrays: list[tuple[str, SeenArgument, str]] = []
         for parameter, role in zip(self.kernel.parameters, self.roles, strict=True):
@@ -276,8 +297,6 @@ class _Planner:
             if argument is None:
                 continue
             if role in self.lab.size_names and isinstance(argument.value, int):
-                if told.setdefault(role, argument.value) != argument.value:
-                    return {}
                 found.setdefault(role, argument.value)
             elif argument.buffer_bytes and parameter.is_pointer:
                 arrays.append((role, argument, parameter.dtype or self.lab.parameter(role).dtype))

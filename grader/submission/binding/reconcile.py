@@ -45,8 +45,13 @@ def _site(launch: SeenLaunch, sites: Sequence[LaunchSite]) -> LaunchSite:
     """The launch as it was seen; what its text says of it is kept as far as it agrees."""
     same = [site for site in sites if site.kernel == launch.kernel and _is_at(site, launch)]
     read = min(same, key=lambda site: _disagreement(site, launch), default=None)
+    change = launch.change
+    block: tuple[int, int, int] | None = launch.block
     if read is None:
         plain = LaunchSite(launch.kernel, launch.line, launch.block, (), launch.shared_bytes, file=launch.file)
+    elif launch.change is not None and read.block is not None:
+        # With its own constants the program launches what its text says.
+        plain, block = read, read.block
     elif read.block is not None and read.block != launch.block:
         # Read wrongly, or of another caller: nothing that follows from it can be relied upon.
         plain = replace(read, block_expressions=(), tile=())
@@ -54,18 +59,23 @@ def _site(launch: SeenLaunch, sites: Sequence[LaunchSite]) -> LaunchSite:
         plain = read
     # The name that the file goes by is the one that it was read under.
     file = plain.file or next((site.file for site in sites if _name(site.file) == _name(launch.file)), launch.file)
-    keeps_shared = plain.shared_bytes is None or plain.shared_bytes == launch.shared_bytes
+    grid: tuple[int, int, int] | None = launch.grid
+    if change is not None and read is None and change.value in launch.block:
+        # As many threads as the program has elements, it seems; how many that is, its text does not say.
+        block, grid = None, None
+    keeps_shared = change is not None or plain.shared_bytes is None or plain.shared_bytes == launch.shared_bytes
     return replace(
         plain,
         file=file,
-        block=launch.block,
-        shared_bytes=launch.shared_bytes,
+        block=block,
+        shared_bytes=launch.shared_bytes if change is None or plain.shared_bytes is None else plain.shared_bytes,
         shared_expression=plain.shared_expression if keeps_shared else None,
         template_arguments=launch.template_arguments or plain.template_arguments,
-        grid=launch.grid,
+        grid=grid,
         seen=launch.arguments,
         observed=True,
         refused=launch.refused,
+        changed=(change.name, change.value) if change is not None and change.file else ("", 0),
     )
 
 

@@ -21,6 +21,8 @@ class CompileTime:
     constants: Mapping[str, int] = field(default_factory=dict)
     changeable: frozenset[str] = frozenset()
     template: Mapping[str, str] = field(default_factory=dict)
+    spans: Mapping[int, int] = field(default_factory=dict)
+    """By the place of an array among the parameters, the numbers in each of its rows or structs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,12 @@ class NamedSizes:
         template = tuple((text, by_name.get(name, "")) for name, text in fixed.template.items())
         told = sizes_in(roles, lab)
         matched = match_sizes(list(fixed.constants), lab, {*told, *in_template})
+        of_spans = _sizes_of_spans(roles, fixed, lab)
+        # A constant of another value is not what the type is made of.
+        matched = {r: n for r, n in matched.items() if of_spans.get(r) in (None, fixed.constants[n])}
         built_in = [(role, fixed.constants[name]) for role, name in matched.items() if name not in fixed.changeable]
+        built_in += [(role, n) for role, n in of_spans.items() if role not in matched and role not in in_template]
+        told = {*told, *dict(built_in)}
         given = {*told, *in_template, *matched}
         built_in += [
             (p.name, p.usual)
@@ -54,6 +61,21 @@ class NamedSizes:
     def all_roles(self) -> set[str]:
         """The sizes that can be chosen when the kernel is compiled."""
         return {role for role, _name in self.constants} | {role for _text, role in self.template if role}
+
+
+def _sizes_of_spans(roles: Sequence[str], fixed: CompileTime, lab: Lab) -> dict[str, int]:
+    """Sizes that types of arrays' elements fix: `struct { float v[4][4]; }` has the last two axes of [count, n, n]."""
+    found: dict[str, int] = {}
+    arrays = {p.name: p.shape for p in lab.parameters if p.kind != "size"}
+    for place, span in fixed.spans.items():
+        shape = arrays.get(roles[place], ()) if place < len(roles) else ()
+        for count in range(len(shape) - 1, 0, -1):
+            known: dict[str, int] = {}
+            solve(known, shape[-count:], span)
+            if known and prod(known[axis] if isinstance(axis, str) else axis for axis in shape[-count:]) == span:
+                found |= known
+                break
+    return found
 
 
 def solve(known: dict[str, int], shape: Sequence[str | int], elements: int) -> None:

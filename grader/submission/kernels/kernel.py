@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import prod
 from typing import TYPE_CHECKING
 
 from grader.submission.cpp.declarations import learn_constants
@@ -79,15 +80,7 @@ def _local_values(parsed: ParsedFile, body: Node) -> dict[str, Expression]:
 
 
 def _with_use(parameter: KernelParameter, is_read: bool, is_written: bool) -> KernelParameter:
-    return KernelParameter(
-        parameter.name,
-        parameter.type_text,
-        parameter.is_pointer,
-        parameter.is_const,
-        parameter.dtype,
-        is_read,
-        is_written,
-    )
+    return replace(parameter, is_read=is_read, is_written=is_written)
 
 
 def _parameters(parsed: ParsedFile, declarator: Node | None) -> tuple[KernelParameter, ...]:
@@ -116,6 +109,7 @@ def _parameters(parsed: ParsedFile, declarator: Node | None) -> tuple[KernelPara
                 is_pointer=pointers > 0,
                 is_const=is_const,
                 dtype=parsed.constants.dtype(base) if plain else None,
+                span=_span(parsed, node.child_by_field_name("declarator")) if plain else 1,
             )
         )
     return tuple(found)
@@ -124,6 +118,23 @@ def _parameters(parsed: ParsedFile, declarator: Node | None) -> tuple[KernelPara
 def _is_array_of_rows(node: Node) -> bool:
     """`float a[][N]` and `float (*a)[N]` are one pointer to numbers, `float **a` is not."""
     return any(n.type == "array_declarator" for n in descendants(node))
+
+
+def _span(parsed: ParsedFile, declarator: Node | None) -> int:
+    """Numbers in a row of `float a[][N]` or `float (*a)[N]`: the product of all extents but a parameter's own first."""
+    extents: list[int] = []
+    is_pointer = False
+    inner = declarator
+    while inner is not None:
+        if inner.type in {"array_declarator", "abstract_array_declarator"}:
+            size = inner.child_by_field_name("size")
+            extents.append(parsed.constants.integer(parsed.text(size)) or 0 if size is not None else 0)
+        is_pointer |= inner.type in {"pointer_declarator", "abstract_pointer_declarator"}
+        inner = inner.child_by_field_name("declarator") or next(
+            (c for c in inner.named_children if c.type.endswith("declarator")), None
+        )
+    # What stands nearest the name comes last here: of an array without a pointer it is the pointer.
+    return prod(extents if is_pointer else extents[:-1])
 
 
 def _shared_arrays(parsed: ParsedFile, body: Node | None) -> tuple[SharedArray, ...]:

@@ -30,6 +30,8 @@ MAX_CALLERS = 8
 MAX_CALLS = 4
 # Of one file.  What comes after so many tells no more than they did.
 MAX_LAUNCHES = 512
+# Kernels that one variable may point to, one after the other.
+MAX_POINTED = 16
 
 # Students' and samples' own ways to round a division up.
 _DIVIDING = re.compile(r"(?i)\w*div\w*|\w*ceil\w*|\w*blocks?\w*")
@@ -190,17 +192,20 @@ class _Scopes:
 
     @cached_property
     def pointers(self) -> dict[str, str]:
-        """What each variable is last given anywhere: `&kernel`, `kernel<16>`, a list of them."""
+        """What each variable is given anywhere: `&kernel`, `kernel<16>`, a list of them, each in its turn."""
         text = self.parsed.source.text
-        found: dict[str, str] = {}
+        found: dict[str, list[str]] = {}
         for match in _ASSIGNING.finditer(text):
             spend(4)
             given, semicolon, _rest = text[match.end() : match.end() + 400].partition(";")
             if semicolon:
                 # What is given a value may be long: "void (*f)(float *)".
                 target = _BEFORE_ASSIGNED.split(text[max(0, match.start() - 200) : match.start()])[-1]
-                found |= dict.fromkeys(WORD.findall(target), given.strip())
-        return found
+                for word in WORD.findall(target):
+                    values = found.setdefault(word, [])
+                    if len(values) < MAX_POINTED and given.strip() not in values:
+                        values.append(given.strip())
+        return {name: ", ".join(values) for name, values in found.items()}
 
 
 def _plain(text: str) -> str:

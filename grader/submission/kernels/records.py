@@ -16,6 +16,7 @@ class KernelParameter:
     is_read, is_written: whether the kernel reads or writes through the pointer, as far as its text shows.
     is_global: a global array of the program, made a parameter for grading.
     owner: of a number that is a struct's field, the parameter that the struct's pointer has become.
+    span: numbers in each thing that a pointer points to: a row of `float (*a)[64]`, a struct; 0 where it is not known.
     """
 
     name: str
@@ -27,6 +28,7 @@ class KernelParameter:
     is_written: bool = False
     is_global: bool = False
     owner: str = ""
+    span: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,7 @@ class LaunchSite:
     opts_in: the host code raises the kernel's limit of dynamic shared memory (cudaFuncSetAttribute).
     observed: the program was seen to make this launch, with `grid` and the arguments `seen`; then `block`,
       `shared_bytes` and `template_arguments` are what was seen.  refused: by the device.
+    changed: the constant that had another value then, and that value; ("", 0) for the program as it is.
     probes: grid and arguments of the same launch at other sizes than the program's own.
     """
 
@@ -127,3 +130,4 @@ class LaunchSite:
     seen: tuple[SeenArgument, ...] = ()
     refused: bool = False
     probes: tuple[tuple[tuple[int, int, int], tuple[SeenArgument, ...]], ...] = ()
+    changed: tuple[str, int] = ("", 0)

@@ -34,7 +34,15 @@ if TYPE_CHECKING:
 MAX_WORDS = 4096
 SET_BY_HOST = 0
 """In place of the value of a constant that the host copies to the device: `__constant__ int n;`."""
-_PREFIX = re.compile(r"(?i)(?:c|d|g|dev|const|device)_(?=\w)")
+_STEPS = tuple(
+    re.compile(
+        rf"\bblockIdx\s*\.\s*{axis}\s*\*\s*(\w+)\s*\+\s*threadIdx\s*\.\s*{axis}\b"
+        rf"|\bthreadIdx\s*\.\s*{axis}\s*\+\s*blockIdx\s*\.\s*{axis}\s*\*\s*(\w+)\b(?!\s*[*.])"
+        rf"|\b(\w+)\s*\*\s*blockIdx\s*\.\s*{axis}\s*\+\s*threadIdx\s*\.\s*{axis}\b"
+    )
+    for axis in "xy"
+)
+_PREFIX = re.compile(r"(?:c|d|g|dev|const|device|C|D|G|DEV|CONST|DEVICE)_(?=\w)|k(?=[A-Z])")
 
 
 def mentioned(parsed: ParsedFile, item: Item) -> set[str]:
@@ -96,7 +104,7 @@ def match_sizes(names: Collection[str], lab: Lab, taken: Collection[str]) -> dic
 
 
 def _size_rank(name: str, parameter: Parameter) -> int | None:
-    """As `Parameter.rank_of`; `c_n` and `d_n` are called n."""
+    """As `Parameter.rank_of`; `c_n`, `d_n` and `kN` are called n."""
     rank = parameter.rank_of(name)
     return rank if rank is not None else parameter.rank_of(_PREFIX.sub("", name, count=1))
 
@@ -153,8 +161,13 @@ def with_global_arrays(parsed: ParsedFile, item: Item, kernel: Kernel, lab: Lab)
 
 
 def _tile_sides(parsed: ParsedFile, item: Item) -> set[str]:
-    """Names in two or more extents of a shared array, `[T][T + 1]`: the sides of tiles."""
-    found: set[str] = set()
+    """Names of the sides of tiles.
+
+    They stand in two or more extents of a shared array, `[T][T + 1]`, or are what blocks cover along both axes.
+    """
+    text = parsed.text(item.node)
+    axes = [{name for pair in step.findall(text) for name in pair} for step in _STEPS]
+    found = set.intersection(*axes) - {""}
     for node in descendants(item.node):
         if node.type == "declaration" and "__shared__" in parsed.text(node):
             for declarator in node.children_by_field_name("declarator"):

@@ -6,8 +6,10 @@ within a line.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import TYPE_CHECKING
 
 from grader.submission.cpp.edits import Edit
@@ -69,14 +71,59 @@ def with_struct_parameters(parsed: ParsedFile, item: Item, kernel: Kernel) -> tu
     return replace(kernel, parameters=tuple(parameters)), (head, start, *blanked)
 
 
+def with_struct_arrays(parsed: ParsedFile, kernel: Kernel) -> Kernel:
+    """The kernel with its arrays of structs, `struct Matrix { float v[4][4]; };`, taken for the numbers in them."""
+    parameters = []
+    for parameter in kernel.parameters:
+        if parameter.is_pointer and parameter.dtype is None and parameter.type_text.count("*") == 1:
+            name = re.sub(r"\b(?:const|struct|volatile)\b|[*&]|\b__restrict__\b", " ", parameter.type_text).strip()
+            dtype, span = _numbers_in(parsed, name)
+            parameter = replace(parameter, dtype=dtype, span=span) if dtype else parameter
+        parameters.append(parameter)
+    return replace(kernel, parameters=tuple(parameters))
+
+
+def _numbers_in(parsed: ParsedFile, name: str) -> tuple[str, int]:
+    """The type of the numbers that a struct is made of, and how many; "" where they are of several or none."""
+    found: set[str | None] = set()
+    count = 0
+    file = next((file for file in (parsed, *parsed.headers) if _body_in(file, name) is not None), parsed)
+    body = _body_in(file, name)
+    for node in body.named_children if body is not None else ():
+        type_node = node.child_by_field_name("type")
+        if node.type != "field_declaration" or type_node is None:
+            continue
+        for declarator in node.children_by_field_name("declarator"):
+            inner: Node | None = declarator
+            extents = []
+            while inner is not None and inner.type == "array_declarator":
+                size = inner.child_by_field_name("size")
+                extents.append(parsed.constants.integer(file.text(size)) if size is not None else None)
+                inner = inner.child_by_field_name("declarator")
+            if inner is None or inner.type not in {"field_identifier", "function_declarator"}:
+                return "", 1
+            if inner.type == "field_identifier":
+                found.add(parsed.constants.dtype(file.text(type_node)))
+                count += prod(extent or 0 for extent in extents)
+    dtype = next(iter(found)) if len(found) == 1 else None
+    return dtype or "", count
+
+
 def fields_of(parsed: ParsedFile, name: str) -> Sequence[Field]:
     """The fields of the struct `name`: plain numbers and one pointer; () for any other type."""
     for file in (parsed, *parsed.headers):
-        for item in file.by_name.get(name, ()) if name else ():
-            if item.active and item.kind in {"type", "variable"}:
-                body = next((n for n in descendants(item.node) if n.type == "field_declaration_list"), None)
-                return _fields(file, body) if body is not None else ()
+        body = _body_in(file, name)
+        if body is not None:
+            return _fields(file, body)
     return ()
+
+
+def _body_in(file: ParsedFile, name: str) -> Node | None:
+    """The fields of the struct `name`, in the file that declares it."""
+    for item in file.by_name.get(name, ()) if name else ():
+        if item.active and item.kind in {"type", "variable"}:
+            return next((n for n in descendants(item.node) if n.type == "field_declaration_list"), None)
+    return None
 
 
 def _fields(parsed: ParsedFile, body: Node) -> Sequence[Field]:

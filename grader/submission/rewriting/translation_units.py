@@ -30,7 +30,25 @@ class Files:
     @property
     def with_kernels(self) -> tuple[ParsedFile, ...]:
         """The files that may hold kernels."""
-        return (*self.main_files, *(header for header in self.headers.values() if header.kernels))
+        return (*self.main_files, *(self._in_its_program(header) for header in self.headers.values() if header.kernels))
+
+    @property
+    def units(self) -> dict[str, str]:
+        """The file that each header is compiled with, both by the names that they are compiled under."""
+        found: dict[str, str] = {}
+        for code, main in zip(self.codes, self.main_files, strict=True):
+            for name in code.sources:
+                if name != main.file:
+                    found.setdefault(name, main.file)
+        return found
+
+    def _in_its_program(self, header: ParsedFile) -> ParsedFile:
+        """A header with what the file that includes it defines, and that file's other headers: macros, types."""
+        units = {Path(name).name: main for name, main in self.units.items()}
+        unit = next((main for main in self.main_files if main.file == units.get(header.file)), None)
+        if unit is None:
+            return header
+        return with_headers(header, [*(other for other in unit.headers if other.file != header.file), unit])
 
     def by_name(self) -> dict[str, ParsedFile]:
         """Every file that is compiled, by the name that it is compiled under."""

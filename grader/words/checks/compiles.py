@@ -22,6 +22,7 @@ TEXTS: Texts = {
     "hint_first": N_(
         "A compiler error stops the whole program: none of its kernels can run. Fix the first error first."
     ),
+    "missing_header": N_("The header {header}, included in line {n} of {file}, was not submitted: {message}"),
     "hint_missing_headers": N_("The file includes {headers}, which was not submitted: put it next to the file."),
     "hint_elsewhere": N_("The error is outside this kernel, but in the same program."),
 }

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from grader.cli import main as cli
-from grader.places import data_root
+from grader.paths import data_root
 
 SAMPLES = data_root() / "submissions"
 OLD = data_root() / "tests" / "data" / "results"

@@ -27,7 +27,7 @@ def kernel(body: str, parameters: str = "int* data, int* out, int* flag", head: 
 def launched(source: str, grid: int = 4, block: int = 64, **more: Any) -> Run:
     options = header_options() if "#include" in source else ()
     zeros = [np.zeros(grid * block, np.int32) for _ in range(3)]
-    return run(source, grid, block, *zeros, options=options, **more)
+    return run(source, grid, block, *zeros, options=options, cooperative="this_grid" in source, **more)
 
 
 def raced(source: str, grid: int = 4, block: int = 64) -> set[tuple[int, int]]:
@@ -126,6 +126,38 @@ tile.sync();
 out[b * n + t] = s[t ^ 63];""",
         head=GROUPS,
     ),
+    "barrier of the grid": kernel(
+        "data[b * n + t] = t;\ncg::this_grid().sync();\nout[b * n + t] = data[n * gridDim.x - 1 - b * n - t];",
+        head=GROUPS,
+    ),
+    "barrier of the grid, again and again": kernel(
+        """for (int i = 0; i < 4; ++i) {
+data[b * n + t] = t;
+cg::this_grid().sync();
+out[b * n + t] += data[n * gridDim.x - 1 - b * n - t];
+cg::this_grid().sync(); }""",
+        head=GROUPS,
+    ),
+    "barrier of the grid, split": kernel(
+        """cg::grid_group grid = cg::this_grid();
+data[b * n + t] = t;
+auto token = grid.barrier_arrive();
+flag[b * n + t] = t;
+grid.barrier_wait(std::move(token));
+out[b * n + t] = data[n * gridDim.x - 1 - b * n - t] + flag[b * n + t];""",
+        head=GROUPS + "#include <cuda/std/utility>\nnamespace std { using cuda::std::move; }\n",
+    ),
+    "barrier of the grid, then a flag": kernel(
+        """data[b * n + t] = t;
+__syncthreads();
+if (t == 0) {
+__threadfence(); atomicAdd(flag, 1);
+if (b == 0) { while (*(volatile int*)flag < gridDim.x); __threadfence(); *(volatile int*)&flag[1] = 1; }
+else while (*(volatile int*)&flag[1] == 0);
+__threadfence(); }
+__syncthreads();
+out[b * n + t] = data[n * gridDim.x - 1 - b * n - t];"""
+    ),
     "barrier of the grid by hand": kernel(
         """data[b * n + t] = t;
 __syncthreads();
@@ -166,6 +198,13 @@ BROKEN: list[tuple[str, str, str]] = [
     ("barrier object, split", "bar.wait(std::move(token));", ""),
     ("tile of two warps", "tile.sync();", ""),
     ("tile of two warps", "tiled_partition<64>", "tiled_partition<32>"),
+    ("barrier of the grid", "cg::this_grid().sync();", "__syncthreads();"),
+    ("barrier of the grid, again and again", "cg::this_grid().sync();\nout", "__syncthreads();\nout"),
+    ("barrier of the grid, again and again", "cg::this_grid().sync(); }", "__syncthreads(); }"),
+    ("barrier of the grid, split", "+ flag[b * n + t]", "+ flag[n * gridDim.x - 1 - b * n - t]"),
+    ("barrier of the grid, split", "grid.barrier_wait(std::move(token));", "__syncthreads();"),
+    ("barrier of the grid, then a flag", "__threadfence(); *(vol", "*(vol"),
+    ("barrier of the grid, then a flag", "while (*(volatile int*)flag < gridDim.x);", ""),
     ("barrier of the grid by hand", "__threadfence(); atomicAdd", "atomicAdd"),
     ("barrier of the grid by hand", "while (*(volatile int*)flag < gridDim.x);", ""),
     ("barrier of the grid by hand", "__syncthreads();\nout", "out"),

@@ -347,4 +347,28 @@ SPARSE = cases(
     sparse,
 )
 
-CASES = [*REDUCTIONS, *SCANS, *SORTING, *HISTOGRAMS, *GRIDS, *VARIOUS, *SPARSE]
+# -- whole grids ----
+
+
+def _smoothed(a: Array, _now: Array) -> Array:
+    for _step in range(5):
+        a = (a + np.roll(a, 1) + np.roll(a, -1)) // 3
+    return a
+
+
+COOPERATIVE = cases(
+    "cooperative.cu",
+    {
+        "sum_in_one_launch": lambda a, _part: [a.sum()],
+        "smoothing_in_steps": _smoothed,
+        "prefix_sums_in_one_launch": lambda a, _total: a.cumsum(),
+        "odd_even_transposition_sort": lambda a, _unused: np.sort(a),
+    },
+    (6,),
+    (64,),
+    lambda rng: [
+        rng.integers(0, 1000, 350).astype(np.int32), np.zeros(350, np.int32), np.zeros(350, np.int32), np.int32(350),
+    ],
+)  # fmt: skip
+
+CASES = [*REDUCTIONS, *SCANS, *SORTING, *HISTOGRAMS, *GRIDS, *VARIOUS, *SPARSE, *COOPERATIVE]

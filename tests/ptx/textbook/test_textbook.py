@@ -17,6 +17,7 @@ from tests.ptx.textbook.cases import CASES
 
 SYNC = re.compile(
     r"__syncthreads\(\);|__syncwarp\(\);|__threadfence\(\);|block\.sync\(\);|tile\.sync\(\);|cg::wait\(block\);"
+    r"|(?:if \(step < 4\) )?grid\.sync\(\);"
     r"|bar\.arrive_and_wait\(\);|(?:if \(round\) )?(?:full|empty)->arrive_and_wait\(\);"
 )
 NOT_NEEDED = (" /* unused */", " /* acquire */")
@@ -31,6 +32,7 @@ def launched(case: Case, text: str) -> tuple[LaunchReport, list[Any], list[Any]]
     passed: list[Any] = [device.buffer(f"p{k}", a) if isinstance(a, np.ndarray) else a for k, a in enumerate(given)]
     what = Launch(
         "k", case.grid, case.block, passed,
+        cooperative="this_grid" in text,
         device=device, shared_bytes=case.shared_bytes, observe=True, limits=Limits(instructions=50_000_000, seconds=60),
     )  # fmt: skip
     report = launch(parse(compile_ptx(text, options=options)), what)

@@ -50,7 +50,7 @@ class Stamp(Record, frozen=True):
     reports: dict[str, RenderedFile] = msgspec.field(default_factory=dict)
 
 
-class Kept:
+class ResultCache:
     """The kept results of a run.
 
     pdf: whether reports are wanted as PDF too.  is_fresh: nothing that was kept before is to be used.

@@ -1,0 +1,201 @@
+"""How many tokens a file's macros stand for, counted without writing them out.
+
+`#define A1 A0 A0`, `#define A2 A1 A1` and so on doubles at each level: forty lines stand for a million million tokens,
+and a compiler writes them out one by one until its time or its memory is over.  Here each count is made of those of the
+macros in a macro's body, so that counting takes no longer than reading the file.
+
+A macro that is handed to another by its name, put together by `##`, or called only once others have been replaced
+counts as one token: such files, as templates, are left to the compiler's bounds on time and memory.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+
+MAX_TOKENS = 4_000_000
+"""In one program.  NVRTC takes a few seconds for so many; a program of a course has some ten thousand."""
+_MAX_NESTING = 150
+_MAX_COUNT = 10**15
+_PIECE = re.compile(
+    r"""(?P<skip>//(?:\\\n|[^\n])*+ | /\*.*?(?:\*/|\Z) | \\\n | \s++)
+    | (?P<name>[^\W\d]\w*+) | "(?:\\.|[^"\\\n])*+"? | '(?:\\.|[^'\\\n])*+'? | \.?\d[\w'.]*+ | .""",
+    re.VERBOSE | re.DOTALL,
+)
+_COMMENT_OR_DIRECTIVE = re.compile(
+    r"""//(?:\\\n|[^\n])*+ | /\*.*?(?:\*/|\Z) | "(?:\\.|[^"\\\n])*+"? | '(?:\\.|[^'\\\n])*+'?
+    | (?P<directive>^[ \t]*+\#(?:\\\n|/\*.*?\*/|[^\n])*+)""",
+    re.VERBOSE | re.DOTALL | re.MULTILINE,
+)
+_DEFINE = re.compile(r"\s*#\s*define\s+([^\W\d]\w*)(?:\(([^)]*)\))?(.*)", re.DOTALL)
+_EXPANDED = re.compile(r"\s*#\s*(?:if|elif|line|pragma)\b(.*)", re.DOTALL)
+
+Size = dict[str, int]
+"""A number of tokens: so many of its own (""), and so many times those that each parameter stands for."""
+
+
+@dataclass(frozen=True, slots=True)
+class TooMany:
+    """Where files go beyond `MAX_TOKENS`: the file, the line, counted from 1, and the macro that stands there."""
+
+    file: str
+    line: int
+    macro: str
+
+
+@dataclass(slots=True)
+class _Macro:
+    """All definitions of a name: its parameters, None without parentheses, and its body's tokens."""
+
+    definitions: list[tuple[tuple[str, ...] | None, list[str]]] = field(default_factory=list)
+    size: Size | None = None
+    is_open: bool = False
+
+    @property
+    def parameters(self) -> tuple[str, ...] | None:
+        return next((parameters for parameters, _body in self.definitions if parameters is not None), None)
+
+
+def too_many_tokens(files: Mapping[str, str]) -> TooMany | None:
+    """Where files that include each other go beyond what macros may stand for; None where they do not."""
+    directives = {name: _directives(text) for name, text in files.items()}
+    counter = _Counter()
+    for found in directives.values():
+        for _start, directive in found:
+            counter.learn(directive)
+    if not counter.macros:
+        return None
+    total = 0
+    for name, text in files.items():
+        for begin, stretch in _expanded(text, directives[name]):
+            total, macro, offset = counter.count(stretch, total)
+            if total > MAX_TOKENS:
+                return TooMany(name, text.count("\n", 0, begin + offset) + 1, macro)
+    return None
+
+
+def _expanded(text: str, directives: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """What of a text macros are replaced in: all but most of its directives; and where each stretch begins."""
+    done = 0
+    for start, directive in directives:
+        yield done, text[done:start]
+        expanded = _EXPANDED.match(directive)
+        if expanded is not None:
+            yield start + expanded.start(1), expanded.group(1)
+        done = start + len(directive)
+    yield done, text[done:]
+
+
+def _directives(text: str) -> list[tuple[int, str]]:
+    """The directives of a text, and where each begins."""
+    if "#" not in text:
+        return []
+    found = _COMMENT_OR_DIRECTIVE.finditer(text)
+    return [(match.start(), match.group()) for match in found if match.lastgroup == "directive"]
+
+
+class _Counter:
+    """Counts by the macros that it has learnt."""
+
+    def __init__(self) -> None:
+        self.macros: dict[str, _Macro] = {}
+
+    def learn(self, directive: str) -> None:
+        """Know a `#define`; of several of one name, in branches of an `#if`, the longest counts."""
+        defined = _DEFINE.match(directive)
+        if defined is None:
+            return
+        name, listed, body = defined.groups()
+        parameters = None
+        if listed is not None:
+            parameters = tuple(p.strip().removesuffix("...").strip() or "__VA_ARGS__" for p in listed.split(","))
+        tokens = [match.group() for match in _PIECE.finditer(body) if match.lastgroup != "skip"]
+        self.macros.setdefault(name, _Macro()).definitions.append((parameters, tokens))
+
+    def count(self, text: str, total: int) -> tuple[int, str, int]:
+        """`total` and the tokens of a text; the macro that went beyond the limit, and where it stands."""
+        found = [match for match in _PIECE.finditer(text) if match.lastgroup != "skip"]
+        tokens = [match.group() for match in found]
+        index = 0
+        while index < len(tokens):
+            start = index
+            size, index = self._piece(tokens, index, frozenset(), 0)
+            total += size.get("", 0)
+            if total > MAX_TOKENS:
+                return total, tokens[start], found[start].start()
+        return total, "", 0
+
+    def _piece(self, tokens: Sequence[str], index: int, parameters: frozenset[str], depth: int) -> tuple[Size, int]:
+        """The size of the token at `index`, with the arguments of a macro that takes some; and what is next."""
+        token = tokens[index]
+        if token in parameters:
+            return {token: 1}, index + 1
+        macro = self.macros.get(token)
+        if macro is None:
+            return {"": 1}, index + 1
+        size = self._size(macro, depth)
+        names = macro.parameters
+        if names is None:
+            return size, index + 1
+        if tokens[index + 1 : index + 2] != ["("] or depth > _MAX_NESTING:
+            return {"": 1}, index + 1
+        arguments, after = self._arguments(tokens, index + 2, parameters, depth + 1)
+        if tokens[after - 1] != ")":
+            # An argument list without its end: an error for the compiler to tell, not a replacement.
+            return reduce(_sum, arguments), after
+        # What is left over belongs to the last one: `...`.
+        given: dict[str, Size] = {name: {} for name in names}
+        for number, argument in enumerate(arguments):
+            name = names[min(number, len(names) - 1)]
+            given[name] = _sum(given[name], argument)
+        result: Size = {"": size.get("", 0)}
+        for name, times in size.items():
+            if name:
+                result = _sum(result, given.get(name, {}), times)
+        return result, after
+
+    def _arguments(
+        self, tokens: Sequence[str], index: int, parameters: frozenset[str], depth: int
+    ) -> tuple[list[Size], int]:
+        """The sizes of a macro's arguments, the first of which begins at `index`; and what comes after its ")"."""
+        arguments: list[Size] = [{}]
+        nested = 0
+        while index < len(tokens):
+            token = tokens[index]
+            if token == ")" and not nested:
+                return arguments, index + 1
+            nested += (token == "(") - (token == ")")
+            if token == "," and not nested:
+                arguments.append({})
+                index += 1
+                continue
+            size, index = self._piece(tokens, index, parameters, depth)
+            arguments[-1] = _sum(arguments[-1], size)
+        return arguments, index
+
+    def _size(self, macro: _Macro, depth: int) -> Size:
+        """What a macro stands for; within itself it is not replaced."""
+        if macro.size is not None:
+            return macro.size
+        if macro.is_open or depth > _MAX_NESTING:
+            return {"": 1}
+        macro.is_open = True
+        largest: Size = {}
+        for names, body in macro.definitions:
+            size: Size = {}
+            index = 0
+            while index < len(body):
+                piece, index = self._piece(body, index, frozenset(names or ()), depth + 1)
+                size = _sum(size, piece)
+            largest = {name: max(size.get(name, 0), largest.get(name, 0)) for name in size | largest}
+        macro.is_open = False
+        macro.size = largest
+        return largest
+
+
+def _sum(first: Mapping[str, int], second: Mapping[str, int], times: int = 1) -> Size:
+    """`first` and so many times `second`."""
+    names = {*first, *second}
+    return {name: min(first.get(name, 0) + times * second.get(name, 0), _MAX_COUNT) for name in names}

@@ -1,0 +1,198 @@
+"""The kernels of a submission: each with its file, its launches, and the template arguments it is launched with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from math import prod
+from pathlib import Path
+
+from grader.lab.records import Lab
+from grader.submission.binding.precedence import first, weakest_of
+from grader.submission.binding.reconcile import with_observed
+from grader.submission.binding.roles import Unbindable, role_assignments
+from grader.submission.binding.sizes import CompileTime
+from grader.submission.cpp.edits import Edit
+from grader.submission.cpp.tree import WORD, ParsedFile
+from grader.submission.kernels.kernel import kernel_of, kernels_in
+from grader.submission.kernels.launches import find_launches
+from grader.submission.kernels.loops import innermost_loops
+from grader.submission.kernels.records import Kernel, LaunchSite, factor_of
+from grader.submission.kernels.shape import KernelShape
+from grader.submission.observed import Observed, SeenArgument
+from grader.submission.records import Origin
+from grader.submission.rewriting.compile_time import constant_edits, size_names, with_global_arrays
+from grader.submission.rewriting.device_code import DeviceCode
+from grader.submission.rewriting.structs import with_struct_arrays, with_struct_parameters
+
+_KNOWN_TYPES = frozenset(
+    ["const", "struct", "class", "unsigned", "signed", "long", "short", "int", "char", "bool", "std", "size_t"]
+)
+_VECTOR = re.compile(
+    r"(?:u?(?:char|short|int|long|longlong)|float|double|dim)[1-4]|(?:__)?(?:half|nv_bfloat16)2?|cu\w+"
+)
+MAX_INSTANCES = 6
+"""Of a template that are looked at."""
+
+
+@dataclass(slots=True)
+class Entry:
+    """A kernel with its file, its launches, and the template arguments that it is instantiated with."""
+
+    parsed: ParsedFile
+    kernel: Kernel
+    sites: tuple[LaunchSite, ...]
+    template_values: dict[str, str] = field(default_factory=dict)
+    template_origin: Origin | None = None
+    expression: str = ""
+    reason: Unbindable | None = None
+    is_untold: bool = False
+    """Its parameters have a type that no file handed in declares, and a header is missing."""
+    edits: tuple[Edit, ...] = ()
+
+    @property
+    def compile_time(self) -> CompileTime:
+        """The sizes that are fixed when it is compiled."""
+        constants = size_names(self.parsed, self.parsed.functions[self.kernel.name], self.kernel)
+        files = (self.parsed, *self.parsed.headers)
+        changeable = {edit.constant for parsed in files for edit in constant_edits(parsed, constants)}
+        spans = {i: p.span for i, p in enumerate(self.kernel.parameters) if p.is_pointer and p.span > 1}
+        return CompileTime(constants, frozenset(changeable), self.template_values, spans)
+
+    @property
+    def seen(self) -> tuple[SeenArgument, ...]:
+        """The arguments of the launch that it is graded by."""
+        return next((site.seen for site in self.sites if site.observed), ())
+
+    @property
+    def threads(self) -> int:
+        """Of the largest launch that was seen; 0: none was."""
+        seen = (s for s in self.sites if s.observed and not s.refused and s.grid is not None and s.block is not None)
+        return max((prod(s.grid or ()) * prod(s.block or ()) for s in seen), default=0)
+
+    @property
+    def shape(self) -> KernelShape:
+        return KernelShape(self.parsed, self.kernel, self.template_values)
+
+    @property
+    def kind(self) -> tuple[bool, bool, bool]:
+        """What of it tells variants apart."""
+        return self.kernel.uses_shared, self.shape.is_padded, self.kernel.unroll > 1
+
+
+def entries_of(files: Sequence[ParsedFile], codes: Sequence[DeviceCode], lab: Lab, observed: Observed) -> list[Entry]:
+    """Every kernel of the submission; one in a header is known by the name that the header is included by."""
+    included = {Path(name).name: name for code in codes for name in code.sources}
+    names = {kernel.name for parsed in files for kernel in parsed.kernels}
+    launches = with_observed([site for parsed in files for site in find_launches(parsed, names)], observed)
+    lacking = {file for code in codes if code.missing_headers for file in code.sources}
+    entries: list[Entry] = []
+    for parsed in files:
+        for plain in kernels_in(parsed):
+            kernel = replace(plain, file=included.get(plain.file, plain.file))
+            same_file = tuple(s for s in launches if s.kernel == kernel.name and s.file == parsed.file)
+            sites = same_file or tuple(s for s in launches if s.kernel == kernel.name)
+            kinds: dict[tuple[bool, bool, bool], Entry] = {}
+            for launched in _instances(kernel, sites):
+                entry = _entry(parsed, kernel, launched, lab)
+                entry.is_untold = parsed.file in lacking and _is_undeclared(entry, files)
+                entry.reason = None if entry.is_untold else entry.reason
+                kinds.setdefault(entry.kind, entry)
+            entries += kinds.values()
+    return entries
+
+
+def _is_undeclared(entry: Entry, files: Sequence[ParsedFile]) -> bool:
+    """Whether the kernel cannot be bound for a type that nothing in the files declares, and CUDA neither."""
+    if entry.reason is None or entry.reason.detail != "parameter":
+        return False
+    words = set(WORD.findall(str(entry.reason.data.get("type", "")))) - _KNOWN_TYPES
+    known = {name for parsed in files for file in (parsed, *parsed.headers) for name in file.by_name}
+    return any(not _VECTOR.fullmatch(word) for word in words - known - set(entry.kernel.template_parameters))
+
+
+def _instances(kernel: Kernel, sites: tuple[LaunchSite, ...]) -> list[tuple[LaunchSite, ...]]:
+    """All launches of a kernel; after them, of a template, those of each list of arguments that it is launched with.
+
+    `tiled<32, 0>` and `tiled<32, 1>` may be two variants.
+    """
+    launched = list(dict.fromkeys(site.template_arguments for site in sites if site.template_arguments))
+    if not kernel.template_parameters or len(launched) < 2:
+        return [sites]
+    return [sites, *(tuple(s for s in sites if s.template_arguments == given) for given in launched[:MAX_INSTANCES])]
+
+
+def _entry(parsed: ParsedFile, kernel: Kernel, sites: tuple[LaunchSite, ...], lab: Lab) -> Entry:
+    """A kernel as it is launched."""
+    entry = Entry(parsed, kernel, sites)
+    _instantiate(entry, lab)
+    item = parsed.functions[kernel.name]
+    entry.kernel, of_structs = with_struct_parameters(parsed, item, with_struct_arrays(parsed, entry.kernel))
+    entry.kernel, of_arrays = with_global_arrays(parsed, item, entry.kernel, lab)
+    entry.edits = of_structs or of_arrays
+    loops = innermost_loops(parsed, item, entry.template_values)
+    entry.kernel = replace(entry.kernel, loops=loops, unroll=factor_of(loops))
+    try:
+        role_assignments(entry.kernel, lab, entry.seen)
+    except Unbindable as reason:
+        entry.reason = reason
+    return entry
+
+
+def _instantiate(entry: Entry, lab: Lab) -> None:
+    """Choose the name expression.
+
+    A template's arguments are those it is launched with (of several, those of the lab's type), else their defaults,
+    else plausible ones.
+    """
+    item = entry.parsed.functions[entry.kernel.name]
+    entry.expression = item.namespace + entry.kernel.name
+    names = entry.kernel.template_parameters
+    if not names:
+        return
+    said: Origin = "observed" if any(site.observed for site in entry.sites) else "read"
+    usual = next((_type_name(p.dtype) for p in lab.parameters if p.kind != "size"), "float")
+    types = [index for index, name in enumerate(names) if _is_type(entry.kernel, name)]
+    launches = [s.template_arguments for s in entry.sites if s.template_arguments]
+    of_usual = (given for given in launches if all(given[i : i + 1] in ((), (usual,)) for i in types))
+    chosen = next(of_usual, launches[0] if launches else ())
+    if launches and chosen != launches[0]:
+        entry.sites = tuple(sorted(entry.sites, key=lambda site: site.template_arguments != chosen))
+    launched = dict(enumerate(chosen))
+    values: dict[str, str] = {}
+    origins: list[Origin] = []
+    constants = entry.parsed.constants
+    typed = replace(constants, types=dict(constants.types), values=dict(constants.values))
+    for index, name in enumerate(names):
+        default = item.template_defaults[index] if index < len(item.template_defaults) else ""
+
+        def by_default(default: str = default) -> str | None:
+            # It may be made of the parameters before it: `int ROWS = TILE / 4`.
+            number = typed.integer(default) if default else None
+            return str(number) if number is not None else values.get(default, default) or None
+
+        if _is_type(entry.kernel, name):
+            plausible = usual
+        else:
+            plausible = "8" if re.search(r"(?i)row", name) and "block" in name.lower() else "32"
+        fact = first({said: partial(launched.get, index), "inferred": by_default}, otherwise=plausible)
+        values[name] = fact.value
+        origins.append(fact.origin)
+        typed.types[name] = values[name]
+        expression = constants.parse(values[name])
+        if expression is not None:
+            typed.values[name] = expression
+    entry.template_values, entry.template_origin = values, weakest_of(origins)
+    entry.expression += f"<{', '.join(values[name] for name in names)}>"
+    concrete = kernel_of(replace(entry.parsed, constants=typed), item)
+    entry.kernel = replace(concrete, file=entry.kernel.file)
+
+
+def _is_type(kernel: Kernel, name: str) -> bool:
+    return any(name in re.findall(r"\w+", parameter.type_text) for parameter in kernel.parameters)
+
+
+def _type_name(dtype: str) -> str:
+    return {"float64": "double", "int32": "int", "uint32": "unsigned", "int64": "long long"}.get(dtype, "float")
