@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
@@ -14,6 +15,11 @@ from grader.submission.records import Submission, VariantBinding
 
 if TYPE_CHECKING:
     from grader.compiler.process import CompileResult
+
+
+_WITHOUT_NEWER_TYPES = frozenset({"compute_75"})
+_NEWER_TYPES = re.compile(r"\bprecision\s*::\s*tf32\b|\bwmma\s*::[^;]*\b(?:__)?nv_bfloat16\b")
+"""Targets whose `mma.h` does not declare them, and fragments of tf32 and bf16."""
 
 
 class Compiler(Protocol):
@@ -68,6 +74,7 @@ class Built:
 class ProgramStore:
     """Programs compiled by `compiler` for `architecture`: "compute_75" gives PTX, "sm_90" machine code.
 
+    A program that uses what "compute_75" has not is compiled for the next one that has it.
     pool: compiles what was ordered beforehand while others run; None: compiled when asked for.
     """
 
@@ -116,5 +123,8 @@ class ProgramStore:
         return self._built[key]
 
     def _compile(self, key: tuple[object, ...], sources: Mapping[str, str], expressions: tuple[str, ...]) -> Built:
-        digest = hashlib.sha256(repr((self.architecture, key)).encode()).hexdigest()
-        return Built(digest, self.compiler.compile(sources, list(expressions), self.architecture))
+        architecture = self.architecture
+        if architecture in _WITHOUT_NEWER_TYPES and any(_NEWER_TYPES.search(text) for text in sources.values()):
+            architecture = "compute_80"
+        digest = hashlib.sha256(repr((architecture, key)).encode()).hexdigest()
+        return Built(digest, self.compiler.compile(sources, list(expressions), architecture))

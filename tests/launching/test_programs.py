@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from grader.backends.emulator import Emulator
-from grader.compiler.process import CompileResult
+from grader.compiler.process import CompileResult, CompilerProcess
 from grader.grading import pipeline
 from grader.lab import labs
 from grader.launching.kernel import BoundKernel
@@ -136,3 +136,21 @@ def test_a_program_that_cannot_be_compiled_anew_blames_nobody(architecture: str,
         outcome = trials.run(bound, "correct", {"rows": 64, "cols": 64}).outcome
         assert (outcome.status, outcome.reason, text(outcome.said)) == (status, "not_compiled", reason)
     assert len(compiler.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "architecture", "wanted"),
+    [
+        ("wmma::fragment<wmma::matrix_a, 16, 16, 8, wmma::precision::tf32, wmma::row_major> a;", "compute_75", "80"),
+        ("nvcuda::wmma::fragment<matrix_a, 16, 16, 16, __nv_bfloat16, row_major> a;", "compute_75", "80"),
+        ("wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> a; __nv_bfloat16 b;", "compute_75", "75"),
+        ("wmma::fragment<wmma::matrix_a, 16, 16, 8, wmma::precision::tf32, wmma::row_major> a;", "sm_90", "90"),
+    ],
+)
+def test_types_that_the_oldest_target_lacks(text: str, architecture: str, wanted: str) -> None:
+    with CompilerProcess() as compiler:
+        head = "#include <mma.h>\n#include <cuda_bf16.h>\nusing namespace nvcuda; using namespace nvcuda::wmma;\n"
+        source = {"k.cu": f"{head}__global__ void k() {{ {text} }}\n"}
+        built = ProgramStore(compiler, architecture).get_text(source, ["k"])
+    assert built.result.ok, built.result.log
+    assert f".target sm_{wanted}" in built.result.ptx

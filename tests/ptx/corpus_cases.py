@@ -5,7 +5,7 @@ The emulator runs them in `test_corpus.py`; on a GPU the same kernels must retur
 
 from __future__ import annotations
 
-from tests.ptx.corpus import atomics, blocks, floats, heap, integers, sequential, warps
+from tests.ptx.corpus import atomics, blocks, floats, heap, integers, matrices, sequential, warps
 from tests.ptx.corpus.case import Argument, Array, Case, Struct, alignment, buffers, pack
 
 __all__ = ["CASES", "Argument", "Array", "Case", "Struct", "alignment", "buffers", "pack"]
@@ -18,4 +18,5 @@ CASES: list[Case] = [
     *warps.CASES,
     *blocks.CASES,
     *heap.CASES,
+    *matrices.CASES,
 ]

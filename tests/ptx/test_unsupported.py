@@ -13,20 +13,6 @@ from tests.ptx.running import run
 
 KERNEL = 'extern "C" __global__ void k(float* out, int n) {\n'
 OUTSIDE = {
-    "tensor_core": (
-        "#include <mma.h>\nusing namespace nvcuda;\n"
-        'extern "C" __global__ void k(half* a, float* out) {\n'
-        "    wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> x;\n"
-        "    wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::col_major> y;\n"
-        "    wmma::fragment<wmma::accumulator, 16, 16, 16, float> z;\n"
-        "    wmma::fill_fragment(z, 0.0f);\n"
-        "    wmma::load_matrix_sync(x, a, 16);\n"
-        "    wmma::load_matrix_sync(y, a, 16);\n"
-        "    wmma::mma_sync(z, x, y, z);\n"
-        "    wmma::store_matrix_sync(out, z, 16, wmma::mem_row_major);\n}",
-        "wmma.load",
-        8,
-    ),
     "four_neighbours": (
         'extern "C" __global__ void k(float* out, cudaTextureObject_t texture) {\n'
         "    out[threadIdx.x] = tex2Dgather<float4>(texture, 0.5f, 0.5f, 0).x;\n}",

@@ -30,6 +30,13 @@ class BackwardSlice:
         self.complete = True
         self.exchanged = False
 
+    @classmethod
+    def of_anything(cls) -> BackwardSlice:
+        """That of a value which a whole warp has made together: all that any lane has loaded may be in it."""
+        found = cls()
+        found.complete, found.exchanged = False, True
+        return found
+
 
 def backward_slice(function: Function, store: Instruction, element: int = 0) -> BackwardSlice:
     """What feeds the `element`-th value that `store` (a store, `red` or `atom` of `function`) writes."""

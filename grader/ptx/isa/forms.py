@@ -43,6 +43,8 @@ def _fault(instruction: Instruction) -> str:
         return f"{len(operands)} operands"
     if len(instruction.modifiers) < known.modifiers:
         return "a type is missing"
+    if known.fragments:
+        return ""
     if known.writes_first and known.memory != "atomic" and operands and not _is_destination(operands[0]):
         return "its result goes nowhere"
     if known.memory in ("load", "store", "atomic"):

@@ -24,6 +24,7 @@ class OpcodeFacts:
     idle: a thread that has nothing else before it is as good as gone.
     exchanges: its result comes from other lanes of the warp.
     hint: it changes nothing that a program could see.
+    fragments: its operands are parts of matrices that a whole warp holds.
     """
 
     ends: str = ""
@@ -35,6 +36,7 @@ class OpcodeFacts:
     idle: bool = False
     exchanges: bool = False
     hint: bool = False
+    fragments: bool = False
 
 
 _READS = OpcodeFacts(writes_first=False, operands=(0, MANY))
@@ -67,6 +69,8 @@ OPCODES: dict[str, OpcodeFacts] = (
         "tex": OpcodeFacts(memory="texture", operands=(2, 4), modifiers=3),
         "suld": OpcodeFacts(memory="texture", operands=(2, 2), modifiers=3),
         "sust": OpcodeFacts(memory="surface", writes_first=False, operands=(2, 2), modifiers=3),
+        "wmma": OpcodeFacts(collective=True, exchanges=True, operands=(2, MANY), modifiers=4, fragments=True),
+        "mma": OpcodeFacts(collective=True, exchanges=True, operands=(4, MANY), modifiers=4, fragments=True),
         "membar": _FENCE,
         "fence": _FENCE,
         "mov": OpcodeFacts(operands=(2, 2), modifiers=1),

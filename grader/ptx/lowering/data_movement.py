@@ -111,7 +111,8 @@ def _to_64(value: Any, group: Group) -> Value:
     return value
 
 
-def _address(code: Code, operand: Operand) -> tuple[Getter, int]:
+def address_getter(code: Code, operand: Operand) -> tuple[Getter, int]:
+    """What the base of an address is for a group, and the offset that is added to it."""
     if not isinstance(operand, Address):
         raise UnsupportedInstruction(str(operand), reason="address")
     base = operand.base
@@ -136,7 +137,7 @@ def _load(code: Code, instruction: Instruction) -> Step:
     spec.polls = spec.strong and code.polls(instruction)
     target, source = instruction.operands
     _generic_symbol(code, source, spec)
-    address, offset = _address(code, source)
+    address, offset = address_getter(code, source)
     elements = target.elements if isinstance(target, Vector) else (target,)
     indices = [element.index if isinstance(element, Register) else None for element in elements]
     sizes = [spec.element_bytes if index is None else code.register_bytes[index] for index in indices]
@@ -167,7 +168,7 @@ def _store(code: Code, instruction: Instruction) -> Step:
     spec = AccessSpec(instruction, "store")
     target, source = instruction.operands
     _generic_symbol(code, target, spec)
-    address, offset = _address(code, target)
+    address, offset = address_getter(code, target)
     elements = source.elements if isinstance(source, Vector) else (source,)
     readers = [getter(code, element, spec.element_bytes) for element in elements]
 
@@ -182,7 +183,7 @@ def _atomic(code: Code, instruction: Instruction) -> Step:
     operands = list(instruction.operands)
     target = operands.pop(0) if instruction.opcode == "atom" else Sink()
     _generic_symbol(code, operands[0], spec)
-    address, offset = _address(code, operands.pop(0))
+    address, offset = address_getter(code, operands.pop(0))
     readers = [getter(code, operand, spec.element_bytes) for operand in operands]
     index = target.index if isinstance(target, Register) else None
     size = spec.element_bytes if index is None else code.register_bytes[index]

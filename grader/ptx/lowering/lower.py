@@ -11,12 +11,13 @@ from grader.ptx.errors import UnsupportedInstruction
 from grader.ptx.frontend.nodes import Immediate, Instruction, Operand, Register, Vector
 from grader.ptx.isa.opcodes import facts
 from grader.ptx.isa.registry import is_arithmetic, lookup
-from grader.ptx.lowering import data_movement, texturing, warps
+from grader.ptx.lowering import data_movement, matrices, texturing, warps
 from grader.ptx.lowering.control import terminator
 from grader.ptx.lowering.fast_paths import fast_path_of
 from grader.ptx.lowering.operands import getter, refuse
 from grader.ptx.machine.code import Code, CodeBlock, Finish, Getter, Linkage, Step
 from grader.ptx.machine.groups import Group
+from grader.ptx.machine.members import FULL
 from grader.ptx.machine.scheduler import Scheduler
 from grader.ptx.values.kinds import BOOL, UNSIGNED, as_array, from_array
 
@@ -50,6 +51,8 @@ def _member_mask(code: Code, block: CodeBlock) -> Getter | None:
     """The mask of a block's first warp-wide instruction: a constant, or a register that is set before the block."""
     moved: dict[Operand, Operand | None] = {}
     for instruction in block.instructions:
+        if facts(instruction.opcode).fragments:
+            return lambda group: FULL
         if facts(instruction.opcode).collective:
             mask: Operand | None = instruction.operands[-1]
             if mask in moved:
@@ -74,13 +77,16 @@ def _fall_through(block: CodeBlock) -> Finish:
     return finish
 
 
+_ROOMS = (data_movement, warps, texturing, matrices)
+
+
 def compile_step(code: Code, instruction: Instruction) -> Step | None:
     """The step of one instruction that does not end a block; None when it does nothing."""
     opcode = instruction.opcode
     if facts(opcode).hint:
         return None
     try:
-        special_case = data_movement.STEPS.get(opcode) or warps.STEPS.get(opcode) or texturing.STEPS.get(opcode)
+        special_case = next((room.STEPS[opcode] for room in _ROOMS if opcode in room.STEPS), None)
         if special_case is not None:
             return special_case(code, instruction)
         return _arithmetic(code, instruction)

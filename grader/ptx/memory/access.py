@@ -82,6 +82,7 @@ class AccessSpec:
     order: "weak", "volatile", "relaxed", "acquire", "release" or "acq_rel" (PTX ISA, memory consistency model).
     in_block_only: scope `.cta`.  is_copy: what is loaded is only stored elsewhere as it is.  compared: see `Access`.
     looked_at: what is read is used for anything.  polls: it decides whether a loop is left that waits for others.
+    is_counted: a device makes just such a request; else how it gets there is not known, and not counted.
     """
 
     def __init__(self, instruction: Instruction, op: str) -> None:
@@ -93,7 +94,7 @@ class AccessSpec:
         self.count = 1
         self.operation = ""
         self.is_copy = self.compared = self.polls = False
-        self.looked_at = True
+        self.looked_at = self.is_counted = True
         type_name = ""
         for modifier in instruction.modifiers:
             base = modifier.split("::")[0]

@@ -15,8 +15,9 @@ _REFUSED = frozenset({"elect", "call", "brx"})
 
 
 def is_refused(opcode: str) -> bool:
-    """What a kernel must not have at all: atomics and fences, calls and jumps through tables."""
-    return opcode in _REFUSED or facts(opcode).memory in ("atomic", "fence", "texture", "surface")
+    """What a kernel must not have at all: atomics and fences, calls and jumps through tables, products of a warp."""
+    known = facts(opcode)
+    return opcode in _REFUSED or known.fragments or known.memory in ("atomic", "fence", "texture", "surface")
 
 
 @dataclass

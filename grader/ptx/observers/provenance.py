@@ -157,7 +157,9 @@ class Provenance(Observer):
         key = (event.instruction, write.element)
         feeding = self._slices.get(key)
         if feeding is None:
-            feeding = self._slices[key] = backward_slice(self._functions[event.instruction], *key)
+            function = self._functions.get(event.instruction)
+            feeding = backward_slice(function, *key) if function else BackwardSlice.of_anything()
+            self._slices[key] = feeding
         start = self._previous(event, write.event, lane)
         lanes = [lane]
         if feeding.exchanged:

@@ -29,7 +29,7 @@ class Traffic(Observer):
     def access(self, event: Access) -> None:
         """Count one access of one set of lanes."""
         resolved, together = event.address, event.together
-        if resolved is not together[0]:
+        if resolved is not together[0] or not event.spec.is_counted:
             return
         space = "shared" if resolved.array.space == "shared" else "global"
         key = (id(event.instruction), space)
