@@ -61,15 +61,17 @@ def remark_msg(kind: str, line: int, count: int = 1) -> Message:
 
 def observation_remarks(observed: Observed) -> list[Message]:
     """Why programs were not run, or not as they are."""
-    if observed.failed is not None:
-        return [msg("observation.failed", why=observed.failed)]
+    if observed.absent is not None:
+        return [msg("observation.absent", why=observed.absent)]
     found = []
     for run in (run for run in observed.runs if not run.probe):
         if run.cause is not None and not run.launches and run.cause.id != "observation.no_main":
             if len({other.files for other in observed.runs}) > 1:
-                found.append(msg("observation.read_file", file=run.files[0], why=run.cause))
+                found.append(msg("observation.read_file", file=run.files[0], why=run.cause, line=run.cause_line))
             else:
-                found.append(msg("observation.read", why=run.cause))
+                found.append(msg("observation.read", why=run.cause, line=run.cause_line))
+        elif run.cause is not None and run.cause.id == "programs.too_long" and not observed.ended(run.files[0]):
+            found.append(msg("observation.cut", why=run.cause, line=run.cause_line))
         elif run.change is not None and run.launches:
             change = run.change
             found.append(msg("observation.smaller", name=change.name, before=change.before, after=change.after))

@@ -18,7 +18,7 @@ from grader.observation.programs import USUAL_BLOCK, launched_in, programs_of, w
 from grader.observation.stored import Stored
 from grader.processes.system import IS_LINUX
 from grader.programs.observe import Run, observe_each
-from grader.programs.records import Argument, Observation, ObservedLaunch, RunLimits
+from grader.programs.records import Argument, Finding, Observation, ObservedLaunch, RunLimits
 from grader.programs.smaller import Change, applied, changes
 from grader.programs.sources import read_program
 from grader.submission.files.source import SourceText
@@ -42,7 +42,9 @@ HOST_FAULTS = frozenset(
     | {"time_of_failed_launch", "double_free", "wrong_free", "use_after_free", "leak"}
 )
 """Findings of a run that are the host code's doing."""
-HANGS = frozenset({"programs.hangs", "programs.process_died"})
+NO_FINDING = Finding("", "remark", msg("observation.no_main"))
+HANGS = frozenset({"programs.hangs", "programs.process_died", "programs.compiler_time"})
+"""What a clock or a machine has ended: it might come to another end elsewhere."""
 
 
 def observed(
@@ -57,7 +59,7 @@ def observed(
     a block along x, for programs that want that.
     """
     if not IS_LINUX:
-        return Observed((), failed=msg("programs.not_on_this_system"))
+        return Observed((), absent=msg("programs.not_on_this_system"))
     if any(source.notebook for source in sources):
         with tempfile.TemporaryDirectory() as folder:
             return _observed([_as_file(source, Path(folder)) for source in sources], store, sizes, threads)
@@ -181,11 +183,14 @@ def seen_run(
         for x in observation.launches
         if _is_whole(x) and not (is_ours and x.status == "failed")
     ]
+    place = next((f for f in observation.findings if f.message == observation.cause), NO_FINDING)
     return SeenRun(
         files=tuple(source.path.name for source in files),
         launches=tuple(dict.fromkeys(launches)),
         ended=observation.exit is not None,
         cause=_cause(observation),
+        cause_file=place.file,
+        cause_line=place.line,
         arguments=tuple(run.arguments),
         change=told,
         executed=executed,
