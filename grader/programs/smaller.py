@@ -20,7 +20,7 @@ _VARIABLE = re.compile(
     rf"\b(?:int|long|unsigned|size_t|auto|short|u?int(?:32|64)_t)\s+(?P<name>\w+)\s*(?:=|\{{|\()\s*{_NUMBER}"
 )
 _MORE = re.compile(rf",\s*(?P<name>\w+)\s*=\s*{_NUMBER}")
-_SHIFT = re.compile(r"(?P<name>\w+)?\s*=?\s*\b1[uUlL]{0,3}\s*<<\s*\(?(?P<number>\d{2})(?![\w.])")
+_SHIFT = re.compile(r"(?P<name>\w+)?\s*=?\s*\b(?P<base>[1-9]\d{0,3})[uUlL]{0,3}\s*<<\s*\(?(?P<number>\d{2})(?![\w.])")
 _NO_SIZE = re.compile(r"block|thread|tile|warp|seed|iter|repeat|runs?$", re.IGNORECASE)
 
 
@@ -28,7 +28,7 @@ _NO_SIZE = re.compile(r"block|thread|tile|warp|seed|iter|repeat|runs?$", re.IGNO
 class Change:
     """One number of the program's, changed: `file` is "" for an argument of the command line, `line` its position.
 
-    name: of the constant, as the text has it.
+    name: of the constant, as the text has it.  value: what it is afterwards; `after` may be the 10 of `16 << 10`.
     """
 
     file: str
@@ -37,6 +37,7 @@ class Change:
     before: str
     after: str
     position: int
+    value: int
 
 
 def halved(number: int, wanted: int = WANTED) -> int:
@@ -52,7 +53,8 @@ def changes(texts: Mapping[str, str], arguments: Sequence[str], cause: str = "")
     found: list[tuple[int, Change]] = []
     for index, argument in enumerate(arguments):
         if argument.isdigit() and int(argument) >= 2 * wanted and halved(int(argument), wanted) < int(argument):
-            found.append((1 << 40, Change("", index, argument, argument, str(halved(int(argument), wanted)), index)))
+            after = halved(int(argument), wanted)
+            found.append((1 << 40, Change("", index, argument, argument, str(after), index, after)))
     for file, text in texts.items():
         found += _in_text(file, text, wanted)
     unique = {(change.file, change.position): (weight, change) for weight, change in found}
@@ -66,16 +68,17 @@ def _in_text(file: str, text: str, wanted: int) -> Iterator[tuple[int, Change]]:
             before = int(match["number"])
             after = halved(before, wanted)
             if before >= 2 * wanted and after < before and not _NO_SIZE.search(match["name"]):
-                yield before, _change(file, text, match, str(after))
+                yield before, _change(file, text, match, str(after), after)
     for match in _SHIFT.finditer(text):
         before = int(match["number"])
         if 10 <= before <= 40 and not _NO_SIZE.search(match["name"] or ""):
-            yield 1 << before, _change(file, text, match, str(before // 2))
+            value = int(match["base"]) << (before // 2)
+            yield int(match["base"]) << before, _change(file, text, match, str(before // 2), value)
 
 
-def _change(file: str, text: str, match: re.Match[str], after: str) -> Change:
+def _change(file: str, text: str, match: re.Match[str], after: str, value: int) -> Change:
     start = match.start("number")
-    return Change(file, text.count("\n", 0, start) + 1, match["name"] or "", match["number"], after, start)
+    return Change(file, text.count("\n", 0, start) + 1, match["name"] or "", match["number"], after, start, value)
 
 
 def applied(change: Change, texts: Mapping[str, str], arguments: Sequence[str]) -> tuple[dict[str, str], list[str]]:

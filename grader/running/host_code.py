@@ -84,7 +84,10 @@ def host_code(submission: Submission, kernel: str) -> HostCode:
     runs = [run for run in submission.observed.runs if run.launches]
     seen = [launch for run in runs for launch in run.launches if launch.kernel == kernel]
     if seen:
-        faults = [*_unchecked(seen), *_seen_faults(submission, kernel, seen)]
+        whole_runs = [x for run in runs if run.ended for x in run.launches if x.kernel == kernel]
+        # Of a run that was cut short nobody knows what it would have looked at.
+        unchecked = _unchecked(whole_runs) if whole_runs else _read_faults(submission, kernel, whole)
+        faults = [*unchecked, *_seen_faults(submission, kernel, seen)]
     else:
         faults = _read_faults(submission, kernel, whole)
     if not _compares(whole):

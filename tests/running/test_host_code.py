@@ -200,6 +200,16 @@ def test_a_sound_style_reads_sound(main: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_of_a_program_that_was_cut_short_nobody_says_that_it_never_looks(tmp_path: Path) -> None:
+    main = """
+int main() { give(); mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n); for (volatile long k = 1; k; k++) r[0] += k % 3;
+if (cudaGetLastError()) return 1; cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost); return r[1] != e[1]; }"""
+    found = judged(tmp_path, program(main))
+    assert found.is_observed
+    assert found.faults == ()
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(("main", "wanted"), WRONG.values(), ids=WRONG)
 def test_a_wrong_style_is_told_at_its_line(main: str, wanted: list[tuple[str, str]], tmp_path: Path) -> None:
     lines = program(main).split("\n")

@@ -60,7 +60,7 @@ def _site(launch: SeenLaunch, sites: Sequence[LaunchSite]) -> LaunchSite:
     # The name that the file goes by is the one that it was read under.
     file = plain.file or next((site.file for site in sites if _name(site.file) == _name(launch.file)), launch.file)
     grid: tuple[int, int, int] | None = launch.grid
-    if change is not None and read is None and int(change.after) in launch.block:
+    if change is not None and read is None and change.value in launch.block:
         # As many threads as the program has elements, it seems; how many that is, its text does not say.
         block, grid = None, None
     keeps_shared = change is not None or plain.shared_bytes is None or plain.shared_bytes == launch.shared_bytes
@@ -75,7 +75,7 @@ def _site(launch: SeenLaunch, sites: Sequence[LaunchSite]) -> LaunchSite:
         seen=launch.arguments,
         observed=True,
         refused=launch.refused,
-        changed=(change.name, int(change.after)) if change is not None and change.file else ("", 0),
+        changed=(change.name, change.value) if change is not None and change.file else ("", 0),
     )
 
 

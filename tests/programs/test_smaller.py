@@ -1,0 +1,35 @@
+"""Which numbers of a program are made smaller, and to what."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.programs.smaller import applied, changes
+
+
+@pytest.mark.parametrize(
+    ("text", "cause", "name", "value", "after"),
+    [
+        ("#define N 4096", "programs.no_host_memory", "N", 512, "#define N 512"),
+        ("#define N 512", "programs.too_long", "N", 128, "#define N 128"),
+        ("const int n = 16 << 20;", "programs.too_long", "n", 16384, "const int n = 16 << 10;"),
+        ("size_t count = 1u << 30;", "programs.no_host_memory", "count", 1 << 15, "size_t count = 1u << 15;"),
+        ("int rows = 3000, cols = 1000;", "programs.too_long", "rows", 375, "int rows = 375, cols = 1000;"),
+    ],
+)
+def test_the_largest_number_is_halved_until_it_is_small_enough(
+    text: str, cause: str, name: str, value: int, after: str
+) -> None:
+    change = changes({"a.cu": text}, [], cause)[0]
+    assert (change.name, change.value) == (name, value)
+    assert applied(change, {"a.cu": text}, []) == ({"a.cu": after}, [])
+
+
+@pytest.mark.parametrize("text", ["#define BLOCK_SIZE 1024", "int seed = 4096;", "#define N 512", "int n = 100;"])
+def test_a_block_a_seed_and_what_is_small_stay_as_they_are(text: str) -> None:
+    assert changes({"a.cu": text}, [], "programs.no_host_memory") == []
+
+
+def test_an_argument_comes_first() -> None:
+    change = changes({"a.cu": "#define N 4096"}, ["8192", "16"], "")[0]
+    assert applied(change, {"a.cu": "#define N 4096"}, ["8192", "16"]) == ({}, ["512", "16"])
