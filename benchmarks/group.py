@@ -1,10 +1,12 @@
-"""How long a group takes, how much memory, and how long the same command takes again; needs no GPU.
+"""How long a group takes, how much memory, and how long the same command takes again; without a GPU or with several.
 
     python benchmarks/group.py                 30 submissions, HTML, PDF and tables
     python benchmarks/group.py --students 300 --no-pdf
+    python benchmarks/group.py --backend gpu --no-pdf --gpus 1,2    timed on one GPU, then on two
 
-The submissions are the good and the bad kernels of the tests and the samples, no two of them the same text.  Memory is
-the most that all processes of the run held together, asked for several times a second.
+The submissions are the good and the bad kernels of the tests and the samples, no two of them the same text; nothing is
+known of them before, no program, no time.  "Marks" is when the last submission has its mark, sweeps come after.  Memory
+is the most that all processes of the run held together, asked for several times a second.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import cycle, islice
 from pathlib import Path
 
@@ -42,18 +46,27 @@ def make_group(folder: Path, lab: str, students: int) -> None:
         (place / f"{lab}.cu").write_text(f"{text}\n// student {number}\n", "utf-8")
 
 
-class Memory(threading.Thread):
-    """The most that a process and all that it started hold together, in bytes (proportional set sizes)."""
+class Watch(threading.Thread):
+    """The most that a process and all that it started hold together, in bytes (proportional set sizes).
 
-    def __init__(self, root: int) -> None:
+    marks_s: after how many seconds there were as many results as `students`, None while there are fewer.
+    """
+
+    def __init__(self, root: int, reports: Path, students: int) -> None:
         super().__init__(daemon=True)
         self.most = 0
+        self.marks_s: float | None = None
+        self._reports = reports
+        self._students = students
+        self._began = time.monotonic()
         self._root = root
         self._ended = threading.Event()
 
     def run(self) -> None:
         while not self._ended.wait(SAMPLE_EVERY_S):
             self.most = max(self.most, self._bytes())
+            if self.marks_s is None and len(list(self._reports.glob("*/*/result.json"))) >= self._students:
+                self.marks_s = time.monotonic() - self._began
 
     def end(self) -> int:
         """Stop; returns the most."""
@@ -82,23 +95,41 @@ def pss_bytes(process: int) -> int:
     return 0
 
 
-def run(folder: Path, lab: str, arguments: list[str]) -> tuple[float, float, int]:
-    """Wall and CPU seconds of one run of the command, and its memory."""
+@dataclass(frozen=True)
+class Figures:
+    """Of one run of the command: seconds and bytes."""
+
+    wall_s: float
+    marks_s: float
+    cpu_s: float
+    memory_bytes: int
+
+    def __str__(self) -> str:
+        """One line of the table."""
+        times = f"{self.wall_s:7.1f} s wall {self.marks_s:7.1f} s to the last mark {self.cpu_s:7.1f} s CPU"
+        return f"{times} {self.memory_bytes / 2**20:7.0f} MiB"
+
+
+def run(folder: Path, arguments: list[str], environment: Mapping[str, str], students: int) -> Figures:
+    """One run of the command."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     began = time.monotonic()
     process = subprocess.Popen(
-        [sys.executable, "-m", "grader", "group", "--lab", lab, "--backend", "emulator", "--lang", "en", *arguments],
+        [sys.executable, "-m", "grader", "group", "--lang", "en", *arguments],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))}
+        | dict(environment),
         stdout=subprocess.DEVNULL,
         start_new_session=True,
     )
-    memory = Memory(process.pid)
-    memory.start()
+    watch = Watch(process.pid, folder / "reports", students)
+    watch.start()
     process.wait()
     wall_s = time.monotonic() - began
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return wall_s, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, memory.end()
+    cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    memory = watch.end()
+    return Figures(wall_s, wall_s if watch.marks_s is None else watch.marks_s, cpu_s, memory)
 
 
 def main() -> None:
@@ -107,16 +138,26 @@ def main() -> None:
     parser.add_argument("--lab", default="transpose")
     parser.add_argument("--no-pdf", action="store_true")
     parser.add_argument("--jobs", type=int, default=0)
+    parser.add_argument("--backend", choices=("emulator", "gpu"), default="emulator")
+    parser.add_argument("--gpus", default="", help="how many to use, one run each: 1,2")
     options = parser.parse_args()
-    arguments = ["--no-pdf"] if options.no_pdf else []
+    arguments = ["--lab", options.lab, "--backend", options.backend]
+    arguments += ["--no-pdf"] if options.no_pdf else []
     arguments += ["--jobs", str(options.jobs)] if options.jobs else []
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        make_group(folder / "group", options.lab, options.students)
-        print(f"{options.students} submissions of {options.lab}, {len(os.sched_getaffinity(0))} cores")
-        for what in ("first run", "again"):
-            wall_s, cpu_s, memory = run(folder, options.lab, arguments)
-            print(f"{what:10} {wall_s:7.1f} s wall {cpu_s:7.1f} s CPU {memory / 2**20:7.0f} MiB", flush=True)
+    cores = len(os.sched_getaffinity(0))
+    for gpus in options.gpus.split(","):
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            make_group(folder / "group", options.lab, options.students)
+            environment = {
+                "XDG_CACHE_HOME": str(folder / "caches"),
+                "CUDA_LAB_GRADER_STORE": str(folder / "times"),
+            }
+            if gpus:
+                environment["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, range(int(gpus))))
+            print(f"{options.students} submissions of {options.lab}, {cores} cores{f', {gpus} GPUs' * bool(gpus)}")
+            for what in ("first run", "again"):
+                print(f"{what:10}{run(folder, arguments, environment, options.students)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -26,9 +26,13 @@ def judge(evidence: Evidence) -> list[Check]:
     """The verdicts of all checks of a variant, in the order of `CHECKS`.
 
     Rules (docs/result.md): a check that needs one which failed or could not be judged is skipped and its points
-    stay pending, neither given nor lost; a check that does not apply is no part of what is possible.
+    stay pending, neither given nor lost; a check that does not apply is no part of what is possible.  Of a submission
+    that could not be observed, for a reason that is not its own, nothing is judged: elsewhere it might be otherwise.
     """
     done: dict[str, Check] = {}
+    if evidence.unobserved is not None:
+        unjudged = Verdict("error", msg("observation.not_graded", why=evidence.unobserved))
+        return [_check(evidence.variant.name, spec, unjudged) for spec in evidence.variant.checks]
     for spec in evidence.variant.checks:
         kind = CHECKS[spec.check]
         verdict = _blocked(kind.needs, done)

@@ -1,4 +1,10 @@
-"""Marks as Canvas imports them into its gradebook: a column named after the lab, a line with the points possible."""
+"""Marks as Canvas imports them into its gradebook: a column named after the lab, a line with the points possible.
+
+Its importer (`lib/gradebook_importer.rb`) goes by the place of columns and by their English headings: student, ID, SIS
+User ID, SIS Login ID, section, then assignments, known by their titles.  It looks for a student by the first of ID, SIS
+User ID, SIS Login ID and name that is there.  An empty cell would take away a grade that a student has, so who has no
+mark is left out.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +28,8 @@ def canvas(entries: Sequence[Entry], lab: Lab, language: str) -> bytes:
     for entry in entries:
         who = entry.who
         grade = scaled(entry.result, lab) if entry.result is not None else None
-        shown = "" if grade is None else f"{grade:g}"
-        rows.append([who.name or who.id, who.canvas_id, who.number, who.email, who.group, shown])
+        if grade is not None:
+            rows.append([who.name or who.id, who.canvas_id, who.number, who.email, who.group, f"{grade:g}"])
     return csv_text(rows, ",").encode("utf-8-sig")
 
 

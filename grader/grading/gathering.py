@@ -13,7 +13,7 @@ from grader.course.roster import Matching, merged
 from grader.course.times import parse_time, zoned
 from grader.errors import UsageError
 from grader.files import kind_of
-from grader.grading.students import Found, Work, distinct, find_works
+from grader.grading.students import Found, Work, distinct, find_works, group_folder
 from grader.intake.archives import UNREAD, is_archive
 from grader.intake.handed_in import HandedIn, unpack
 from grader.message import Message, msg
@@ -50,6 +50,23 @@ def gather(
         works, told = _listed(works, roster)
         notices += told
     return Found(distinct(works), found.is_single and not archives, tuple(notices))
+
+
+def course_folders(paths: Sequence[Path], lab_id: str, known_labs: Collection[str], out: Path) -> list[Path]:
+    """Where what holds for a whole group is looked for: in the group's folder, never in a student's own.
+
+    Raises
+    ------
+    UsageError : see `find_works`.
+    """
+    folders = []
+    for path in paths:
+        if is_archive(path.name) and kind_of(path) == "file":
+            folders.append(path.parent)
+        else:
+            found = find_works([path], lab_id, known_labs, out)
+            folders.append(group_folder(path, lab_id) if found.is_single else path)
+    return list(dict.fromkeys(folders))
 
 
 def _latest(exports: Sequence[tuple[Path, Path, Sequence[HandedIn]]]) -> tuple[list[Work], list[Message]]:

@@ -14,11 +14,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace as replace_fields
+
 from grader.course.decisions import Decider, write_ledger
 from grader.course.people import Person
 from grader.errors import describe_os_error
 from grader.exports import similar
-from grader.exports.entries import Entry, Table, brief, source_of
+from grader.exports.entries import Entry, Table, brief, gpu_models, source_of
 from grader.exports.page import rows_of
 from grader.exports.registry import COURSE_EXPORTS, EXPORTS
 from grader.grading.cluster.pool import ExecutorPool
@@ -61,6 +63,8 @@ class Group:
     cache : results of an earlier run that hold still.
     decider : what the teacher decided.
     grading : makes what grades so many at a time: processes, or a cluster.
+    marks_first : whether everybody's marks come before anybody's sweeps; then a submission is graded twice, the second
+      time with the times of the first.
     """
 
     def __init__(
@@ -75,6 +79,7 @@ class Group:
         cache: ResultCache,
         decider: Decider,
         grading: Callable[[int], GradingPool],
+        marks_first: bool = False,
     ) -> None:
         self._works = works
         self._tasks = tasks
@@ -86,6 +91,7 @@ class Group:
         self._cache = cache
         self._decider = decider
         self._grading = grading
+        self._marks_first = marks_first
         self._announced = Announcer(outputs)
         # By place in the table: a work that is refused may have the name of another.
         self._entries: dict[int, Entry] = {}
@@ -158,7 +164,8 @@ class Group:
                 if work.refusal:
                     self._refuse(place, work.student, work.refusal, 2, told)
             for task in tasks:
-                grading.submit(task, task)
+                first = _for_marks(task) if self._marks_first else task
+                grading.submit(first, first)
             while grading.unfinished or self._rendering.unfinished:
                 for event in grading.events():
                     if isinstance(event, Lost):
@@ -166,7 +173,15 @@ class Group:
                     elif isinstance(event.reply, Judged):
                         # In case that the sweeps, on which no mark depends, come to nothing.
                         self._judged[event.task.student] = event.reply.result
-                    elif not isinstance(event.reply, Checked):
+                    elif isinstance(event.reply, Checked):
+                        continue
+                    elif isinstance(event.reply, Graded) and event.task is not self._tasks[event.task.student]:
+                        # Its marks; the rest comes when everybody has theirs.
+                        self._judged[event.task.student] = event.reply.result
+                        self._mark(event.task, event.reply)
+                        task = self._tasks[event.task.student]
+                        grading.submit(task, task)
+                    else:
                         self._take(event.task, event.reply, told)
                 self._collect(told)
                 if time.monotonic() >= self._stale_s:
@@ -190,22 +205,43 @@ class Group:
             self._refuse(place, student, self._failure(student, outcome), 3, told)
             return
         try:
-            if self._lab.repairs != "student":
-                # Before anything of it is written where the student may read it.
-                self._outputs.write_answers(student, answers(outcome.result))
-                outcome = Graded(result=without_answers(outcome.result))
-            result = self._presented(student, outcome.result)
-            folder = self._outputs.write_result(result)
+            result, folder = self._written(student, outcome)
         except OSError as error:
             reason = msg("session.result_unwritable", reason=describe_os_error(error))
             self._refuse(place, student, reason, 2, told)
             return
         if is_whole:
-            self._cache.put(task, outcome.result)
-        self._entries[place] = Entry(student, brief(result), person=self._person(student), source=source_of(result))
-        self._code = max(self._code, exit_code([result]))
+            self._cache.put(task, without_answers(outcome.result) if self._hides_answers else outcome.result)
         self._render(result, folder)
         told.graded(student_line(result, self._language))
+
+    @property
+    def _hides_answers(self) -> bool:
+        return self._lab.repairs != "student"
+
+    def _mark(self, task: GradeTask, outcome: Graded) -> None:
+        """Write a result whose sweeps are still to come; what is wrong with that is told when they have."""
+        with contextlib.suppress(OSError):
+            self._written(task.student, outcome)
+
+    def _written(self, student: str, outcome: Graded) -> tuple[Result, Path]:
+        """Write a result and put it into the tables; returns it as it is shown, and its folder.
+
+        Raises
+        ------
+        OSError : it cannot be written.
+        """
+        shown = outcome.result
+        if self._hides_answers:
+            # Before anything of it is written where the student may read it.
+            self._outputs.write_answers(student, answers(shown))
+            shown = without_answers(shown)
+        result = self._presented(student, shown)
+        folder = self._outputs.write_result(result)
+        place = self._places[student]
+        self._entries[place] = Entry(student, brief(result), person=self._person(student), source=source_of(result))
+        self._code = max(self._code, exit_code([result]))
+        return result, folder
 
     def _person(self, student: str) -> Person | None:
         return self._works[self._places[student]].person
@@ -254,6 +290,10 @@ class Group:
         if missing:
             line = text(msg("session.not_graded", students=visible_line(", ".join(missing))))
             out.print(line, soft_wrap=True)
+        models = gpu_models(entries)
+        if len(models) > 1:
+            self._code = max(self._code, 2)
+            lines.append(text(msg("session.several_models", models=", ".join(models))))
         if any(self._outputs.answers_folder.glob("*.diff")):
             lines.append(text(msg("session.repairs", folder=str(self._outputs.answers_folder))))
         with contextlib.suppress(OSError):
@@ -306,3 +346,8 @@ class Group:
         if entry.result is None or entry.student not in self._announced.rendered:
             return entry
         return replace(entry, report=self._outputs.report_link(entry.student))
+
+
+def _for_marks(task: GradeTask) -> GradeTask:
+    """The same without what no mark depends on."""
+    return replace_fields(task, options=replace_fields(task.options, sweeps=False, repairs=False))

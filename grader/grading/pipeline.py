@@ -241,7 +241,9 @@ def _compiled(lab: Lab, submission: Submission, programs: ProgramStore) -> dict[
     found = {}
     for variant in lab.variants:
         binding = submission.bindings[variant.name]
-        found[variant.name] = evidence = Evidence(lab, variant, binding, source=submission.device_source)
+        unobserved = submission.observed.failed
+        evidence = Evidence(lab, variant, binding, source=submission.device_source, unobserved=unobserved)
+        found[variant.name] = evidence
         if isinstance(binding, Missing):
             found[variant.name] = replace(evidence, compilation=_unread(submission, binding, programs))
         else:

@@ -16,6 +16,7 @@ from grader.message import Message, msg, sizes_msg, verbatim
 from grader.ptx.records import Hazard as RawHazard
 from grader.result import Case, Hazard, Launch, Variant
 from grader.running.evidence import Evidence
+from grader.submission.cpp.branches import branch_around
 from grader.submission.observed import Observed
 from grader.submission.records import Interpretation, Missing, Origin, VariantBinding
 
@@ -60,15 +61,17 @@ def remark_msg(kind: str, line: int, count: int = 1) -> Message:
 
 def observation_remarks(observed: Observed) -> list[Message]:
     """Why programs were not run, or not as they are."""
-    if observed.failed is not None:
-        return [msg("observation.failed", why=observed.failed)]
+    if observed.absent is not None:
+        return [msg("observation.absent", why=observed.absent)]
     found = []
     for run in (run for run in observed.runs if not run.probe):
         if run.cause is not None and not run.launches and run.cause.id != "observation.no_main":
             if len({other.files for other in observed.runs}) > 1:
-                found.append(msg("observation.read_file", file=run.files[0], why=run.cause))
+                found.append(msg("observation.read_file", file=run.files[0], why=run.cause, line=run.cause_line))
             else:
-                found.append(msg("observation.read", why=run.cause))
+                found.append(msg("observation.read", why=run.cause, line=run.cause_line))
+        elif run.cause is not None and run.cause.id == "programs.too_long" and not observed.ended(run.files[0]):
+            found.append(msg("observation.cut", why=run.cause, line=run.cause_line))
         elif run.change is not None and run.launches:
             change = run.change
             found.append(msg("observation.smaller", name=change.name, before=change.before, after=change.after))
@@ -186,6 +189,15 @@ def _remarks(evidence: Evidence) -> list[Message]:
     for run in evidence.runs:
         for kind, line, count in run.outcome.remarks:
             counts[kind, line] = max(counts.get((kind, line), 0), count)
+    rows = sorted(counts.items(), key=lambda i: i[0][1])
     return remarks + [
-        remark_msg(kind, line, count) for (kind, line), count in sorted(counts.items(), key=lambda i: i[0][1])
+        (_left_before(evidence, line, n) if kind == "exited_before_barrier" else None) or remark_msg(kind, line, n)
+        for (kind, line), n in rows
     ]
+
+
+def _left_before(evidence: Evidence, line: int, count: int) -> Message | None:
+    """The remark on threads that had ended before a barrier within an `if`; None where it is in none."""
+    file = evidence.bound.kernel.file
+    branch = branch_around(file, evidence.source.get(file, ""), line)
+    return msg("remarks.exited_before_barrier_in_if", line=line, branch=branch, n=count) if branch else None

@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from msgspec import structs
 from grader.course.decisions import find_decider
 from grader.course.roster import read_roster
 from grader.grading import workers
-from grader.grading.gathering import gather
+from grader.grading.gathering import course_folders, gather
 from grader.grading.options import GradeOptions
 from grader.grading.output.paths import Outputs, check_writable, command
 from grader.grading.students import Work
@@ -62,7 +63,7 @@ def grade(order: Order) -> int:
         folders = [Path(folder) for folder in options.labs_folders]
         lab = labs.find(options.lab, folders)
         known_labs = list(labs.folders(folders))
-        decider = find_decider([path if path.is_dir() else path.parent for path in order.paths], order.out)
+        decider = find_decider(course_folders(order.paths, options.lab, known_labs, order.out), order.out)
         decider.overrides.validate(lab)
         roster = order.roster or decider.rules.roster
         listed = read_roster(roster) if roster is not None else None
@@ -73,7 +74,8 @@ def grade(order: Order) -> int:
             from grader.grading.single import grade_single
 
             (task,) = tasks.values()
-            return grade_single(task, lab, outputs, rendering, order.pdf, found.notices)
+            (person,) = (work.person for work in found.works if not work.refusal)
+            return grade_single(task, lab, outputs, rendering, order.pdf, found.notices, decider, person)
         from grader.grading.group import Group
         from grader.grading.identity import Identity
         from grader.grading.output.cache import ResultCache
@@ -83,11 +85,13 @@ def grade(order: Order) -> int:
         # A report takes longer than a grading.
         rendering.size = jobs
         is_fresh = order.is_fresh or options.remeasure
-        cache = ResultCache(
-            outputs, lab, Identity(lab, options, known_labs), options.language, order.pdf, is_fresh, started_s
-        )
+        identity = Identity(lab, options, known_labs)
+        cache = ResultCache(outputs, lab, identity, options.language, order.pdf, is_fresh, started_s)
+        is_timed = identity.with_gpu and not order.cluster
         # What students are not shown stays with whoever grades a group.
         tasks = {name: structs.replace(t, options=structs.replace(options, answers=True)) for name, t in tasks.items()}
+        if is_timed:
+            tasks = _shared_out(tasks)
         group = Group(
             found.works,
             tasks,
@@ -99,8 +103,20 @@ def grade(order: Order) -> int:
             cache,
             decider,
             partial(_grading, order, lab),
+            # Sweeps take most of a GPU's time, and no mark depends on them.
+            marks_first=is_timed and options.sweeps and bool(lab.sweeps),
         )
         return group.grade(terminal.console(), jobs, found.notices)
+
+
+def _shared_out(tasks: dict[str, GradeTask]) -> dict[str, GradeTask]:
+    """The tasks on all GPUs of this machine that are of one model, in turn."""
+    from grader.gpu.host.choosing import several_gpus
+
+    gpus = several_gpus()
+    if not gpus:
+        return tasks
+    return {name: structs.replace(tasks[name], gpu=gpu) for name, gpu in zip(tasks, cycle(gpus), strict=False)}
 
 
 def _grading(order: Order, lab: Lab, jobs: int) -> GradingPool:

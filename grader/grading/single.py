@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import traceback
 
+from grader.course.decisions import Decider, write_ledger
+from grader.course.people import Person
 from grader.errors import UsageError, describe_os_error
+from grader.grading.output.cache import with_person
 from grader.grading.output.paths import Outputs
 from grader.grading.output.reporting import Announcer
 from grader.grading.workers import GradeTask, grade_here, memory_bytes
@@ -27,9 +31,13 @@ def grade_single(
     outputs: Outputs,
     rendering: Pool[ReportJob, Reply],
     pdf: bool,
-    notices: tuple[Message, ...] = (),
+    notices: tuple[Message, ...],
+    decider: Decider,
+    person: Person | None,
 ) -> int:
     """Grade and say so on standard output; returns the exit code.
+
+    decider, person: what the teacher decided, and what a roster knows of the student: the mark is the group's.
 
     Raises
     ------
@@ -43,6 +51,7 @@ def grade_single(
     marks: list[Result] = []
 
     def written(result: Result) -> ReportJob:
+        result = decider.decided(with_person(result, person), person)
         try:
             folder = outputs.write_result(result)
         except OSError as error:
@@ -71,6 +80,8 @@ def grade_single(
             out, summary(make_job(marks[0], lab, language, "", pdf)), summary(make_job(result, lab, language, "", pdf))
         )
     job = written(result)
+    with contextlib.suppress(OSError):
+        write_ledger(decider, outputs.out)
     rendering.submit(job, job)
     while rendering.unfinished:
         for event in rendering.events():

@@ -89,6 +89,18 @@ def _lone(path: Path, lab_id: str) -> Work:
     return Work(path, printable(parent.name if owns else path.stem))
 
 
+def group_folder(path: Path, lab_id: str) -> Path:
+    """The folder beside whose students' folders the work at `path`, which is named by itself, lies."""
+    if path.is_dir():
+        named = path.resolve()
+        return (named.parent if named.name == lab_id and _sources_in(named) else named).parent
+    parent = path.parent.resolve()
+    if parent.name == lab_id:
+        return parent.parent.parent
+    owns = path.stem == lab_id or _exists(parent / SETTINGS_NAME)
+    return parent.parent if owns else parent
+
+
 def _work(entry: Path, entries: Sequence[Path]) -> Work:
     """A folder of a group; a link to another of its folders would have that one's owner graded twice."""
     student = printable(entry.name)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from grader.errors import InternalError, UsageError, describe_os_error
+from grader.gpu.host.choosing import on
 from grader.grading.options import GradeOptions
 from grader.lab.records import Lab
 from grader.message import Message, msg, verbatim
@@ -48,12 +49,14 @@ class GradeTask(Record, frozen=True):
 
     path: as the system has it: a name may be no text.  student: the student's id, "" for what the path says.
     command: the command line that repeats this grading, kept in the result.
+    gpu: on which of several it is timed, "" for the first that there is.
     """
 
     path: bytes
     options: GradeOptions
     student: str = ""
     command: str = ""
+    gpu: str = ""
 
     @property
     def file(self) -> Path:
@@ -263,7 +266,8 @@ def _printable_message(message: Message) -> Message:
 def _outcome(task: GradeTask, judged: Callable[[Result], None], checked: Callable[[list[Check]], None]) -> Outcome:
     """What came of a task; everything that can be raised is told, as an exception here is nobody else's business."""
     try:
-        return Graded(result=grade_here(task, judged=judged, checked=checked if task.options.stepwise else None))
+        with on(task.gpu):
+            return Graded(result=grade_here(task, judged=judged, checked=checked if task.options.stepwise else None))
     except UsageError as error:
         return Refused(message=error.message)
     except InternalError as error:

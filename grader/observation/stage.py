@@ -18,7 +18,7 @@ from grader.observation.programs import USUAL_BLOCK, launched_in, programs_of, w
 from grader.observation.stored import Stored
 from grader.processes.system import IS_LINUX
 from grader.programs.observe import Run, observe_each
-from grader.programs.records import Argument, Observation, ObservedLaunch, RunLimits
+from grader.programs.records import Argument, Finding, Observation, ObservedLaunch, RunLimits
 from grader.programs.smaller import Change, applied, changes
 from grader.programs.sources import read_program
 from grader.submission.files.source import SourceText
@@ -30,8 +30,9 @@ TRACED = RunLimits(
 EXECUTED = RunLimits(
     executes=True,
     host_instructions=3_000_000_000,
-    host_bytes=1 << 30,
-    device_bytes=1 << 30,
+    # Kernels come to no end within their limit on arrays that are larger.
+    host_bytes=512 << 20,
+    device_bytes=256 << 20,
     kernel_instructions=300_000_000,
 )
 MAX_SMALLER = 3
@@ -41,7 +42,9 @@ HOST_FAULTS = frozenset(
     | {"time_of_failed_launch", "double_free", "wrong_free", "use_after_free", "leak"}
 )
 """Findings of a run that are the host code's doing."""
-HANGS = frozenset({"programs.hangs", "programs.process_died"})
+NO_FINDING = Finding("", "remark", msg("observation.no_main"))
+HANGS = frozenset({"programs.hangs", "programs.process_died", "programs.compiler_time"})
+"""What a clock or a machine has ended: it might come to another end elsewhere."""
 
 
 def observed(
@@ -56,7 +59,7 @@ def observed(
     a block along x, for programs that want that.
     """
     if not IS_LINUX:
-        return Observed((), failed=msg("programs.not_on_this_system"))
+        return Observed((), absent=msg("programs.not_on_this_system"))
     if any(source.notebook for source in sources):
         with tempfile.TemporaryDirectory() as folder:
             return _observed([_as_file(source, Path(folder)) for source in sources], store, sizes, threads)
@@ -107,7 +110,9 @@ def _runs(files: Sequence[SourceText], ways: Sequence[Run]) -> list[SeenRun]:
         seen_run(files, observation, way)
         for observation, way in zip(observe_each(paths, ways, TRACED, enough=is_enough), ways, strict=False)
     ]
-    if wanted <= seen or not any(run.ended or (run.cause and run.cause.id in TOO_LARGE) for run in found):
+    # What is refused whatever it works upon is refused with kernels run, too.
+    refused = {launch.kernel for run in found if not run.arguments for launch in run.launches if launch.refused}
+    if wanted <= seen | refused or not any(run.ended or (run.cause and run.cause.id in TOO_LARGE) for run in found):
         return _telling(found)
     return _telling([*found, *_further(files, ways, found, wanted, seen)])
 
@@ -178,11 +183,14 @@ def seen_run(
         for x in observation.launches
         if _is_whole(x) and not (is_ours and x.status == "failed")
     ]
+    place = next((f for f in observation.findings if f.message == observation.cause), NO_FINDING)
     return SeenRun(
         files=tuple(source.path.name for source in files),
         launches=tuple(dict.fromkeys(launches)),
         ended=observation.exit is not None,
         cause=_cause(observation),
+        cause_file=place.file,
+        cause_line=place.line,
         arguments=tuple(run.arguments),
         change=told,
         executed=executed,

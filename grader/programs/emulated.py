@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from grader.ptx import Device, DeviceTrap, Launch, Limits, Module, launch, linked, parse
 from grader.ptx.errors import LaunchError, LimitExceeded, PtxError
-from grader.ptx.memory.spaces import GLOBAL_SPACING, MAX_SLOTS, MemoryArray
+from grader.ptx.memory.addresses import GLOBAL_SPACING, MAX_SLOTS
+from grader.ptx.memory.arrays import MemoryArray
 from grader.ptx.observers.interface import Observer, Scene
 from grader.ptx.records import Counters, Hazard
 
@@ -44,6 +45,10 @@ class Outcome:
     printf: str = ""
 
 
+class TooSlow(Exception):
+    """The clock has ended a launch, before any limit that is counted: on a faster machine it might have ended."""
+
+
 class TooManyAllocations(Exception):
     """More than any sensible program makes."""
 
@@ -53,6 +58,7 @@ class Allocation:
     """A piece of memory that kernels can reach.
 
     host: its address in the program's memory, for memory that both sides use; 0 for the device's own.
+    digest: of the device's own memory as the host last filled it, "" where that is all zero; None where nobody asked.
     """
 
     name: str
@@ -66,6 +72,7 @@ class Allocation:
     resident_bytes: int = 0
     origins: set[str] = field(default_factory=set)
     accesses: list[Any] = field(default_factory=list)
+    digest: str | None = None
 
     @property
     def data(self) -> Bytes:
@@ -137,9 +144,13 @@ class _Projection(Observer):
 
 
 class Gpu:
-    """Memory and kernels of one emulated device."""
+    """Memory and kernels of one emulated device.
 
-    def __init__(self) -> None:
+    executes: kernels will be run; else nobody asks which bytes of the memory were written.
+    """
+
+    def __init__(self, executes: bool = True) -> None:
+        self._executes = executes
         self._device = _Memory()
         self._modules: dict[int, Module] = {}
         self.live: dict[int, Allocation] = {}
@@ -150,7 +161,8 @@ class Gpu:
 
     def allocate(self, name: str, size: int, kind: str, line: int, file: str) -> Allocation:
         """Memory of the device: zero, as a driver hands it out, but not counted as written."""
-        array = self._device.place(name, size, np.zeros(-(-max(size, 1) // 16) * 16, np.uint8), initialised=False)
+        data = np.zeros(-(-max(size, 1) // 16) * 16, np.uint8)
+        array = self._device.place(name, size, data, initialised=not self._executes)
         return self._keep(Allocation(name, array.base, size, kind, line, file, array=array))
 
     def share(self, name: str, size: int, kind: str, line: int, file: str, host: int) -> Allocation:
@@ -162,6 +174,14 @@ class Gpu:
         """Where shared memory lies now; the program's memory may have moved."""
         allocation.array.data = data
         allocation.array.views = {}
+
+    def clear(self, allocation: Allocation) -> bool:
+        """Set all of the device's own memory to zero without touching it; False where kernels may hold on to it."""
+        if self._executes or allocation.host:
+            return False
+        allocation.array.data = np.zeros(len(allocation.array.data), np.uint8)
+        allocation.array.views = {}
+        return True
 
     def free(self, allocation: Allocation) -> None:
         """Its address belongs to nothing from now on."""
@@ -286,6 +306,8 @@ class Gpu:
         except LimitExceeded as error:
             if error.kind in ("endless", "deadlock"):
                 return Outcome("endless", error.kind, error.line, printf=projection.printed())
+            if error.kind == "time":
+                raise TooSlow from error
             self.restore(before)
             return Outcome("too_large", thread_instructions=limit)
         except DeviceTrap as error:

@@ -18,6 +18,7 @@ from grader.programs.sandbox.messages import Order
 from grader.programs.sandbox.process import ProgramProcess
 from grader.programs.smaller import MAX_TRIES, Change, applied, changes
 from grader.programs.sources import Program, read_program
+from grader.programs.toolchain import confined
 from grader.programs.toolchain.compile import HostProgram, compile_program
 from grader.programs.toolchain.library import Library, build
 
@@ -195,6 +196,8 @@ def _why_not(host: HostProgram) -> tuple[Message, str, int]:
     match host.reason:
         case "limit":
             return msg("programs.compiler_limit"), "", 0
+        case "time":
+            return msg("programs.compiler_time", seconds=confined.CPU_SECONDS), "", 0
         case "undefined":
             return msg("programs.undefined", names=", ".join(c.text for c in host.diagnostics[:5])), "", 0
         case "twice":

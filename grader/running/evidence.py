@@ -82,12 +82,14 @@ class Evidence:
     unmeasured: why the backend cannot measure something, by what ("time", "counters", "hazards").
     source: what was compiled, by file name.
     resources, host_memory, witnesses: as in the result; empty without a GPU.
+    smaller_block: the run with a block smaller than the sizes, where the lab asks for it and all other runs are right.
     larger: runs at the lab's `large` sizes, on which no mark depends; of kernels that are right at all others.
     untimed: why the kernel's own doings keep it from being timed, None when nothing does.
     staging: what shared memory is used for; None where that was not looked at.
     others: kernels that were graded for the variant too, the best of which this one is.
     hard_coded_sizes: the only sizes that the kernel works at, when they are constants of its file; else None.
     host: the host code around its launches.
+    unobserved: why the submission's programs could not be run, for a reason that is not theirs; None where they were.
     """
 
     lab: Lab
@@ -106,11 +108,13 @@ class Evidence:
     resources: Resources | None = None
     host_memory: tuple[HostMemory, ...] = ()
     witnesses: tuple[Witness, ...] = ()
+    smaller_block: Run | None = None
     larger: tuple[Run, ...] = ()
     staging: Staging | None = None
     untimed: Message | None = None
     host: HostCode = NO_HOST_CODE
     others: tuple[Other, ...] = ()
+    unobserved: Message | None = None
 
     @property
     def bound(self) -> VariantBinding:

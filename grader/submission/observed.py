@@ -87,7 +87,7 @@ class SeenRun:
     """A run of a program: `files` are its own, the one with `main` first.
 
     ended: it came to its own end, so that what it did not launch it does not launch.
-    cause: why it did not run, or not to its end.
+    cause: why it did not run, or not to its end; `cause_line` in `cause_file`: where it was then, 0 where unknown.
     probe: made at other sizes than the program's own, to see what its launches become.
     """
 
@@ -95,6 +95,8 @@ class SeenRun:
     launches: tuple[SeenLaunch, ...] = ()
     ended: bool = False
     cause: Message | None = None
+    cause_file: str = ""
+    cause_line: int = 0
     arguments: tuple[str, ...] = ()
     change: SeenChange | None = None
     executed: bool = False
@@ -106,11 +108,13 @@ class SeenRun:
 class Observed:
     """All runs of a submission's programs, those as they were handed in first.
 
-    failed: the machine could not run them for a reason of its own, so that what is graded may differ from elsewhere.
+    failed: they could not be run for a reason that is not theirs, so no check can be judged.
+    absent: this system runs no programs at all, so that what is graded may differ from elsewhere.
     """
 
     runs: tuple[SeenRun, ...] = ()
     failed: Message | None = None
+    absent: Message | None = None
 
     @property
     def launches(self) -> tuple[SeenLaunch, ...]:

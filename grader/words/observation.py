@@ -6,24 +6,40 @@ from grader.i18n import _
 from grader.words.texts import N_, Texts
 
 
-def read(why: str) -> str:
+def read(why: str, line: int) -> str:
     """A program that was not run, with the reason as a part of the sentence."""
-    return _("The program was not run: {why}. Its launches were read from its text.").format(why=_part(why))
+    return _("The program was not run: {why}. Its launches were read from its text.").format(why=_at(why, line))
 
 
-def read_file(file: str, why: str) -> str:
+def read_file(file: str, why: str, line: int) -> str:
     """The same of one file of several."""
     text = _("{file} was not run as a program: {why}. Its launches were read from its text.")
-    return text.format(file=file, why=_part(why))
+    return text.format(file=file, why=_at(why, line))
 
 
-def failed(why: str) -> str:
+def cut(why: str, line: int) -> str:
+    """A program whose own code never ends, as far as can be told, though its launches are known."""
+    return _("The program, run without its kernels, was ended: {why}.").format(why=_at(why, line))
+
+
+def not_graded(why: str) -> str:
+    """The machine's failure, not the program's, where others can run it."""
+    text = _("Not graded: this machine could not run the program ({why}). `grade doctor` says what is missing.")
+    return text.format(why=_part(why))
+
+
+def absent(why: str) -> str:
     """The machine's failure, not the program's."""
     text = _(
         "This machine could not run the program ({why}). Its launches were read from its text, so the result may "
         "differ from that of other machines; `grade doctor` says what is missing."
     )
     return text.format(why=_part(why))
+
+
+def _at(why: str, line: int) -> str:
+    """A reason, with the line that the program had come to."""
+    return _("{why} (line {line})").format(why=_part(why), line=line) if line else _part(why)
 
 
 def _part(sentence: str) -> str:
@@ -37,6 +53,8 @@ TEXTS: Texts = {
     "no_launch": N_("it ended without launching a kernel"),
     "read": read,
     "read_file": read_file,
-    "failed": failed,
+    "cut": cut,
+    "not_graded": not_graded,
+    "absent": absent,
     "smaller": N_("The program was run with {after} in place of {before} ({name}): it is too large to run as it is."),
 }

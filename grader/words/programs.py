@@ -98,7 +98,8 @@ TEXTS: Texts = {
     "device_code": N_("The device code of {file} does not compile: {reason}"),
     "undefined": N_("The program uses undefined functions: {names}."),
     "defined_twice": N_("Defined in two files of the program: {names}."),
-    "compiler_limit": N_("The compiler reached its time or memory limit on the host code."),
+    "compiler_limit": N_("The compiler reached its limit of memory on the host code."),
+    "compiler_time": N_("The compiler did not finish the host code within {seconds} s."),
     "emulator_cannot": N_("The emulator cannot read the device code: {reason}"),
     "unknown_function": N_("The program uses {name}, which is not available here."),
     "not_runnable": N_("The program cannot run here: {reason}"),
@@ -121,7 +122,6 @@ TEXTS: Texts = {
     "too_much_copied": N_("The program copies more than can be emulated."),
     "too_much_output": N_("The program prints more than {limit} MiB."),
     "too_many_allocations": N_("The program allocates device memory more often than can be emulated."),
-    "too_many_calls": N_("The program calls the CUDA API more often than can be emulated."),
     "mended": N_(
         "The program has « and » in place of << and >>, as in a text copied from a PDF: no compiler "
         "accepts that. Here they are read as << and >>."

@@ -28,6 +28,12 @@ TEXTS: Texts = {
         "Line {line}: {n} thread had left the kernel before this barrier; allowed since compute capability 7.0.",
         "Line {line}: {n} threads had left the kernel before this barrier; allowed since compute capability 7.0.",
     ),
+    "exited_before_barrier_in_if": Plural(
+        "Line {line}: this barrier is inside the if of line {branch}; {n} thread had left the kernel before it, which "
+        "is allowed since compute capability 7.0.",
+        "Line {line}: this barrier is inside the if of line {branch}; {n} threads had left the kernel before it, which "
+        "is allowed since compute capability 7.0.",
+    ),
     "wired_sizes": N_("The kernel works only at {sizes}: the size is a constant in the program. Make it a parameter."),
     "own_sizes": N_(
         "Graded only at {sizes}: with another value of this constant the kernel is wrong, so its value "

@@ -64,3 +64,40 @@ def test_decisions_come_and_go(
     assert {path: path.read_bytes() for path in plain if path.name != ".kept.json"} == {
         path: data for path, data in plain.items() if path.name != ".kept.json"
     }
+
+
+@pytest.mark.slow
+def test_one_alone_gets_the_mark_that_the_group_gives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("ivanov", "petrova"):
+        shutil.copytree(SAMPLES / name, tmp_path / "group" / name)
+    (tmp_path / "group" / "overrides.yaml").write_text(OVERRIDES)
+    roster = "id,name,e-mail,extra days\nivanov,Ivanov Pyotr,i@x.ru,1\npetrova,,,\n"
+    (tmp_path / "group" / "roster.csv").write_text(roster)
+    (tmp_path / "group" / "group.yaml").write_text(f"roster: roster.csv\n{GROUP}")
+    # What a student writes decides nothing.
+    (tmp_path / "group" / "petrova" / "group.yaml").write_text("nonsense")
+    (tmp_path / "group" / "petrova" / "overrides.yaml").write_text(OVERRIDES.replace("85", "100"))
+    options = ["--lab", LAB, "--backend", "emulator", "--no-pdf", "--lang", "en"]
+    cli.run(["group", *options])
+
+    def marks(student: str, reports: str) -> tuple[object, ...]:
+        result = decode((tmp_path / reports / student / LAB / "result.json").read_bytes())
+        return result.student, result.score, result.decisions, result.checks
+
+    for student, path in (("ivanov", "group/ivanov"), ("petrova", f"group/petrova/{LAB}.cu")):
+        capsys.readouterr()
+        cli.run([path, *options, "--out", "alone"])
+        said = capsys.readouterr().out
+        assert marks(student, "alone") == marks(student, "reports")
+        if student == "petrova":
+            assert "85" in said and "explained it all" in said
+        else:
+            assert "1 day late" in said
+    # A folder of the lab's name in a student's folder.
+    (tmp_path / "group" / "ivanov" / LAB).mkdir()
+    (tmp_path / "group" / "ivanov" / f"{LAB}.cu").rename(tmp_path / "group" / "ivanov" / LAB / f"{LAB}.cu")
+    cli.run([f"group/ivanov/{LAB}", *options, "--out", "nested"])
+    assert marks("ivanov", "nested")[:3] == marks("ivanov", "reports")[:3]

@@ -82,6 +82,22 @@ def test_launches_are_seen_in_every_spelling() -> None:
     assert launched_in([source("a.cu", text)]) == {"k", "t", "u"}
 
 
+@pytest.mark.parametrize(
+    "launcher",
+    [
+        "template <typename F> void timed(F kernel, float *a) { kernel<<<1, 32>>>(a); }",
+        "void timed(void (*kernel)(float *), float *a) { kernel<<<1, 32>>>(a); }",
+        "#define MAIN\nvoid (*kernel)(float *) = k; void timed(...) { kernel<<<1, 32>>>(nullptr); }",
+        "void timed(...) { auto kernel = k; kernel<<<1, 32>>>(nullptr); }",
+    ],
+)
+def test_a_kernel_handed_to_what_launches_it_is_the_one_to_be_seen(launcher: str) -> None:
+    kernels = "__global__ void k(float *a) {}\n__global__ __launch_bounds__(32) void u(float *a) {}\n"
+    kernels += "template <int T> __global__ void never(float *a) {}\n"
+    main = "int main() { timed(k, nullptr); timed(u, nullptr); }"
+    assert launched_in([source("a.cu", kernels + launcher + main)]) == {"k", "u"}
+
+
 def test_a_file_without_main_is_not_run_and_says_so() -> None:
     found = observed([source("a.cu", "__global__ void k(float *a) { a[0] = 1; }")])
     assert found.launches == ()

@@ -12,7 +12,7 @@ from grader.programs.toolchain.library import Library, build
 
 
 def _made(library: Library, number: int) -> tuple[str, int]:
-    path = precompiled("runtime", library)
+    path = precompiled(("cuda_runtime.h",), library)
     return path.name, path.stat().st_ino
 
 

@@ -98,6 +98,8 @@ def _copied(state: State, to: Side, source: Side, rows: list[tuple[int, int, int
         assert source.allocation is not None
         message = msg("programs.copy_unwritten", array=source.allocation.name, n=unwritten, total=total)
         state.tell("uninitialized", "error", message, place)
+    if to.allocation is not None:
+        to.allocation.digest = None
     if to.allocation is not None and not source.is_device:
         to.allocation.origins = {"copied"}
     elif to.allocation is not None and source.allocation is not None:
@@ -228,6 +230,9 @@ def fill(state: State, pointer: int, value: int, rows: list[tuple[int, int]], st
     ticket = state.begin(stream)
     state.access(side.allocation, stream, ticket, side.offset, side.offset + end, True, place)
     valid = side.allocation.valid
+    side.allocation.digest = None
+    if value & 255 == 0 and total == side.allocation.size and len(rows) == 1 and state.gpu.clear(side.allocation):
+        rows = []
     for offset, size in rows:
         into[offset : offset + size] = value & 255
         if valid is not None:

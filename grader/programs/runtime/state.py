@@ -133,7 +133,7 @@ class State:
         self.compile_unit = compile_unit
         self.print_text = print_text
         self.limits = limits
-        self.gpu = Gpu()
+        self.gpu = Gpu(limits.executes)
         self.call_guest: Callable[..., Any] = lambda *_arguments: 0
         self.host_fuel: Callable[[], int] = lambda: 0
         self.streams: dict[int, Stream] = {0: Stream(1)}

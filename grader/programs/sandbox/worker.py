@@ -16,9 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from grader.processes.channel import Channel
+    from grader.programs.records import Observation
     from grader.programs.sandbox.messages import Code, Order
 
 KEPT_OUTPUT = 1 << 20
+CALL_INSTRUCTIONS = 40_000
+"""What a call of ours counts as, so that a program that does nothing else ends as soon as one that computes."""
 CRASHES = frozenset(
     {"programs.segmentation_fault", "programs.stack_overflow", "programs.division_by_zero", "programs.aborted"}
     | {"programs.crash"}
@@ -87,25 +90,50 @@ def _import_everything() -> None:
             importlib.import_module(module.name)
     for name in ("ctypes.util", "dataclasses", "struct", "traceback", "grader.programs.emulated"):
         importlib.import_module(name)
+    wasmtime.Module(wasmtime.Engine(_configuration()), b"\0asm\1\0\0\0")
+
+
+def _configuration() -> Any:
+    """Of the engine that runs programs."""
+    import wasmtime
+
     config = wasmtime.Config()
     config.wasm_memory64 = True
-    engine = wasmtime.Engine(config)
-    wasmtime.Module(engine, b"\0asm\1\0\0\0")
+    config.wasm_exceptions = True
+    config.consume_fuel = True
+    # Its file in memory counts as one to the limit on files.
+    config.memory_init_cow = False
+    config.max_wasm_stack = 2 << 20
+    return config
+
+
+class NotWhole(Exception):
+    """The program has come to a function that was left out of its module."""
 
 
 class Run:
     """One run of one program."""
 
     def __init__(self, order: Order, channel: Channel[Order | Code]) -> None:
+        self._order = order
+        self._limits = order.limits
+        self._channel = channel
+        # Of the first try, in case there is a second: it prints the same.
+        self._said = {1: 0, 2: 0}
+        self._begin()
+
+    def _begin(self) -> None:
+        """As if nothing had been run before."""
         from grader.programs.runtime.devices import MODELS
         from grader.programs.runtime.state import State
         from grader.programs.sandbox.wasi import Wasi
 
-        self._limits = order.limits
-        self._channel = channel
-        self._module = order.module
+        order = self._order
         self._printed: dict[int, bytearray] = {1: bytearray(), 2: bytearray()}
+        self._repeated, self._said = self._said, {1: 0, 2: 0}
         self._guest: Any = None
+        self._store: Any = None
+        self._charged = 0
         self.state = State(
             None,  # type: ignore[arg-type]
             MODELS[order.model],
@@ -125,7 +153,10 @@ class Run:
 
         kept = self._printed[descriptor]
         kept += data[: max(0, KEPT_OUTPUT - len(kept))]
-        self._channel.send(Printed(descriptor, bytes(data)))
+        fresh = data[max(0, self._repeated[descriptor] - self._said[descriptor]) :]
+        self._said[descriptor] += len(data)
+        if fresh:
+            self._channel.send(Printed(descriptor, bytes(fresh)))
 
     def _clock(self, times: bool) -> int:
         from grader.programs.runtime.streams import clock_read
@@ -140,8 +171,27 @@ class Run:
         assert isinstance(answer, Code)
         return answer.ptx, answer.reason
 
-    def run(self) -> Any:
+    def run(self) -> Observation:
         """Run to the end, whatever that is."""
+        from grader.programs.sandbox.lean import called, lean
+
+        # Kernels take longer than all machine code of the library, and would be run a second time.
+        if self._limits.executes:
+            return self._run(self._order.module, frozenset())
+        part = lean(self._order.module, called())
+        try:
+            return self._run(part.module, part.left_out)
+        except NotWhole:
+            self._begin()
+            return self._run(self._order.module, frozenset())
+
+    def _run(self, code_of_host: bytes, left_out: frozenset[int]) -> Observation:
+        """The run of one module.
+
+        Raises
+        ------
+        NotWhole : it came to one of the functions `left_out`.
+        """
         import wasmtime
 
         from grader.message import msg
@@ -149,21 +199,15 @@ class Run:
         from grader.programs.runtime.state import ProgramEnded
         from grader.programs.sandbox.guest import Guest
 
-        config = wasmtime.Config()
-        config.wasm_memory64 = True
-        config.wasm_exceptions = True
-        config.consume_fuel = True
-        # Its file in memory counts as one to the limit on files.
-        config.memory_init_cow = False
-        config.max_wasm_stack = 2 << 20
-        engine = wasmtime.Engine(config)
+        engine = wasmtime.Engine(_configuration())
         store = wasmtime.Store(engine)
         store.set_limits(memory_size=self._limits.host_bytes, memories=1, instances=1, tables=4, table_elements=1 << 20)
         store.set_fuel(self._limits.host_instructions)
+        self._store, self._charged = store, 0
         state = self.state
         cause, code = None, None
         try:
-            module = wasmtime.Module(engine, self._module)
+            module = wasmtime.Module(engine, code_of_host)
             linker = wasmtime.Linker(engine)
             for item in module.imports:
                 linker.define(store, item.module, item.name or "", self._function(store, item))
@@ -172,7 +216,7 @@ class Run:
             memory = exports["memory"]
             assert isinstance(memory, wasmtime.Memory)
             self._guest = state.guest = Guest(store, memory)
-            state.host_fuel = lambda: self._limits.host_instructions - store.get_fuel()
+            state.host_fuel = lambda: self._limits.host_instructions - store.get_fuel() - self._charged
             state.call_guest = lambda name, *values: exports[name](store, *values)  # type: ignore[operator]
             exports["_start"](store)  # type: ignore[operator]
             code = 0
@@ -181,6 +225,8 @@ class Run:
         except wasmtime.WasmtimeError as error:
             cause = msg("programs.not_runnable", reason=str(error).split("\n")[0][:200])
         except wasmtime.Trap as error:
+            if left_out and error.frames and error.frames[0].func_index in left_out:
+                raise NotWhole from error
             cause = self._trap(error)
             state.tell("crash", "error", cause, self._place_of(error))
         state.finish(code, crashed=cause is not None and cause.id in CRASHES)
@@ -261,17 +307,29 @@ class Run:
         found = table.find(self.state, module, name)
         return None if found is None else (found[0], self._guarded(found[1]))
 
+    def _charge(self) -> None:
+        """Count a call of ours; the program comes to its end at its own next instruction where no more is left."""
+        left = self._store.get_fuel()
+        cost = min(left, CALL_INSTRUCTIONS)
+        self._store.set_fuel(left - cost)
+        # The time that a program reads off its clocks knows nothing of it.
+        self._charged += cost
+
     def _guarded(self, function: Callable[..., int]) -> Callable[..., int]:
-        """`function` with what a bad address means to a program."""
+        """`function`, counted, and with what a bad address means to a program."""
         from grader.message import msg
+        from grader.programs.emulated import SECONDS_PER_LAUNCH, TooSlow
         from grader.programs.runtime.state import ProgramEnded
         from grader.programs.sandbox.guest import BadPointer
 
         def call(*values: Any) -> int:
+            self._charge()
             try:
                 return function(*values)
             except BadPointer as error:
                 raise ProgramEnded(msg("programs.bad_address", address=str(error))) from error
+            except TooSlow as error:
+                raise ProgramEnded(msg("programs.hangs", seconds=int(SECONDS_PER_LAUNCH))) from error
             except (OverflowError, MemoryError) as error:
                 raise ProgramEnded(msg("programs.bad_address", address=type(error).__name__)) from error
 

@@ -6,8 +6,10 @@ for they hold names that students chose.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import warnings
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
 from grader.report.figures.bank_map import draw_bank_map
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+Chart = BarChart | BankMap | WrongMap | LineChart
 Format = Literal["svg", "png"]
 
 PNG_DPI = 150
@@ -49,34 +52,45 @@ def load() -> None:
     import matplotlib.figure  # noqa: F401
 
 
-def draw(chart: BarChart | BankMap | WrongMap | LineChart, image_format: Format) -> bytes:
-    """The chart as an image file's bytes."""
+@contextlib.contextmanager
+def styled() -> Iterator[None]:
+    """While figures are made and written: the style of all of them."""
     import matplotlib
 
     with matplotlib.rc_context(_STYLE), warnings.catch_warnings():  # type: ignore[arg-type]
         # A name in a script that the font lacks is drawn as boxes; nobody needs to be told on standard error.
         warnings.simplefilter("ignore")
-        if isinstance(chart, BankMap):
-            figure = draw_bank_map(chart)
-        elif isinstance(chart, WrongMap):
-            figure = draw_wrong_map(chart)
-        elif isinstance(chart, LineChart):
-            figure = draw_line_chart(chart)
-        else:
-            figure = _draw_bars(chart)
-        return _encode(figure, image_format)
+        yield
 
 
-def _encode(figure: Figure, image_format: Format) -> bytes:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
+def figure_of(chart: Chart) -> Figure:
+    """The chart as a figure whose parts have no places yet; to be called while `styled`."""
+    if isinstance(chart, BankMap):
+        return draw_bank_map(chart)
+    if isinstance(chart, WrongMap):
+        return draw_wrong_map(chart)
+    if isinstance(chart, LineChart):
+        return draw_line_chart(chart)
+    return _draw_bars(chart)
+
+
+def as_svg(figure: Figure) -> bytes:
+    """The figure as SVG; its parts have their places from then on, for finding these takes as long as drawing."""
     from matplotlib.backends.backend_svg import FigureCanvasSVG
 
     buffer = io.BytesIO()
-    if image_format == "svg":
-        FigureCanvasSVG(figure).print_svg(buffer, metadata={"Date": None})  # type: ignore[no-untyped-call]
-    else:
-        figure.set_dpi(PNG_DPI)
-        FigureCanvasAgg(figure).print_png(buffer)  # type: ignore[no-untyped-call]
+    FigureCanvasSVG(figure).print_svg(buffer, metadata={"Date": None})  # type: ignore[no-untyped-call]
+    figure.set_layout_engine("none")
+    return buffer.getvalue()
+
+
+def as_png(figure: Figure) -> bytes:
+    """The figure as PNG, its parts where `as_svg` has put them."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    buffer = io.BytesIO()
+    figure.set_dpi(PNG_DPI)
+    FigureCanvasAgg(figure).print_png(buffer)  # type: ignore[no-untyped-call]
     return buffer.getvalue()
 
 

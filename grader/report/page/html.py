@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from grader.i18n import _, ngettext
 from grader.paths import data_root
-from grader.report.figures.charts import BankMap, BarChart, bank_maps, sector_chart, wavefront_chart
-from grader.report.figures.draw import Format, draw
-from grader.report.figures.sweep_charts import LineChart, sweep_charts
-from grader.report.figures.wrong_map import WrongMap, wrong_maps
+from grader.report.figures.charts import bank_maps, sector_chart, wavefront_chart
+from grader.report.figures.draw import Chart, Format
+from grader.report.figures.drawings import DRAWINGS
+from grader.report.figures.sweep_charts import sweep_charts
+from grader.report.figures.wrong_map import wrong_maps
 from grader.report.job import ReportJob
 from grader.report.page.conclusions import conclusions
 from grader.report.page.device import resource_table, witness_tables
@@ -120,8 +121,8 @@ def wrong_pictures(job: ReportJob, image_format: Format) -> dict[str, WrongPictu
     }
 
 
-def _image(chart: BarChart | BankMap | WrongMap | LineChart, image_format: Format) -> Picture:
-    data = base64.b64encode(draw(chart, image_format)).decode("ascii")
+def _image(chart: Chart, image_format: Format) -> Picture:
+    data = base64.b64encode(DRAWINGS.image(chart, image_format)).decode("ascii")
     return {"src": f"data:{MEDIA_TYPES[image_format]};base64,{data}", "alt": chart.description}
 
 

@@ -7,7 +7,7 @@ from io import BytesIO
 import pytest
 from PIL import Image
 
-from grader.report.figures import charts, draw
+from grader.report.figures import charts, draw, drawings
 from tests.report.jobs import job
 
 
@@ -18,26 +18,26 @@ def bar_chart(label: str) -> charts.BarChart:
 
 @pytest.mark.parametrize("label", [r"$\frac$", "$x$ ^_ \\", "<b>&", "Ж" * 3000, "名前", ""])
 def test_hostile_labels_are_drawn_as_they_are(label: str) -> None:
-    assert b"<svg" in draw.draw(bar_chart(label), "svg")
+    assert b"<svg" in drawings.draw(bar_chart(label), "svg")
 
 
 def test_formats_are_what_they_say() -> None:
     chart = charts.wavefront_chart(job())
     assert chart is not None
-    image = Image.open(BytesIO(draw.draw(chart, "png")))
+    image = Image.open(BytesIO(drawings.draw(chart, "png")))
     assert image.format == "PNG"
     assert image.width == round(3.9 * draw.PNG_DPI)
 
 
 def test_a_drawing_is_reproducible_and_undated() -> None:
     (shared, _padded) = charts.bank_maps(job())
-    drawn = draw.draw(shared, "svg")
-    assert drawn == draw.draw(shared, "svg")
+    drawn = drawings.draw(shared, "svg")
+    assert drawn == drawings.draw(shared, "svg")
     assert b"<dc:date>" not in drawn
 
 
 def test_the_bank_map_is_in_the_variants_colour() -> None:
     shared, padded = charts.bank_maps(job())
-    assert shared.colour.encode() in draw.draw(shared, "svg")
-    assert padded.colour.encode() in draw.draw(padded, "svg")
-    assert padded.colour.encode() not in draw.draw(shared, "svg")
+    assert shared.colour.encode() in drawings.draw(shared, "svg")
+    assert padded.colour.encode() in drawings.draw(padded, "svg")
+    assert padded.colour.encode() not in drawings.draw(shared, "svg")

@@ -1,0 +1,57 @@
+"""Which GPUs of this machine a group is timed on: all of one model, each submission wholly on one of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+LIST_LIMIT_S = 60.0
+VARIABLE = "CUDA_VISIBLE_DEVICES"
+_START = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from grader.gpu.device.listing import main; main()"
+
+
+def several_gpus() -> list[str]:
+    """The GPUs of the first one's model, as `on` takes them; [] where there is one at most, or nobody can tell.
+
+    GPUs of another model are left alone: their times compare with nothing.  `CUDA_VISIBLE_DEVICES` holds.
+    """
+    paths = json.dumps([str(Path(path).absolute()) for path in sys.path])
+    try:
+        asked = subprocess.run(
+            [sys.executable, "-I", "-c", _START, paths],
+            capture_output=True,
+            timeout=LIST_LIMIT_S,
+            check=False,
+            cwd="/",
+        )
+        found = json.loads(asked.stdout)
+    except (OSError, subprocess.TimeoutExpired, ValueError):
+        return []
+    return of_one_model([(str(model), str(uuid)) for model, uuid in found])
+
+
+def of_one_model(found: Sequence[tuple[str, str]]) -> list[str]:
+    """Of models and UUIDs those of the first model, [] if that is one alone."""
+    # Parts of one GPU have its UUID, and a process sees but one of them.
+    chosen = list(dict.fromkeys(f"GPU-{uuid}" for model, uuid in found if model == found[0][0]))
+    return chosen if len(chosen) > 1 else []
+
+
+@contextmanager
+def on(gpu: str) -> Iterator[None]:
+    """Processes that are started in the block see this GPU alone; "": what this one sees."""
+    before = os.environ.get(VARIABLE)
+    if gpu:
+        os.environ[VARIABLE] = gpu
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(VARIABLE, None)
+        else:
+            os.environ[VARIABLE] = before

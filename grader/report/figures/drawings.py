@@ -1,0 +1,69 @@
+"""What a process has drawn: a chart that many reports show is drawn once.
+
+Half of a group's charts are somebody else's too: kernels that are right are counted alike.  A chart that is wanted both
+ways, for the page and for the PDF, is laid out once.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+from grader.i18n import language
+from grader.report.figures.draw import Chart, Format, as_png, as_svg, figure_of, styled
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MOST_BYTES = 32 << 20
+"""Of images that are kept."""
+Key = tuple[str, Chart]
+
+
+class Drawings:
+    """Images of charts, those used last kept.
+
+    most_bytes: of what is kept.
+    """
+
+    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+        self._most_bytes = most_bytes
+        self._images: OrderedDict[tuple[Key, Format], bytes] = OrderedDict()
+        self._bytes = 0
+        self._figures: dict[Key, Figure] = {}
+
+    def image(self, chart: Chart, image_format: Format) -> bytes:
+        """The chart, in the language in use, as an image file's bytes."""
+        key = language(), chart
+        kept = self._images.get((key, image_format))
+        if kept is not None:
+            self._images.move_to_end((key, image_format))
+            return kept
+        with styled():
+            figure = self._figures.get(key)
+            if figure is None:
+                self._figures[key] = figure = figure_of(chart)
+                self._keep(key, "svg", as_svg(figure))
+            if image_format == "png":
+                self._keep(key, "png", as_png(figure))
+        return self._images[key, image_format]
+
+    def end_report(self) -> None:
+        """Let go of what one report alone needs, and of images that are too much."""
+        self._figures.clear()
+        while self._bytes > self._most_bytes:
+            _key, image = self._images.popitem(last=False)
+            self._bytes -= len(image)
+
+    def _keep(self, key: Key, image_format: Format, image: bytes) -> None:
+        self._bytes += len(image) - len(self._images.get((key, image_format), b""))
+        self._images[key, image_format] = image
+
+
+DRAWINGS = Drawings()
+"""Of this process."""
+
+
+def draw(chart: Chart, image_format: Format) -> bytes:
+    """The chart as an image file's bytes, by itself."""
+    return Drawings().image(chart, image_format)
