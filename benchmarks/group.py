@@ -67,6 +67,7 @@ class Watch(threading.Thread):
             self.most = max(self.most, self._bytes())
             if self.marks_s is None and len(list(self._reports.glob("*/*/result.json"))) >= self._students:
                 self.marks_s = time.monotonic() - self._began
+                print(f"{self._students} marks after {self.marks_s:.1f} s", file=sys.stderr, flush=True)
 
     def end(self) -> int:
         """Stop; returns the most."""

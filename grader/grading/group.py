@@ -166,6 +166,7 @@ class Group:
             for task in tasks:
                 first = _for_marks(task) if self._marks_first else task
                 grading.submit(first, first)
+            marked: list[GradeTask] = []
             while grading.unfinished or self._rendering.unfinished:
                 for event in grading.events():
                     if isinstance(event, Lost):
@@ -179,10 +180,13 @@ class Group:
                         # Its marks; the rest comes when everybody has theirs.
                         self._judged[event.task.student] = event.reply.result
                         self._mark(event.task, event.reply)
-                        task = self._tasks[event.task.student]
-                        grading.submit(task, task)
+                        marked.append(self._tasks[event.task.student])
                     else:
                         self._take(event.task, event.reply, told)
+                if marked and all(task is self._tasks[task.student] for task in grading.unfinished):
+                    for task in marked:
+                        grading.submit(task, task)
+                    marked.clear()
                 self._collect(told)
                 if time.monotonic() >= self._stale_s:
                     self._write_tables()
