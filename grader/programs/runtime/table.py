@@ -8,8 +8,9 @@ from typing import Any
 from grader.programs.runtime import (
     arrays,
     copies,
+    cublas,
+    curand,
     launches,
-    libraries,
     memory,
     queries,
     registration,
@@ -28,7 +29,8 @@ CALLS: dict[str, tuple[str, Callable[..., int]]] = {
     **registration.HANDLERS,
     **streams.HANDLERS,
     **queries.HANDLERS,
-    **libraries.HANDLERS,
+    **cublas.HANDLERS,
+    **curand.HANDLERS,
 }
 INTERNAL = {**launches.INTERNAL, **registration.INTERNAL}
 
