@@ -149,7 +149,10 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             make_group(folder / "group", options.lab, options.students)
-            environment = {"XDG_CACHE_HOME": str(folder / "caches")}
+            environment = {
+                "XDG_CACHE_HOME": str(folder / "caches"),
+                "CUDA_LAB_GRADER_STORE": str(folder / "times"),
+            }
             if gpus:
                 environment["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, range(int(gpus))))
             print(f"{options.students} submissions of {options.lab}, {cores} cores{f', {gpus} GPUs' * bool(gpus)}")

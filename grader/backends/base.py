@@ -38,6 +38,7 @@ class LaunchRequest:
     """One launch: `entry` is the symbol in the module, `shared_bytes` the dynamic shared memory.
 
     trace: keep the history of its memory, where the backend can (small launches only).
+    altered: shared memory gives back other values than were put there, where the backend can.
     before: launches of the same program that are made on the same device first; what comes of them is not looked at.
     reset: variables of the program that are given their initial values before each launch, as its host code does.
     instructions: of all threads together, at which it is ended; 0: the backend's own limit.
@@ -51,6 +52,7 @@ class LaunchRequest:
     arguments: Sequence[BufferArgument | ScalarArgument]
     observe: bool = False
     trace: bool = False
+    altered: bool = False
     before: tuple[LaunchRequest, ...] = ()
     reset: tuple[str, ...] = ()
     instructions: int = 0

@@ -24,6 +24,8 @@ from grader.ptx.frontend.locations import inline_assembly_line
 from grader.ptx.frontend.nodes import Module
 from grader.ptx.launch import MAX_STATIC_SHARED, linked
 from grader.ptx.lowering.program import program_of
+from grader.ptx.observers.altered import AlteredShared
+from grader.ptx.observers.interface import Observer
 from grader.ptx.observers.provenance import Provenance
 from grader.result import BackendName
 from grader.sentinels import sentinel_byte
@@ -82,6 +84,12 @@ def _opened(ptx: str) -> _Program | LaunchOutcome:
         return LaunchOutcome("unsupported", reason="unreadable", said=said)
 
 
+def _number_bytes(request: LaunchRequest) -> int:
+    """Bytes of the floating-point numbers that a kernel is handed; 0 where it is handed none."""
+    types = (np.dtype(a.dtype) for a in request.arguments if isinstance(a, BufferArgument))
+    return next((t.itemsize for t in types if t.kind == "f"), 0)
+
+
 def _refusal(error: LaunchError) -> Message:
     """Why a launch is impossible."""
     if error.kind == "shared_memory":
@@ -135,6 +143,9 @@ class _Program:
             else:
                 arguments.append(np.dtype(argument.dtype).type(argument.value))
         history = Provenance(self._module) if request.trace else None
+        observers: list[Observer] = [history] if history else []
+        if request.altered:
+            observers.append(AlteredShared(_number_bytes(request)))
         instructions = request.instructions or (INSTRUCTIONS_PER_TRACE if history else INSTRUCTIONS_PER_LAUNCH)
         try:
             what = Launch(
@@ -148,7 +159,7 @@ class _Program:
                 max_shared_bytes=OPT_IN_SHARED_BYTES if request.shared_bytes else MAX_STATIC_SHARED,
                 cooperative=request.cooperative and program_of(self._module).needs(request.entry).whole_grid,
                 observe=request.observe,
-                observers=[history] if history else [],
+                observers=observers,
                 limits=Limits(
                     instructions=instructions, issued=min(ISSUED_PER_LAUNCH, instructions), seconds=SECONDS_PER_LAUNCH
                 ),

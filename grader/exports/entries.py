@@ -61,6 +61,12 @@ def brief(result: Result) -> Result:
     return msgspec.structs.replace(result, sources=[], sweeps=[], variants=variants, checks=checks)
 
 
+def gpu_models(entries: Sequence[Entry]) -> list[str]:
+    """The models of GPU that the entries' results were timed on, by name."""
+    devices = (entry.result.environment.device for entry in entries if entry.result is not None)
+    return sorted({device for device in devices if device})
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """A lab's group.

@@ -20,7 +20,7 @@ from grader.course.decisions import Decider, write_ledger
 from grader.course.people import Person
 from grader.errors import describe_os_error
 from grader.exports import similar
-from grader.exports.entries import Entry, Table, brief, source_of
+from grader.exports.entries import Entry, Table, brief, gpu_models, source_of
 from grader.exports.page import rows_of
 from grader.exports.registry import COURSE_EXPORTS, EXPORTS
 from grader.grading.cluster.pool import ExecutorPool
@@ -290,6 +290,10 @@ class Group:
         if missing:
             line = text(msg("session.not_graded", students=visible_line(", ".join(missing))))
             out.print(line, soft_wrap=True)
+        models = gpu_models(entries)
+        if len(models) > 1:
+            self._code = max(self._code, 2)
+            lines.append(text(msg("session.several_models", models=", ".join(models))))
         if any(self._outputs.answers_folder.glob("*.diff")):
             lines.append(text(msg("session.repairs", folder=str(self._outputs.answers_folder))))
         with contextlib.suppress(OSError):

@@ -1,23 +1,45 @@
-"""Whether what a kernel puts into shared memory reaches its output, and by way of other threads."""
+"""Whether what a kernel puts into shared memory reaches its output, and by way of other threads.
+
+Two launches tell: one whose memory is traced, for where a value came from, and one whose shared memory holds other
+values, for whether they matter.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
 
+from grader.backends.base import Backend, Code, LaunchOutcome, LaunchRequest
 from grader.lab.checks import TechniqueSettings
-from grader.launching.arrays import shape_at
+from grader.lab.records import Tolerance
+from grader.launching.arrays import Array, shape_at
 from grader.launching.kernel import BoundKernel
 from grader.launching.trial import Trials
+from grader.oracle.compare import wrong_elements
 from grader.ptx.records import Read
+from grader.result import BackendName
 from grader.running.evidence import Evidence, Staging
 from grader.running.explain import MAX_TRACED
 
 SAMPLED = 12
 """Elements of an output that are followed back."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Altered:
+    """A backend on which shared memory gives back other values than were put there."""
+
+    backend: Backend
+
+    @property
+    def name(self) -> BackendName:
+        return self.backend.name
+
+    def run(self, code: Code, request: LaunchRequest) -> LaunchOutcome:
+        return self.backend.run(code, replace(request, altered=True))
 
 
 def with_staging(trials: Trials, evidence: Evidence, kernel: BoundKernel) -> Evidence:
@@ -40,9 +62,11 @@ def with_staging(trials: Trials, evidence: Evidence, kernel: BoundKernel) -> Evi
     outcome = trials.run(kernel, "correct", sizes, trace=True).outcome
     if outcome.status != "ok" or outcome.trace is None or not outcome.trace.complete:
         return evidence
+    altered = replace(trials, backend=_Altered(trials.backend)).run(kernel, "correct", sizes).outcome
     sampled = through = between = 0
     for name in outputs:
         array = outcome.outputs[name]
+        follows = _follows(trials.lab.tolerance.at(sizes, str(array.dtype)), array, altered.outputs.get(name))
         width = array.dtype.itemsize
         for index in np.linspace(0, array.size - 1, SAMPLED).astype(int).tolist():
             writes = outcome.trace.writes(name, index * width, width)
@@ -50,9 +74,21 @@ def with_staging(trials: Trials, evidence: Evidence, kernel: BoundKernel) -> Evi
                 continue
             staged = [read for read in _all(outcome.trace.reads(writes[-1])) if _is_staged(read)]
             sampled += 1
+            if not follows[index]:
+                continue
             through += bool(staged)
             between += any(read.put is not None and read.put.thread != writes[-1].thread for read in staged)
     return replace(evidence, staging=Staging(sampled, through, between)) if sampled else evidence
+
+
+def _follows(tolerance: Tolerance, array: Array, altered: Array | None) -> Array:
+    """(elements,) bool: which elements of an output are others when shared memory holds other values.
+
+    All of them where such a launch does not end, or leaves the output alone: then the values decide over that.
+    """
+    if altered is None:
+        return np.ones(array.size, np.bool_)
+    return wrong_elements(altered, array, tolerance).ravel()
 
 
 def _all(reads: Sequence[Read]) -> Iterator[Read]:

@@ -20,6 +20,7 @@ from starlette.routing import Route
 from grader import i18n
 from grader.i18n import _
 from grader.lab import labs
+from grader.lab.records import Lab
 from grader.paths import data_root
 from grader.report.job import in_language, make_job
 from grader.report.labels import check_status, result_status
@@ -75,7 +76,7 @@ class Page:
         from grader.report.page.html import environment
 
         folders = [Path(folder) for folder in self.settings.labs_folders]
-        known = [(lab.id, in_language(lab.title, language)) for lab in labs.all_labs(folders)]
+        known = [(name, in_language(self.jobs.lab(name).title, language)) for name in sorted(labs.folders(folders))]
         html = (
             environment()
             .get_template("serve/page.html.j2")
@@ -126,14 +127,14 @@ class Page:
     async def state(self, request: Request) -> Response:
         """What is known of a job by now."""
         job = self._job(request)
-        return job if isinstance(job, Response) else _with(JSONResponse(_state(job, self.settings)))
+        return job if isinstance(job, Response) else _with(JSONResponse(_state(job, self.jobs)))
 
     async def events(self, request: Request) -> Response:
         """The same as server-sent events, one at every change, until it is over."""
         job = self._job(request)
         if isinstance(job, Response):
             return job
-        return _with(StreamingResponse(_changes(job, self.settings), media_type="text/event-stream"))
+        return _with(StreamingResponse(_changes(job, self.jobs), media_type="text/event-stream"))
 
     async def report(self, request: Request) -> Response:
         """The report of a job that is done."""
@@ -198,18 +199,18 @@ async def _body(request: Request, most: int) -> bytes | None:
     return bytes(content)
 
 
-async def _changes(job: Job, settings: Settings) -> AsyncIterator[str]:
+async def _changes(job: Job, jobs: Jobs) -> AsyncIterator[str]:
     version = -1
     while True:
         if job.version != version:
             version = job.version
-            yield f"data: {json.dumps(_state(job, settings), ensure_ascii=False)}\n\n"
+            yield f"data: {json.dumps(_state(job, jobs), ensure_ascii=False)}\n\n"
             if job.is_over:
                 return
         await asyncio.sleep(LOOK_S)
 
 
-def _state(job: Job, settings: Settings) -> dict[str, Any]:
+def _state(job: Job, jobs: Jobs) -> dict[str, Any]:
     """A job as the page shows it, in the job's language."""
     i18n.use(job.language)
     numbers = Numbers(job.language)
@@ -220,7 +221,7 @@ def _state(job: Job, settings: Settings) -> dict[str, Any]:
         "reason": visible_line(text(job.reason)) if job.reason else "",
     }
     if job.result is not None:
-        record |= _verdict(job.result, job, settings, numbers)
+        record |= _verdict(job.result, job, jobs.lab(job.lab), numbers)
     if job.state == "done" and job.report.is_file():
         record["report"] = f"jobs/{job.id}/report"
     return record
@@ -240,8 +241,7 @@ def _check(check: Check, numbers: Numbers) -> dict[str, str]:
     }
 
 
-def _verdict(result: Result, job: Job, settings: Settings, numbers: Numbers) -> dict[str, Any]:
-    lab = labs.find(job.lab, [Path(folder) for folder in settings.labs_folders])
+def _verdict(result: Result, job: Job, lab: Lab, numbers: Numbers) -> dict[str, Any]:
     status, score = result_status(result.status), result.score
     mark = _("{earned} of {possible} points").format(
         earned=numbers.points(score.earned), possible=numbers.points(score.possible)

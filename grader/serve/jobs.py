@@ -11,6 +11,7 @@ import secrets
 import shutil
 import threading
 import time
+import traceback
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,6 +32,7 @@ from grader.grading.workers import (
     lost,
 )
 from grader.lab import labs
+from grader.lab.records import Lab
 from grader.message import Message, msg
 from grader.processes.pool import Lost, Pool, wait
 from grader.report.job import ReportJob, make_job
@@ -101,6 +103,7 @@ class Jobs:
         self._at_once = at_once
         self._most_waiting = most_waiting
         self._jobs: OrderedDict[str, Job] = OrderedDict()
+        self._labs: dict[str, Lab] = {}
         self._orders: queue.Queue[Job | None] = queue.Queue()
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._drive, name="jobs", daemon=True)
@@ -129,8 +132,14 @@ class Jobs:
             job = Job(id, lab, language, folder, folder / "submission" / name)
             self._jobs[id] = job
             self._forget()
-        job.file.parent.mkdir(parents=True)
-        job.file.write_bytes(content)
+        try:
+            job.file.parent.mkdir(parents=True)
+            job.file.write_bytes(content)
+        except OSError:
+            # It takes nobody's place.
+            with self._lock:
+                del self._jobs[id]
+            raise
         self._orders.put(job)
         return job
 
@@ -146,7 +155,30 @@ class Jobs:
                 del self._jobs[id]
                 shutil.rmtree(job.folder, ignore_errors=True)
 
+    def lab(self, name: str) -> Lab:
+        """A lab that is served, read once.
+
+        Raises
+        ------
+        UsageError : it is wrong, or there is none of the name.
+        """
+        if name not in self._labs:
+            self._labs[name] = labs.find(name, [Path(folder) for folder in self._labs_folders])
+        return self._labs[name]
+
     def _drive(self) -> None:
+        while True:
+            try:
+                self._work()
+                return
+            except Exception:
+                # Nobody waits for ever, and who hands in next is served.
+                traceback.print_exc()
+                for job in list(self._jobs.values()):
+                    if job.state in ("waiting", "grading", "judged"):
+                        self._end(job, "failed", msg("session.grader_slip"))
+
+    def _work(self) -> None:
         by_task: dict[int, Job] = {}
         with grading_pool(self._at_once) as grading, rendering_pool(pdf=False, size=1) as rendering:
             grading.warm()
@@ -158,6 +190,8 @@ class Jobs:
                         order = self._orders.get(block=not busy)
                         if order is None:
                             return
+                        if order.is_over:
+                            continue
                         self._start(order, grading, by_task)
                         busy = True
                 except queue.Empty:
@@ -207,7 +241,7 @@ class Jobs:
     def _graded(self, job: Job, result: Result, rendering: Pool[ReportJob, Reply]) -> None:
         try:
             (job.folder / "result.json").write_bytes(encode(result))
-            lab = labs.find(job.lab, [Path(folder) for folder in self._labs_folders])
+            lab = self.lab(job.lab)
         except (OSError, UsageError) as error:
             message = error.message if isinstance(error, UsageError) else msg("session.grader_slip")
             self._end(job, "failed", message)

@@ -61,6 +61,9 @@ TEXTS: Texts = {
     "no_dask": N_("--cluster needs Dask: pip install 'cuda-lab-grader[cluster]'"),
     "no_cluster": N_("--cluster {address}: {reason}"),
     "no_workers": N_("--cluster {address}: no worker there can grade this (--backend gpu needs the resource GPU)"),
+    "several_models": N_(
+        "Timed on different models of GPU, whose times do not compare: {models}; grade on one of them with --force"
+    ),
     "no_group": N_("{path}: no results of a group there"),
     "not_yet": N_("not graded: the run was interrupted or is not finished yet"),
     "not_graded": N_("Not graded: {students}"),

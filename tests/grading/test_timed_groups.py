@@ -7,17 +7,29 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from grader.cli import main as cli
+from grader.exports.entries import Entry, gpu_models
 from grader.gpu.host import choosing
 from grader.grading import workers
 from grader.grading.identity import Identity
 from grader.processes.pool import Pool
 from grader.result import decode
+from tests import sample_results
 
 SAMPLES = Path(__file__).parents[2] / "submissions"
 LAB = "transpose"
 OPTIONS = ["group", "--lab", LAB, "--backend", "emulator", "--no-pdf", "--lang", "en", "--jobs", "2"]
+
+
+def test_models_of_a_group_are_told_apart() -> None:
+    def on_model(device: str | None) -> Entry:
+        result = sample_results.passed()
+        return Entry("s", replace(result, environment=replace(result.environment, device=device)))
+
+    assert gpu_models([on_model(None), Entry("x", reason="none"), on_model("H200"), on_model("H200")]) == ["H200"]
+    assert gpu_models([on_model("H200"), on_model("A2")]) == ["A2", "H200"]
 
 
 @pytest.mark.slow
