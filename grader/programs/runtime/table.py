@@ -8,8 +8,6 @@ from typing import Any
 from grader.programs.runtime import (
     arrays,
     copies,
-    cublas,
-    curand,
     launches,
     memory,
     queries,
@@ -17,6 +15,7 @@ from grader.programs.runtime import (
     streams,
     textures,
 )
+from grader.programs.runtime.libraries import cublas, curand
 from grader.programs.runtime.state import NOT_READY, CudaError, Place, State
 from grader.programs.sandbox.guest import BadPointer
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.programs.runtime.operands import (
+from grader.programs.runtime.libraries.operands import (
     MAX_HANDLES,
     Array,
     Refused,

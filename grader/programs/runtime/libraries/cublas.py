@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from grader.programs.emulated import Allocation
-from grader.programs.runtime.operands import (
+from grader.programs.runtime.libraries.operands import (
     INVALID_VALUE,
     MAX_HANDLES,
     Array,
