@@ -172,8 +172,11 @@ def _remarks(evidence: Evidence) -> list[Message]:
     if interpretation is not None and interpretation.declared and not interpretation.constants:
         remarks.append(msg("remarks.own_sizes", sizes=sizes_msg(dict(interpretation.declared))))
     for other in evidence.others:
+        where: dict[str, str | int] = {"kernel": other.kernel, "file": other.file, "line": other.line}
         remarks.append(
-            msg("remarks.other_kernel", kernel=other.kernel, file=other.file, line=other.line, points=other.points)
+            msg("remarks.one_thread", **where)
+            if other.points is None
+            else msg("remarks.other_kernel", **where, points=other.points)
         )
     if evidence.untimed:
         remarks.append(evidence.untimed)

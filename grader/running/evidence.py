@@ -58,12 +58,15 @@ class Staging:
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """A kernel that was graded for the variant as well, and is not what counts; points: earned and pending."""
+    """A kernel that may be the variant as well, and is not what counts.
+
+    points: earned and pending; None where it was not graded.
+    """
 
     kernel: str
     file: str
     line: int
-    points: float
+    points: float | None
 
 
 @dataclass(frozen=True, slots=True)

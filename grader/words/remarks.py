@@ -43,5 +43,6 @@ TEXTS: Texts = {
         "{kernel} ({file}:{line}) may be this variant as well. It was graded too and earns {points:g} points at most; "
         "the better one counts."
     ),
+    "one_thread": N_("{kernel} ({file}:{line}) is launched with a single thread, so the parallel kernel was graded."),
     "large": large,
 }
