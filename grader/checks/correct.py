@@ -22,7 +22,7 @@ def judge(evidence: Evidence, settings: CorrectSettings) -> Verdict:
     named = [run for run in runs if not run.drawn]
     verdict = verdict_of_runs(runs)
     if verdict is None:
-        return passed(
+        return _of_smaller_block(evidence, settings, len(named)) or passed(
             msg("checks.correct.passed", n=len(named)),
             data={"sizes": len(named)},
         )
@@ -44,6 +44,22 @@ def judge(evidence: Evidence, settings: CorrectSettings) -> Verdict:
     )
     line = verdict.line or evidence.bound.kernel.line
     return replace(verdict, message=message, hint=hint, line=line, credit=credit)
+
+
+def _of_smaller_block(evidence: Evidence, settings: CorrectSettings, sizes: int) -> Verdict | None:
+    """The verdict on a kernel that is right only while a block has a thread for each element; None for any other."""
+    run, asked = evidence.smaller_block, evidence.variant.smaller_block
+    verdict = verdict_of_runs([run]) if run is not None else None
+    if asked is None or verdict is None or verdict.status != "fail":
+        return None
+    return replace(
+        verdict,
+        message=msg("checks.correct.smaller_block", n=asked.threads, what=verdict.message),
+        hint=joined(msg("checks.correct.hint_smaller_block"), msg("checks.correct.hint_loop_on")),
+        line=evidence.bound.kernel.line,
+        credit=settings.partial * sizes / (sizes + 1),
+        data={**verdict.data, "threads": asked.threads},
+    )
 
 
 def _credit(runs: Sequence[Run], settings: CorrectSettings) -> float:

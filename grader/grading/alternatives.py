@@ -24,8 +24,13 @@ def with_best(
         if isinstance(binding, Missing) or not binding.others:
             continue
         tried: list[tuple[VariantBinding, Evidence, float]] = []
+        left_out: list[VariantBinding] = []
         for one in (binding, *binding.others):
             plain = replace(one, others=())
+            if tried and _is_of_one_thread(one):
+                # It takes longest by far, and would earn nothing for its launch.
+                left_out.append(one)
+                continue
             evidence = found[name] if one is binding else grade(_alone(submission, plain))[name]
             tried.append((plain, replace(evidence, binding=plain), _points(evidence)))
         # The first of equals is the likeliest.
@@ -35,6 +40,7 @@ def with_best(
             for one, _evidence, points in tried
             if one is not chosen
         )
+        others += tuple(Other(one.kernel.name, one.kernel.file, one.kernel.line, None) for one in left_out)
         bindings[name], best[name] = chosen, replace(evidence, others=others)
     return replace(submission, bindings=bindings), best
 
@@ -44,8 +50,14 @@ def _alone(submission: Submission, binding: VariantBinding) -> Submission:
     return replace(submission, bindings={**nothing, binding.variant: binding})
 
 
+def _is_of_one_thread(binding: VariantBinding) -> bool:
+    """Whether the program was seen to launch it with a single thread."""
+    site = binding.requested
+    return site is not None and site.observed and site.block == (1, 1, 1) and site.grid == (1, 1, 1)
+
+
 def _points(evidence: Evidence) -> float:
-    """What it earns, and may earn yet."""
+    """What it earns, and may earn yet; what could not be graded is worth less than what is known to be right."""
     from grader.checks import judge
 
-    return sum(check.earned + check.pending for check in judge(evidence))
+    return sum(c.earned + (c.pending / 2 if c.status == "error" else c.pending) for c in judge(evidence))

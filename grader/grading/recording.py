@@ -16,6 +16,7 @@ from grader.message import Message, msg, sizes_msg, verbatim
 from grader.ptx.records import Hazard as RawHazard
 from grader.result import Case, Hazard, Launch, Variant
 from grader.running.evidence import Evidence
+from grader.submission.cpp.branches import branch_around
 from grader.submission.observed import Observed
 from grader.submission.records import Interpretation, Missing, Origin, VariantBinding
 
@@ -171,8 +172,11 @@ def _remarks(evidence: Evidence) -> list[Message]:
     if interpretation is not None and interpretation.declared and not interpretation.constants:
         remarks.append(msg("remarks.own_sizes", sizes=sizes_msg(dict(interpretation.declared))))
     for other in evidence.others:
+        where: dict[str, str | int] = {"kernel": other.kernel, "file": other.file, "line": other.line}
         remarks.append(
-            msg("remarks.other_kernel", kernel=other.kernel, file=other.file, line=other.line, points=other.points)
+            msg("remarks.one_thread", **where)
+            if other.points is None
+            else msg("remarks.other_kernel", **where, points=other.points)
         )
     if evidence.untimed:
         remarks.append(evidence.untimed)
@@ -185,6 +189,15 @@ def _remarks(evidence: Evidence) -> list[Message]:
     for run in evidence.runs:
         for kind, line, count in run.outcome.remarks:
             counts[kind, line] = max(counts.get((kind, line), 0), count)
+    rows = sorted(counts.items(), key=lambda i: i[0][1])
     return remarks + [
-        remark_msg(kind, line, count) for (kind, line), count in sorted(counts.items(), key=lambda i: i[0][1])
+        (_left_before(evidence, line, n) if kind == "exited_before_barrier" else None) or remark_msg(kind, line, n)
+        for (kind, line), n in rows
     ]
+
+
+def _left_before(evidence: Evidence, line: int, count: int) -> Message | None:
+    """The remark on threads that had ended before a barrier within an `if`; None where it is in none."""
+    file = evidence.bound.kernel.file
+    branch = branch_around(file, evidence.source.get(file, ""), line)
+    return msg("remarks.exited_before_barrier_in_if", line=line, branch=branch, n=count) if branch else None

@@ -125,6 +125,14 @@ class CheckSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class SmallerBlock:
+    """A launch with fewer threads in a block than the sizes have elements along it."""
+
+    sizes: Sizes
+    threads: int
+
+
+@dataclass(frozen=True, slots=True)
 class Variant:
     """A kernel that the student must write.
 
@@ -145,6 +153,8 @@ class Variant:
     """Where its kernels are launched otherwise than the lab's others."""
     unrolled: bool | None = None
     """True: its loops are unrolled by hand or by pragma; False: they are not; None: either. Breaks ties only."""
+    smaller_block: SmallerBlock | None = None
+    """A launch at which a kernel whose blocks grow with the sizes has to be right as well."""
     more_sizes: tuple[Sizes, ...] = ()
     """Exact sizes of its own that the emulator runs as well, uncounted: beyond what its usual blocks have threads."""
 

@@ -20,7 +20,7 @@ from grader.lab.parts import (
     plain_text,
     sibling,
 )
-from grader.lab.records import CheckSpec, LaunchRule, Parameter, ReferenceKernel, Variant
+from grader.lab.records import CheckSpec, LaunchRule, Parameter, ReferenceKernel, SmallerBlock, Variant
 from grader.message import msg
 from grader.yaml_file import KeyPath, YamlFile, choose
 
@@ -54,6 +54,11 @@ class ReferencePart(_Part, frozen=True):
     covers: list[str] = []
 
 
+class _SmallerBlockPart(_Part, frozen=True):
+    sizes: dict[str, int]
+    threads: int
+
+
 class _VariantPart(_Part, frozen=True):
     title: TextPart
     names: list[str]
@@ -63,6 +68,7 @@ class _VariantPart(_Part, frozen=True):
     padded: bool | None = None
     unrolled: bool | None = None
     launch: LaunchPart | None = None
+    smaller_block: _SmallerBlockPart | None = None
     more_sizes: list[dict[str, int]] = []
 
 
@@ -103,8 +109,18 @@ def variant_of(file: YamlFile, name: str, data: object, parameters: tuple[Parame
         padded=part.padded,
         launch=launch_of(file, (*keys, "launch"), part.launch, sizes) if part.launch is not None else None,
         unrolled=part.unrolled,
+        smaller_block=_smaller_block(file, (*keys, "smaller_block"), part.smaller_block, sizes),
         more_sizes=tuple(case_of(file, (*keys, "more_sizes", i), row, sizes) for i, row in enumerate(part.more_sizes)),
     )
+
+
+def _smaller_block(
+    file: YamlFile, keys: KeyPath, part: _SmallerBlockPart | None, sizes: list[str]
+) -> SmallerBlock | None:
+    if part is None:
+        return None
+    x, _y, _z = _block(file, (*keys, "threads"), [part.threads])
+    return SmallerBlock(case_of(file, (*keys, "sizes"), part.sizes, sizes), x)
 
 
 def reference_of(

@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from grader.ptx import Device, DeviceTrap, Launch, Limits, Module, launch, linked, parse
 from grader.ptx.errors import LaunchError, LimitExceeded, PtxError
-from grader.ptx.memory.spaces import GLOBAL_SPACING, MAX_SLOTS, MemoryArray
+from grader.ptx.memory.addresses import GLOBAL_SPACING, MAX_SLOTS
+from grader.ptx.memory.arrays import MemoryArray
 from grader.ptx.observers.interface import Observer, Scene
 from grader.ptx.records import Counters, Hazard
 

@@ -43,7 +43,7 @@ from grader.ptx.frontend.nodes import Module
 from grader.ptx.frontend.parser import parse
 from grader.ptx.launch import Launch, launch, linked
 from grader.ptx.limits import Limits
-from grader.ptx.memory.spaces import Buffer, Device
+from grader.ptx.memory.device import Buffer, Device
 from grader.ptx.records import Counters, Hazard, LaunchReport, LineCounter
 
 __all__ = [

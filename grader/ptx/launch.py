@@ -19,7 +19,9 @@ from grader.ptx.machine.outcome import Outcome
 from grader.ptx.machine.plan import side_by_side, spread
 from grader.ptx.machine.residents import resident_blocks
 from grader.ptx.machine.scheduler import Scheduler
-from grader.ptx.memory.spaces import Buffer, Device, MemoryArray, shared_window
+from grader.ptx.memory.arrays import MemoryArray
+from grader.ptx.memory.device import Buffer, Device
+from grader.ptx.memory.windows import shared_window
 from grader.ptx.memory.workspace import workspace_of
 from grader.ptx.native.engine import Engine
 from grader.ptx.observers.hazards import HazardLog

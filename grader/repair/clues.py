@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from grader.ptx.records import Hazard
 from grader.repair.change import Change
 from grader.repair.function import Function
-from grader.result import Diagnosis
+from grader.result import Diagnosis, Element, ElementRange, ElementRead
 from grader.submission.cpp.tree import LOOPS, WORD
 
 AWAY = 1.3
 """What a change costs more in a line that nothing points to."""
+UNLIKELY = 0.7
+"""What is left of the weight of lines beside the one that is known to be wrong."""
 FADING = 0.6
 """What is left of a line's weight in the lines that its names come from."""
 
@@ -99,8 +101,14 @@ def clues_of(
         first = found[0]
         symptoms.append(_named(first))
     if diagnosis is not None:
-        weights |= _lines_of(diagnosis)
+        for line, weight in _lines_of(diagnosis).items():
+            weights[line] = max(weights.get(line, 0.0), weight)
         symptoms += _symptoms(diagnosis)
+    if "write_write" in symptoms:
+        # Two threads with one index: what is elsewhere comes of it.
+        weights = {n: w if n == found[0].line else UNLIKELY * w for n, w in weights.items()}
+    if found and found[0].kind == "uninitialized":
+        weights |= dict.fromkeys(_lines_that_fill(functions, found[0].array), 1.0)
     return Clues(_traced_back(functions, weights), tuple(dict.fromkeys(s for s in symptoms if s in _SHIFTS)))
 
 
@@ -118,11 +126,32 @@ def _lines_of(diagnosis: Diagnosis) -> dict[int, float]:
     for read in diagnosis.reads:
         if read.put_by is not None:
             lines[read.put_by.line] = 0.9
-    lines |= {read.line: 1.0 for read in diagnosis.reads}
+    surplus = {read.line for read in diagnosis.reads if _is_surplus(read, diagnosis.surplus)}
+    lines |= {read.line: UNLIKELY if surplus and read.line not in surplus else 1.0 for read in diagnosis.reads}
     for writer in (diagnosis.writer, diagnosis.overwritten):
         if writer is not None:
             lines[writer.line] = 1.0
     return lines
+
+
+def _is_surplus(read: ElementRead, surplus: Sequence[ElementRange]) -> bool:
+    """Whether what a read brought in does not belong in the element."""
+    sources = read.put_from or [Element(array=read.array, index=read.index)]
+    return any(
+        one.array == them.array
+        and all(low <= i <= high for i, (low, high) in zip(one.index, them.ranges, strict=False))
+        for one in sources
+        for them in surplus
+    )
+
+
+def _lines_that_fill(functions: Sequence[Function], array: str) -> Iterator[int]:
+    """The lines of the assignments to an array's elements."""
+    for function in functions:
+        for node in function.nodes:
+            left = node.child_by_field_name("left") if node.type == "assignment_expression" else None
+            if left is not None and function.text(left).partition("[")[0] == array and "[" in function.text(left):
+                yield function.line(node)
 
 
 def _symptoms(diagnosis: Diagnosis) -> list[str]:

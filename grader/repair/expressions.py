@@ -170,7 +170,8 @@ def _number(function: Function, node: Node) -> Iterator[Change]:
         if kind == "array_size":
             near = 2.5
         for other in (value - 1, value + 1):
-            if other >= 0:
+            # `k + 0` is `k`, and that is tried as well.
+            if other > 0 or (other == 0 and not _is_added(node)):
                 yield from _change(function, node, str(other), near, "number", kind)
         if value > 1:
             zero, one = (3.8, 3.8) if kind == "guard" else (2.4, 3.4)
@@ -186,6 +187,13 @@ def _number(function: Function, node: Node) -> Iterator[Change]:
         yield from _change(
             function, node, "1.0f" if is_zero else "0.0f", 2.4 if not is_zero else 3.4, "number", "initial_value"
         )
+
+
+def _is_added(node: Node) -> bool:
+    parent = node.parent
+    if parent is None or parent.type != "binary_expression" or _operator(parent) not in ("+", "-"):
+        return False
+    return parent.child_by_field_name("right") == node
 
 
 def _divides(node: Node) -> bool:

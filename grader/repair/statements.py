@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 MAX_GUARDS = 6
 """Conditions that are tried at one place."""
 CALL = f"{BARRIER}();"
+_NEAR_END = re.compile(r"(?P<index>\w+) >= (?P<width>\w+)")
+_FAR_END = re.compile(r"(?P<index>\w+) < \w+ - (?P<width>\w+)")
 
 
 def barrier_changes(function: Function, shares: bool) -> Iterator[Change]:
@@ -269,8 +272,20 @@ def _pool(function: Function, access: Node) -> list[str]:
     indices = sorted((v for v in known.values() if v.role == "index"), key=lambda v: v.name not in words)
     sizes = [v for v in known.values() if v.role == "size"]
     sizes.sort(key=lambda v: v.start == 0)
+    found += _other_ends(tuple(found), [s.name for s in sizes[:2]])
     found += [f"{i.name} < {s.name}" for i in indices[:3] for s in sizes[:2]]
     return list(dict.fromkeys(found))
+
+
+def _other_ends(conditions: Sequence[str], sizes: Sequence[str]) -> Iterator[str]:
+    """What keeps as far from the other end of an array: `i < n - R` beside `i >= R`."""
+    for condition in conditions:
+        near = _NEAR_END.fullmatch(condition)
+        if near is not None:
+            yield from (f"{near['index']} < {size} - {near['width']}" for size in sizes if size != near["width"])
+        far = _FAR_END.fullmatch(condition)
+        if far is not None:
+            yield f"{far['index']} >= {far['width']}"
 
 
 def value_changes(function: Function) -> Iterator[Change]:

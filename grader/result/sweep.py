@@ -26,6 +26,7 @@ class SweepPoint(Record, frozen=True):
     cannot be changed that way), "wrong" (it ran, with a wrong result), "failed" (it did not end well).
     reason: why there are no values, "" when there are.
     values: by metric.
+    conflict_ways: the worst bank conflict of the run, 1 without any; null where shared memory is not used, or on a GPU.
     """
 
     variant: str
@@ -38,6 +39,7 @@ class SweepPoint(Record, frozen=True):
     reason: str = ""
     reason_said: Message | None = None
     values: dict[str, Estimate] = {}
+    conflict_ways: int | None = None
 
 
 class SweepRecord(Record, frozen=True):

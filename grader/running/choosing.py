@@ -129,7 +129,8 @@ def hard_coded_sizes(lab: Lab, interpretation: Interpretation, source: str) -> l
 
     Only where all of the lab's sizes may be equal; the largest first.
     """
-    if set(lab.equal_sizes) != set(lab.size_names) or any(name in interpretation.roles for name in lab.size_names):
+    may_be_equal = len(lab.size_names) == 1 or set(lab.equal_sizes) == set(lab.size_names)
+    if not may_be_equal or any(name in interpretation.roles for name in lab.size_names):
         return []
     values = {int(macro or constant) << int(shift or 0) for macro, constant, shift in CONSTANT.findall(source)}
     squares: list[Sizes] = [

@@ -58,12 +58,15 @@ class Staging:
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """A kernel that was graded for the variant as well, and is not what counts; points: earned and pending."""
+    """A kernel that may be the variant as well, and is not what counts.
+
+    points: earned and pending; None where it was not graded.
+    """
 
     kernel: str
     file: str
     line: int
-    points: float
+    points: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,7 @@ class Evidence:
     unmeasured: why the backend cannot measure something, by what ("time", "counters", "hazards").
     source: what was compiled, by file name.
     resources, host_memory, witnesses: as in the result; empty without a GPU.
+    smaller_block: the run with a block smaller than the sizes, where the lab asks for it and all other runs are right.
     larger: runs at the lab's `large` sizes, on which no mark depends; of kernels that are right at all others.
     untimed: why the kernel's own doings keep it from being timed, None when nothing does.
     staging: what shared memory is used for; None where that was not looked at.
@@ -104,6 +108,7 @@ class Evidence:
     resources: Resources | None = None
     host_memory: tuple[HostMemory, ...] = ()
     witnesses: tuple[Witness, ...] = ()
+    smaller_block: Run | None = None
     larger: tuple[Run, ...] = ()
     staging: Staging | None = None
     untimed: Message | None = None

@@ -41,6 +41,10 @@ _OWN = re.compile(
     r"|сравн)\w*)\s*\(\s*[^)\s]",
     re.IGNORECASE,
 )
+# `expected != got.at(i, j)`; what is asked for its length or its end is no result.
+_ASKED = re.compile(r"[=!]=\s*\w+(?:\.|->)(?!(?:size|end|begin|length|count|empty|rows|cols)\b)\w+\s*\(")
+_VECTORS = re.compile(r"\bvector\s*<[^;{}()]{0,60}>\s*([^;{}]{1,300});")
+_SAME = re.compile(r"\b(\w+)\s*[=!]=\s*(\w+)\b(?!\s*[.(\[])")
 _OF_CUDA = re.compile(r"cuda|gpuassert|gpuerr|getlasterror", re.IGNORECASE)
 _MACRO = re.compile(r"#[ \t]*define[ \t]+(\w+)\((?:[^\n\\]|\\.|\\\n)*", re.DOTALL)
 _TAKES_ERROR = re.compile(r"\b(\w+)\s*\(\s*(?:const\s+)?(?:cudaError(?:_t)?|CUresult)\b")
@@ -167,7 +171,10 @@ def _compares(whole: str) -> bool:
     """Whether anything in the host code holds results against something; checks of errors are no such thing."""
     about_errors = {match[1] for match in _MACRO.finditer(whole)} | set(_TAKES_ERROR.findall(whole))
     text = _MACRO.sub(" ", whole)
-    if _COMPARES.search(text):
+    if _COMPARES.search(text) or _ASKED.search(text):
+        return True
+    vectors = {word for match in _VECTORS.finditer(text) for word in re.findall(r"\w+", match[1])}
+    if any(match[1] in vectors and match[2] in vectors for match in _SAME.finditer(text)):
         return True
     own = (match["name"] for match in _OWN.finditer(text))
     return any(name not in about_errors and not _OF_CUDA.search(name) for name in own)

@@ -8,6 +8,7 @@ from grader.running.drawn import with_drawn_cases
 from grader.running.evidence import Evidence
 from grader.running.relaunched import with_later_launch
 from grader.running.runs import run_variant
+from grader.running.smaller_block import with_smaller_block
 from grader.running.staging import with_staging
 
 
@@ -22,6 +23,7 @@ def run_kernel(
     explained : whether it is also found out why an output is wrong.
     """
     evidence, kernel = run_variant(trials, evidence, kernel, explained)
+    evidence = with_smaller_block(trials, evidence, kernel)
     evidence = with_staging(trials, evidence, kernel)
     evidence = with_drawn_cases(drawn_trials, evidence, kernel, explained)
     return with_later_launch(trials, evidence, kernel, drawn_trials.oracle)

@@ -152,6 +152,7 @@ class EmulatorSweeps:
         if point.status != "ok":
             return for_each_mode(sweep, point)
         work = self._work(prepared.place.sizes, run.outcome)
+        point = structs.replace(point, conflict_ways=_conflict_ways(run.outcome))
         return [
             _with(row, {metric: Estimate(value=round(_metric(metric, row, work), 6)) for metric in metrics})
             for metrics in [sweep.metrics["emulator"]]
@@ -174,6 +175,12 @@ class EmulatorSweeps:
             "mapped": sectors * SECTOR_BYTES,
         }
         return {name: total / elements for name, total in totals.items()}
+
+
+def _conflict_ways(outcome: LaunchOutcome) -> int | None:
+    """The worst bank conflict of a run; None where shared memory is not used."""
+    assert outcome.counters is not None
+    return max((c.ways for c in outcome.counters.by_line if c.space == "shared" and c.requests), default=None)
 
 
 def _compiled_together(point: PreparedPoint, targets: Sequence[Target]) -> PreparedPoint:

@@ -28,6 +28,12 @@ TEXTS: Texts = {
         "Line {line}: {n} thread had left the kernel before this barrier; allowed since compute capability 7.0.",
         "Line {line}: {n} threads had left the kernel before this barrier; allowed since compute capability 7.0.",
     ),
+    "exited_before_barrier_in_if": Plural(
+        "Line {line}: this barrier is inside the if of line {branch}; {n} thread had left the kernel before it, which "
+        "is allowed since compute capability 7.0.",
+        "Line {line}: this barrier is inside the if of line {branch}; {n} threads had left the kernel before it, which "
+        "is allowed since compute capability 7.0.",
+    ),
     "wired_sizes": N_("The kernel works only at {sizes}: the size is a constant in the program. Make it a parameter."),
     "own_sizes": N_(
         "Graded only at {sizes}: with another value of this constant the kernel is wrong, so its value "
@@ -37,5 +43,6 @@ TEXTS: Texts = {
         "{kernel} ({file}:{line}) may be this variant as well. It was graded too and earns {points:g} points at most; "
         "the better one counts."
     ),
+    "one_thread": N_("{kernel} ({file}:{line}) is launched with a single thread, so the parallel kernel was graded."),
     "large": large,
 }

@@ -42,11 +42,12 @@ def test_a_row_that_does_not_fit_costs_nothing() -> None:
 
 
 def test_blocks_that_grow_with_the_matrix_end_at_1024_threads() -> None:
-    graded = pipeline.grade(KERNELS / "matmul" / "good" / "row_and_column_n_threads.cu", MATMUL, backend="gpu")
+    graded = pipeline.grade(KERNELS / "matmul" / "bad" / "row_and_column_n_threads.cu", MATMUL, backend="gpu")
     for name in ("row", "column"):
         (large,) = (case for case in graded.variants[name].cases if case.kind == "large")
         assert (large.status, "4096 threads per block, at most 1024 are allowed" in large.message) == ("fail", True)
-        assert all(c.status != "fail" for c in graded.checks if c.variant == name)
+        # That a block ends at 1024 threads is judged on the emulator, with a smaller one.
+        assert [c.check for c in graded.checks if c.variant == name and c.status == "fail"] == ["correct"]
 
 
 def test_a_transposition_of_four_gibibytes() -> None:

@@ -127,6 +127,16 @@ def test_every_built_in_lab_loads() -> None:
             "    shared_memory: false\n    more_sizes: [{rows: 288, cols: wide}]\n",
             ["variants.naive.more_sizes[0].cols: must be a whole number (got 'wide')"],
         ),
+        (
+            "    shared_memory: false\n",
+            "    shared_memory: false\n    smaller_block: {sizes: {rows: 64}, threads: 32}\n",
+            ["variants.naive.smaller_block.sizes: missing size `cols`"],
+        ),
+        (
+            "    shared_memory: false\n",
+            "    shared_memory: false\n    smaller_block: {sizes: {rows: 64, cols: 64}, threads: 2000}\n",
+            ["variants.naive.smaller_block.threads"],
+        ),
         ("  gpu:", "  cpu:", ["sizes.cpu: unknown name 'cpu'", "emulator, gpu"]),
         ("  en: To learn", "  de: To learn", ["aim.de: unknown key", "allowed: en, ru"]),
         # The name of a mapping's key is told, where the decoder only says "some value of it".

@@ -99,5 +99,5 @@ def test_what_nobody_sets_is_told_as_such() -> None:
 @pytest.mark.slow
 def test_the_kernel_that_does_not_count_is_told() -> None:
     result = graded("one_thread_beside_parallel.cu", "matmul")
-    told = [r.data["kernel"] for r in result.variants["naive"].remarks_said if r.id == "remarks.other_kernel"]
+    told = [r.data["kernel"] for r in result.variants["naive"].remarks_said if r.id == "remarks.one_thread"]
     assert told == ["matrixMulSingle"]

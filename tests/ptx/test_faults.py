@@ -153,7 +153,8 @@ def test_printf_that_does_not_fit_its_arguments(body: str) -> None:
 )
 def test_any_format_prints_something(template: str, arguments: bytes) -> None:
     from grader.ptx.lowering import builtins
-    from grader.ptx.memory.spaces import LOCAL_WINDOW, Window, local_array
+    from grader.ptx.memory.addresses import LOCAL_WINDOW
+    from grader.ptx.memory.windows import Window, local_array
 
     class BlockBatch:
         local = Window("local")

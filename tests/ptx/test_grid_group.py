@@ -75,7 +75,7 @@ def test_more_blocks_than_can_be_resident_are_refused(padded: int, shared_bytes:
 
 def test_order_of_many_blocks_in_many_steps_costs_no_search(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every block follows its neighbours in each step: a search for each pair would take minutes."""
-    monkeypatch.setattr(happens_before, "_Walk", None)
+    monkeypatch.setattr(happens_before, "Walk", None)
     steps = """extern "C" __global__ void k(int* data, int* out) {
     cg::grid_group grid = cg::this_grid();
     int i = grid.thread_rank(), n = grid.size();

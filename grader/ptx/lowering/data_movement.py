@@ -15,8 +15,8 @@ from grader.ptx.machine.code import Code, Getter, Step
 from grader.ptx.machine.groups import Group
 from grader.ptx.machine.special import asks_for_grid
 from grader.ptx.memory.access import AccessSpec, element_dtype
+from grader.ptx.memory.addresses import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BYTES
 from grader.ptx.memory.inline_cache import InlineCache
-from grader.ptx.memory.spaces import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BYTES
 from grader.ptx.values import affine
 from grader.ptx.values.kinds import UNSIGNED, Affine, Value, Vec, as_array, from_array
 

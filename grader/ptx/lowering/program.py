@@ -15,7 +15,10 @@ from grader.ptx.limits import Limits
 from grader.ptx.lowering.lower import lower
 from grader.ptx.machine.code import Code
 from grader.ptx.machine.special import asks_for_grid
-from grader.ptx.memory.spaces import FUNCTION_WINDOW, SHARED_WINDOW, Device, MemoryArray, SharedLayout
+from grader.ptx.memory.addresses import FUNCTION_WINDOW, SHARED_WINDOW
+from grader.ptx.memory.arrays import MemoryArray
+from grader.ptx.memory.device import Device
+from grader.ptx.memory.windows import SharedLayout
 from grader.ptx.values.lanes import Array
 
 

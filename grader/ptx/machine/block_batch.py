@@ -11,7 +11,8 @@ from grader.ptx.errors import DeviceTrap, LimitExceeded
 from grader.ptx.frontend.nodes import Function
 from grader.ptx.limits import CYCLES, Budget
 from grader.ptx.machine.code import CodeBlock
-from grader.ptx.memory.spaces import Device, Window, local_array
+from grader.ptx.memory.device import Device
+from grader.ptx.memory.windows import Window, local_array
 from grader.ptx.observers.hazards import HazardLog
 from grader.ptx.observers.interface import NOBODY, Watchers
 from grader.ptx.values.geometry import Geometry

@@ -9,7 +9,7 @@ import numpy as np
 from grader.ptx.machine.block_batch import BlockBatch
 from grader.ptx.memory.access import AccessSpec
 from grader.ptx.memory.address_resolution import ResolvedAddress
-from grader.ptx.memory.spaces import MemoryArray
+from grader.ptx.memory.arrays import MemoryArray
 from grader.ptx.values.kinds import UNSIGNED
 from grader.ptx.values.lanes import Array, remember
 

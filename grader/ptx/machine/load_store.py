@@ -13,8 +13,10 @@ from grader.ptx.machine.groups import Group
 from grader.ptx.machine.initcheck import check_written, mark_written
 from grader.ptx.memory.access import Access, AccessSpec
 from grader.ptx.memory.address_resolution import Fault, ResolvedAddress, locate, scatter
+from grader.ptx.memory.addresses import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BITS, WINDOW_BYTES
+from grader.ptx.memory.arrays import Owner
 from grader.ptx.memory.inline_cache import InlineCache
-from grader.ptx.memory.spaces import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BITS, WINDOW_BYTES, Owner, Space
+from grader.ptx.memory.windows import Space
 from grader.ptx.values.kinds import UNSIGNED, Affine, Value, Vec, as_array, from_array, select, split_shift
 from grader.ptx.values.lanes import Array, Lanes
 

@@ -10,7 +10,7 @@ from grader.ptx.machine.block_batch import BlockBatch
 from grader.ptx.machine.code import Code
 from grader.ptx.machine.groups import Group
 from grader.ptx.machine.residents import MULTIPROCESSORS, WARPS
-from grader.ptx.memory.spaces import Device
+from grader.ptx.memory.device import Device
 from grader.ptx.values.kinds import Value, Vec, select
 from grader.ptx.values.lanes import Array
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from grader.ptx.memory.spaces import MemoryArray, Space
+from grader.ptx.memory.arrays import MemoryArray
+from grader.ptx.memory.windows import Space
 from grader.ptx.values.kinds import SIGNED, UNSIGNED, Affine, Value, Vec, split_shift
 from grader.ptx.values.lanes import Array, Lanes, remember
 

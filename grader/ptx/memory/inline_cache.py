@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from grader.ptx.memory.access import AccessSpec
 from grader.ptx.memory.address_resolution import ResolvedAddress
-from grader.ptx.memory.spaces import MemoryArray
+from grader.ptx.memory.arrays import MemoryArray
 from grader.ptx.values.kinds import Vec
 from grader.ptx.values.lanes import Array
 

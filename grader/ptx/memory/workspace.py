@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from grader.ptx.memory.spaces import Device, MemoryArray
+from grader.ptx.memory.arrays import MemoryArray
+from grader.ptx.memory.device import Device
 
 SIZE = 8
 """Bytes: its own size, and the counter."""

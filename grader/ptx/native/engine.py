@@ -17,7 +17,7 @@ from grader.ptx.limits import TakesLong
 from grader.ptx.machine.block_batch import BlockBatch
 from grader.ptx.machine.code import Code
 from grader.ptx.machine.outcome import Outcome
-from grader.ptx.memory.spaces import Device
+from grader.ptx.memory.device import Device
 from grader.ptx.native.kernel import is_refused
 from grader.ptx.observers.traffic import Traffic
 from grader.ptx.values.lanes import Array

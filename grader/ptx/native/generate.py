@@ -18,7 +18,7 @@ from grader.ptx.isa.semantics import Semantics
 from grader.ptx.lowering import warps
 from grader.ptx.machine import special
 from grader.ptx.machine.code import Code, CodeBlock
-from grader.ptx.memory.spaces import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BITS
+from grader.ptx.memory.addresses import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BITS
 from grader.ptx.native import layout
 from grader.ptx.native.arithmetic import express
 from grader.ptx.native.kernel import WARPS, Generated, Kernel, is_refused

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from grader.ptx.machine.block_batch import BlockBatch
-from grader.ptx.memory.spaces import Device, MemoryArray
+from grader.ptx.memory.arrays import MemoryArray
+from grader.ptx.memory.device import Device
 from grader.ptx.native import layout
 from grader.ptx.native.layout import CONTEXT
 from grader.ptx.native.module import Compiled, engine

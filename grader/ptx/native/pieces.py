@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from grader.ptx.frontend.nodes import Immediate, Instruction, Negated, Operand, Register, Special, Symbol, Vector
-from grader.ptx.memory.spaces import LOCAL_WINDOW, SHARED_WINDOW
+from grader.ptx.memory.addresses import LOCAL_WINDOW, SHARED_WINDOW
 from grader.ptx.native import layout
 from grader.ptx.native.arithmetic import express
 from grader.ptx.native.kernel import LANE, Kernel, Site

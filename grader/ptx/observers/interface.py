@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from grader.ptx.limits import Budget
 from grader.ptx.memory.access import Access
-from grader.ptx.memory.spaces import MemoryArray
+from grader.ptx.memory.arrays import MemoryArray
 from grader.ptx.observers.hazards import HazardLog
 from grader.ptx.records import LaunchReport
 from grader.ptx.values.geometry import Geometry

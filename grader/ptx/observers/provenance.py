@@ -14,7 +14,7 @@ from grader.ptx.analysis.backward_slice import BackwardSlice, backward_slice
 from grader.ptx.frontend.nodes import Function, Instruction, Module, Vector
 from grader.ptx.isa.opcodes import facts
 from grader.ptx.memory.access import Access
-from grader.ptx.memory.spaces import MemoryArray
+from grader.ptx.memory.arrays import MemoryArray
 from grader.ptx.observers.interface import Observer
 from grader.ptx.records import Read, Write
 from grader.ptx.values.geometry import Geometry

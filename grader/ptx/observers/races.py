@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from grader.ptx.memory.access import Access
-from grader.ptx.memory.spaces import MemoryArray
-from grader.ptx.observers.happens_before import HappensBefore, StrongAccess
+from grader.ptx.memory.arrays import MemoryArray
+from grader.ptx.observers.happens_before import HappensBefore
 from grader.ptx.observers.interface import BarrierCompletion, Observer, Scene
+from grader.ptx.observers.order_graph import StrongAccess
+from grader.ptx.observers.race_reports import report_conflicts
 from grader.ptx.observers.shadow import AccessEpoch, BarrierOrder, Shadow
 from grader.ptx.observers.vector_clocks import VectorClock
-from grader.ptx.values.kinds import UNSIGNED, Value, as_array
 from grader.ptx.values.lanes import Array, Lanes
 
 INTERVAL_LANES = 4_000_000
@@ -68,7 +69,7 @@ class Races(Observer):
         elif space == "global":
             self._global_access(event)
         if (self._graph.active or spec.releases) and (spec.strong or (event.op == "store" and self._signals(event))):
-            self._graph.access(_strong_access(event), self._clock, self._settle)
+            self._graph.access(StrongAccess.of(event), self._clock, self._settle)
 
     def _settle(self) -> None:
         """Judge what is waiting to be judged, before the graph goes on."""
@@ -265,7 +266,8 @@ class Races(Observer):
                     self._excuse(shadow, bad, past, lanes.ids, per_lane, kind)
                 if np.count_nonzero(bad):
                     counted |= bad
-                    found |= self._report(shadow, event, bad, past, detail, per_lane)
+                    report_conflicts(self._hazards, shadow, event, bad, past, detail, per_lane)
+                    found = True
             if detail == "write_write":
                 overwritten = counted
         if kind == "store" and self._graph.active and not found:
@@ -277,7 +279,8 @@ class Races(Observer):
             # Lanes of this very access that write one place: the last one stays, the others lose.
             bad = (shadow.writer.thread[units] != thread) & ~overwritten
             if np.count_nonzero(bad):
-                found |= self._report(shadow, event, bad, shadow.writer.at(units), "write_write", per_lane)
+                found = True
+                report_conflicts(self._hazards, shadow, event, bad, shadow.writer.at(units), "write_write", per_lane)
         return found
 
     def _kind(self, event: Access) -> str:
@@ -294,7 +297,7 @@ class Races(Observer):
         """Whether a store behind a fence tells others of it: a volatile one, or one to where atomics have been."""
         if event.spec.order not in ("weak", "volatile") or not self._graph.publishes(event.address.lanes):
             return False
-        return event.spec.order == "volatile" or self._graph.has_writers(_strong_access(event))
+        return event.spec.order == "volatile" or self._graph.has_writers(StrongAccess.of(event))
 
     def _excuse(self, shadow: Shadow, bad: Array, past: AccessEpoch, ids: Array, per_lane: int, kind: str) -> None:
         """Take out of the accesses that are in conflict, (n,) bool, those that the kernel has ordered by hand."""
@@ -309,100 +312,3 @@ class Races(Observer):
         moments = np.array([shadow.moments[number] for number in numbers.tolist()], np.int64)[which]
         fine = self._graph.ordered(chosen, moments, shadow.events, ids[positions // per_lane])
         bad[positions[fine]] = False
-
-    def _report(
-        self,
-        shadow: Shadow,
-        event: Access,
-        bad: Array,
-        past: AccessEpoch,
-        detail: str,
-        per_lane: int,
-    ) -> bool:
-        other_thread, other_event = past.thread, np.asarray(past.event)
-        geometry, array = event.geometry, event.address.array
-        start = geometry.first_thread
-        ids = np.repeat(event.address.lanes.ids, per_lane) if per_lane > 1 else event.address.lanes.ids
-        same_warp = (other_thread - start) // 32 == ids // 32
-        for within in (False, True):
-            positions = np.flatnonzero(bad & (same_warp == within))
-            if not len(positions):
-                continue
-            first = int(positions[0])
-            offset = int(event.address.offsets()[first // per_lane])
-            owner = array.owner(offset)
-            kind = detail
-            if detail == "write_write" and _same_values(
-                event, positions // per_lane, shadow.events, other_event[positions], other_thread[positions]
-            ):
-                kind = "write_write_same_value"
-            other = shadow.events[int(other_event[first])]
-            self._hazards.add(
-                geometry,
-                "race",
-                kind,
-                event.instruction,
-                int(ids[first]),
-                len(np.unique(ids[positions])),
-                op=event.op,
-                space=array.space,
-                array=owner.name,
-                offset=offset - owner.start,
-                width=event.width,
-                array_bytes=owner.size,
-                within_warp=within,
-                other=other.instruction,
-                other_op=other.op,
-                other_thread=geometry.coordinates(int(other_thread[first]) - start),
-            )
-        return True
-
-
-def _strong_access(event: Access) -> StrongAccess:
-    resolved, spec, width = event.address, event.spec, event.width
-    array, lanes = resolved.array, resolved.lanes
-    shared = array.space == "shared"
-    offsets = resolved.offsets()
-    rows = array.row_starts(lanes, 1)
-    if rows is not None:
-        offsets = offsets + rows + array.storage
-    writes: Array | None = None
-    if event.op != "load":
-        writes = np.ones(lanes.n, np.bool_) if event.changed is None else event.changed
-        writes = None if not writes.any() else np.broadcast_to(writes, (lanes.n,))
-    return StrongAccess(
-        event,
-        (0 if shared else id(array), width),
-        offsets // width,
-        len(array.data) // width + 1,
-        lanes,
-        shared,
-        event.op != "store" and spec.looked_at,
-        writes,
-        event.op == "store",
-        spec.releases,
-        spec.in_block_only,
-    )
-
-
-def _same_values(event: Access, positions: Array, events: list[Access], numbers: Array, threads: Array) -> bool:
-    """Whether each lane of `event` at `positions` stores just what its opponent stored."""
-    for number in np.unique(numbers).tolist():
-        other = events[number]
-        mine, theirs = event.stored, other.stored
-        if not mine or not theirs or len(mine) != len(theirs) or event.width != other.width:
-            return False
-        chosen = numbers == number
-        lanes = other.address.lanes
-        where = np.searchsorted(lanes.ids, threads[chosen] - other.geometry.first_thread)
-        for own, foreign in zip(mine, theirs, strict=True):
-            left = _bits(own, event)[positions[chosen]]
-            if (left != _bits(foreign, other)[where]).any():
-                return False
-    return True
-
-
-def _bits(value: Value, event: Access) -> Array:
-    assert event.stored is not None
-    size = event.width // len(event.stored)
-    return np.broadcast_to(as_array(value, UNSIGNED[size]), (event.address.lanes.n,))

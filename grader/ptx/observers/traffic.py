@@ -131,7 +131,7 @@ def _measure(lanes: Lanes, addresses: Array, op: str, width: int, space: str) ->
         total(unique),
         int(ways.max()),
         worst_words,
-        *_few(active, width),
+        *((0, 0) if lanes.whole_warps else _few(active, width)),
     )
 
 

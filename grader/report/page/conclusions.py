@@ -23,7 +23,7 @@ def conclusions(job: ReportJob) -> list[str]:
     return [
         *_correctness(variants, numbers),
         *_passed_over([name for name, v in variants.items() if v.counters is not None and name in wrong]),
-        *_shared(counted, numbers),
+        *_shared(counted, numbers, job.extents),
         *_global(counted, numbers),
         *_times(variants, numbers, job.extents),
     ]
@@ -62,23 +62,27 @@ def _passed_over(wrong: list[str]) -> list[str]:
     return [text.format(names=", ".join(wrong))]
 
 
-def _shared(counted: dict[str, Counters], numbers: Numbers) -> list[str]:
-    """Bank conflicts of each variant that uses shared memory, and what the best gains over the worst."""
+def _shared(counted: dict[str, Counters], numbers: Numbers, extents: tuple[str, ...]) -> list[str]:
+    """Bank conflicts of each variant that uses shared memory, and what the best gains over the worst.
+
+    What holds at the size that was counted need not hold at others: those that a sweep runs are told of there.
+    """
     users = {name: c for name, c in counted.items() if c.shared_requests}
     sentences = []
-    clean: dict[str, list[str]] = {}
+    clean: dict[tuple[str, str], list[str]] = {}
     for name, c in users.items():
         efficiency = "–" if c.shared_efficiency_pct is None else numbers.percent(c.shared_efficiency_pct)
         if c.shared_excess == 0:
-            clean.setdefault(efficiency, []).append(name)
+            clean.setdefault((efficiency, size_text(c.size, extents)), []).append(name)
             continue
         sentences.append(
             _(
-                "{name}: up to {ways}-way bank conflicts; a shared-memory request takes {per_request} "
+                "{name}: up to {ways}-way bank conflicts at {size}; a shared-memory request takes {per_request} "
                 "wavefronts on average, {excess} of {wavefronts} wavefronts are unnecessary; efficiency "
                 "{efficiency}."
             ).format(
                 name=name,
+                size=size_text(c.size, extents),
                 ways=c.worst_conflict_ways,
                 per_request=numbers.decimal(c.shared_wavefronts / c.shared_requests),
                 excess=numbers.count(c.shared_excess),
@@ -87,10 +91,12 @@ def _shared(counted: dict[str, Counters], numbers: Numbers) -> list[str]:
             )
         )
     text = _(
-        "{name}: no bank conflicts, every shared-memory request takes the fewest wavefronts possible; "
+        "{name}: no bank conflicts at {size}, every shared-memory request takes the fewest wavefronts possible; "
         "efficiency {efficiency}."
     )
-    sentences += [text.format(name=", ".join(names), efficiency=shown) for shown, names in clean.items()]
+    sentences += [
+        text.format(name=", ".join(names), efficiency=shown, size=size) for (shown, size), names in clean.items()
+    ]
     if users:
         worst, best = (choose(users, key=lambda n: users[n].shared_wavefronts) for choose in (max, min))
         if users[worst].shared_wavefronts > users[best].shared_wavefronts > 0:

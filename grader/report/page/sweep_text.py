@@ -17,7 +17,7 @@ from grader.report.figures.sweep_charts import (
 )
 from grader.report.job import ReportJob
 from grader.report.numbers import Numbers
-from grader.report.view import variant_columns
+from grader.report.view import size_text, variant_columns
 from grader.report.views import SweepNotes
 from grader.result import SweepPoint, SweepRecord
 
@@ -37,12 +37,15 @@ def sweep_conclusions(job: ReportJob) -> list[str]:
             found += teller.kinds_of_memory()
         else:
             found += teller.comparisons() if teller.is_over_sizes else teller.best_values()
+            found += teller.conflicts()
     return found
 
 
 def sweep_notes(job: ReportJob, sweep: SweepRecord) -> SweepNotes:
     """What stands beside the graphs of a sweep: its title, and why points and lines are missing."""
-    notes = [
+    sizes = _same_everywhere(job, sweep)
+    notes = [_("Made at {sizes}.").format(sizes=sizes)] if sizes else []
+    notes += [
         _("× {places}: {reason}.").format(places="; ".join(places), reason=reason)
         for reason, places in gap_notes(job, sweep)
     ]
@@ -54,6 +57,14 @@ def sweep_notes(job: ReportJob, sweep: SweepRecord) -> SweepNotes:
         for reason, found in names.items()
     ]
     return {"title": text_of(job, sweep).title, "notes": notes}
+
+
+def _same_everywhere(job: ReportJob, sweep: SweepRecord) -> str:
+    """The sizes that are the same at all points of a sweep, "n = 8, count = 512"; "" where none is."""
+    points = [point.size for point in sweep.points if point.size]
+    names = points[0] if points else {}
+    fixed = {name: size for name, size in names.items() if all(size == other.get(name) for other in points)}
+    return size_text(fixed, job.extents) if fixed else ""
 
 
 def sweeps_intro(job: ReportJob) -> str:
@@ -107,6 +118,43 @@ class _Teller:
             )
         return found + self._of_all(
             {name: self._at_best(values) for name in self._names for values in self._last_line(name).values()}
+        )
+
+    def conflicts(self) -> list[str]:
+        """For each variant that uses shared memory: at which values it has bank conflicts, and at which none."""
+        alike: dict[str, list[str]] = {}
+        for name in self._names:
+            lines: dict[str, dict[int, int]] = {}
+            for point in self._sweep.points:
+                if (point.variant, point.of) == (name, "submission") and point.conflict_ways:
+                    lines.setdefault(self._line(point), {})[point.x] = point.conflict_ways
+            for line, ways in lines.items():
+                who = ", ".join(part for part in (name, line) if part)
+                alike.setdefault(self._of_conflicts(ways), []).append(who)
+        return [text.replace(WHO, "; ".join(names)) for text, names in alike.items()]
+
+    def _of_conflicts(self, ways: Mapping[int, int]) -> str:
+        """The sentence with `WHO` for the kernels that it holds for."""
+        with_them = [x for x, count in sorted(ways.items()) if count > 1]
+        without = [x for x, count in sorted(ways.items()) if count == 1]
+        worst = max(ways, key=lambda x: ways[x])
+        if not with_them:
+            text = _("{title}: {who}: no bank conflicts at any tested {x}.")
+        elif not without:
+            text = _("{title}: {who}: bank conflicts at every tested {x}, up to {ways}-way at {x} = {worst}.")
+        else:
+            text = _(
+                "{title}: {who}: bank conflicts at {x} = {values}, up to {ways}-way at {x} = {worst}; none at {x} = "
+                "{others}."
+            )
+        return text.format(
+            title=self._title,
+            who=WHO,
+            x=self._x,
+            values=", ".join(map(str, with_them)),
+            others=", ".join(map(str, without)),
+            ways=ways[worst],
+            worst=worst,
         )
 
     def kinds_of_memory(self) -> list[str]:

@@ -16,6 +16,7 @@ from grader.submission.binding.roles import Unbindable, role_assignments
 from grader.submission.binding.sizes import CompileTime
 from grader.submission.cpp.edits import Edit
 from grader.submission.cpp.tree import WORD, ParsedFile
+from grader.submission.expressions.number_types import SIZES_OF_TYPES
 from grader.submission.kernels.kernel import kernel_of, kernels_in
 from grader.submission.kernels.launches import find_launches
 from grader.submission.kernels.loops import innermost_loops
@@ -59,7 +60,13 @@ class Entry:
         files = (self.parsed, *self.parsed.headers)
         changeable = {edit.constant for parsed in files for edit in constant_edits(parsed, constants)}
         spans = {i: p.span for i, p in enumerate(self.kernel.parameters) if p.is_pointer and p.span > 1}
-        return CompileTime(constants, frozenset(changeable), self.template_values, spans)
+        seen = {a.name: a for a in self.seen if a.name}
+        elements = {
+            i: (seen[p.name].buffer_bytes - seen[p.name].offset_bytes) // SIZES_OF_TYPES[p.dtype]
+            for i, p in enumerate(self.kernel.parameters)
+            if p.is_pointer and p.dtype in SIZES_OF_TYPES and p.name in seen and seen[p.name].buffer_bytes
+        }
+        return CompileTime(constants, frozenset(changeable), self.template_values, spans, elements)
 
     @property
     def seen(self) -> tuple[SeenArgument, ...]:

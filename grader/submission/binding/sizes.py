@@ -23,6 +23,8 @@ class CompileTime:
     template: Mapping[str, str] = field(default_factory=dict)
     spans: Mapping[int, int] = field(default_factory=dict)
     """By the place of an array among the parameters, the numbers in each of its rows or structs."""
+    elements: Mapping[int, int] = field(default_factory=dict)
+    """By the place of an array among the parameters, the elements that it was seen to have in all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,7 @@ class NamedSizes:
         of_spans = _sizes_of_spans(roles, fixed, lab)
         # A constant of another value is not what the type is made of.
         matched = {r: n for r, n in matched.items() if of_spans.get(r) in (None, fixed.constants[n])}
+        matched |= _by_value(roles, fixed, lab, {*told, *in_template, *of_spans, *matched}, set(matched.values()))
         built_in = [(role, fixed.constants[name]) for role, name in matched.items() if name not in fixed.changeable]
         built_in += [(role, n) for role, n in of_spans.items() if role not in matched and role not in in_template]
         told = {*told, *dict(built_in)}
@@ -61,6 +64,21 @@ class NamedSizes:
     def all_roles(self) -> set[str]:
         """The sizes that can be chosen when the kernel is compiled."""
         return {role for role, _name in self.constants} | {role for _text, role in self.template if role}
+
+
+def _by_value(roles: Sequence[str], fixed: CompileTime, lab: Lab, known: set[str], taken: set[str]) -> dict[str, str]:
+    """The constant, whatever it is called, of the value that the only size left has by the lengths of the arrays."""
+    left = [name for name in lab.size_names if name not in known and lab.parameter(name).usual is None]
+    if not left or (len(left) > 1 and set(left) != set(lab.equal_sizes)) or known & set(lab.size_names):
+        return {}
+    arrays = {p.name: p.shape for p in lab.parameters if p.kind != "size"}
+    values = set()
+    for place, elements in fixed.elements.items():
+        sizes: dict[str, int] = {}
+        solve(sizes, arrays.get(roles[place], ()) if place < len(roles) else (), elements)
+        values |= {sizes[name] for name in left if name in sizes}
+    names = [n for n, value in fixed.constants.items() if value in values and n not in taken and n in fixed.changeable]
+    return {left[0]: names[0]} if len(values) == 1 and len(names) == 1 else {}
 
 
 def _sizes_of_spans(roles: Sequence[str], fixed: CompileTime, lab: Lab) -> dict[str, int]:

@@ -138,6 +138,9 @@ class SizeOf:
 Expression = Number | Name | Unary | Binary | Conditional | Cast | Call | SizeOf
 
 
+_TRUTHS = {"false": 0, "true": 1}
+
+
 class NotReadable(ValueError):
     """The text is no expression of the kind this module reads."""
 
@@ -299,6 +302,8 @@ class _Reader:
             index = self.conditional(depth + 1)
             self.take("]")
             return Call("[]", (Name(name), index))
+        if name in _TRUTHS:
+            return Number(_TRUTHS[name])
         return Name(name)
 
     def _template_arguments(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -30,6 +31,13 @@ SUFFIXES = (".cu", ".ipynb")
 MAX_SOURCES = 32
 # Entries of a folder that are looked at; a course has hundreds of students, and a student dozens of files.
 MAX_ENTRIES = 10_000
+# Bytes of a file that are looked at to tell whose it is.
+MAX_LOOKED_AT = 1 << 20
+
+_COMMENT = re.compile(r"//[^\n]*+|/\*.*?\*/", re.DOTALL)
+_MAIN = re.compile(r"\bmain\s*\([^;{}()]{0,200}\)\s*(?:try\s*)?\{")
+_CALLED = re.compile(r"\b([A-Za-z_]\w*)\s*(?:<[^<>;(){}]{0,100}>\s*)?(?:<<<|\()")
+_DEFINED = re.compile(r"\b([A-Za-z_]\w*)\s*\([^;{}]{0,1000}\)\s*\{")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +77,8 @@ def find_sources(path: Path, lab_id: str, known_labs: Collection[str] = ()) -> F
     known_labs: names of all labs that there are: what `submission.yaml` says of any other is a slip.
 
     Looked for in turn: the file that `submission.yaml` names, `<lab>.cu`, `<lab>/*.cu`, the folder's only `.cu` file,
-    `<lab>.cu` or all `.cu` files of the only folder below that has such.
+    all of them where they make up one program, `<lab>.cu` or all `.cu` files of the only folder below that has any.
+    With a `<lab>.cu` come the files whose functions it calls.
 
     Raises
     ------
@@ -211,11 +220,11 @@ def _search(path: Path, folder: Path, lab_id: str, known_labs: Collection[str]) 
     here = _sources_in(path)
     named = [file for file in here if file.stem.lower() == lab_id.lower()]
     if named:
-        return named[:1]
+        return _with_callees(named[0], [file for file in here if file not in named], known_labs)
     inside = _sources_in(path / lab_id)
     if inside:
         return inside
-    if len(here) == 1:
+    if len(here) == 1 or _are_one_program(here):
         return here
     deeper = [] if here else _deeper(path, lab_id, known_labs)
     if len(deeper) == 1:
@@ -225,6 +234,37 @@ def _search(path: Path, folder: Path, lab_id: str, known_labs: Collection[str]) 
         names = ", ".join(str(file.relative_to(path)) for file in here[:8])
         raise UsageError(msg("submission.several", path=path, files=names, lab=lab_id, settings=SETTINGS_NAME))
     raise UsageError(_nothing_found(path, lab_id, [path, path / lab_id]))
+
+
+def _are_one_program(files: list[Path]) -> bool:
+    """Whether one of the files has `main`, so that the others can only be parts of its program."""
+    return 1 < len(files) <= MAX_SOURCES and sum(_MAIN.search(_plain(file)) is not None for file in files) == 1
+
+
+def _with_callees(main: Path, others: list[Path], known_labs: Collection[str]) -> list[Path]:
+    """A file and those beside it, without `main` and no other lab's, that define what it calls and does not define."""
+    text = _plain(main)
+    called = set(_CALLED.findall(text)) - set(_DEFINED.findall(text))
+    labs = {name.lower() for name in known_labs}
+    found = [main]
+    for other in others[:MAX_SOURCES]:
+        defined = _plain(other)
+        is_part = other.stem.lower() not in labs and _MAIN.search(defined) is None
+        if is_part and called & set(_DEFINED.findall(defined)):
+            found.append(other)
+    return sorted(found)
+
+
+def _plain(file: Path) -> str:
+    """A program's text without comments, as far as it matters here; "" of what cannot be read."""
+    if file.suffix.lower() != SUFFIXES[0]:
+        return ""
+    try:
+        with file.open("rb") as stream:
+            data = stream.read(MAX_LOOKED_AT)
+    except OSError:
+        return ""
+    return _COMMENT.sub(" ", data.decode("utf-8", errors="replace"))
 
 
 def _deeper(folder: Path, lab_id: str, known_labs: Collection[str]) -> list[list[Path]]:

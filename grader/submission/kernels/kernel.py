@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
@@ -146,17 +147,27 @@ def _shared_arrays(parsed: ParsedFile, body: Node | None) -> tuple[SharedArray, 
         if item.active and words & set(item.names):
             found += _declared_shared(parsed, item.node, parsed.constants.values.get)
     for name in sorted(words & parsed.functions.keys()):
-        found += _shared_of_function(parsed, parsed.functions[name])
+        found += _shared_of_function(parsed, parsed.functions[name], body)
     return tuple(found)
 
 
-def _shared_of_function(parsed: ParsedFile, function: Item) -> list[SharedArray]:
-    """Those of a device function that kernels call."""
+def _shared_of_function(parsed: ParsedFile, function: Item, caller: Node) -> list[SharedArray]:
+    """Those of a device function that kernels call: of a template, as it is for the first call with its arguments."""
     inner = function.node.child_by_field_name("body")
     if inner is None or not function.is_device or function.is_kernel:
         return []
-    key = ("shared of", function.node.id)
-    return remembered(parsed, key, lambda: _declared_shared(parsed, inner, local_values(parsed, inner)))
+    given: tuple[str, ...] = ()
+    if function.template_parameters:
+        call = re.search(rf"\b{re.escape(function.name)}\s*<([^<>;{{}}]{{0,200}})>\s*\(", parsed.text(caller))
+        given = tuple(part.strip() for part in call[1].split(",")) if call is not None else ()
+    key = ("shared of", function.node.id, given)
+    known = {
+        name: value
+        for name, text in zip(function.template_parameters, given, strict=False)
+        if (value := parsed.constants.parse(text)) is not None
+    }
+    local = local_values(parsed, inner)
+    return remembered(parsed, key, lambda: _declared_shared(parsed, inner, lambda name: known.get(name) or local(name)))
 
 
 def _declared_shared(parsed: ParsedFile, node: Node, values: Lookup) -> list[SharedArray]:

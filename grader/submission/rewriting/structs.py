@@ -59,7 +59,7 @@ def with_struct_parameters(parsed: ParsedFile, item: Item, kernel: Kernel) -> tu
         parameters += _parameters(parsed, body, parameter.name, fields)
         texts += [f"{field.type_text} {_flat(parameter.name, field)}" for field in fields]
         given = " ".join(f"{parameter.name}.{f.name} = {_flat(parameter.name, f)};" for f in fields)
-        made += f" {name} {parameter.name}; {given}"
+        made += f" {_declared(parsed, name, parameter.name)} {given}"
     if not made:
         return kernel, ()
     assert listed is not None
@@ -109,6 +109,18 @@ def _numbers_in(parsed: ParsedFile, name: str) -> tuple[str, int]:
     return dtype or "", count
 
 
+def _declared(parsed: ParsedFile, name: str, variable: str) -> str:
+    """A variable of the struct's; one that has constructors is its memory, taken as it is."""
+    file = next((file for file in (parsed, *parsed.headers) if _body_in(file, name) is not None), parsed)
+    body = _body_in(file, name)
+    if body is None or not re.search(rf"(?<!~)\b{re.escape(name)}\s*\(", file.text(body)):
+        return f"{name} {variable};"
+    raw = f"{variable}__bytes"
+    return (
+        f"alignas({name}) unsigned char {raw}[sizeof({name})]; {name} &{variable} = *reinterpret_cast<{name} *>({raw});"
+    )
+
+
 def fields_of(parsed: ParsedFile, name: str) -> Sequence[Field]:
     """The fields of the struct `name`: plain numbers and one pointer; () for any other type."""
     for file in (parsed, *parsed.headers):
@@ -128,12 +140,15 @@ def _body_in(file: ParsedFile, name: str) -> Node | None:
 
 def _fields(parsed: ParsedFile, body: Node) -> Sequence[Field]:
     found: list[Field] = []
+    is_public = body.parent is None or body.parent.type != "class_specifier"
     for node in body.named_children:
-        if node.type == "comment":
-            continue
         type_node = node.child_by_field_name("type")
-        if node.type != "field_declaration" or type_node is None:
-            # A method or a constructor: not put together field by field.
+        if node.type == "access_specifier":
+            is_public = "public" in parsed.text(node)
+        if node.type != "field_declaration" or type_node is None or _is_method(node):
+            continue
+        if not is_public:
+            # What nobody else can set.
             return ()
         type_text = parsed.text(type_node)
         dtype = parsed.constants.dtype(type_text)
@@ -143,6 +158,13 @@ def _fields(parsed: ParsedFile, body: Node) -> Sequence[Field]:
                 return ()
             found.append(Field(declared_name(declarator), type_text + " *" * is_pointer, dtype, is_pointer))
     return found if sum(f.is_pointer for f in found) == 1 and len(found) <= MAX_FIELDS else ()
+
+
+def _is_method(node: Node) -> bool:
+    """Whether a declaration within a struct is a function's: a method, a constructor, an operator."""
+    return any(n.type == "function_declarator" for n in descendants(node)) or any(
+        c.type == "storage_class_specifier" for c in node.children
+    )
 
 
 def _parameters(parsed: ParsedFile, body: Node, owner: str, fields: Sequence[Field]) -> list[KernelParameter]:

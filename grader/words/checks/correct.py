@@ -20,6 +20,13 @@ TEXTS: Texts = {
         "Let every thread take several of them, in a loop whose step is the number of threads: for (int "
         "j = threadIdx.x; j < n; j += blockDim.x)."
     ),
+    "smaller_block": Plural(
+        "The kernel is right only while the block has a thread for each element. With a block of {n} thread: {what}",
+        "The kernel is right only while the block has a thread for each element. With a block of {n} threads: {what}",
+    ),
+    "hint_smaller_block": N_(
+        "A block has at most 1024 threads, so a row or column may have more elements than the block has threads."
+    ),
     "hint_drawn": N_(
         "With the lab's own sizes and data the result is right. This case is drawn at random for every "
         "submission: the kernel has to work for any size and any data, so look for what it assumes "

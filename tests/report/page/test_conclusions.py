@@ -12,11 +12,12 @@ from tests.report.jobs import job
 
 def test_the_lectures_numbers_are_in_the_sentences() -> None:
     said = conclusions(job())
+    size = "rows\u00a0=\u00a0256, cols\u00a0=\u00a0256"
     assert said == [
         "naive, shared, padded: the result is bit-exact at all tested sizes (2).",
-        "shared: up to 32-way bank conflicts; a shared-memory request takes 16.5 wavefronts on average, "
+        f"shared: up to 32-way bank conflicts at {size}; a shared-memory request takes 16.5 wavefronts on average, "
         "63,488 of 67,584 wavefronts are unnecessary; efficiency 6.06\u00a0%.",
-        "padded: no bank conflicts, every shared-memory request takes the fewest wavefronts possible; "
+        f"padded: no bank conflicts at {size}, every shared-memory request takes the fewest wavefronts possible; "
         "efficiency 100\u00a0%.",
         "In shared memory shared takes 16.5 times as many wavefronts as padded.",
         "naive: a store request takes 32 sectors in place of 4: 8 times the necessary traffic.",

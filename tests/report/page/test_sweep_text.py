@@ -77,6 +77,26 @@ def test_kinds_of_host_memory_are_compared() -> None:
     ]
 
 
+def test_bank_conflicts_of_every_size_are_told_and_the_exceptions_named() -> None:
+    ways = {"shared": (1, 16, 1), "padded": (1, 1, 1), "naive": (2, 4, 2)}
+    points = [
+        point(name, x, 1.0, size={"n": x, "count": 256}, conflict_ways=count)
+        for name, counts in ways.items()
+        for x, count in zip((5, 8, 9), counts, strict=True)
+    ]
+    # The lab's own kernels are not what is concluded about.
+    points += [point("naive", 8, 1.0, of="reference", size={"n": 8, "count": 256}, conflict_ways=32)]
+    record = msgspec.structs.replace(size_sweep(), points=points, left_out={})
+    said = [text for text in sweep_conclusions(swept(record)) if "bank conflicts" in text]
+    title, x = said[0].split(":")[0], "N"
+    assert said == [
+        f"{title}: naive: bank conflicts at every tested {x}, up to 4-way at {x} = 8.",
+        f"{title}: shared: bank conflicts at {x} = 8, up to 16-way at {x} = 8; none at {x} = 5, 9.",
+        f"{title}: padded: no bank conflicts at any tested {x}.",
+    ]
+    assert sweep_notes(swept(record), record)["notes"] == ["Made at count\u00a0=\u00a0256."]
+
+
 def test_of_the_lab_s_kernels_alone_nothing_is_concluded() -> None:
     points = [msgspec.structs.replace(p, of="reference") for p in size_sweep().points]
     assert sweep_conclusions(swept(msgspec.structs.replace(size_sweep(), points=points))) == []
@@ -87,7 +107,8 @@ def test_notes_say_what_is_missing_and_why() -> None:
     tile, size = (sweep_notes(made, record) for record in made.result.sweeps)
     assert tile["title"] == "Tile"
     assert tile["notes"] == [
-        "× naive 64; shared 64; shared 8 (N = 32): 4096 threads per block, at most 1024 are allowed."
+        "Made at n\u00a0=\u00a064.",
+        "× naive 64; shared 64; shared 8 (N = 32): 4096 threads per block, at most 1024 are allowed.",
     ]
     assert size["notes"] == ["Skipped: padded (it was not run)."]
 

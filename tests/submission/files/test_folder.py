@@ -68,6 +68,23 @@ def test_says_what_is_missing(tmp_path: Path, files: list[str], path: str, words
     assert "\n" not in str(error.value)
 
 
+def test_files_of_one_program_are_taken_together(tmp_path: Path) -> None:
+    folder = tmp_path / "ivanov"
+    folder.mkdir()
+    (folder / "main.cu").write_text("void run();\nint main() { run(); }\n")
+    (folder / "kernels.cu").write_text("void run() { k<<<1, 1>>>(); } // no main() { here\n")
+    assert [f.name for f in find_sources(folder, "flip").files] == ["kernels.cu", "main.cu"]
+    # The file called as the lab brings what it calls, and nothing else.
+    (folder / "main.cu").rename(folder / "flip.cu")
+    (folder / "notes.cu").write_text("void other() {}\n")
+    assert [f.name for f in find_sources(folder, "flip").files] == ["flip.cu", "kernels.cu"]
+    # Which of two programs is meant nobody can know.
+    (folder / "flip.cu").rename(folder / "a.cu")
+    (folder / "notes.cu").write_text("int main() {}\n")
+    with pytest.raises(UsageError, match="several"):
+        find_sources(folder, "flip")
+
+
 def test_an_empty_folder_is_named(tmp_path: Path) -> None:
     (tmp_path / "ivanov").mkdir()
     with pytest.raises(UsageError, match="there lies: nothing"):

@@ -55,8 +55,21 @@ def test_structs_beside_plain_parameters() -> None:
 @pytest.mark.parametrize(
     "structs",
     [
+        "struct Matrix { int width, height; float *elements; Matrix(int w) : width(w) {} int size() const; };",
+        "class Matrix { public: int width; int height; float *elements; __device__ float at(int i) { return 0; } };",
+    ],
+)
+def test_constructors_and_methods_are_no_hindrance(structs: str) -> None:
+    found = naive(kernel(structs + "\n", "Matrix in, Matrix out", FLIPPED))
+    assert found.interpretations[0].roles == ("cols", "rows", "in", "rows", "cols", "out")
+
+
+@pytest.mark.parametrize(
+    "structs",
+    [
         "struct Matrix { int width; std::string name; float *elements; };",
-        "struct Matrix { int width; float *elements; Matrix(int w) : width(w) {} };",
+        "struct Matrix { private: int width; float *elements; };",
+        "class Matrix { int width; float *elements; };",
         "struct Matrix { float *elements, *more; };",
         "struct Matrix { float elements[4]; };",
         "class Matrix;",
