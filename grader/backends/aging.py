@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from grader.ptx.memory.spaces import MemoryArray
+from grader.ptx.memory.arrays import MemoryArray
 from grader.ptx.values.lanes import Array
 
 _LOOKS = 4
