@@ -129,6 +129,8 @@ DATA: Mapping[str, Value] = {
     "limits": "ulimit -v 500000",
     "line": 44,
     "lines": "18, 24",
+    "macro": "REPEAT",
+    "models": "NVIDIA A2, NVIDIA H200",
     "loaded": 2048,
     "loads": "4",
     "log": "reports/ivanov/grade-error.log",

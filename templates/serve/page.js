@@ -33,20 +33,35 @@ async function handIn(file) {
       continue;
     }
     const told = await answer.json().catch(() => ({ reason: String(answer.status) }));
-    if (answer.ok) return follow(told.id, status, checks, rest);
+    if (answer.ok) {
+      if (await follow(told.id, status, checks, rest)) return;
+      // The server was started anew and knows nothing of the file.
+      status.textContent = words.unreachable;
+      await pause(3);
+      continue;
+    }
     status.textContent = told.reason;
     if (answer.status !== 429 && answer.status !== 503) return void (status.className = "fail");
     await pause(Number(answer.headers.get("Retry-After")) || 5);
   }
 }
 
+// Shows what becomes of a job; true when it is over, false when the server no longer knows it.
 function follow(id, status, checks, rest) {
-  const source = new EventSource("jobs/" + id + "/events");
-  source.onmessage = (event) => {
-    const state = JSON.parse(event.data);
-    show(state, status, checks, rest);
-    if (state.over) source.close();
-  };
+  return new Promise((resolve) => {
+    const source = new EventSource("jobs/" + id + "/events");
+    source.onmessage = (event) => {
+      const state = JSON.parse(event.data);
+      show(state, status, checks, rest);
+      if (!state.over) return;
+      source.close();
+      resolve(true);
+    };
+    source.onerror = () => {
+      // A connection that was lost is taken up again by itself.
+      if (source.readyState === EventSource.CLOSED) resolve(false);
+    };
+  });
 }
 
 function show(state, status, checks, rest) {

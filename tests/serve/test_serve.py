@@ -227,20 +227,44 @@ def test_others_need_the_token(tmp_path: Path) -> None:
         server.close()
 
 
+def dropped(page: browser.Browser) -> None:
+    """A file, dropped on the page."""
+    page.run(
+        f"""(() => {{
+        const data = new DataTransfer();
+        data.items.add(new File([{json.dumps(CONFLICT.decode())}], "mine<b>.cu"));
+        document.getElementById("drop").dispatchEvent(
+            new DragEvent("drop", {{dataTransfer: data, bubbles: true, cancelable: true}}));
+        }})()"""
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not browser.PROGRAM, reason="no Chromium here")
+def test_a_file_outlives_the_server() -> None:
+    server = Server()
+    try:
+        with browser.Browser() as page:
+            page.open(server.address)
+            page.run("document.getElementById('lab').value = 'transpose'")
+            dropped(page)
+            page.wait("document.querySelector('article p').textContent === document.body.dataset.grading")
+            os.killpg(server.process.pid, signal.SIGKILL)
+            server.close()
+            server = Server("--port", str(server.port))
+            page.wait("document.querySelector('article .verdict')")
+            assert "76 of 91 points" in page.run("document.querySelector('article').innerText")
+    finally:
+        server.close()
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not browser.PROGRAM, reason="no Chromium here")
 def test_a_student_drops_a_file_in_a_browser(server: Server, tmp_path: Path) -> None:
     with browser.Browser() as page:
         page.open(server.address)
         page.run("document.getElementById('lab').value = 'transpose'")
-        page.run(
-            f"""(() => {{
-            const data = new DataTransfer();
-            data.items.add(new File([{json.dumps(CONFLICT.decode())}], "mine<b>.cu"));
-            document.getElementById("drop").dispatchEvent(
-                new DragEvent("drop", {{dataTransfer: data, bubbles: true, cancelable: true}}));
-            }})()"""
-        )
+        dropped(page)
         page.wait("document.querySelector('article .verdict')")
         text = page.run("document.querySelector('article').innerText")
         assert "mine<b>.cu" in text
