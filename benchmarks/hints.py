@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
@@ -271,4 +270,4 @@ def _share(part: int, whole: int) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

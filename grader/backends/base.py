@@ -40,6 +40,8 @@ class LaunchRequest:
     trace: keep the history of its memory, where the backend can (small launches only).
     altered: shared memory gives back other values than were put there, where the backend can.
     before: launches of the same program that are made on the same device first; what comes of them is not looked at.
+    age: after those, variables that every one of them has changed by the same amount are what they would be after so
+      many more; the launch is not made (`NO_AGE`) where there are none.  0: left alone.
     reset: variables of the program that are given their initial values before each launch, as its host code does.
     instructions: of all threads together, at which it is ended; 0: the backend's own limit.
     cooperative: its blocks may wait for each other, if there are no more than can be resident.
@@ -54,6 +56,7 @@ class LaunchRequest:
     trace: bool = False
     altered: bool = False
     before: tuple[LaunchRequest, ...] = ()
+    age: int = 0
     reset: tuple[str, ...] = ()
     instructions: int = 0
     cooperative: bool = False
@@ -112,6 +115,9 @@ def reason_msg(outcome: LaunchOutcome) -> Message:
 
 NEVER_ENDS = ("time", "instructions", "endless", "deadlock")
 """Reasons of a launch that was ended: it takes long to reach that, and another launch of the kernel ends alike."""
+
+NO_AGE = "no_age"
+"""Reason of a launch that is not made, since its program has no variable that launches change evenly."""
 
 GAVE_UP = ("time", "instructions")
 """Those of them for which a launch may well end, if it is waited for."""

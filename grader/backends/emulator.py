@@ -7,7 +7,8 @@ import zlib
 import numpy as np
 import numpy.typing as npt
 
-from grader.backends.base import BufferArgument, Code, LaunchOutcome, LaunchRequest
+from grader.backends.aging import Variables
+from grader.backends.base import NO_AGE, BufferArgument, Code, LaunchOutcome, LaunchRequest
 from grader.device_limits import OPT_IN_SHARED_BYTES
 from grader.message import Message, msg, verbatim
 from grader.oracle.compare import sentinel
@@ -119,6 +120,7 @@ class _Program:
         self._seed += 1
         device = Device(self._poison(request), self._seed)
         left = INSTRUCTIONS_BEFORE
+        variables = Variables(linked(self._module, device).variables.values()) if request.age else None
         for earlier in request.before:
             outcome = self._launch(earlier, device)
             if outcome.status != "ok":
@@ -127,6 +129,10 @@ class _Program:
             if left < 0:
                 break
             linked(self._module, device).reset(request.reset)
+            if variables is not None:
+                variables.look()
+        if variables is not None and not variables.age(request.age):
+            return LaunchOutcome("unsupported", reason=NO_AGE)
         return self._launch(request, device)
 
     def _launch(self, request: LaunchRequest, device: Device) -> LaunchOutcome:

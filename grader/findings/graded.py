@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from grader.i18n import _
+from grader.report.numbers import Numbers
 from grader.report.view import code_at, where
 from grader.result import Check, Result, Variant
 from grader.words import check_title
@@ -47,3 +49,14 @@ def scale_of(result: Result, out_of: float | None) -> float:
     if out_of is None or not result.score.possible:
         return 1.0
     return out_of / result.score.possible
+
+
+def mark_text(result: Result, numbers: Numbers) -> str:
+    """A result's points in words, and those that are pending."""
+    score = result.score
+    mark = _("{earned} of {possible} points").format(
+        earned=numbers.points(score.earned), possible=numbers.points(score.possible)
+    )
+    if score.pending:
+        mark += ", " + _("{points} pending").format(points=numbers.points(score.pending))
+    return mark

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from grader.findings.finding import Finding
 from grader.findings.formats import Told
 from grader.findings.github import title_of
+from grader.findings.graded import mark_text
 from grader.i18n import _
 from grader.report.labels import result_status
 from grader.report.numbers import Numbers
@@ -25,14 +26,9 @@ def write(told: Told) -> str:
 
 def _lines(told: Told) -> Iterator[str]:
     numbers = Numbers(told.language)
-    result, score = told.result, told.result.score
+    result = told.result
     status = result_status(result.status)
-    mark = _("{earned} of {possible} points").format(
-        earned=numbers.points(score.earned), possible=numbers.points(score.possible)
-    )
-    if score.pending:
-        mark += ", " + _("{points} pending").format(points=numbers.points(score.pending))
-    yield f"## {status.symbol} {_plain(result.lab)}: {mark}"
+    yield f"## {status.symbol} {_plain(result.lab)}: {mark_text(result, numbers)}"
     yield ""
     faults = [f for f in told.findings if f.level != "note"]
     if faults:

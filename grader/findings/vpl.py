@@ -10,8 +10,7 @@ from collections.abc import Iterator
 
 from grader.findings.formats import Told
 from grader.findings.github import title_of
-from grader.findings.graded import scale_of
-from grader.i18n import _
+from grader.findings.graded import mark_text, scale_of
 from grader.report.labels import result_status
 from grader.report.numbers import Numbers
 from grader.report.visible import visible_line
@@ -27,14 +26,9 @@ def write(told: Told) -> str:
 
 def _lines(told: Told) -> Iterator[str]:
     numbers = Numbers(told.language)
-    result, score = told.result, told.result.score
+    result = told.result
     status = result_status(result.status)
-    mark = _("{earned} of {possible} points").format(
-        earned=numbers.points(score.earned), possible=numbers.points(score.possible)
-    )
-    if score.pending:
-        mark += ", " + _("{points} pending").format(points=numbers.points(score.pending))
-    yield f"Comment :=>>- {status.symbol} {status.word}: {mark}"
+    yield f"Comment :=>>- {status.symbol} {status.word}: {mark_text(result, numbers)}"
     for finding in told.findings:
         lost = f" (−{numbers.points(finding.lost)})" if finding.lost > 0.005 else ""
         yield f"Comment :=>>- {visible_line(title_of(finding))}{lost}"
@@ -46,4 +40,4 @@ def _lines(told: Told) -> Iterator[str]:
             yield f"Comment :=>> → {visible_line(finding.hint)}"
     if result.status != "error":
         # A number as PHP reads it, whatever the language.
-        yield f"Grade :=>> {score.earned * scale_of(result, told.out_of):.2f}"
+        yield f"Grade :=>> {result.score.earned * scale_of(result, told.out_of):.2f}"

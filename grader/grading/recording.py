@@ -166,10 +166,10 @@ def _hazard(hazard: RawHazard) -> Hazard:
 
 def _remarks(evidence: Evidence) -> list[Message]:
     remarks: list[Message] = []
+    interpretation = evidence.interpretation
     if evidence.hard_coded_sizes is not None:
         remarks.append(msg("remarks.wired_sizes", sizes=sizes_msg(evidence.hard_coded_sizes)))
-    interpretation = evidence.interpretation
-    if interpretation is not None and interpretation.declared and not interpretation.constants:
+    elif interpretation is not None and interpretation.declared and not interpretation.constants:
         remarks.append(msg("remarks.own_sizes", sizes=sizes_msg(dict(interpretation.declared))))
     for other in evidence.others:
         where: dict[str, str | int] = {"kernel": other.kernel, "file": other.file, "line": other.line}

@@ -56,6 +56,12 @@ def choose(lab: Lab, cases: Cases, binding: VariantBinding, source: Mapping[str,
         if hard_coded is not None:
             return Choice(interpretation, [("observe", hard_coded)], hard_coded)
     kept = as_written(interpretation)
+    if not planned_cases and interpretation.declared and is_within(cases, interpretation.declared):
+        # One block, as large as the data: none of the lab's sizes is small enough for it, its own is.
+        equal = dict.fromkeys(lab.equal_sizes, next((v for r, v in interpretation.declared if r in lab.equal_sizes), 0))
+        own_sizes = {**cases.observe, **equal, **dict(interpretation.declared)}
+        if SizeRules(lab, kept).has_possible_block(own_sizes):
+            return Choice(kept, [("observe", own_sizes)], own_sizes)
     if interpretation.declared and is_within(cases, interpretation.declared):
         changed = next(
             (s for kind, s in planned_cases if kind != "ragged" and not _agrees(s, interpretation.declared)), None

@@ -2,7 +2,8 @@
 
 Every graded launch has a fresh device, on which a variable declared `__device__` holds what the program is loaded with.
 Real programs launch their kernels many times: a kernel that counts its launches, or keeps a result, is launched here
-several times on other data first.
+several times on other data first.  That finds what goes wrong within those launches; whether a counter of launches does
+so later is seen by its memory, which is carried on as those launches changed it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,10 @@ from grader.result import BackendName
 from grader.running.evidence import Evidence
 
 LAUNCHES_BEFORE = 8
+LAUNCHES_TO_LEARN = 5
+"""Made to see how each launch changes what is kept, before that is carried on."""
+AGES = (*range(4, 28), 50, 100, 1000, 10_000, 100_000, 1_000_000)
+"""Launches that what is kept is carried on by: each of the first, then up to what no program of a course makes."""
 
 _COPIED = re.compile(r"\bcuda(?:MemcpyToSymbol(?:Async)?|GetSymbolAddress)\s*+\(([^;]{0,300})")
 _COMMENT = re.compile(r"//[^\n]*+|/\*.*?\*/", re.DOTALL)
@@ -45,6 +50,7 @@ class _Later:
     backend: Backend
     inputs: Mapping[str, Array]
     reset: tuple[str, ...]
+    age: int = 0
 
     @property
     def name(self) -> BackendName:
@@ -58,7 +64,9 @@ class _Later:
             for argument in request.arguments
         ]
         earlier = replace(request, arguments=arguments)
-        return self.backend.run(code, replace(request, before=(earlier,) * LAUNCHES_BEFORE, reset=self.reset))
+        count = LAUNCHES_TO_LEARN if self.age else LAUNCHES_BEFORE
+        request = replace(request, before=(earlier,) * count, age=self.age, reset=self.reset)
+        return self.backend.run(code, request)
 
 
 def with_later_launch(trials: Trials, evidence: Evidence, kernel: BoundKernel, other: Oracle) -> Evidence:
@@ -79,12 +87,15 @@ def with_later_launch(trials: Trials, evidence: Evidence, kernel: BoundKernel, o
     sizes = min((run.sizes for run in exact), key=lambda sizes: prod(sizes.values()))
     reset = set_by_host(source.text for source in kernel.submission.sources) & set(state)
     inputs, _expected = other.case(sizes, kernel.dtypes)
-    later = replace(trials, backend=_Later(trials.backend, inputs, tuple(sorted(reset))))
-    run = later.run(kernel, "correct", sizes)
-    if run.is_right or run.outcome.status == "unsupported" or run.outcome.reason in GAVE_UP:
-        return evidence
-    wrong = LaunchOutcome("fault", reason="repeat_wrong", line=_declared(evidence, state))
-    return replace(evidence, runs=(*evidence.runs, Run("correct", sizes, wrong, None)))
+    later = _Later(trials.backend, inputs, tuple(sorted(reset)))
+    for age in (0, *AGES):
+        run = replace(trials, backend=replace(later, age=age)).run(kernel, "correct", sizes)
+        if run.outcome.status == "unsupported" or run.outcome.reason in GAVE_UP:
+            return evidence
+        if not run.is_right:
+            wrong = LaunchOutcome("fault", reason="repeat_wrong", line=_declared(evidence, state))
+            return replace(evidence, runs=(*evidence.runs, Run("correct", sizes, wrong, None)))
+    return evidence
 
 
 def _declared(evidence: Evidence, state: Iterable[str]) -> int:

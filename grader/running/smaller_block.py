@@ -19,11 +19,18 @@ def with_smaller_block(trials: Trials, evidence: Evidence, kernel: BoundKernel) 
     """`evidence` with the run that the variant asks for, of a kernel that is right at all sizes.
 
     Shared memory stays what the host code asks for at these sizes.  Nothing is run where the block is the same at all
-    sizes, or where the grid depends on it.
+    sizes, where the grid depends on it, or where the size is a constant of the program: one that the block can have.
     """
     asked, plan = evidence.variant.smaller_block, kernel.interpretation.launch
     runs = evidence.runs_of("correct", "observe")
-    if asked is None or not plan.block_formula or prod(plan.tile) != 1 or not kernel.sizes.fits(asked.sizes):
+    is_told = not kernel.interpretation.constants and not kernel.interpretation.template
+    if (
+        asked is None
+        or not is_told
+        or not plan.block_formula
+        or prod(plan.tile) != 1
+        or not kernel.sizes.fits(asked.sizes)
+    ):
         return evidence
     if not runs or not all(run.is_right for run in runs):
         return evidence

@@ -14,6 +14,7 @@ from grader.oracle.expected import Oracle
 from grader.result import SweepRecord
 from grader.running.evidence import Evidence
 from grader.submission.binding.bind import bind
+from grader.submission.binding.reconcile import places_read_true
 from grader.submission.files.folder import FoundSubmission
 from grader.submission.files.source import SourceText, decode
 from grader.submission.records import Submission
@@ -54,12 +55,14 @@ def sweep(
 def changeable(lab: Lab, found: FoundSubmission, submission: Submission) -> Program:
     """A submission of which changed copies can be made: its texts are read and bound anew."""
     main = submission.sources[: len(found.files)]
+    true = places_read_true(submission.launches)
 
     def rebind(texts: Mapping[Path, SourceText]) -> Submission:
         def header(path: Path) -> SourceText:
             return texts.get(path) or decode(path)
 
-        return bind(found, [texts.get(source.path, source) for source in main], lab, header)
+        sources = [texts.get(source.path, source) for source in main]
+        return bind(found, sources, lab, header, submission.observed, true)
 
     return Program(submission, rebind)
 

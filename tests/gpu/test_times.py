@@ -91,7 +91,7 @@ def test_ten_kernels_agree_with_nsight_compute(session: GpuSession, load: Loader
     print(table)
     off = {n: (ours[n], theirs[n]) for n in ours if abs(ours[n] - theirs[n]) > max(0.5, 0.02 * theirs[n])}
     assert not off, table
-    assert min(theirs.values()) < 4 and max(theirs.values()) > 25_000
+    assert min(theirs.values()) < 5 and max(theirs.values()) > 25_000
 
 
 def test_twenty_gradings_agree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

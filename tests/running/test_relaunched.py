@@ -50,6 +50,26 @@ WRONG_LATER = {
         "",
         "kept[c * rows + r] != 0 ? kept[c * rows + r] : (kept[c * rows + r] = in[r * cols + c])",
     ),
+    "wrong from the twentieth on": (
+        "__device__ int launches;",
+        COUNTED,
+        "launches > 20 ? 0 : in[r * cols + c]",
+    ),
+    "wrong in one launch of many": (
+        "__device__ unsigned long long launches = 7;",
+        "if (c == 0 && r == 0) atomicAdd(&launches, 3ull);",
+        "launches == 7 + 3 * 17 ? 0 : in[r * cols + c]",
+    ),
+    "wrong after half a million": (
+        "__device__ float seconds;",
+        "if (c == 0 && r == 0) seconds += 0.5f;",
+        "seconds > 250000.0f ? 0 : in[r * cols + c]",
+    ),
+    "wrong when time is over": (
+        "__device__ int left = 3000;",
+        "if (c == 0 && r == 0) left--;",
+        "left < 0 ? 0 : in[r * cols + c]",
+    ),
     "in a namespace": (
         "namespace own { __device__ int launches; }",
         "if (c == 0 && r == 0) atomicAdd(&own::launches, 1);",
@@ -98,6 +118,18 @@ HONEST = {
         "void again() { int zero = 0; cudaMemcpyToSymbol(launches, &zero, sizeof zero); }",
     ),
     "a table": ("__device__ float ones[4] = {1, 1, 1, 1};", "", "in[r * cols + c] * ones[c & 3]", ""),
+    "takes turns": (
+        "__device__ unsigned turn;",
+        COUNTED.replace("launches", "turn"),
+        "in[r * cols + c] + 0 * (turn % 2)",
+        "",
+    ),
+    "keeps the largest": (
+        "__device__ int largest;",
+        "atomicMax(&largest, r);",
+        "largest < 0 ? 0 : in[r * cols + c]",
+        "",
+    ),
     "counts for its own sake": ("__device__ int launches;", COUNTED, "in[r * cols + c]", ""),
 }
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from grader.grading import pipeline
 from grader.lab import labs
 from grader.result import Check
 
-LAB = labs.find("matmul")
+LAB = replace(labs.find("matmul"), sweeps=())
 KERNELS = Path(__file__).parents[1] / "kernels" / "matmul"
 
 LOOP = """__global__ void matmul_row(const float *a, const float *b, float *c, int n)
@@ -29,7 +30,7 @@ int main() { int n = 512; matmul_row<<<n, n, n * 4>>>(a, b, c, n); }
 
 
 def correct(path: Path, variant: str) -> Check:
-    result = pipeline.grade(path, LAB, "emulator")
+    result = pipeline.grade(path, LAB, "emulator", repairs=False)
     return next(c for c in result.checks if c.id == f"{variant}.correct")
 
 
@@ -65,3 +66,9 @@ def test_a_block_that_never_grows_is_not_made_smaller(tmp_path: Path) -> None:
     path = tmp_path / "matmul.cu"
     path.write_text(LOOP.replace("<<<n, n, n * 4>>>", "<<<n, 128, n * 4>>>").replace("STEP", "128"))
     assert correct(path, "row").status == "pass"
+
+
+def test_a_size_that_is_a_constant_is_one_that_the_block_can_have() -> None:
+    """As the course sheet has it: N is 1024, and so many threads has a block."""
+    path = KERNELS / "good" / "constants_and_globals.cu"
+    assert {correct(path, variant).status for variant in ("row", "column")} == {"pass"}

@@ -9,13 +9,13 @@ from grader.programs.runtime import (
     arrays,
     copies,
     launches,
-    libraries,
     memory,
     queries,
     registration,
     streams,
     textures,
 )
+from grader.programs.runtime.libraries import cublas, curand
 from grader.programs.runtime.state import NOT_READY, CudaError, Place, State
 from grader.programs.sandbox.guest import BadPointer
 
@@ -28,7 +28,8 @@ CALLS: dict[str, tuple[str, Callable[..., int]]] = {
     **registration.HANDLERS,
     **streams.HANDLERS,
     **queries.HANDLERS,
-    **libraries.HANDLERS,
+    **cublas.HANDLERS,
+    **curand.HANDLERS,
 }
 INTERNAL = {**launches.INTERNAL, **registration.INTERNAL}
 

@@ -93,7 +93,8 @@ def cache_folder() -> Path:
     """The user's folder for what is built once: `~/.cache/cuda-lab-grader/programs`."""
     cache = os.environ.get("XDG_CACHE_HOME", "")
     base = Path(cache) if cache.startswith("/") else Path("~/.cache").expanduser()
-    return base / "cuda-lab-grader" / "programs"
+    # One name for it, whatever leads there: what is read in advance knows the files by their names.
+    return (base / "cuda-lab-grader" / "programs").resolve()
 
 
 @contextmanager

@@ -9,19 +9,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from grader.ptx.isa.modifiers import BITS, DTYPES, Array, Modifiers, Table, make, register
+from grader.ptx.isa.modifiers import BITS, DTYPES, Array, Modifiers, Table, make, plain, register
 from grader.ptx.isa.semantics import Lanes, Semantics
 
 SHIFTABLE = (*BITS, "u16", "u32", "u64", "s16", "s32", "s64")
-
-
-def _plain(compute: Callable[..., Lanes], arity: int) -> Callable[[Modifiers], Semantics]:
-    def factory(m: Modifiers) -> Semantics:
-        name = m.type()
-        m.end()
-        return make(" ".join([name] * arity), name, compute)
-
-    return factory
 
 
 def is_zero(a: Array) -> Array:
@@ -249,17 +240,17 @@ def _fixed(inputs: str, outputs: str, compute: Callable[..., Lanes]) -> Callable
 
 
 TABLE: Table = {}
-register(TABLE, "and", (*BITS, "pred"), _plain(np.bitwise_and, 2))
-register(TABLE, "or", (*BITS, "pred"), _plain(np.bitwise_or, 2))
-register(TABLE, "xor", (*BITS, "pred"), _plain(np.bitwise_xor, 2))
-register(TABLE, "not", (*BITS, "pred"), _plain(np.invert, 1))
-register(TABLE, "cnot", BITS, _plain(is_zero, 1))
+register(TABLE, "and", (*BITS, "pred"), plain(np.bitwise_and, 2))
+register(TABLE, "or", (*BITS, "pred"), plain(np.bitwise_or, 2))
+register(TABLE, "xor", (*BITS, "pred"), plain(np.bitwise_xor, 2))
+register(TABLE, "not", (*BITS, "pred"), plain(np.invert, 1))
+register(TABLE, "cnot", BITS, plain(is_zero, 1))
 register(TABLE, "shl shr", SHIFTABLE, shift)
 register(TABLE, "shf", ("b32",), funnel_shift)
 register(TABLE, "lop3", ("b32",), logic_3_factory)
 register(TABLE, "prmt", ("b32",), permute)
 register(TABLE, "bfind", ("u32", "u64", "s32", "s64"), find_highest)
-register(TABLE, "brev", ("b32", "b64"), _plain(reverse_bits, 1))
+register(TABLE, "brev", ("b32", "b64"), plain(reverse_bits, 1))
 register(TABLE, "fns", ("b32",), _fixed("b32 b32 s32", "b32", find_nth_set))
 for _bits in ("b32", "b64"):
     register(TABLE, "popc", (_bits,), _fixed(_bits, "u32", lambda a: np.bitwise_count(a).astype(np.uint32)))

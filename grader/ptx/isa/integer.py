@@ -13,8 +13,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from grader.ptx.isa.modifiers import DTYPES, INTEGERS, Array, Modifiers, Table, make, register
-from grader.ptx.isa.semantics import Lanes, Semantics
+from grader.ptx.isa.modifiers import DTYPES, INTEGERS, Array, Modifiers, Table, make, plain, register
+from grader.ptx.isa.semantics import Semantics
 
 WIDER = {"u16": "u32", "s16": "s32", "u32": "u64", "s32": "s64"}
 SIGNED = ("s16", "s32", "s64")
@@ -159,15 +159,6 @@ def absolute_difference(a: Array, b: Array, c: Array) -> Array:
     return c + (np.maximum(a, b) - np.minimum(a, b))
 
 
-def _plain(compute: Callable[..., Lanes], arity: int) -> Callable[[Modifiers], Semantics]:
-    def factory(m: Modifiers) -> Semantics:
-        name = m.type()
-        m.end()
-        return make(" ".join([name] * arity), name, compute)
-
-    return factory
-
-
 def minimum_or_maximum(m: Modifiers) -> Semantics:
     """min, max; `.relu` also clamps at zero (s32)."""
     name = m.type()
@@ -204,10 +195,10 @@ register(TABLE, "add sub", INTEGERS, add_or_subtract)
 register(TABLE, "mul", INTEGERS, multiply)
 register(TABLE, "mad", INTEGERS, multiply_add)
 register(TABLE, "mul24 mad24", ("u32", "s32"), multiply_24)
-register(TABLE, "sad", INTEGERS, _plain(absolute_difference, 3))
-register(TABLE, "div", INTEGERS, _plain(divide, 2))
-register(TABLE, "rem", INTEGERS, _plain(remainder, 2))
-register(TABLE, "abs", SIGNED, _plain(np.abs, 1))
-register(TABLE, "neg", SIGNED, _plain(np.negative, 1))
+register(TABLE, "sad", INTEGERS, plain(absolute_difference, 3))
+register(TABLE, "div", INTEGERS, plain(divide, 2))
+register(TABLE, "rem", INTEGERS, plain(remainder, 2))
+register(TABLE, "abs", SIGNED, plain(np.abs, 1))
+register(TABLE, "neg", SIGNED, plain(np.negative, 1))
 register(TABLE, "min max", INTEGERS, minimum_or_maximum)
 register(TABLE, "dp4a dp2a", ("u32", "s32"), dot_product)

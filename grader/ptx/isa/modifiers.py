@@ -122,3 +122,14 @@ def make(
         reads_carry,
         writes_carry,
     )
+
+
+def plain(compute: Callable[..., Lanes], arity: int) -> Factory:
+    """The rule of an instruction without modifiers but its type, which all operands and the result have."""
+
+    def factory(m: Modifiers) -> Semantics:
+        name = m.type()
+        m.end()
+        return make(" ".join([name] * arity), name, compute)
+
+    return factory

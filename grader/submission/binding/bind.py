@@ -18,6 +18,7 @@ from grader.submission.binding.entries import Entry, entries_of
 from grader.submission.binding.likeness import Profile, likeness, profile_of, profiles
 from grader.submission.binding.plans import interpretations, requested_launch
 from grader.submission.binding.precedence import Fact, first
+from grader.submission.binding.reconcile import Place
 from grader.submission.binding.roles import role_assignments
 from grader.submission.cpp.edits import Edit
 from grader.submission.cpp.tree import ParsedFile
@@ -41,10 +42,12 @@ def bind(
     lab: Lab,
     read_header: Callable[[Path], SourceText] = decode,
     observed: Observed = NOTHING_OBSERVED,
+    changed: frozenset[Place] = frozenset(),
 ) -> Submission:
     """The submission in `sources`, read and bound to `lab`; local headers are read with `read_header`.
 
     observed: what was seen of its programs, which holds before anything that their text says.
+    changed: launches that were seen as the text said them, of programs whose text was changed since: they follow it.
 
     Raises
     ------
@@ -52,7 +55,7 @@ def bind(
     UsageError : a local header is no text; the files take too much work to read.
     """
     with effort.limited(sources[0].path if sources else found.folder):
-        return _bind(found, sources, lab, read_header, observed)
+        return _bind(found, sources, lab, read_header, observed, changed)
 
 
 def _bind(
@@ -61,10 +64,11 @@ def _bind(
     lab: Lab,
     read_header: Callable[[Path], SourceText],
     observed: Observed,
+    changed: frozenset[Place],
 ) -> Submission:
     settings = variant_settings(found, [variant.name for variant in lab.variants])
     read = read_files(sources, found.folder, read_header)
-    entries = entries_of(read.with_kernels, read.codes, lab, observed)
+    entries = entries_of(read.with_kernels, read.codes, lab, observed, changed)
     given = _given(found, settings, entries, lab)
     known = {id(entry): item for entry, item in zip(entries, compared(_all_known(entries, lab)), strict=True)}
     by_known = {id(known[id(entry)]): entry for entry in entries}

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from grader.lab.records import Lab
 from grader.submission.binding.precedence import first, weakest_of
-from grader.submission.binding.reconcile import with_observed
+from grader.submission.binding.reconcile import Place, with_observed
 from grader.submission.binding.roles import Unbindable, role_assignments
 from grader.submission.binding.sizes import CompileTime
 from grader.submission.cpp.edits import Edit
@@ -89,11 +89,17 @@ class Entry:
         return self.kernel.uses_shared, self.shape.is_padded, self.kernel.unroll > 1
 
 
-def entries_of(files: Sequence[ParsedFile], codes: Sequence[DeviceCode], lab: Lab, observed: Observed) -> list[Entry]:
+def entries_of(
+    files: Sequence[ParsedFile],
+    codes: Sequence[DeviceCode],
+    lab: Lab,
+    observed: Observed,
+    changed: frozenset[Place] = frozenset(),
+) -> list[Entry]:
     """Every kernel of the submission; one in a header is known by the name that the header is included by."""
     included = {Path(name).name: name for code in codes for name in code.sources}
     names = {kernel.name for parsed in files for kernel in parsed.kernels}
-    launches = with_observed([site for parsed in files for site in find_launches(parsed, names)], observed)
+    launches = with_observed([site for parsed in files for site in find_launches(parsed, names)], observed, changed)
     lacking = {file for code in codes if code.missing_headers for file in code.sources}
     entries: list[Entry] = []
     for parsed in files:

@@ -9,19 +9,31 @@ from math import prod
 from grader.submission.kernels.records import LaunchSite
 from grader.submission.observed import Observed, SeenArgument, SeenLaunch
 
+Place = tuple[str, str, int]
+"""Of a launch: kernel, file and line."""
 
-def with_observed(sites: Sequence[LaunchSite], observed: Observed) -> list[LaunchSite]:
+
+def places_read_true(sites: Sequence[LaunchSite]) -> frozenset[Place]:
+    """The launches that were seen, and are as their text says."""
+    return frozenset((s.kernel, _name(s.file), s.line) for s in sites if s.observed and s.block_expressions)
+
+
+def with_observed(
+    sites: Sequence[LaunchSite], observed: Observed, changed: frozenset[Place] = frozenset()
+) -> list[LaunchSite]:
     """Every launch that was seen, as a `LaunchSite` with what its text says of other sizes; then what was only read.
 
     Of a kernel that a file was seen to launch, what that file was not seen to launch is left out: branches not taken.
+
+    changed: the program was seen before its text was changed; launches at these places follow the text.
     """
     seen: dict[tuple[object, ...], SeenLaunch] = {}
     for launch in observed.launches:
         seen.setdefault((launch.kernel, launch.line, launch.template_arguments, launch.block, launch.grid), launch)
-    found: list[LaunchSite] = [
-        replace(_site(launch, sites), probes=_probes(launch, observed))
-        for launch in _most_parallel_first(list(seen.values()))
-    ]
+    found: list[LaunchSite] = []
+    for launch in _most_parallel_first(list(seen.values())):
+        site = _site(launch, sites, changed)
+        found.append(replace(site, probes=_probes(launch, observed)) if site.grid is not None else site)
     known = {(launch.kernel, _name(launch.file)) for launch in seen.values()}
     return [*found, *(site for site in sites if (site.kernel, _name(site.file)) not in known)]
 
@@ -41,12 +53,19 @@ def _threads(launch: SeenLaunch) -> int:
     return 0 if launch.refused else prod(launch.grid) * prod(launch.block)
 
 
-def _site(launch: SeenLaunch, sites: Sequence[LaunchSite]) -> LaunchSite:
+def _site(launch: SeenLaunch, sites: Sequence[LaunchSite], changed: frozenset[Place]) -> LaunchSite:
     """The launch as it was seen; what its text says of it is kept as far as it agrees."""
     same = [site for site in sites if site.kernel == launch.kernel and _is_at(site, launch)]
     read = min(same, key=lambda site: _disagreement(site, launch), default=None)
     change = launch.change
     block: tuple[int, int, int] | None = launch.block
+    is_told_apart = len({site.template_arguments for site in same}) < 2 or (
+        read is not None and read.template_arguments == launch.template_arguments
+    )
+    is_changed = read is not None and (read.kernel, _name(read.file), read.line) in changed
+    if read is not None and read.block is not None and is_changed and is_told_apart:
+        shared_bytes = launch.shared_bytes if read.shared_bytes is None else read.shared_bytes
+        return replace(read, shared_bytes=shared_bytes, seen=launch.arguments, observed=True)
     if read is None:
         plain = LaunchSite(launch.kernel, launch.line, launch.block, (), launch.shared_bytes, file=launch.file)
     elif launch.change is not None and read.block is not None:

@@ -49,6 +49,9 @@ class NamedSizes:
         matched = {r: n for r, n in matched.items() if of_spans.get(r) in (None, fixed.constants[n])}
         matched |= _by_value(roles, fixed, lab, {*told, *in_template, *of_spans, *matched}, set(matched.values()))
         built_in = [(role, fixed.constants[name]) for role, name in matched.items() if name not in fixed.changeable]
+        # `float a[N][N]`: the one constant is both of the sizes that are equal.
+        both = {fixed.constants[n] for r, n in matched.items() if r in lab.equal_sizes and n in fixed.changeable}
+        of_spans = {r: n for r, n in of_spans.items() if r not in lab.equal_sizes or n not in both}
         built_in += [(role, n) for role, n in of_spans.items() if role not in matched and role not in in_template]
         told = {*told, *dict(built_in)}
         given = {*told, *in_template, *matched}

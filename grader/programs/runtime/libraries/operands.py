@@ -1,0 +1,127 @@
+"""What cuBLAS and cuRAND share: their handles, and operands in memory that the device reaches, as arrays of NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from grader.message import msg
+from grader.programs.emulated import Allocation
+from grader.programs.runtime.memory import shared_at
+from grader.programs.runtime.state import Place, ProgramEnded, State
+
+Array = npt.NDArray[Any]
+NOT_INITIALIZED, INVALID_VALUE, MAPPING_ERROR = 1, 7, 11
+MAX_WORK = 2_000_000_000
+"""Multiplications of one call."""
+MAX_HANDLES = 1000
+
+
+class Refused(Exception):
+    """A call ends with this status of its library's."""
+
+    def __init__(self, status: int) -> None:
+        self.status = status
+        super().__init__(status)
+
+
+def guarded(function: Callable[..., int]) -> Callable[..., int]:
+    def call(state: State, place: Place, *arguments: Any) -> int:
+        try:
+            return function(state, place, *arguments)
+        except Refused as error:
+            return error.status
+
+    return call
+
+
+def _place_of(state: State, address: int, size: int, place: Place) -> tuple[Array, Allocation]:
+    """`size` bytes of memory that the device reaches."""
+    found = state.gpu.find(address)
+    offset = address - found.base if found is not None else 0
+    if found is None:
+        found = shared_at(state, address)
+        offset = address - found.host if found is not None else 0
+    if found is None or offset < 0 or offset + size > found.size:
+        message = msg("programs.library_pointer") if found is None else msg("programs.library_past", array=found.name)
+        state.tell("copy_size" if found is not None else "bad_pointer", "error", message, place)
+        raise Refused(MAPPING_ERROR)
+    if found.host:
+        return state.guest.view(address, size), found
+    return found.data[offset : offset + size], found
+
+
+def matrix_at(
+    state: State, place: Place, address: int, rows: int, columns: int, leading: int, dtype: str
+) -> tuple[Array, Allocation]:
+    """A matrix in column-major order as (rows, columns), and what it lies in."""
+    if min(rows, columns) < 0 or leading < max(1, rows):
+        raise Refused(INVALID_VALUE)
+    if not rows or not columns:
+        return np.empty((rows, columns), dtype), Allocation("", 0, 0, "", 0, "")
+    width = np.dtype(dtype).itemsize
+    raw, allocation = _place_of(state, address, ((columns - 1) * leading + rows) * width, place)
+    if raw.ctypes.data % width:
+        state.tell("bad_pointer", "error", msg("programs.library_misaligned"), place)
+        raise Refused(MAPPING_ERROR)
+    flat = raw.view(dtype)
+    return np.lib.stride_tricks.as_strided(flat, (rows, columns), (width, leading * width)), allocation
+
+
+def vector_at(state: State, place: Place, address: int, count: int, step: int, dtype: str) -> tuple[Array, Allocation]:
+    if count < 0 or step == 0:
+        raise Refused(INVALID_VALUE)
+    matrix, allocation = matrix_at(state, place, address, 1, count, abs(step), dtype)
+    vector = matrix[0]
+    return (vector[::-1] if step < 0 else vector), allocation
+
+
+def check_read(state: State, place: Place, *operands: tuple[Array, Allocation]) -> None:
+    """Tell of operands that nobody wrote."""
+    for _values, allocation in operands:
+        valid = allocation.valid if allocation.array is not None else None
+        if valid is not None and not valid.any() and not state.hollow:
+            state.tell("uninitialized", "error", msg("programs.library_unwritten", array=allocation.name), place)
+
+
+def note_write(state: State, allocation: Allocation) -> None:
+    valid = allocation.valid if allocation.array is not None else None
+    if valid is not None:
+        valid[:] = 1
+    allocation.origins.add("kernel")
+    allocation.digest = None
+    queue = state.streams[0]
+    state.begin(queue)
+
+
+def scalar_at(state: State, address: int, dtype: str) -> Any:
+    if state.gpu.is_device_address(address):
+        raise Refused(INVALID_VALUE)
+    layout = "f" if dtype == "f4" else "d"
+    return np.dtype(dtype).type(state.guest.unpack(layout, address)[0])
+
+
+def handle_of(state: State, handle: int) -> dict[str, Any]:
+    found = state.libraries.get(handle)
+    if found is None:
+        raise Refused(NOT_INITIALIZED)
+    return found
+
+
+def bound_work(count: int) -> None:
+    if count > MAX_WORK:
+        raise ProgramEnded(msg("programs.too_much_copied"))
+
+
+def destroy(state: State, place: Place, handle: int) -> int:
+    handle_of(state, handle)
+    del state.libraries[handle]
+    return 0
+
+
+def accept(state: State, place: Place, handle: int, *_rest: int) -> int:
+    handle_of(state, handle)
+    return 0
