@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from grader.errors import LabError, UsageError
-from grader.files import kind_of, real
+from grader.files import kind_of, read_plain, real
 from grader.message import Message, msg
 from grader.submission.files.notebook import read_notebook
 from grader.submission.files.settings import (
@@ -260,8 +260,8 @@ def _plain(file: Path) -> str:
     if file.suffix.lower() != SUFFIXES[0]:
         return ""
     try:
-        with file.open("rb") as stream:
-            data = stream.read(MAX_LOOKED_AT)
+        # What waits for a writer, or never ends, is no file to look into.
+        data = read_plain(file, MAX_LOOKED_AT)
     except OSError:
         return ""
     return _COMMENT.sub(" ", data.decode("utf-8", errors="replace"))

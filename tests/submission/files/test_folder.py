@@ -229,3 +229,16 @@ def test_a_folder_that_nobody_may_read(tmp_path: Path) -> None:
             find_sources(folder, "flip")
     finally:
         folder.chmod(0o700)
+
+
+@pytest.mark.parametrize("beside", [(), ("main.cu",), ("transpose.cu", "main.cu")])
+def test_looking_for_a_program_waits_for_nobody(beside: tuple[str, ...], tmp_path: Path) -> None:
+    # A FIFO that nobody writes to, and what never ends.
+    for name in beside:
+        (tmp_path / name).write_text("int main() { helper(); }", "utf-8")
+    for name in ("transpose.cu", "helper.cu"):
+        if name not in beside:
+            os.mkfifo(tmp_path / name)
+    (tmp_path / "zeros.cu").symlink_to("/dev/zero")
+    found = find_sources(tmp_path, "transpose", {"transpose"})
+    assert found.files == (tmp_path / "transpose.cu",)
