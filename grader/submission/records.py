@@ -128,6 +128,7 @@ class Submission:
     edits: what has to change in the device code so that kernels can be handed other sizes and arrays, by file.
     observed: what its programs were seen to do.
     units: the file that each header is compiled with.
+    read_true: kernel, file and line of the launches that were seen, and are as their text says.
     """
 
     student: str
@@ -143,6 +144,7 @@ class Submission:
     edits: Mapping[str, tuple[Edit, ...]] = field(default_factory=dict)
     observed: Observed = NOTHING_OBSERVED
     units: Mapping[str, str] = field(default_factory=dict)
+    read_true: frozenset[tuple[str, str, int]] = frozenset()
     title_page: Mapping[str, str] = field(default_factory=dict)
     """By field of `grader.result.TitlePage`, what `submission.yaml` gives for it."""
 

@@ -14,7 +14,6 @@ from grader.oracle.expected import Oracle
 from grader.result import SweepRecord
 from grader.running.evidence import Evidence
 from grader.submission.binding.bind import bind
-from grader.submission.binding.reconcile import places_read_true
 from grader.submission.files.folder import FoundSubmission
 from grader.submission.files.source import SourceText, decode
 from grader.submission.records import Submission
@@ -55,14 +54,13 @@ def sweep(
 def changeable(lab: Lab, found: FoundSubmission, submission: Submission) -> Program:
     """A submission of which changed copies can be made: its texts are read and bound anew."""
     main = submission.sources[: len(found.files)]
-    true = places_read_true(submission.launches)
 
     def rebind(texts: Mapping[Path, SourceText]) -> Submission:
         def header(path: Path) -> SourceText:
             return texts.get(path) or decode(path)
 
         sources = [texts.get(source.path, source) for source in main]
-        return bind(found, sources, lab, header, submission.observed, true)
+        return bind(found, sources, lab, header, submission.observed, submission.read_true)
 
     return Program(submission, rebind)
 

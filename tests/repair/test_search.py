@@ -44,9 +44,9 @@ MENDED = [
     (
         "matmul/bad/sum_never_set.cu",
         "row.correct",
-        (7, "initial_value"),
-        "An initial value is missing in line 7.",
-        ["-    float s;", "+    float s = 0;"],
+        (9, "initial_value"),
+        "An initial value is missing in line 9.",
+        ["+        s = 0;"],
     ),
     (
         "matmul/bad/one_step_too_many.cu",

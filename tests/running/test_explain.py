@@ -104,7 +104,10 @@ def test_guards_of_the_wrong_axes_are_told_with_what_was_not_written(checks: Any
     assert (row.diagnosis.values.id, row.diagnosis.unwritten) == ("unwritten", 256)
     assert "but no thread wrote it." in row.message
     assert row.message.endswith(" It is right at squares, wrong at rectangles (rows = 128, cols = 64).")
-    assert row.hint == f"The condition in line 12 is wrong. {MENDED} {UNWRITTEN}"
+    assert row.hint == (
+        f"The condition in line 12 is wrong. {MENDED} The condition in line 12 turns away the threads that should write"
+        " the 256 unwritten elements: without the condition all of them are right."
+    )
 
 
 def test_a_wrong_result_off_the_tile_has_its_own_explanation(checks: Any) -> None:

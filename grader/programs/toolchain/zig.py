@@ -7,8 +7,10 @@ GPU: structs passed by value have one layout on both sides, and sizes from 4 GiB
 from __future__ import annotations
 
 import os
+import stat
+import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from grader.errors import InternalError
@@ -90,11 +92,32 @@ def cpp_flags(overlay: Path) -> list[str]:
 
 
 def cache_folder() -> Path:
-    """The user's folder for what is built once: `~/.cache/cuda-lab-grader/programs`."""
+    """The user's folder for what is built once: `~/.cache/cuda-lab-grader/programs`.
+
+    Where that can be neither made nor written, one of the user's own in the system's temporary folder: a mark must not
+    depend on it.
+    """
     cache = os.environ.get("XDG_CACHE_HOME", "")
     base = Path(cache) if cache.startswith("/") else Path("~/.cache").expanduser()
     # One name for it, whatever leads there: what is read in advance knows the files by their names.
-    return (base / "cuda-lab-grader" / "programs").resolve()
+    usual = (base / "cuda-lab-grader" / "programs").resolve()
+    if _can_be_used(usual):
+        return usual
+    own = Path(tempfile.gettempdir()).resolve() / f"cuda-lab-grader-{os.getuid()}"
+    # What another user made there is not to be trusted.
+    return own / "programs" if _can_be_used(own) and _is_private(own) else usual
+
+
+def _can_be_used(folder: Path) -> bool:
+    """Whether there is such a folder, or is now, and files can be made in it."""
+    with suppress(OSError):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)
+
+
+def _is_private(folder: Path) -> bool:
+    state = folder.lstat()
+    return stat.S_ISDIR(state.st_mode) and state.st_uid == os.getuid() and not state.st_mode & 0o022
 
 
 @contextmanager

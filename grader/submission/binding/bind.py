@@ -18,7 +18,7 @@ from grader.submission.binding.entries import Entry, entries_of
 from grader.submission.binding.likeness import Profile, likeness, profile_of, profiles
 from grader.submission.binding.plans import interpretations, requested_launch
 from grader.submission.binding.precedence import Fact, first
-from grader.submission.binding.reconcile import Place
+from grader.submission.binding.reconcile import Place, places_read_true
 from grader.submission.binding.roles import role_assignments
 from grader.submission.cpp.edits import Edit
 from grader.submission.cpp.tree import ParsedFile
@@ -94,6 +94,7 @@ def _bind(
             others = [bound_to(variant, by_known[id(k)]) for k in assigned.others.get(variant.name, ())]
             binding = replace(binding, others=tuple(o for o in others if isinstance(o, VariantBinding)))
         bindings[variant.name] = binding
+    launches = tuple(dict.fromkeys(site for entry in entries for site in entry.sites))
     return Submission(
         student=found.student,
         name=found.name,
@@ -102,7 +103,7 @@ def _bind(
         sources=(*sources, *read.header_sources),
         device_source={name: text for code in read.codes for name, text in code.sources.items()},
         kernels=tuple(entry.kernel for entry in entries),
-        launches=tuple(dict.fromkeys(site for entry in entries for site in entry.sites)),
+        launches=launches,
         bindings=bindings,
         remarks=(
             *(("unknown_lab", line) for line in found.unknown_labs),
@@ -114,6 +115,7 @@ def _bind(
         observed=observed,
         missing_headers=missing_headers,
         units=read.units,
+        read_true=places_read_true(launches),
     )
 
 
