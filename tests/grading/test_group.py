@@ -171,7 +171,8 @@ def _unquoted(link: str) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_ended_group_keeps_what_is_finished_and_links_nothing_else(bench: Bench, number: int) -> None:
-    bench.add(*(f"student{n}" for n in range(6)))
+    # So many that it is not done before the signal comes.
+    bench.add(*(f"student{n:02}" for n in range(40)))
     process = bench.start("group", "--jobs", "1")
     assert process.stdout is not None
     for _line in range(2):
@@ -180,7 +181,7 @@ def test_an_ended_group_keeps_what_is_finished_and_links_nothing_else(bench: Ben
     out, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (128 + number, "grade: interrupted; finished results are kept\n")
     kept = bench.results()
-    assert 2 <= len(kept) < 6
+    assert 2 <= len(kept) < 40
     assert all((bench.folder / "reports" / link).is_file() for link in bench.links())
     assert all(student in out for student in kept)
     assert bench.is_clean()
