@@ -12,6 +12,10 @@ from types import FrameType
 ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
+_asked: list[int] = []
+"""The signals that asked this process to end."""
+
+
 class Interrupted(KeyboardInterrupt):
     """A signal asks this process to end.  code: the exit code, as shells have it."""
 
@@ -31,8 +35,10 @@ def interruptible() -> Iterator[None]:
         yield
         return
     before = {number: signal.getsignal(number) for number in ENDING}
+    _asked.clear()
 
     def end(number: int, _frame: FrameType | None) -> None:
+        _asked.append(number)
         for other in ENDING:
             if before[other] is not signal.SIG_IGN:
                 signal.signal(other, signal.default_int_handler if other == signal.SIGINT else signal.SIG_IGN)
@@ -46,3 +52,9 @@ def interruptible() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def end_if_asked() -> None:
+    """Raise `Interrupted` where a signal came whose exception was lost: Python drops what is raised in a finaliser."""
+    if _asked:
+        raise Interrupted(_asked[0])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from grader.cli.options import PathType, labs_option, lang_option
+from grader.cli.signals import end_if_asked
 from grader.errors import UsageError
 from grader.i18n import _
 
@@ -96,6 +97,7 @@ def _saves(path: Path) -> Iterator[object]:
     yield contents
     while True:
         time.sleep(LOOK_S)
+        end_if_asked()
         now = _stamps(path)
         if now == stamps:
             continue

@@ -37,7 +37,7 @@ MAX_TEMPLATES = 4096
 # For what the grammar's own recovery from errors makes of a text: it takes no steps that could be counted.
 MAX_PARSE_S = 8.0
 MAX_PARSE_BYTES = 384 << 20
-CHUNK = 1 << 16
+CHUNK = 1 << 12
 _PAGE_BYTES = mmap.PAGESIZE
 # What NVRTC defines itself.
 _PREDEFINED = {"__CUDACC__": "1", "__NVCC__": "1", "__CUDA_ARCH__": "750", "__cplusplus": "201703"}

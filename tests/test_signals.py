@@ -1,0 +1,32 @@
+"""A signal that asks to end is not lost, whatever Python is at when it comes."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+
+from grader.cli.signals import Interrupted, end_if_asked, interruptible
+
+
+class Interrupts:
+    """Freed in the moment in which Ctrl-C is pressed."""
+
+    def __del__(self) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_signal_in_a_finaliser_is_heard_at_the_next_look() -> None:
+    with interruptible():
+        end_if_asked()
+        dying: Interrupts | None = Interrupts()
+        dying = None
+        assert dying is None
+        with pytest.raises(Interrupted) as told:
+            end_if_asked()
+    assert told.value.code == 128 + signal.SIGINT
+    # What came to one command is not told to the next.
+    with interruptible():
+        end_if_asked()
