@@ -27,9 +27,10 @@ MAX_DATA_FILES = 64
 _INCLUDE = re.compile(r"^([ \t]*#[ \t]*include[ \t]*)([<\"])([^>\"\n]+)[>\"]", re.M)
 _SPACED_OPEN = re.compile(r"<<([ \t]+)<(?!<)")
 _SPACED_CLOSE = re.compile(r">>([ \t]+)>(?=\s*\()")
-# What a PDF makes of `<<<`, `>>>` and shifts; in texts and comments it stands for itself.
+# What a PDF makes of `<<<`, `>>>` and shifts; in texts and comments it stands for itself.  One that does not end is
+# passed over once, not tried again from each quotation mark in it.
 _PASTED = re.compile(
-    r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|(?P<open>«<?)|(?P<close>»>?)", re.S
+    r"//[^\n]*+|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*+\"?|'(?:\\.|[^'\\\n])*+'?|(?P<open>«<?)|(?P<close>»>?)", re.S
 )
 _QUOTED = re.compile(r"\"([\w./ -]{1,200}\.\w{1,8})\"")
 # What cannot run here, by the header that asks for it.
