@@ -52,6 +52,23 @@ def _store(state: State, target: tuple[Array, Allocation], value: Array) -> int:
     return 0
 
 
+def _blend(
+    state: State,
+    place: Place,
+    inputs: tuple[tuple[Array, Allocation], ...],
+    target: tuple[Array, Allocation],
+    product: Array,
+    alpha: int,
+    beta: int,
+) -> int:
+    """target = alpha * product + beta * target, as BLAS ends a product; where beta is 0 the target is not read."""
+    dtype = target[0].dtype.str[1:]
+    factor, old = scalar_at(state, alpha, dtype), scalar_at(state, beta, dtype)
+    check_read(state, place, *inputs, *([target] if old else []))
+    scaled = factor * product
+    return _store(state, target, scaled + old * target[0] if old else scaled)
+
+
 def _gemm(dtype: str) -> Callable[..., int]:
     def gemm(
         state: State,
@@ -79,10 +96,8 @@ def _gemm(dtype: str) -> Callable[..., int]:
         first = matrix_at(state, place, a, *shape_a, a_leading, dtype)
         second = matrix_at(state, place, b, *shape_b, b_leading, dtype)
         target = matrix_at(state, place, c, m, n, c_leading, dtype)
-        factor, old = scalar_at(state, alpha, dtype), scalar_at(state, beta, dtype)
-        check_read(state, place, first, second, *([target] if old else []))
-        product = factor * (_operand(first[0], a_operation) @ _operand(second[0], b_operation))
-        return _store(state, target, product + old * target[0] if old else product)
+        product = _operand(first[0], a_operation) @ _operand(second[0], b_operation)
+        return _blend(state, place, (first, second), target, product, alpha, beta)
 
     return gemm
 
@@ -110,10 +125,7 @@ def _gemv(dtype: str) -> Callable[..., int]:
         used = _operand(matrix[0], operation)
         vector = vector_at(state, place, x, used.shape[1], x_step, dtype)
         target = vector_at(state, place, y, used.shape[0], y_step, dtype)
-        factor, old = scalar_at(state, alpha, dtype), scalar_at(state, beta, dtype)
-        check_read(state, place, matrix, vector, *([target] if old else []))
-        product = factor * (used @ vector[0])
-        return _store(state, target, product + old * target[0] if old else product)
+        return _blend(state, place, (matrix, vector), target, used @ vector[0], alpha, beta)
 
     return gemv
 
