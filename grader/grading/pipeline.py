@@ -116,6 +116,10 @@ def grade(
         result = _result(lab, submission, found, environment)
         if judged is not None:
             judged(result)
+        from grader.launching.kernel import bound_kernels
+        from grader.running.warp_steps import with_warp_steps
+
+        result = with_warp_steps(result, trials, bound_kernels(lab, submission), emulated)
         # Another way through the stages, for every changed program.
         from grader.sweeps.run import changeable
 
