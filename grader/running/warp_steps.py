@@ -42,7 +42,9 @@ def with_warp_steps(
         if not sites:
             continue
         kernel = kernels[name].read_as(evidence.interpretation)
-        steps = {raw.site: _steps(kernel, counters.size, raw) for raw in _followed(trials, kernel, counters.size, sites)}
+        steps = {
+            raw.site: _steps(kernel, counters.size, raw) for raw in _followed(trials, kernel, counters.size, sites)
+        }
         by_line = [structs.replace(c, steps=steps.get(_site(c))) for c in counters.by_line]
         variants[name] = structs.replace(variants[name], counters=structs.replace(counters, by_line=by_line))
     return structs.replace(result, variants=variants)
