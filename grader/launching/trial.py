@@ -72,7 +72,7 @@ class Trials:
             return Run(kind, sizes, refused, None, backend=self.backend.name)
         projected = self.oracle.projected(sizes, kernel.dtypes)
         inputs, expected = (projected.inputs, projected.blanks) if projected else self.oracle.case(sizes, kernel.dtypes)
-        launch = replace(kernel.launch(entry, sizes, inputs, expected, observe, trace), instructions=instructions)
+        launch = replace(kernel.launch(built, entry, sizes, inputs, expected, observe, trace), instructions=instructions)
         outcome = self.backend.run(built.code, launch)
         if outcome.status != "ok":
             return Run(kind, sizes, outcome, None, backend=self.backend.name)
