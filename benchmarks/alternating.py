@@ -128,7 +128,7 @@ def main() -> None:
     if options.serve:
         serve()
         return
-    here, there = Version(str(FOLDER.parent)), Version(os.path.abspath(options.against))
+    here, there = Version(str(FOLDER.parent)), Version(str(Path(options.against).resolve()))
     wanted = options.rows.split(",") if options.rows else [kernel for kernel, _n in ROWS]
     print(f"{'kernel':18}{'N':>8}{'':>10}{'here ms':>10}{'there ms':>10}{'ratio':>8}")
     for kernel, n in (row for row in ROWS if row[0] in wanted):
