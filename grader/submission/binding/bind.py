@@ -249,9 +249,7 @@ def _binding(
 def _listed(entries: Sequence[Entry]) -> list[str]:
     """The kernels' names, with their files where these are several."""
     are_several = len({e.kernel.file for e in entries}) > 1
-    return list(
-        dict.fromkeys(f"{e.kernel.name} ({e.kernel.file})" if are_several else e.kernel.name for e in entries)
-    )
+    return list(dict.fromkeys(f"{e.kernel.name} ({e.kernel.file})" if are_several else e.kernel.name for e in entries))
 
 
 def _readings(entry: Entry, lab: Lab) -> list[tuple[str, ...]]:

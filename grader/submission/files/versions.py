@@ -1,4 +1,4 @@
-"""Which of several programs that lie side by side are one lab's: `naive.cu`, `tiled.cu`, `padded.cu`, each with `main`."""
+"""Which programs that lie side by side are one lab's: `naive.cu`, `tiled.cu`, `padded.cu`, each with its `main`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def versions_among(
 ) -> list[Path]:
     """Those of `programs` that their names make the lab's; none where that is not clear.
 
-    Those called after the lab; else, where two are called after different variants of it, all that are called after one.
+    Those called after the lab; else, where two are called after different variants of it, all called after any.
     """
     others = {_plain(name) for name in known_labs} - {_plain(lab_id)}
     own = [file for file in programs if not any(other in _plain(file.stem) for other in others)]

@@ -26,7 +26,7 @@ def taken(folder: Path, lab: str, programs: list[str], others: tuple[str, ...] =
     [
         ("transpose", ["naive.cu", "padded.cu", "tiled.cu"], (), ["naive.cu", "padded.cu", "tiled.cu"]),
         # What is no variant's is left out; a file without main may be a part of any.
-        ("transpose", ["1_naive.cu", "2_shared.cu", "hello.cu"], ("timer.cu",), ["1_naive.cu", "2_shared.cu", "timer.cu"]),
+        ("transpose", ["1_naive.cu", "2_tile.cu", "hello.cu"], ("timer.cu",), ["1_naive.cu", "2_tile.cu", "timer.cu"]),
         ("matmul", ["Naive.cu", "Tiled.cu", "cpu.cu"], (), ["Naive.cu", "Tiled.cu"]),
         ("matmul", ["matmul_row.cu", "MatMul2.cu", "vecadd.cu"], (), ["MatMul2.cu", "matmul_row.cu"]),
         # Another lab's are left out, and called after the lab is clearer than called after a variant.
