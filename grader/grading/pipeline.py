@@ -172,8 +172,18 @@ def _host_remarks(found: Mapping[str, Evidence]) -> list[Message]:
     for evidence in found.values():
         is_judged = any(spec.check == "host_code" for spec in evidence.variant.checks)
         told += [*evidence.host.untidy, *(() if is_judged else evidence.host.faults)]
-    lines = dict.fromkeys((fault.file, fault.line, fault.message) for fault in told)
-    return [msg("remarks.host_code", file=file, line=line, fault=message) for file, line, message in lines]
+    places: dict[tuple[str, Message], list[int]] = {}
+    for fault in told:
+        lines = places.setdefault((fault.file, fault.message), [])
+        # That nothing is compared is a fault of the program, wherever its kernels are launched.
+        if fault.line not in lines and not (lines and fault.kind == "not_compared"):
+            lines.append(fault.line)
+    return [_host_remark(file, sorted(lines), message) for (file, message), lines in places.items()]
+
+
+def _host_remark(file: str, lines: Sequence[int], fault: Message) -> Message:
+    several = {"lines": ", ".join(map(str, lines))} if len(lines) > 1 else {}
+    return msg("remarks.host_code", file=file, line=lines[0], fault=fault, **several)
 
 
 def _check_backend(backend: str) -> None:
@@ -219,7 +229,7 @@ def _read(path: Path, lab: Lab) -> tuple[FoundSubmission, Submission]:
     from grader.submission.binding.bind import bind
     from grader.submission.files.folder import find_sources, read_sources
 
-    found = find_sources(path, lab.id, _known_labs(lab))
+    found = find_sources(path, lab.id, _known_labs(lab), lab.variants)
     sources = read_sources(found)
     sizes = [int(size) for size in lab.cases["emulator"].observe.values()]
     threads = next((n for n in lab.launch.block if isinstance(n, int)), USUAL_BLOCK)
@@ -252,7 +262,7 @@ def _compiled(lab: Lab, submission: Submission, programs: ProgramStore) -> dict[
             found[variant.name] = replace(evidence, compilation=_unread(submission, binding, programs))
         else:
             compilation = _compilation(submission, binding, built[binding.kernel.file])
-            host = host_code(submission, binding.kernel.name)
+            host = host_code(submission, binding.kernel)
             found[variant.name] = replace(evidence, compilation=compilation, host=host)
     return found
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 NO_PICTURES: Mapping[str, WrongPicture] = MappingProxyType({})
+STYLES = "report.css"
 MEDIA_TYPES: dict[Format, str] = {"svg": "image/svg+xml", "png": "image/png"}
 
 
