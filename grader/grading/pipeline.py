@@ -208,9 +208,9 @@ def _opened(gpu: Gpu | None, backend: str) -> Gpu | None:
 
 
 def _read(path: Path, lab: Lab) -> tuple[FoundSubmission, Submission]:
+    from grader.observation.commented import with_comments_run
     from grader.observation.probing import probed
     from grader.observation.programs import USUAL_BLOCK
-    from grader.observation.commented import with_comments_run
     from grader.observation.stage import observed
     from grader.observation.stored import Stored, default_folder
     from grader.submission.binding.bind import bind

@@ -22,7 +22,7 @@ LESS = 3
 _NUMBER = re.compile(
     r"(?:#[ \t]*define[ \t]+(?P<macro>\w+)[ \t]+\(?[ \t]*|\b(?P<name>\w+)\s*=\s*)(?P<number>\d{1,9})(?![\w.]|\s*<<)"
 )
-_TYPED = re.compile(rb"\d+")
+_TYPED = re.compile(rb"(\d+)")
 _NO_SIZE = re.compile(r"block|thread|tile|warp|seed|iter|repeat|runs?$|side|^(?:bs|ts|tx|ty)$", re.IGNORECASE)
 
 
@@ -42,7 +42,7 @@ def probed(sources: Sequence[SourceText], observed: Observed, store: Stored | No
         }
         arguments = tuple(_smaller(word, sizes) for word in first.arguments)
         texts = _changed({source.path.name: source.text for source in files}, sizes)
-        typed = _TYPED.sub(lambda word: _smaller(word[0].decode(), sizes).encode(), first.stdin)
+        typed = b"".join(_smaller(word.decode(), sizes).encode() for word in _TYPED.split(first.stdin))
         if not texts and (arguments, typed) == (first.arguments, first.stdin):
             continue
         paths = [source.path for source in files]

@@ -16,8 +16,8 @@ from grader.submission.files.source import SourceText
 _COMMENT = re.compile(r"//[^\n]*+|/\*.*?(?:\*/|\Z)", re.DOTALL)
 _MAY_HOLD_ONE = re.compile(r"(?://[^\n]*|/\*(?:[^*]|\*(?!/)){0,4000}?)<<[ \t]*<")
 _STATEMENT = re.compile(
-    r"(?<![\w.>])(?P<kernel>[A-Za-z_]\w*)\s*(?:<[^<>;(){}]{0,200}>\s*)?<<[ \t]*<(?:(?!>>[ \t]*>|[;{}]).){1,400}?>>[ \t]*>"
-    r"\s*\([^;{}]{0,400}\)\s*;",
+    r"(?<![\w.>])(?P<kernel>[A-Za-z_]\w*)\s*(?:<[^<>;(){}]{0,200}>\s*)?"
+    r"<<[ \t]*<(?:(?!>>[ \t]*>|[;{}]).){1,400}?>>[ \t]*>\s*\([^;{}]{0,400}\)\s*;",
     re.DOTALL,
 )
 _NOT_LINE_END = re.compile(r"[^\n]")
