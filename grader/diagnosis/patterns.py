@@ -15,6 +15,7 @@ import numpy.typing as npt
 from grader.oracle.compare import sentinel
 
 Array = npt.NDArray[np.generic]
+Numbers = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 Same = Callable[[Array, Array], Mask]
 Detail = int | float | str
@@ -259,7 +260,7 @@ def _arithmetic(outcome: Outcome) -> Iterator[Rule]:
             yield "offset", {"value": _rounded(difference)}, close & usable
 
 
-def _factor(outcome: Outcome, got: Array, expected: Array, usable: Mask) -> tuple[float, Mask]:
+def _factor(outcome: Outcome, got: Numbers, expected: Numbers, usable: Mask) -> tuple[float, Mask]:
     """How many times `expected` most usable values are, and which are so."""
     ratios = (got / expected)[usable & (expected != 0)]
     factor = float(np.median(ratios)) if len(ratios) else 0.0

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from grader.errors import InternalError
 from grader.message import Message, msg
-from grader.observation.programs import USUAL_BLOCK, launched_in, programs_of, ways_to_start
+from grader.observation.programs import USUAL_BLOCK, launched_in, programs_of, ways_to_choose, ways_to_start
 from grader.observation.stored import Stored
 from grader.processes.system import IS_LINUX
 from grader.programs.observe import Run, observe_each
@@ -84,10 +84,11 @@ def _observed(sources: Sequence[SourceText], store: Stored | None, sizes: Sequen
             words = [word for way in ways for word in way.arguments]
             program = read_program([source.path for source in files], words, texts_made(files))
             known = store.get(program, ways) if store is not None else None
-            seen = _runs(files, ways) if known is None else known
+            choices = ways_to_choose(files, sizes, threads)
+            seen = _runs(files, ways, choices) if known is None else known
             if len(files) > 1 and any(run.cause and run.cause.id == "programs.defined_twice" for run in seen):
                 # What lies beside it is no part of it but another version.
-                seen = _runs(files[:1], ways)
+                seen = _runs(files[:1], ways, choices)
         except InternalError as error:
             return Observed(tuple(runs), failed=error.message)
         if store is not None and known is None and not any(run.cause and run.cause.id in HANGS for run in seen):
@@ -97,8 +98,11 @@ def _observed(sources: Sequence[SourceText], store: Stored | None, sizes: Sequen
     return Observed(tuple(sorted(runs, key=lambda run: run.change is not None)), failed=hung)
 
 
-def _runs(files: Sequence[SourceText], ways: Sequence[Run]) -> list[SeenRun]:
-    """All runs of one program that show something which those before did not."""
+def _runs(files: Sequence[SourceText], ways: Sequence[Run], choices: Sequence[Run] = ()) -> list[SeenRun]:
+    """All runs of one program that show something which those before did not.
+
+    choices: what it is given besides, where some of its kernels were not launched.
+    """
     paths = [source.path for source in files]
     made = texts_made(files)
     wanted = launched_in(files)
@@ -115,11 +119,17 @@ def _runs(files: Sequence[SourceText], ways: Sequence[Run]) -> list[SeenRun]:
         seen_run(files, observation, way)
         for observation, way in zip(observe_each(paths, ways, TRACED, made, is_enough), ways, strict=False)
     ]
+    # A run with sizes of its own tells whether it can be compiled, and is not too large for many runs.
+    if choices and not wanted <= seen and any(run.ended or run.launches for run in found):
+        found += [
+            seen_run(files, observation, way)
+            for observation, way in zip(observe_each(paths, choices, TRACED, made, is_enough), choices, strict=False)
+        ]
     # What is refused whatever it works upon is refused with kernels run, too.
     refused = {launch.kernel for run in found if not run.arguments for launch in run.launches if launch.refused}
     if wanted <= seen | refused or not any(run.ended or (run.cause and run.cause.id in TOO_LARGE) for run in found):
         return _telling(found)
-    return _telling([*found, *_further(files, ways, found, wanted, seen)])
+    return _telling([*found, *_further(files, ways, found[: len(ways)], wanted, seen)])
 
 
 def _further(

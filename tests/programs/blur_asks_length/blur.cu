@@ -1,7 +1,5 @@
 // Wygladzanie wektora: srednia z pieciu sasiadow. Dlugosc podaje uzytkownik.
-#include <cmath>
-#include <cstdlib>
-#include <iostream>
+#include <bits/stdc++.h>
 using std::cin;
 using std::cout;
 
