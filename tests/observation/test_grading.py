@@ -51,6 +51,14 @@ def test_a_grid_of_one_axis_for_a_kernel_of_two_is_told_to_grow() -> None:
     assert failed.hint_said.data["axis"] == "y"
 
 
+@pytest.mark.slow
+def test_a_grid_that_covers_the_rows_alone_is_right_where_each_thread_does_a_row() -> None:
+    result = graded("a_thread_a_row.cu", "transpose")
+    got = statuses(result, "naive")
+    assert [got[name] for name in ("launch", "correct", "memory_safety", "coalescing")] == ["pass"] * 4
+    assert "ragged_sizes" not in got
+
+
 KERNELS = [
     # A name that says nothing, and a kernel that works by tiles.
     ("generic_name_tiled.cu", "matmul", {"block": "gpuMM"}),
@@ -81,6 +89,7 @@ KERNELS = [
         marks=pytest.mark.slow,
     ),
     pytest.param("one_block.cu", "box-blur", {"naive": "naive"}, marks=pytest.mark.slow),
+    pytest.param("normalised_first.cu", "box-blur", {"naive": "mean"}, marks=pytest.mark.slow),
 ]
 
 

@@ -49,6 +49,7 @@ class Known:
     likeness: by variant, how much it does what the lab's own kernel does, beside what the variant's record says.
     threads: of the largest launch of it that was seen, 0 where none was.
     is_helper: by its name it prepares or checks what other kernels work on.
+    is_intermediate: what it makes was never copied to the host, and another kernel reads it.
     share: its threads as a share of those of the kernel with the most; 1 where that is not known.
     """
 
@@ -61,6 +62,7 @@ class Known:
     likeness: Mapping[str, float] = field(default_factory=dict)
     threads: int = 0
     is_helper: bool = False
+    is_intermediate: bool = False
     share: float = 1.0
 
     @property
@@ -234,6 +236,8 @@ def _score(
         score -= 0.0 if known.share >= FEW else 1.0 if known.threads > 1 else 8.0
         if variant.shared_memory is not None:
             score += 3
+        if known.is_intermediate:
+            score -= 10
         weak = _weak_rank(variant, name)
         score += 0.0 if weak is None else 2.0 - 0.1 * min(weak, 10)
         return max(score + known.likeness.get(variant.name, 0.0), 0.5), "structure"
