@@ -59,6 +59,19 @@ def test_a_grid_that_covers_the_rows_alone_is_right_where_each_thread_does_a_row
     assert "ragged_sizes" not in got
 
 
+@pytest.mark.slow
+def test_a_kernel_that_prepares_the_data_of_another_is_not_graded_in_its_place() -> None:
+    assert graded("normalised_first.cu", "box-blur").variants["naive"].kernel == "mean"
+
+
+@pytest.mark.slow
+def test_what_is_printed_of_a_launch_makes_no_variant_of_a_kernel() -> None:
+    result = graded("prints_its_blocks.cu", "matmul")
+    assert {variant: record.kernel for variant, record in result.variants.items() if record.kernel} == {
+        "naive": "product"
+    }
+
+
 KERNELS = [
     # A name that says nothing, and a kernel that works by tiles.
     ("generic_name_tiled.cu", "matmul", {"block": "gpuMM"}),
@@ -89,7 +102,6 @@ KERNELS = [
         marks=pytest.mark.slow,
     ),
     pytest.param("one_block.cu", "box-blur", {"naive": "naive"}, marks=pytest.mark.slow),
-    pytest.param("normalised_first.cu", "box-blur", {"naive": "mean"}, marks=pytest.mark.slow),
 ]
 
 

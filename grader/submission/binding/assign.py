@@ -19,6 +19,8 @@ NUMBERED = 60.0
 MISNUMBERED = 8.0
 # What the program prints beside a kernel's time.
 PRINTED = 90.0
+# The same of a kernel that does nothing of the kind: it is this variant where no other wants it.
+MISPRINTED = 12.0
 BEST_PER_VARIANT = 6
 # Outweighs all of the above: no variant goes without a kernel so that another one gets the better of two.
 EACH = 400.0
@@ -225,7 +227,7 @@ def _score(
         if fits_memory:
             return MISNUMBERED - 0.5 * min(numbered, 10) - dynamic, "number"
     if named is None and claims == {variant.name} and not is_helper:
-        named = PRINTED
+        named = PRINTED if fits_memory else MISPRINTED
     if named is None:
         if is_helper or kernel.is_empty or not (known.fits and can_be):
             return None

@@ -111,14 +111,14 @@ def _axis(
         return read
     if blocks is None or axis >= len(covers):
         return usual if blocks is None else str(blocks)
+    expression = site.grid_expressions[axis] if axis < len(site.grid_expressions) else None
     if not any((_extent(covers[axis], sizes) or 0) > 0 for sizes in own):
-        return usual
+        return f"(({covers[axis]}) // {tile[axis]})" if _rounds_down(expression) else usual
     threads = site.block[axis] if site.block is not None and axis < len(covers) else 0
     steps = [step for step in dict.fromkeys([tile[axis], threads]) if step > 0]
     over = covers[axis]
     up = [_rounded_up(over, step) for step in steps]
     down = [f"(({over}) // {step})" for step in steps]
-    expression = site.grid_expressions[axis] if axis < len(site.grid_expressions) else None
     models = [*down, *up] if _rounds_down(expression) else [*up, *down]
     models += [f"(({over} - 1) // {step})" for step in steps] + [f"(({over}) // {step} + 1)" for step in steps]
     fitting = (text for text in models if any(_value(text, sizes) == blocks for sizes in own) and agrees(text))
