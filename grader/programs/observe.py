@@ -196,8 +196,15 @@ def _why_not(host: HostProgram) -> tuple[Message, str, int]:
     match host.reason:
         case "limit":
             return msg("programs.compiler_limit"), "", 0
+        case "long" if host.beyond is not None:
+            beyond = host.beyond
+            if beyond.in_function:
+                return msg("programs.function_too_long", limit=beyond.limit), beyond.file, beyond.line
+            return msg("programs.code_too_long", limit=beyond.limit), beyond.file, beyond.line
         case "time":
             return msg("programs.compiler_time", seconds=confined.CPU_SECONDS), "", 0
+        case "hang":
+            return msg("programs.compiler_hangs", seconds=int(confined.WALL_SECONDS)), "", 0
         case "undefined":
             return msg("programs.undefined", names=", ".join(c.text for c in host.diagnostics[:5])), "", 0
         case "twice":

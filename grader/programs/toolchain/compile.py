@@ -11,11 +11,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.compiler.expansion import too_many_tokens
 from grader.compiler.sandbox import EXECUTE, READ, WRITE
 from grader.errors import InternalError
 from grader.message import msg
 from grader.programs.toolchain import confined, zig
+from grader.programs.toolchain.extent import TooLong, too_long
 from grader.programs.toolchain.library import Library
 
 INCLUDE = Path(__file__).parent / "include"
@@ -47,6 +47,9 @@ _FLAGS = (
     "-fdelayed-template-parsing",
     "-std=gnu++17",
     "-O1",
+    # A course's constant expressions take a few thousand; each evaluation may take so many.
+    "-fconstexpr-steps=262144",
+    "-ftemplate-depth=512",
     # A loop without an effect never ends, as it does where nvcc has compiled it.
     "-fno-finite-loops",
     "-gline-tables-only",
@@ -56,6 +59,7 @@ _FLAGS = (
     "-ferror-limit=10",
 )
 # Without a file before it: no text of a program stands at the beginning of a line.
+_NO_MEMORY = re.compile(r"^LLVM ERROR: out of memory", re.M)
 _OURS = re.compile(r"^error: unable to read PCH file", re.M)
 _RUNTIME: tuple[str, ...] = ("cuda_runtime.h",)
 _USUAL = (
@@ -81,14 +85,16 @@ class HostProgram:
 
     module: WebAssembly; b"" when it did not compile.
     unused_results: (file, line) of calls of the CUDA API whose error nobody looks at, in the compiler's judgement.
-    reason: "" or "errors", "limit" (the compiler took too much memory, or crashed), "time" (it took too long),
-      "undefined" (a function is nowhere), "twice" (it is there twice).
+    reason: "" or "errors", "long" (not compiled: `beyond` says which bound), "limit" (the compiler took too much memory,
+      or crashed), "time" (too much processor time), "hang" (it did not end, and took none), "undefined" (a function is
+      nowhere), "twice" (it is there twice).
     """
 
     module: bytes
     diagnostics: tuple[Diagnostic, ...] = ()
     unused_results: frozenset[tuple[str, int]] = frozenset()
     reason: str = ""
+    beyond: TooLong | None = None
 
 
 def compile_program(units: Sequence[str], files: Mapping[str, str], library: Library) -> HostProgram:
@@ -99,8 +105,9 @@ def compile_program(units: Sequence[str], files: Mapping[str, str], library: Lib
     units : names of the files to be compiled, in the order of the command line.
     files : text of these and of the program's own headers, by path relative to the program's folder.
     """
-    if too_many_tokens(files) is not None:
-        return HostProgram(b"", reason="limit")
+    beyond = too_long(files)
+    if beyond is not None:
+        return HostProgram(b"", reason="long", beyond=beyond)
     with tempfile.TemporaryDirectory(prefix="grade-program-") as name:
         folder = Path(name).resolve()
         for path, text in files.items():
@@ -210,7 +217,9 @@ def _compile_unit(number: int, name: str, folder: Path, library: Library, first:
         else:
             diagnostics.append(Diagnostic(file, int(match["line"]), match["text"][:500]))
     if done.code is None:
-        return HostProgram(b"", tuple(diagnostics), frozenset(unused), "time" if done.too_slow else "limit")
+        return HostProgram(b"", tuple(diagnostics), frozenset(unused), done.ended_by or "limit")
+    if done.code and _NO_MEMORY.search(done.errors):
+        return HostProgram(b"", (), frozenset(unused), "limit")
     if done.code:
         if _OURS.search(done.errors):
             raise InternalError(msg("programs.cannot_build", reason=done.errors.strip()[:300]))
@@ -234,7 +243,7 @@ def _link(count: int, folder: Path, library: Library) -> HostProgram:
     if done.code:
         done = confined.run(command, _rights(folder, library), folder / "src")
     if done.code is None:
-        return HostProgram(b"", reason="time" if done.too_slow else "limit")
+        return HostProgram(b"", reason=done.ended_by or "limit")
     if done.code:
         names = dict.fromkeys(match["name"] for match in _UNDEFINED.finditer(done.errors))
         twice = dict.fromkeys(match["name"] for match in _TWICE.finditer(done.errors))
