@@ -163,7 +163,7 @@ class _Program:
                 shared_bytes=request.shared_bytes,
                 # Only dynamic arrays can make use of it: a static one above 48 KiB does not pass the assembler.
                 max_shared_bytes=OPT_IN_SHARED_BYTES if request.shared_bytes else MAX_STATIC_SHARED,
-                cooperative=request.cooperative and program_of(self._module).needs(request.entry).whole_grid,
+                cooperative=request.cooperative,
                 observe=request.observe,
                 observers=observers,
                 limits=Limits(

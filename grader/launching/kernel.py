@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from grader.backends.base import BufferArgument, LaunchRequest, ScalarArgument
+from grader.backends.cooperative import waits_for_grid
 from grader.lab import formula
 from grader.lab.records import Lab, Sizes
 from grader.launching.arrays import Array, placeholder, shape_at
@@ -17,8 +17,6 @@ from grader.launching.programs import Built, Program, ProgramStore, handed_in
 from grader.launching.sizes import SizeRules
 from grader.submission.kernels.records import KernelParameter
 from grader.submission.records import Interpretation, Submission, VariantBinding
-
-_THIS_GRID = re.compile(r"\bthis_grid\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +91,7 @@ class BoundKernel:
 
     def launch(
         self,
+        built: Built,
         entry: str,
         sizes: Sizes,
         inputs: Mapping[str, Array],
@@ -100,7 +99,22 @@ class BoundKernel:
         observe: bool = False,
         trace: bool = False,
     ) -> LaunchRequest:
-        """The launch at some sizes; outputs are handed over as memory that nothing wrote."""
+        """The launch of an entry of a program at some sizes; outputs are handed over as memory that nothing wrote."""
+        at = self.geometry(sizes)
+        return LaunchRequest(
+            entry,
+            at.grid,
+            at.block,
+            at.shared_bytes,
+            self._arguments(sizes, inputs, outputs),
+            observe,
+            trace,
+            cooperative=waits_for_grid(built.code, entry),
+        )
+
+    def _arguments(
+        self, sizes: Sizes, inputs: Mapping[str, Array], outputs: Mapping[str, Array]
+    ) -> list[BufferArgument | ScalarArgument]:
         arguments: list[BufferArgument | ScalarArgument] = []
         for role, parameter in zip(self.interpretation.roles, self.binding.kernel.parameters, strict=True):
             if role.startswith("="):
@@ -114,18 +128,19 @@ class BoundKernel:
                 arguments.append(BufferArgument(role, array.shape, str(array.dtype), initial, is_output=True))
             else:
                 arguments.append(ScalarArgument(sizes[role], self._scalar_type(role, parameter)))
-        at = self.geometry(sizes)
-        return LaunchRequest(
-            entry, at.grid, at.block, at.shared_bytes, arguments, observe, trace, cooperative=self._names_its_grid
-        )
+        return arguments
 
-    @property
-    def _names_its_grid(self) -> bool:
-        """Whether its program has kernels that may wait for their whole grid (cooperative groups)."""
-        return any(_THIS_GRID.search(text) for text in self.submission.device_source.values())
-
-    def launch_without_data(self, entry: str, sizes: Sizes) -> LaunchRequest:
+    def launch_without_data(self, built: Built, entry: str, sizes: Sizes) -> LaunchRequest:
         """The launch with arrays that have the right shapes and take no memory."""
+        return self.launch(built, entry, sizes, *self._placeholders(sizes))
+
+    def array_arguments(self, sizes: Sizes) -> list[BufferArgument]:
+        """The arrays that it takes at some sizes, without data: they take no memory."""
+        arguments = self._arguments(sizes, *self._placeholders(sizes))
+        return [argument for argument in arguments if isinstance(argument, BufferArgument)]
+
+    def _placeholders(self, sizes: Sizes) -> tuple[dict[str, Array], dict[str, Array]]:
+        """(inputs, outputs) of the right shapes that take no memory."""
         dtypes = self.dtypes
         arrays = {
             p.name: placeholder(shape_at(self.lab, p.name, sizes), dtypes.get(p.name, p.dtype))
@@ -133,7 +148,7 @@ class BoundKernel:
             if p.kind != "size"
         }
         inputs = {name: array for name, array in arrays.items() if self.lab.parameter(name).kind == "input"}
-        return self.launch(entry, sizes, inputs, {name: a for name, a in arrays.items() if name not in inputs})
+        return inputs, {name: a for name, a in arrays.items() if name not in inputs}
 
     def _scalar_type(self, role: str, parameter: KernelParameter) -> str:
         return str(np.dtype(parameter.dtype or self.lab.parameter(role).dtype))

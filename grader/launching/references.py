@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from grader.backends.base import BufferArgument, LaunchRequest, ScalarArgument
+from grader.backends.cooperative import waits_for_grid
 from grader.errors import LabError
 from grader.lab.records import Lab, ReferenceKernel, Sizes, Variant
 from grader.launching.arrays import placeholder, shape_at
@@ -52,12 +53,14 @@ def compile_references(
 def reference_request(lab: Lab, compiled: CompiledReference, sizes: Sizes) -> LaunchRequest:
     """The launch of a reference kernel at some sizes, on arrays of the lab's own types."""
     variant, kernel = compiled.variant, compiled.variant.reference
+    entry = compiled.built.result.entries[kernel.expression(sizes)]
     return LaunchRequest(
-        entry=compiled.built.result.entries[kernel.expression(sizes)],
+        entry=entry,
         grid=grid_of(_plan(lab, variant, kernel), sizes),
         block=kernel.block,
         shared_bytes=kernel.shared_bytes_at(sizes),
         arguments=[_argument(lab, role, sizes) for role in kernel.arguments],
+        cooperative=waits_for_grid(compiled.built.code, entry),
     )
 
 

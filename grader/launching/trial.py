@@ -72,8 +72,10 @@ class Trials:
             return Run(kind, sizes, refused, None, backend=self.backend.name)
         projected = self.oracle.projected(sizes, kernel.dtypes)
         inputs, expected = (projected.inputs, projected.blanks) if projected else self.oracle.case(sizes, kernel.dtypes)
-        launch = replace(kernel.launch(entry, sizes, inputs, expected, observe, trace), instructions=instructions)
-        outcome = self.backend.run(built.code, launch)
+        launch = replace(
+            kernel.launch(built, entry, sizes, inputs, expected, observe, trace), instructions=instructions
+        )
+        outcome = self.backend.run(built.code, replace(launch, instructions=instructions))
         if outcome.status != "ok":
             return Run(kind, sizes, outcome, None, backend=self.backend.name)
         return Run(

@@ -118,8 +118,7 @@ class GpuSweeps:
 
     def _too_large(self, point: PreparedPoint) -> SweepPoint | None:
         """The point that says so where the device has not the memory for its arrays; None where it has."""
-        launch = point.kernel.launch_without_data("", point.place.sizes)
-        arrays = sum(nbytes_of(a) for a in launch.arguments if isinstance(a, BufferArgument))
+        arrays = sum(nbytes_of(array) for array in point.kernel.array_arguments(point.place.sizes))
         needed, most = arrays * COPIES_OF_ARRAYS, int(self._bench.device.memory_bytes * MEMORY_SHARE)
         if needed <= most:
             return None
@@ -140,7 +139,7 @@ class GpuSweeps:
         if module not in self._added:
             self._add(module, loaded.built.code.cubin)
             self._added.add(module)
-        return LoadedPoint(point, module, point.kernel.launch_without_data(loaded.entry, sizes))
+        return LoadedPoint(point, module, point.kernel.launch_without_data(loaded.built, loaded.entry, sizes))
 
     def _timed(self, sweep: Sweep, group: Sequence[LoadedPoint]) -> list[SweepPoint]:
         """Points of one kernel at one size, timed side by side."""
