@@ -177,10 +177,11 @@ def _as_text(name: str) -> str:
 def _host(program: Program, library: Library, cache: Path | None) -> HostProgram:
     if cache is None:
         return compile_program(program.units, program.host, library)
+    from grader.programs.toolchain import advance
     from grader.programs.toolchain import compile as compiling
 
     digest = hashlib.sha256(repr((program.units, sorted(program.host.items()), library.folder.name)).encode())
-    for path in sorted([Path(compiling.__file__), *compiling.INCLUDE.rglob("*.h")]):
+    for path in sorted([Path(compiling.__file__), Path(advance.__file__), *advance.INCLUDE.rglob("*.h")]):
         digest.update(path.read_bytes())
     kept = cache / f"{digest.hexdigest()[:32]}.msgpack"
     if kept.is_file():

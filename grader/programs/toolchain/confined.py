@@ -35,8 +35,8 @@ _ROOT = Path(__file__).parents[3]
 class Done:
     """What came of a command.
 
-    code: None when it was killed by a limit.  ended_by: "time" where that was the one on processor time, "hang" where it
-    was that on the time of day, "" where it was another.
+    code: None when it was killed by a limit.  ended_by: "time" where that was the one on processor time, "hang" where
+    that on the time of day, "" where another.
     """
 
     code: int | None

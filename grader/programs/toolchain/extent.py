@@ -20,7 +20,8 @@ MAX_IN_PROGRAM = 150_000
 _WEIGHTS = {"__global__": 150}
 """Each kernel is registered beside all others."""
 _DATA = re.compile(r"[\d,]|\.\d")
-"""Numbers and the commas between them: tables take no time."""
+_ROWS = frozenset("{}-+")
+"""Numbers, the commas between them, and in an initialiser these: tables take no time."""
 _HEAD = 64
 """Tokens of a declaration that tell what it declares."""
 _SCOPES = frozenset({"namespace", "class", "struct", "union", "enum", "extern"})
@@ -39,15 +40,18 @@ class TooLong:
 def too_long(files: Mapping[str, str]) -> TooLong | None:
     """Where the files of a program, its macros written out, go beyond what is compiled; None where they do not."""
     total = here = start = depth = 0
-    file = ""
+    file = last = ""
+    is_table = False
     head: list[str] = []
     for name, offset, token, size in token_sizes(files, _WEIGHTS):
         if name != file:
             file, here, start, depth, head = name, 0, offset, 0, []
         if _DATA.match(token):
             continue
-        total += size
-        here += size
+        before, last = last, token
+        if not (depth and is_table and token in _ROWS):
+            total += size
+            here += size
         if here > MAX_IN_FUNCTION:
             return TooLong(file, _line(files[file], start), MAX_IN_FUNCTION, True)
         if total > MAX_IN_PROGRAM:
@@ -58,6 +62,7 @@ def too_long(files: Mapping[str, str]) -> TooLong | None:
                 continue
         elif token == "{" and not _opens_scope(head):
             depth = 1
+            is_table = before in {"=", "]"}
             continue
         elif token not in {"{", "}", ";"}:
             if not head:
