@@ -37,7 +37,7 @@ _LAUNCH_SYMBOLS = (
 # Without a file before it: no text of a program stands at the beginning of a line.
 _NO_MEMORY = re.compile(r"^LLVM ERROR: out of memory", re.M)
 _OURS = re.compile(r"^error: unable to read PCH file", re.M)
-_INCLUDES_USUAL = re.compile(rf"^[ \t]*#[ \t]*include[ \t]*<(?:{'|'.join(USUAL)})>", re.M)
+_INCLUDES_USUAL = re.compile(rf"^[ \t]*#[ \t]*include[ \t]*<(?:bits/stdc\+\+\.h|{'|'.join(USUAL)})>", re.M)
 
 
 @dataclass(frozen=True, slots=True)
