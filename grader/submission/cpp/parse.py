@@ -314,9 +314,9 @@ class _Walk:
                 self.constants.macros[node_text(name)] = Macro(body, names, node.start_point.row + 1)
         elif kind in {"variable", "type"}:
             learn_constants(self.constants, node)
-            for name in unset_variables(node):
-                if is_assigned(self.data, name):
-                    self.constants.values.pop(name, None)
+            for unset in unset_variables(node):
+                if is_assigned(self.data, unset):
+                    self.constants.values.pop(unset, None)
 
 
 def _template_name(node: Node) -> str:
