@@ -215,7 +215,7 @@ def _read(path: Path, lab: Lab) -> tuple[FoundSubmission, Submission]:
     from grader.submission.binding.bind import bind
     from grader.submission.files.folder import find_sources, read_sources
 
-    found = find_sources(path, lab.id, _known_labs(lab))
+    found = find_sources(path, lab.id, _known_labs(lab), lab.variants)
     sources = read_sources(found)
     sizes = [int(size) for size in lab.cases["emulator"].observe.values()]
     threads = next((n for n in lab.launch.block if isinstance(n, int)), USUAL_BLOCK)
@@ -248,7 +248,7 @@ def _compiled(lab: Lab, submission: Submission, programs: ProgramStore) -> dict[
             found[variant.name] = replace(evidence, compilation=_unread(submission, binding, programs))
         else:
             compilation = _compilation(submission, binding, built[binding.kernel.file])
-            host = host_code(submission, binding.kernel.name)
+            host = host_code(submission, binding.kernel)
             found[variant.name] = replace(evidence, compilation=compilation, host=host)
     return found
 
