@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from grader.ptx import Device, Launch, launch, parse
-from tests.ptx.corpus.numbers import floats, integers
+from tests.ptx.corpus.numbers import integers
 from tests.ptx.nvrtc import compile_ptx, header_options
 
 N = 256
@@ -174,7 +174,10 @@ FLOATS: list[Row] = [
     ("fdimf(x, y)", lambda x, y: x - y if x > y else f32(0)),
     ("copysignf(x, y)", np.copysign),
     ("fminf(x, y) + fmaxf(x, y)", lambda x, y: min(x, y) + max(x, y)),
-    ("truncf(x) + floorf(x) + ceilf(x) + rintf(x)", lambda x, y: f32(f32(f32(np.trunc(x) + np.floor(x)) + np.ceil(x)) + np.rint(x))),
+    (
+        "truncf(x) + floorf(x) + ceilf(x) + rintf(x)",
+        lambda x, y: f32(f32(f32(np.trunc(x) + np.floor(x)) + np.ceil(x)) + np.rint(x)),
+    ),
     ("(float)__float2int_rd(x)", lambda x, y: f32(np.floor(x))),
     ("(float)__float2int_rn(x)", lambda x, y: f32(np.rint(x))),
     ("(float)__float2uint_ru(fabsf(x))", lambda x, y: f32(np.ceil(abs(x)))),
@@ -190,7 +193,10 @@ FLOATS: list[Row] = [
     ("__fadd_rz(x, y)", lambda x, y: rounded(*exact(float(x) + float(y)), "rz")),
     ("__fmul_ru(x, y)", lambda x, y: rounded(*exact(float(x) * float(y)), "ru")),
     ("__fmul_rd(x, y)", lambda x, y: rounded(*exact(float(x) * float(y)), "rd")),
-    ("__ldg(&in[i]) + __ldcg(&in[i]) + __ldca(&in[i]) + __ldcs(&in[i]) + __ldlu(&in[i]) + __ldcv(&in[i])", lambda x, y: f32(f32(f32(f32(f32(x + x) + x) + x) + x) + x)),
+    (
+        "__ldg(&in[i]) + __ldcg(&in[i]) + __ldca(&in[i]) + __ldcs(&in[i]) + __ldlu(&in[i]) + __ldcv(&in[i])",
+        lambda x, y: f32(f32(f32(f32(f32(x + x) + x) + x) + x) + x),
+    ),
     ("stored(&scratch[i], x)", lambda x, y: x),
     ("norm3df(0.0f, x, 0.0f)", lambda x, y: abs(x)),
     ("__builtin_expect(x > y, 1) ? x : y", lambda x, y: max(x, y)),
@@ -244,7 +250,8 @@ def results(table: str) -> tuple[Any, Any, Any]:
     source = (
         f"{head}__device__ float stored(float* to, float x) {{ __stcs(to, x); float a = __ldcg(to); __stwt(to, -a);"
         " a = -__ldcv(to); __stcg(to, a); __stwb(to, a); return __ldcg(to); }\n"
-        f'extern "C" __global__ void k(const {ctype}* in, const {ctype}* other, {ctype}* out, float* scratch, int n) {{\n'
+        f'extern "C" __global__ void k(const {ctype}* in, const {ctype}* other, {ctype}* out, float* scratch,'
+        " int n) {\n"
         f"    int i = threadIdx.x, power = 0;\n    float part = 0.0f;\n    bool flag = false;\n"
         f"    {ctype} x = in[i], y = other[i];\n    (void)power; (void)part; (void)flag;\n{body}\n}}"
     )
