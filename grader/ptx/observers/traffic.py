@@ -45,7 +45,7 @@ class Traffic(Observer):
             counter.lanes += resolved.lanes.n
         else:
             lanes = event.geometry.union([part.lanes for part in together])
-            cost = _measure(lanes, _addresses(together, lanes), event.op, event.width, space)
+            cost = _measure(lanes, addresses_of(together, lanes), event.op, event.width, space)
             counter.lanes += lanes.n
         counter.requests += cost[0]
         counter.wavefronts += cost[1]
@@ -68,7 +68,7 @@ class Traffic(Observer):
             key = ("traffic", op, width, space, resolved.shift % period)
         found = memo.get(key)
         if found is None:
-            cost = _measure(resolved.lanes, _addresses([resolved], resolved.lanes), op, width, space)
+            cost = _measure(resolved.lanes, addresses_of([resolved], resolved.lanes), op, width, space)
             found = remember(memo, key, (*cost, _start(resolved)))
         return found
 
@@ -82,7 +82,7 @@ class Traffic(Observer):
         report.counters.by_line = sorted(self._lines.values(), key=lambda c: (c.line, c.space, c.op, c.width_bytes))
 
 
-def _addresses(all_resolved: Sequence[ResolvedAddress], lanes: Lanes) -> Array:
+def addresses_of(all_resolved: Sequence[ResolvedAddress], lanes: Lanes) -> Array:
     """(n,) int64: where each lane goes, in bytes of its block's shared memory or of the device's memory."""
     result = np.empty(lanes.n, np.int64)
     for resolved in all_resolved:
