@@ -213,16 +213,18 @@ def _read(path: Path, lab: Lab) -> tuple[FoundSubmission, Submission]:
     from grader.observation.stage import observed
     from grader.observation.stored import Stored, default_folder
     from grader.submission.binding.bind import bind
+    from grader.submission.cpp.parse import parsed_once
     from grader.submission.files.folder import find_sources, read_sources
 
     found = find_sources(path, lab.id, _known_labs(lab))
     sources = read_sources(found)
     sizes = [int(size) for size in lab.cases["emulator"].observe.values()]
     threads = next((n for n in lab.launch.block if isinstance(n, int)), USUAL_BLOCK)
-    seen = observed(sources, Stored(default_folder()), sizes, threads)
-    submission = bind(found, sources, lab, observed=seen)
-    if any(not isinstance(b, Missing) and b.interpretations[0].unsure for b in submission.bindings.values()):
-        submission = bind(found, sources, lab, observed=probed(sources, seen, Stored(default_folder())))
+    with parsed_once():
+        seen = observed(sources, Stored(default_folder()), sizes, threads)
+        submission = bind(found, sources, lab, observed=seen)
+        if any(not isinstance(b, Missing) and b.interpretations[0].unsure for b in submission.bindings.values()):
+            submission = bind(found, sources, lab, observed=probed(sources, seen, Stored(default_folder())))
     return found, submission
 
 
