@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import glob
 import math
 import os
 import stat
@@ -18,6 +17,8 @@ from typing import Literal
 
 # Windows lacks most of these and needs another.
 _FLAGS = ("O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY")
+PARTIAL_SUFFIX = ".partial"
+"""Of a file that is being written and has not got its name yet."""
 _READING = os.O_RDONLY | sum(getattr(os, name, 0) for name in _FLAGS)
 _NOT_THERE = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL}
 
@@ -118,7 +119,8 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 def _write(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    # Not called after `path`, whose name may be as long as names can be.
+    descriptor, temporary = tempfile.mkstemp(prefix=".", suffix=PARTIAL_SUFFIX, dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
@@ -145,12 +147,12 @@ def _sync_folder(folder: Path) -> None:
             os.close(descriptor)
 
 
-def discard_partial(path: Path, before: float = math.inf) -> None:
-    """Remove what a process that was killed while it wrote `path` left of it.
+def discard_partial(folder: Path, before: float = math.inf) -> None:
+    """Remove what processes that were killed while they wrote into `folder` left of their files.
 
     before: seconds since the epoch; what was written to since then may be somebody's who writes still.
     """
     with contextlib.suppress(OSError):
-        for left in path.parent.glob(f".{glob.escape(path.name)}.????????"):
+        for left in folder.glob(f".*{PARTIAL_SUFFIX}"):
             if left.stat().st_mtime < before:
                 left.unlink(missing_ok=True)

@@ -8,7 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from grader.files import NotPlain, TooLarge, kind_of, read_plain, real, write_atomically
+from grader.files import (
+    PARTIAL_SUFFIX,
+    NotPlain,
+    TooLarge,
+    discard_partial,
+    kind_of,
+    read_plain,
+    real,
+    write_atomically,
+)
 
 
 def test_a_file_is_written_with_its_folder(tmp_path: Path) -> None:
@@ -34,6 +43,26 @@ def test_a_write_that_fails_keeps_the_old_file(tmp_path: Path) -> None:
         write_atomically(target, "no bytes")  # type: ignore[arg-type]
     assert target.read_bytes() == b"old"
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_a_name_may_be_as_long_as_names_can_be(tmp_path: Path) -> None:
+    target = tmp_path / ("x" * 255)
+    write_atomically(target, b"whole")
+    assert target.read_bytes() == b"whole"
+
+
+def test_what_was_half_written_before_does_not_stay(tmp_path: Path) -> None:
+    for name, time_s in (("old", 1000), ("new", 2000)):
+        path = tmp_path / f".{name}{PARTIAL_SUFFIX}"
+        path.touch()
+        os.utime(path, (time_s, time_s))
+    (tmp_path / f"mine{PARTIAL_SUFFIX}").touch()
+    (tmp_path / ".hidden").touch()
+    discard_partial(tmp_path, before=1500)
+    assert {path.name for path in tmp_path.iterdir()} == {f".new{PARTIAL_SUFFIX}", f"mine{PARTIAL_SUFFIX}", ".hidden"}
+    discard_partial(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {f"mine{PARTIAL_SUFFIX}", ".hidden"}
+    discard_partial(tmp_path / "nowhere")
 
 
 def test_what_lies_at_a_path(tmp_path: Path) -> None:

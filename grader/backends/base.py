@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.message import Message, verbatim
-from grader.ptx.records import Counters, Hazard, Read, Write
+from grader.ptx.records import Counters, Hazard, Read, Site, WarpSteps, Write
 from grader.result import BackendName
 
 
@@ -45,6 +45,7 @@ class LaunchRequest:
     reset: variables of the program that are given their initial values before each launch, as its host code does.
     instructions: of all threads together, at which it is ended; 0: the backend's own limit.
     cooperative: its blocks may wait for each other, if there are no more than can be resident.
+    followed: memory accesses at which a warp is followed, where the backend can: the launch is ended when that is done.
     """
 
     entry: str
@@ -60,6 +61,7 @@ class LaunchRequest:
     reset: tuple[str, ...] = ()
     instructions: int = 0
     cooperative: bool = False
+    followed: tuple[Site, ...] = ()
 
 
 class Trace(Protocol):
@@ -105,6 +107,7 @@ class LaunchOutcome:
     state: variables of the program that the kernel uses and that live on from launch to launch.
     issued: instructions, each counted once for all threads that execute it together, where the backend counts them.
     earlier: of the launches that were made before it; None where there were none.
+    steps: of a warp, at each access where one was followed; there are no outputs then.
     """
 
     status: str
@@ -122,6 +125,7 @@ class LaunchOutcome:
     state: tuple[str, ...] = ()
     issued: int | None = None
     earlier: Earlier | None = None
+    steps: tuple[WarpSteps, ...] = ()
 
 
 def reason_msg(outcome: LaunchOutcome) -> Message:

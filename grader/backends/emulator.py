@@ -38,8 +38,9 @@ from grader.ptx.frontend.nodes import Module
 from grader.ptx.launch import MAX_STATIC_SHARED, linked
 from grader.ptx.lowering.program import program_of
 from grader.ptx.observers.altered import AlteredShared
-from grader.ptx.observers.interface import Observer
+from grader.ptx.observers.interface import Enough, Observer
 from grader.ptx.observers.provenance import Provenance
+from grader.ptx.observers.warp_steps import WarpFollower
 from grader.result import BackendName
 from grader.sentinels import sentinel_byte
 
@@ -53,7 +54,7 @@ INSTRUCTIONS_BEFORE = 20_000_000
 """Of launches made first, together: no more of them follow."""
 
 INSTRUCTIONS_PER_TRACE = 20_000_000
-"""Traced launches are small, and there are several."""
+"""Traced launches are small, and there are several; where a warp is followed, a part of the launch is enough."""
 
 
 class Emulator:
@@ -172,7 +173,11 @@ class _Program:
         observers: list[Observer] = [history] if history else []
         if request.altered:
             observers.append(AlteredShared(_number_bytes(request)))
-        instructions = request.instructions or (INSTRUCTIONS_PER_TRACE if history else INSTRUCTIONS_PER_LAUNCH)
+        follower = WarpFollower(request.followed)
+        if request.followed:
+            observers.append(follower)
+        is_short = history or request.followed
+        instructions = request.instructions or (INSTRUCTIONS_PER_TRACE if is_short else INSTRUCTIONS_PER_LAUNCH)
         try:
             what = Launch(
                 request.entry,
@@ -201,7 +206,9 @@ class _Program:
             if error.kind == "time":
                 said = msg("launches.emulator_slow", seconds=SECONDS_PER_LAUNCH)
                 return LaunchOutcome("unsupported", reason="slow", said=said, line=error.line)
-            return LaunchOutcome("fault", reason=error.kind, line=error.line)
+            return LaunchOutcome("fault", reason=error.kind, line=error.line, steps=follower.steps())
+        except Enough:
+            return LaunchOutcome("ok", steps=follower.steps())
         except DeviceTrap as error:
             return LaunchOutcome("fault", reason=error.kind, line=error.line)
         except PtxError as error:
@@ -227,6 +234,7 @@ class _Program:
             trace=history,
             state=program_of(self._module).state(request.entry),
             issued=report.issued,
+            steps=follower.steps(),
         )
 
     @staticmethod

@@ -105,11 +105,25 @@ def _is_id(message: str) -> bool:
 def _remarks(result: Result) -> Iterator[Finding]:
     only = _only_file(result)
     for words, message in zip_longest(result.remarks, result.remarks_said):
-        yield Finding("remark", "note", _one_line(words), file=only, line=_line_of(message))
+        file, words = _of_host_code(message, words) or (only, words)
+        yield Finding("remark", "note", _one_line(words), file=file, line=_line_of(message))
     for name, variant in result.variants.items():
         for words, message in zip_longest(variant.remarks, variant.remarks_said):
             line = _line_of(message)
             yield Finding("remark", "note", _one_line(words), "", (name,), variant.file or only, line or variant.line)
+
+
+def _of_host_code(message: Message | None, words: str | None) -> tuple[str, str] | None:
+    """File and words of a remark on host code, whose sentence names the place that a finding has for itself."""
+    if message is None or message.id != "remarks.host_code":
+        return None
+    file, fault = message.data.get("file"), message.data.get("fault")
+    if not isinstance(file, str) or not isinstance(fault, Message):
+        return None
+    try:
+        return file, text(fault)
+    except NoWordsError:
+        return file, words or ""
 
 
 def _line_of(message: Message | None) -> int | None:

@@ -12,8 +12,9 @@ from grader.findings.graded import mark_text
 from grader.i18n import _
 from grader.report.labels import result_status
 from grader.report.numbers import Numbers
+from grader.report.view import matrix
+from grader.report.views import CellView
 from grader.report.visible import visible_line
-from grader.words import check_title
 
 _ACTING = re.compile(r"([\\`*_{}\[\]<>()#+\-.!|~@&:])")
 _MARKS = {"error": "❌", "warning": "⚠️", "note": "💡"}
@@ -40,13 +41,8 @@ def _lines(told: Told) -> Iterator[str]:
     names = list(result.variants)
     yield f"| {_('Check')} | " + " | ".join(_plain(name) for name in names) + " |"
     yield "| --- |" + " --- |" * len(names)
-    by_place = {(check.check, check.variant): check for check in result.checks}
-    for name in dict.fromkeys(check.check for check in result.checks):
-        cells = []
-        for variant in names:
-            check = by_place.get((name, variant))
-            cells.append("" if check is None else _cell(check.status, check.earned, check.possible, numbers))
-        yield f"| {_plain(check_title(name))} | " + " | ".join(cells) + " |"
+    for row in matrix(result.checks, names, numbers):
+        yield f"| {_plain(row['title'])} | " + " | ".join(map(_cell, row["cells"])) + " |"
     remarks = [f for f in told.findings if f.level == "note"]
     if remarks:
         yield ""
@@ -56,10 +52,8 @@ def _lines(told: Told) -> Iterator[str]:
             yield from _item(finding, numbers)
 
 
-def _cell(status: str, earned: float, possible: float, numbers: Numbers) -> str:
-    symbols = {"pass": "✓", "fail": "✗", "borderline": "≈", "skip": "…", "error": "!"}
-    points = f" {numbers.points(earned)}/{numbers.points(possible)}" if possible else ""
-    return f"{symbols[status]}{points}"
+def _cell(cell: CellView | None) -> str:
+    return "" if cell is None else _plain(f"{cell['symbol']} {cell['points']}".rstrip())
 
 
 def _item(finding: Finding, numbers: Numbers) -> Iterator[str]:

@@ -58,6 +58,7 @@ class Identity:
 
     def __init__(self, lab: Lab, options: GradeOptions, known_labs: Collection[str] = ()) -> None:
         self._lab_id = lab.id
+        self._variants = lab.variants
         self._known_labs = {lab.id, *known_labs}
         device = _devices() if options.backend != "emulator" and _has_driver() else "emulator"
         self.is_known = device is not None
@@ -92,7 +93,7 @@ class Identity:
         """Names and contents of the files that decide, names first."""
         from grader.submission.files.folder import find_sources
 
-        found = find_sources(path, self._lab_id, self._known_labs)
+        found = find_sources(path, self._lab_id, self._known_labs, self._variants)
         yield found.student.encode("utf-8", "surrogatepass")
         seen = b""
         for file in found.files:

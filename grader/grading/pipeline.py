@@ -116,6 +116,10 @@ def grade(
         result = _result(lab, submission, found, environment)
         if judged is not None:
             judged(result)
+        from grader.launching.kernel import bound_kernels
+        from grader.running.warp_steps import with_warp_steps
+
+        result = with_warp_steps(result, trials, bound_kernels(lab, submission), emulated)
         # Another way through the stages, for every changed program.
         from grader.sweeps.run import changeable
 
@@ -168,8 +172,18 @@ def _host_remarks(found: Mapping[str, Evidence]) -> list[Message]:
     for evidence in found.values():
         is_judged = any(spec.check == "host_code" for spec in evidence.variant.checks)
         told += [*evidence.host.untidy, *(() if is_judged else evidence.host.faults)]
-    lines = dict.fromkeys((fault.file, fault.line, fault.message) for fault in told)
-    return [msg("remarks.host_code", file=file, line=line, fault=message) for file, line, message in lines]
+    places: dict[tuple[str, Message], list[int]] = {}
+    for fault in told:
+        lines = places.setdefault((fault.file, fault.message), [])
+        # That nothing is compared is a fault of the program, wherever its kernels are launched.
+        if fault.line not in lines and not (lines and fault.kind == "not_compared"):
+            lines.append(fault.line)
+    return [_host_remark(file, sorted(lines), message) for (file, message), lines in places.items()]
+
+
+def _host_remark(file: str, lines: Sequence[int], fault: Message) -> Message:
+    several = {"lines": ", ".join(map(str, lines))} if len(lines) > 1 else {}
+    return msg("remarks.host_code", file=file, line=lines[0], fault=fault, **several)
 
 
 def _check_backend(backend: str) -> None:
@@ -208,6 +222,7 @@ def _opened(gpu: Gpu | None, backend: str) -> Gpu | None:
 
 
 def _read(path: Path, lab: Lab) -> tuple[FoundSubmission, Submission]:
+    from grader.observation.commented import with_comments_run
     from grader.observation.probing import probed
     from grader.observation.programs import USUAL_BLOCK
     from grader.observation.stage import observed
@@ -216,15 +231,17 @@ def _read(path: Path, lab: Lab) -> tuple[FoundSubmission, Submission]:
     from grader.submission.cpp.parse import parsed_once
     from grader.submission.files.folder import find_sources, read_sources
 
-    found = find_sources(path, lab.id, _known_labs(lab))
+    found = find_sources(path, lab.id, _known_labs(lab), lab.variants)
     sources = read_sources(found)
     sizes = [int(size) for size in lab.cases["emulator"].observe.values()]
     threads = next((n for n in lab.launch.block if isinstance(n, int)), USUAL_BLOCK)
+    store = Stored(default_folder())
     with parsed_once():
-        seen = observed(sources, Stored(default_folder()), sizes, threads)
+        seen = observed(sources, store, sizes, threads)
+        sources, seen = with_comments_run(sources, seen, lambda changed: observed(changed, store, sizes, threads))
         submission = bind(found, sources, lab, observed=seen)
         if any(not isinstance(b, Missing) and b.interpretations[0].unsure for b in submission.bindings.values()):
-            submission = bind(found, sources, lab, observed=probed(sources, seen, Stored(default_folder())))
+            submission = bind(found, sources, lab, observed=probed(sources, seen, store))
     return found, submission
 
 
@@ -250,7 +267,7 @@ def _compiled(lab: Lab, submission: Submission, programs: ProgramStore) -> dict[
             found[variant.name] = replace(evidence, compilation=_unread(submission, binding, programs))
         else:
             compilation = _compilation(submission, binding, built[binding.kernel.file])
-            host = host_code(submission, binding.kernel.name)
+            host = host_code(submission, binding.kernel)
             found[variant.name] = replace(evidence, compilation=compilation, host=host)
     return found
 
@@ -328,7 +345,7 @@ def _source(source: SourceText, submission: Submission) -> Source:
     name = source.path.name
     return Source(
         file=next((known for known in submission.device_source if Path(known).name == name), name),
-        text=source.text,
+        text=source.text if source.written is None else source.written,
         encoding=source.encoding,
         sha256=source.sha256,
         notebook=source.notebook,

@@ -66,6 +66,8 @@ def observation_remarks(observed: Observed) -> list[Message]:
     if observed.absent is not None:
         return [msg("observation.absent", why=observed.absent)]
     found = []
+    for file, kernel, line in observed.uncommented:
+        found.append(msg("observation.uncommented", file=file, kernel=kernel, line=line))
     for run in (run for run in observed.runs if not run.probe):
         if run.cause is not None and not run.launches and run.cause.id != "observation.no_main":
             if len({other.files for other in observed.runs}) > 1:

@@ -69,6 +69,7 @@ def grade(order: Order) -> int:
         listed = read_roster(roster) if roster is not None else None
         found = gather(order.paths, options.lab, known_labs, order.out, listed)
         outputs = Outputs(order.out, options.lab, (work.student for work in found.works))
+        outputs.discard_all_partial(started_s)
         tasks = {work.student: _task(work, options) for work in found.works if not work.refusal}
         if found.is_single:
             from grader.grading.single import grade_single
@@ -86,7 +87,7 @@ def grade(order: Order) -> int:
         rendering.size = jobs
         is_fresh = order.is_fresh or options.remeasure
         identity = Identity(lab, options, known_labs)
-        cache = ResultCache(outputs, lab, identity, options.language, order.pdf, is_fresh, started_s)
+        cache = ResultCache(outputs, lab, identity, options.language, order.pdf, is_fresh)
         is_timed = identity.with_gpu and not order.cluster
         # What students are not shown stays with whoever grades a group.
         tasks = {name: structs.replace(t, options=structs.replace(options, answers=True)) for name, t in tasks.items()}

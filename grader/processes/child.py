@@ -19,7 +19,7 @@ from typing import Generic
 import msgspec
 
 from grader.processes.channel import Channel, Received
-from grader.processes.system import INHERITS, PAGE_BYTES, READ, wait_for
+from grader.processes.system import INHERITS, READ, resident_bytes, wait_for
 
 END_WAIT_S = 1.0
 OUTPUT_BYTES = 16 << 10
@@ -149,11 +149,7 @@ class Child(Generic[Received]):
 
     def resident_bytes(self) -> int:
         """Memory that it holds now; 0 where that cannot be told."""
-        try:
-            pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
-        except (OSError, ValueError, IndexError):
-            return 0
-        return pages * PAGE_BYTES
+        return resident_bytes(self.pid)
 
     def end(self, wait_s: float = 0.0) -> Ending:
         """How it ended; where it still runs `wait_s` seconds from now, it and what it started are killed."""

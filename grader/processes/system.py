@@ -11,6 +11,7 @@ import os
 import select
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 
 try:
     import resource
@@ -18,7 +19,8 @@ except ImportError:
     # Windows.
     resource = None  # type: ignore[assignment]
 
-__all__ = ["HAS_LIMITS", "INHERITS", "IS_LINUX", "PAGE_BYTES", "READ", "WRITE", "cores", "resource", "wait_for"]
+__all__ = ["HAS_LIMITS", "INHERITS", "IS_LINUX", "PAGE_BYTES", "READ", "WRITE", "cores", "resident_bytes", "resource"]
+__all__ += ["wait_for"]
 
 PAGE_BYTES = mmap.PAGESIZE
 IS_LINUX = sys.platform == "linux" and resource is not None
@@ -56,3 +58,12 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def resident_bytes(process: int | str = "self") -> int:
+    """Memory that a process holds now; 0 where that cannot be told."""
+    try:
+        pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
+    except (OSError, ValueError, IndexError):
+        return 0
+    return pages * PAGE_BYTES

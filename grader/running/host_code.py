@@ -13,7 +13,8 @@ from typing import Literal
 
 from grader.message import Message, msg
 from grader.submission.files.source import SourceText
-from grader.submission.observed import SeenFault, SeenLaunch
+from grader.submission.kernels.records import Kernel
+from grader.submission.observed import SeenFault, SeenLaunch, SeenRun
 from grader.submission.records import Submission
 
 FaultKind = Literal["unchecked", "copy", "time", "not_compared"]
@@ -44,7 +45,8 @@ _OWN = re.compile(
 # `expected != got.at(i, j)`; what is asked for its length or its end is no result.
 _ASKED = re.compile(r"[=!]=\s*\w+(?:\.|->)(?!(?:size|end|begin|length|count|empty|rows|cols)\b)\w+\s*\(")
 _VECTORS = re.compile(r"\bvector\s*<[^;{}()]{0,60}>\s*([^;{}]{1,300});")
-_SAME = re.compile(r"\b(\w+)\s*[=!]=\s*(\w+)\b(?!\s*[.(\[])")
+_SAME = re.compile(r"\b(\w+)\s*[=!]=\s*(?!nullptr\b|NULL\b)[\w:]")
+_EACH = re.compile(r"\bfor\s*\([^;:()]{1,80}?[\s&*](\w+)\s*:(?!:)")
 _OF_CUDA = re.compile(r"cuda|gpuassert|gpuerr|getlasterror", re.IGNORECASE)
 _MACRO = re.compile(r"#[ \t]*define[ \t]+(\w+)\((?:[^\n\\]|\\.|\\\n)*", re.DOTALL)
 _TAKES_ERROR = re.compile(r"\b(\w+)\s*\(\s*(?:const\s+)?(?:cudaError(?:_t)?|CUresult)\b")
@@ -78,20 +80,27 @@ class HostCode:
 NO_HOST_CODE = HostCode(is_there=False)
 
 
-def host_code(submission: Submission, kernel: str) -> HostCode:
-    """What the host code does wrong around the launches of the kernel with that name."""
-    texts = {source.path.name: _host_text(submission, source) for source in submission.sources}
+def host_code(submission: Submission, kernel: Kernel) -> HostCode:
+    """What the host code does wrong around the launches of a kernel, in the programs that it is a part of."""
+    of_kernel = [run for run in submission.observed.runs if _is_its_program(run, kernel, submission)]
+    elsewhere = {file for run in submission.observed.runs for file in run.files}
+    elsewhere -= {file for run in of_kernel for file in run.files}
+    texts = {
+        source.path.name: _host_text(submission, source)
+        for source in submission.sources
+        if source.path.name not in elsewhere
+    }
     programs = {name: text for name, text in texts.items() if _MAIN.search(text)}
     whole = "\n".join(texts.values())
     if not programs or not _FEEDS.search(whole):
         return NO_HOST_CODE
-    runs = [run for run in submission.observed.runs if run.launches]
-    seen = [launch for run in runs for launch in run.launches if launch.kernel == kernel]
+    runs = [run for run in of_kernel if run.launches]
+    seen = [launch for run in runs for launch in run.launches if launch.kernel == kernel.name]
     if seen:
-        whole_runs = [x for run in runs if run.ended for x in run.launches if x.kernel == kernel]
+        whole_runs = [x for run in runs if run.ended for x in run.launches if x.kernel == kernel.name]
         # Of a run that was cut short nobody knows what it would have looked at.
         unchecked = _unchecked(whole_runs) if whole_runs else _read_faults(submission, kernel, whole)
-        faults = [*unchecked, *_seen_faults(submission, kernel, seen)]
+        faults = [*unchecked, *_seen_faults(runs, kernel.name, seen)]
     else:
         faults = _read_faults(submission, kernel, whole)
     if not _compares(whole):
@@ -99,6 +108,8 @@ def host_code(submission: Submission, kernel: str) -> HostCode:
         line = seen[0].line if seen else _line_of_main(programs[name])
         file = seen[0].file if seen else name
         faults.append(HostFault("not_compared", file, line, msg("checks.host_code.not_compared")))
+    in_comments = {(file, line) for file, _kernel, line in submission.observed.uncommented}
+    faults = [fault for fault in faults if (fault.file, fault.line) not in in_comments]
     own = {launch.file for launch in seen}
     untidy = [
         HostFault("copy", fault.file, fault.line, fault.message)
@@ -107,6 +118,13 @@ def host_code(submission: Submission, kernel: str) -> HostCode:
         if fault.is_untidy and fault.file in own
     ]
     return HostCode(True, bool(seen), tuple(dict.fromkeys(faults)), tuple(dict.fromkeys(untidy)))
+
+
+def _is_its_program(run: SeenRun, kernel: Kernel, submission: Submission) -> bool:
+    """Whether a kernel is a part of the program that was run, which may have another of the same name."""
+    if kernel.file in run.files:
+        return True
+    return not any(other.name == kernel.name and other.file in run.files for other in submission.kernels)
 
 
 def _host_text(submission: Submission, source: SourceText) -> str:
@@ -135,12 +153,12 @@ def _unchecked(seen: Sequence[SeenLaunch]) -> list[HostFault]:
     ]
 
 
-def _seen_faults(submission: Submission, kernel: str, seen: Sequence[SeenLaunch]) -> list[HostFault]:
+def _seen_faults(runs: Sequence[SeenRun], kernel: str, seen: Sequence[SeenLaunch]) -> list[HostFault]:
     """What the runtime told of, where this kernel's launch is the nearest."""
-    launches = submission.observed.launches
+    launches = [launch for run in runs if not run.probe for launch in run.launches]
     files = {launch.file for launch in seen}
     found = []
-    for fault in (fault for run in submission.observed.runs for fault in run.faults):
+    for fault in (fault for run in runs for fault in run.faults):
         kind = _kind(fault)
         if kind is None or fault.is_untidy or fault.file not in files:
             continue
@@ -156,14 +174,15 @@ def _kind(fault: SeenFault) -> FaultKind | None:
     return "time" if fault.kind in _TIME else None
 
 
-def _read_faults(submission: Submission, kernel: str, whole: str) -> list[HostFault]:
+def _read_faults(submission: Submission, kernel: Kernel, whole: str) -> list[HostFault]:
     """Of a program that did not run, or did not come to this launch: whether anything asks for errors at all."""
     if _ASKS.search(whole):
         return []
-    sites = [site for site in submission.launches if site.kernel == kernel]
-    file = next((k.file for k in submission.kernels if k.name == kernel), "")
+    sites = [site for site in submission.launches if site.kernel == kernel.name]
+    sites = [site for site in sites if site.file == kernel.file] or sites
     return [
-        HostFault("unchecked", file, site.line, msg("checks.host_code.unchecked", kernel=kernel)) for site in sites[:1]
+        HostFault("unchecked", kernel.file, site.line, msg("checks.host_code.unchecked", kernel=kernel.name))
+        for site in sites[:1]
     ]
 
 
@@ -174,7 +193,10 @@ def _compares(whole: str) -> bool:
     if _COMPARES.search(text) or _ASKED.search(text):
         return True
     vectors = {word for match in _VECTORS.finditer(text) for word in re.findall(r"\w+", match[1])}
-    if any(match[1] in vectors and match[2] in vectors for match in _SAME.finditer(text)):
+    if any(match[1] in vectors for match in _SAME.finditer(text)):
+        return True
+    each = "|".join(set(_EACH.findall(text)))
+    if each and re.search(rf"\b(?:{each})\s*{_OPERATOR}|{_OPERATOR}\s*(?:{each})\b", text):
         return True
     own = (match["name"] for match in _OWN.finditer(text))
     return any(name not in about_errors and not _OF_CUDA.search(name) for name in own)

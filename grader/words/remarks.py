@@ -12,8 +12,14 @@ def large(what: str) -> str:
     return text.format(what=what.rstrip("."))
 
 
+def _host_code(file: str, line: int, fault: str, lines: str = "") -> str:
+    if lines:
+        return _("{file}, lines {lines}: {fault}").format(file=file, lines=lines, fault=fault)
+    return _("{file}, line {line}: {fault}").format(file=file, line=line, fault=fault)
+
+
 TEXTS: Texts = {
-    "host_code": N_("{file}, line {line}: {fault}"),
+    "host_code": _host_code,
     "bidi_control": N_("Line {line}: an invisible character changes the order in which the line is displayed."),
     "host_function_called": N_(
         "Line {line}: device code calls this function, which lacks __device__: nvcc would reject that. "

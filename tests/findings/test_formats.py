@@ -62,6 +62,33 @@ def test_gcc_is_what_a_problem_matcher_takes(conflict: Result) -> None:
     assert re.search(r":44:5: note: \S.*", lines[1])
 
 
+def test_a_fault_of_the_program_is_told_once_at_its_file(conflict: Result) -> None:
+    notes = [line for line in printed("gcc", conflict).splitlines() if line.endswith("[remark]")]
+    where = (SAMPLES / "petrova" / "transpose.cu").as_posix()
+    assert notes == [f"{where}:66:5: note: The program compares its results with nothing. [remark]"]
+    assert "transpose.cu, line 66: The program compares its results with nothing." in conflict.remarks
+
+
+def test_the_same_fault_of_several_launches_is_one_remark(tmp_path: Path) -> None:
+    text = (SAMPLES / "petrova" / "transpose.cu").read_text("utf-8")
+    lines = [line for line in text.split("\n") if "cudaGetLastError" not in line]
+    again = next(number for number, line in enumerate(lines) if "transp_simple<<<" in line)
+    lines.insert(again, lines[again])
+    (tmp_path / "transpose.cu").write_text("\n".join(lines), "utf-8")
+    result = grade_one(tmp_path / "transpose.cu", OPTIONS)[0]
+    told = [
+        f"transpose.cu, lines {again + 1}, {again + 2}: The program never checks whether the launch of transp_simple"
+    ]
+    assert [remark for remark in result.remarks if "transp_simple" in remark] == [f"{told[0]} failed."]
+
+
+def test_markdown_tells_what_waits_from_what_does_not_apply(conflict: Result) -> None:
+    rows = {line.split(" | ")[0]: line for line in printed("markdown", conflict).splitlines() if line.startswith("| ")}
+    assert rows["| speedup"] == "| speedup |  |  | … 5 pending |"
+    assert rows["| bank conflicts"] == "| bank conflicts |  |  | ✗ 0 of 10 |"
+    assert rows["| sizes not divisible by the tile"].split(" | ")[1:] == ["·", "·", "· |"]
+
+
 def test_every_compiler_error_has_its_line(repository: Path) -> None:
     result = grade_one(repository / "my lab" / "transpose.cu", OPTIONS)[0]
     lines = printed("gcc", result, repository / "my lab" / "transpose.cu").splitlines()

@@ -41,6 +41,16 @@ def test_a_grid_that_leaves_data_out_is_told_at_its_launch(
     assert launch is not None and launch.by == "observed"
 
 
+@pytest.mark.slow
+def test_a_grid_of_one_axis_for_a_kernel_of_two_is_told_to_grow() -> None:
+    result = graded("one_axis_only.cu", "transpose")
+    failed = next(c for c in result.checks if c.id == "naive.correct")
+    assert failed.line == 20
+    assert failed.message_said is not None and failed.message_said.id == "checks.grids.left_out"
+    assert failed.hint_said is not None and failed.hint_said.id == "checks.grids.hint_fixed"
+    assert failed.hint_said.data["axis"] == "y"
+
+
 KERNELS = [
     # A name that says nothing, and a kernel that works by tiles.
     ("generic_name_tiled.cu", "matmul", {"block": "gpuMM"}),

@@ -60,7 +60,7 @@ def pack(task: GradeTask, lab: Lab, packed_lab: tuple[dict[bytes, bytes], bytes]
     """
     from grader.submission.files.folder import find_sources
 
-    found = find_sources(task.file, lab.id)
+    found = find_sources(task.file, lab.id, (), lab.variants)
     files: dict[bytes, bytes] = {}
     for file in {*files_below(found.folder), *found.files}:
         if file.stat().st_size <= LARGEST_BYTES:

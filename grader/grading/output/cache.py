@@ -16,7 +16,7 @@ import msgspec
 from grader.course.decisions import undone
 from grader.course.people import Person
 from grader.errors import UsageError
-from grader.files import discard_partial, write_atomically
+from grader.files import write_atomically
 from grader.grading.identity import Identity, made_from
 from grader.grading.output.paths import RESULT_NAME, Outputs
 from grader.grading.workers import GradeTask
@@ -54,7 +54,6 @@ class ResultCache:
     """The kept results of a run.
 
     pdf: whether reports are wanted as PDF too.  is_fresh: nothing that was kept before is to be used.
-    started_s: seconds since the epoch; half-written files that are older are removed.
     """
 
     def __init__(
@@ -65,7 +64,6 @@ class ResultCache:
         language: str,
         pdf: bool,
         is_fresh: bool = False,
-        started_s: float = 0.0,
     ) -> None:
         self._outputs = outputs
         self._lab = lab
@@ -73,7 +71,6 @@ class ResultCache:
         self._language = language
         self._wanted = (HTML_NAME, PDF_NAME) if pdf else (HTML_NAME,)
         self._is_fresh = is_fresh
-        self._started_s = started_s
         self._follows_from: dict[str, str] = {}
 
     def find(self, task: GradeTask, present: Callable[[Result], Result]) -> Result | None:
@@ -87,8 +84,6 @@ class ResultCache:
         """
         student = task.student
         folder = self._outputs.folder(student)
-        for name in (RESULT_NAME, STAMP_NAME, HTML_NAME, PDF_NAME):
-            discard_partial(folder / name, self._started_s)
         self._follows_from[student] = key = self._identity.of(task)
         stamp = None if self._is_fresh or not key else read_stamp(folder)
         if stamp is None or stamp.follows_from != key:

@@ -9,7 +9,7 @@ from tempfile import NamedTemporaryFile, TemporaryFile
 from urllib.parse import quote
 
 from grader.errors import UsageError
-from grader.files import discard_partial, write_atomically
+from grader.files import PARTIAL_SUFFIX, discard_partial, write_atomically
 from grader.message import msg
 from grader.naming import folder_names, quoted
 from grader.report.rendering.worker import HTML_NAME, PDF_NAME
@@ -87,6 +87,11 @@ class Outputs:
             with contextlib.suppress(FileNotFoundError, NotADirectoryError):
                 file.unlink()
 
+    def discard_all_partial(self, before: float) -> None:
+        """Remove what runs that were killed before `before`, in seconds since the epoch, left half written."""
+        for folder in (self.out, self.answers_folder, *map(self.folder, self._names)):
+            discard_partial(folder, before)
+
     def write_log(self, student: str, text: str) -> str:
         """Write what is known of a failure that concerns one student; returns the file, or why there is none."""
         file = self.folder(student) / LOG_NAME
@@ -98,13 +103,12 @@ class Outputs:
 
     def discard_partial(self, student: str) -> None:
         """Remove what a renderer that was killed left half written."""
-        for name in (HTML_NAME, PDF_NAME):
-            discard_partial(self.folder(student) / name)
+        discard_partial(self.folder(student))
 
 
 def _capitals_differ(folder: Path) -> bool:
     """Whether names that differ in capitals are different files there."""
-    with NamedTemporaryFile(dir=folder, prefix=".capitals-") as file:
+    with NamedTemporaryFile(dir=folder, prefix=".capitals-", suffix=PARTIAL_SUFFIX) as file:
         return not Path(file.name.replace(".capitals-", ".CAPITALS-")).exists()
 
 

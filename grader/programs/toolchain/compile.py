@@ -63,7 +63,7 @@ _USUAL = (
     *("numeric", "random", "sstream", "stdexcept", "string", "tuple", "vector"),
 )
 """C++ headers of course programs: to read one of them takes half a second."""
-_INCLUDES_USUAL = re.compile(rf"^[ \t]*#[ \t]*include[ \t]*<(?:{'|'.join(_USUAL)})>", re.M)
+_INCLUDES_USUAL = re.compile(rf"^[ \t]*#[ \t]*include[ \t]*<(?:bits/stdc\+\+\.h|{'|'.join(_USUAL)})>", re.M)
 
 
 @dataclass(frozen=True, slots=True)

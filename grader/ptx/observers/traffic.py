@@ -45,7 +45,7 @@ class Traffic(Observer):
             counter.lanes += resolved.lanes.n
         else:
             lanes = event.geometry.union([part.lanes for part in together])
-            cost = _measure(lanes, _addresses(together, lanes), event.op, event.width, space)
+            cost = _measure(lanes, addresses_of(together, lanes), event.op, event.width, space)
             counter.lanes += lanes.n
         counter.requests += cost[0]
         counter.wavefronts += cost[1]
@@ -57,7 +57,7 @@ class Traffic(Observer):
         if cost[5] > counter.ways or not counter.worst_words:
             if space == "shared" and len(together) == 1:
                 # What is kept with addresses serves all that lie alike; the words are to be this access's own.
-                cost = _measure(resolved.lanes, _addresses(together, resolved.lanes), event.op, event.width, space)
+                cost = _measure(resolved.lanes, addresses_of(together, resolved.lanes), event.op, event.width, space)
             counter.ways = max(counter.ways, cost[5])
             counter.worst_words = cost[6]
 
@@ -72,7 +72,7 @@ class Traffic(Observer):
         found = memo.get(key)
         if found is None:
             found = remember(
-                memo, key, _measure(resolved.lanes, _addresses([resolved], resolved.lanes), op, width, space)
+                memo, key, _measure(resolved.lanes, addresses_of([resolved], resolved.lanes), op, width, space)
             )
         return found
 
@@ -86,7 +86,7 @@ class Traffic(Observer):
         report.counters.by_line = sorted(self._lines.values(), key=lambda c: (c.line, c.space, c.op, c.width_bytes))
 
 
-def _addresses(all_resolved: Sequence[ResolvedAddress], lanes: Lanes) -> Array:
+def addresses_of(all_resolved: Sequence[ResolvedAddress], lanes: Lanes) -> Array:
     """(n,) int64: where each lane goes, in bytes of its block's shared memory or of the device's memory."""
     result = np.empty(lanes.n, np.int64)
     for resolved in all_resolved:

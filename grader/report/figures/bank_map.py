@@ -19,7 +19,7 @@ def draw_bank_map(chart: BankMap) -> Figure:
     """Lanes against banks; below, the number of distinct words per bank (with one, there is no conflict)."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(3.6, 3.7), layout="constrained")
+    figure = Figure(figsize=(3.6, 3.7))
     grid = figure.add_gridspec(2, 1, height_ratios=[3.6, 1.0])
     lanes: Axes = figure.add_subplot(grid[0])
     words: Axes = figure.add_subplot(grid[1], sharex=lanes)

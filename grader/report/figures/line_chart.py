@@ -37,7 +37,7 @@ def draw_line_chart(chart: LineChart) -> Figure:
     from matplotlib.figure import Figure
 
     width = NARROW if len(chart.panels) == 1 else WIDE
-    figure = Figure(figsize=(width, HEIGHT), layout="constrained")
+    figure = Figure(figsize=(width, HEIGHT))
     every: list[Axes] = []
     for index, panel in enumerate(chart.panels):
         axes: Axes = figure.add_subplot(1, len(chart.panels), index + 1, sharey=every[0] if every else None)

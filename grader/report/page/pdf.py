@@ -8,8 +8,14 @@ from __future__ import annotations
 import contextlib
 import logging
 import warnings
+from functools import cache
+from typing import TYPE_CHECKING
 
 from grader.errors import GraderError
+from grader.paths import data_root
+
+if TYPE_CHECKING:
+    from weasyprint import CSS
 
 DEBIAN_PACKAGES = ("libpango-1.0-0", "libpangoft2-1.0-0", "libharfbuzz-subset0", "fonts-dejavu-core")
 
@@ -42,8 +48,18 @@ def _missing(error: OSError | ImportError) -> str:
     return line.partition(": ")[0].partition(".  ")[0][:120]
 
 
-def render(html: str) -> bytes:
+@cache
+def _styles(name: str) -> CSS:
+    """A stylesheet of ours, read once for all reports."""
+    from weasyprint import CSS
+
+    return CSS(string=(data_root() / "templates" / name).read_text("utf-8"))
+
+
+def render(html: str, styles: str = "") -> bytes:
     """The PDF of a page; nothing but `data:` is ever fetched.
+
+    styles: name of the stylesheet in `templates`, for a page that holds none itself.
 
     Raises
     ------
@@ -56,5 +72,5 @@ def render(html: str) -> bytes:
     fetcher = URLFetcher(allowed_protocols=("data",), allow_redirects=False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        pdf = HTML(string=html, url_fetcher=fetcher).write_pdf()
+        pdf = HTML(string=html, url_fetcher=fetcher).write_pdf(stylesheets=[_styles(styles)] if styles else None)
     return bytes(pdf)

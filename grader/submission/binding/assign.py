@@ -220,7 +220,8 @@ def _score(
     if numbered is not None and not is_helper and known.fits and not kernel.is_empty:
         if fits_memory and fits_padding and fits_loops and known.likeness.get(variant.name, 0.0) >= 0:
             return NUMBERED - numbered - dynamic + known.likeness.get(variant.name, 0.0), "structure"
-        return MISNUMBERED - 0.5 * min(numbered, 10) - dynamic, "number"
+        if fits_memory:
+            return MISNUMBERED - 0.5 * min(numbered, 10) - dynamic, "number"
     if named is None and claims == {variant.name} and not is_helper:
         named = PRINTED
     if named is None:

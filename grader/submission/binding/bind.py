@@ -213,7 +213,7 @@ def _binding(
     if entry is None:
         if absent is not None:
             return Missing(variant.name, absent[0], absent[1])
-        return Missing(variant.name, "no_candidate", {"kernels": [e.kernel.name for e in entries]})
+        return Missing(variant.name, "no_candidate", {"kernels": _listed(entries)})
     kernel = entry.kernel
     where = {"kernel": kernel.name, "file": kernel.file, "line": kernel.line}
     if kernel.is_empty:
@@ -245,6 +245,12 @@ def _binding(
         requested=requested_launch(entry.sites),
         takes_sizes=not choices[0].launch.exact,
     )
+
+
+def _listed(entries: Sequence[Entry]) -> list[str]:
+    """The kernels' names, with their files where these are several."""
+    are_several = len({e.kernel.file for e in entries}) > 1
+    return list(dict.fromkeys(f"{e.kernel.name} ({e.kernel.file})" if are_several else e.kernel.name for e in entries))
 
 
 def _readings(entry: Entry, lab: Lab) -> list[tuple[str, ...]]:

@@ -12,7 +12,7 @@ from math import prod
 from grader.device_limits import is_possible_block
 from grader.lab import formula
 from grader.lab.records import Lab, LaunchRule, Variant
-from grader.submission.binding.grids import formulas_of, is_unsure
+from grader.submission.binding.grids import THE_SIZE, formulas_of, is_unsure
 from grader.submission.binding.precedence import OF_LAUNCHES, OF_PROGRAM, Fact, first, weakest_of
 from grader.submission.binding.profiled import Block, block_at, lab_block, shared_bytes_at
 from grader.submission.binding.sizes import CompileTime, NamedSizes, solve
@@ -350,6 +350,8 @@ class _Planner:
             own = self.roles[len(self.roles) - self.arguments :]
             sizes = [(t, r) for t, r in zip(self.site.arguments, own, strict=True) if r in self.lab.size_names]
             by_name |= dict(sizes) | {text: role for text, role in sizes if role == over}
+        if over in self.lab.size_names:
+            by_name |= {THE_SIZE.name: over}
         if self.site is not None:
             by_name |= {
                 t: role for t, (_n, role) in zip(self.site.template_texts, self.sizes.template, strict=False) if role

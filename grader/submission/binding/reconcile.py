@@ -29,7 +29,8 @@ def with_observed(
     """
     seen: dict[tuple[object, ...], SeenLaunch] = {}
     for launch in observed.launches:
-        seen.setdefault((launch.kernel, launch.line, launch.template_arguments, launch.block, launch.grid), launch)
+        place = (launch.kernel, launch.file, launch.line)
+        seen.setdefault((*place, launch.template_arguments, launch.block, launch.grid), launch)
     found: list[LaunchSite] = []
     for launch in _most_parallel_first(list(seen.values())):
         site = _site(launch, sites, changed)
@@ -43,10 +44,12 @@ def _most_parallel_first(launches: list[SeenLaunch]) -> list[SeenLaunch]:
 
     A kernel may be shown with one thread before it is launched in earnest.
     """
-    most: dict[str, int] = {}
+    most: dict[tuple[str, str], int] = {}
     for launch in launches:
-        most[launch.kernel] = max(most.get(launch.kernel, 0), _threads(launch))
-    return sorted(launches, key=lambda launch: 4 * _threads(launch) < most[launch.kernel])
+        # Another program may call another kernel the same.
+        kernel = launch.kernel, launch.file
+        most[kernel] = max(most.get(kernel, 0), _threads(launch))
+    return sorted(launches, key=lambda launch: 4 * _threads(launch) < most[launch.kernel, launch.file])
 
 
 def _threads(launch: SeenLaunch) -> int:

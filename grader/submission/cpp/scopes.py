@@ -31,7 +31,8 @@ class Scope:
     """A host function's variables.
 
     definitions: by name ("block", "block.x"), in order of the text; a value that nobody can read and that may never be
-      given is left out: `if (argc > 1) n = atoi(argv[1]);` leaves the value that `n` had as the likely one.
+      given is left out: `if (argc > 1) n = atoi(argv[1]);` leaves the value that `n` had as the likely one.  One that
+      is made of the value before is none of these: after `if (n % 16) blocks++;` nobody knows `blocks`.
     arguments: what a caller hands in, with the caller's scope and the place of its call.
     callers: how many calls lead here from a function that is read by itself.
     """
@@ -48,6 +49,12 @@ class Scope:
         found = self.definitions.get(name, ())
         place = bisect_left(found, position, key=lambda definition: definition.position)
         return found[place - 1].expression if place else None
+
+    def is_lost(self, name: str, position: int) -> bool:
+        """Whether `name` was last given what nobody can read."""
+        found = self.definitions.get(name, ())
+        place = bisect_left(found, position, key=lambda definition: definition.position)
+        return place > 0 and found[place - 1].expression is None
 
     def resolve(self, expression: Expression, position: int) -> tuple[Expression, Scope, int]:
         """`expression` with a plain name replaced by what stands behind it, and the scope and place that it is of."""
@@ -106,6 +113,8 @@ class Scope:
         if isinstance(expression, Name):
             for letter, axis in _AXES.items():
                 member = self.definition(f"{expression.name}.{letter}", position)
+                if member is None and self.is_lost(f"{expression.name}.{letter}", position):
+                    return None
                 if member is not None:
                     overrides[axis] = member
         resolved, scope, place = self.resolve(expression, position)
@@ -150,11 +159,11 @@ def scope_of(parsed: ParsedFile, function: Node) -> Scope:
             if left is not None and right is not None and left.type in {"identifier", "field_expression"}:
                 plain = operator is not None and parsed.text(operator) == "="
                 text = parsed.text(right) if plain else None
-                _define(parsed, scope, parsed.text(left), node, text, bool(branches))
+                _define(parsed, scope, parsed.text(left), node, text, plain and bool(branches))
         elif node.type == "update_expression":
             argument = node.child_by_field_name("argument")
-            if argument is not None and argument.type == "identifier":
-                _define(parsed, scope, parsed.text(argument), node, None, bool(branches))
+            if argument is not None and argument.type in {"identifier", "field_expression"}:
+                _define(parsed, scope, parsed.text(argument), node, None, False)
         elif node.type == "argument_list":
             for given in node.children:
                 if given.type == "pointer_expression" and given.children[0].type == "&":
@@ -190,8 +199,11 @@ def _declaration(parsed: ParsedFile, scope: Scope, node: Node, is_doubtful: bool
 def _define(parsed: ParsedFile, scope: Scope, name: str, node: Node, text: str | None, is_doubtful: bool) -> None:
     expression = scope.constants.parse(text) if text is not None else None
     name = re.sub(r"\s+", "", name)
-    if expression is not None and (_mentions(expression, name) or _is_element(expression)):
-        # `n = n / 2` would be looked up for ever, and what an array holds is not followed: `n = atoi(argv[1])`.
+    if expression is not None and _mentions(expression, name):
+        # `n = n / 2` would be looked up for ever.
+        expression, is_doubtful = None, False
+    elif expression is not None and _is_element(expression):
+        # What an array holds is not followed: `n = atoi(argv[1])`.
         expression = None
     known = scope.definitions.setdefault(name, [])
     if expression is not None or not is_doubtful:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from grader.errors import LabError, UsageError
 from grader.files import kind_of, read_plain, real
+from grader.lab.records import Variant
 from grader.message import Message, msg
 from grader.submission.files.notebook import read_notebook
 from grader.submission.files.settings import (
@@ -24,6 +25,7 @@ from grader.submission.files.settings import (
     read_settings,
 )
 from grader.submission.files.source import SourceText, decode
+from grader.submission.files.versions import versions_among
 from grader.yaml_file import shortened
 
 SUFFIXES = (".cu", ".ipynb")
@@ -71,13 +73,17 @@ class FoundSubmission:
         return file.error(message, ("labs", lab_id, "variants", variant, *keys))
 
 
-def find_sources(path: Path, lab_id: str, known_labs: Collection[str] = ()) -> FoundSubmission:
+def find_sources(
+    path: Path, lab_id: str, known_labs: Collection[str] = (), variants: Sequence[Variant] = ()
+) -> FoundSubmission:
     """One student's files for lab `lab_id`: `path` is the student's folder, the lab's folder in it, or one file.
 
     known_labs: names of all labs that there are: what `submission.yaml` says of any other is a slip.
+    variants: the lab's, after which a student's programs may be called.
 
     Looked for in turn: the file that `submission.yaml` names, `<lab>.cu`, `<lab>/*.cu`, the folder's only `.cu` file,
-    all of them where they make up one program, `<lab>.cu` or all `.cu` files of the only folder below that has any.
+    all of them where they make up one program, programs called after the lab or its variants with the files that have
+    no `main`, `<lab>.cu` or all `.cu` files of the only folder below that has any.
     With a `<lab>.cu` come the files whose functions it calls.
 
     Raises
@@ -106,7 +112,7 @@ def find_sources(path: Path, lab_id: str, known_labs: Collection[str] = ()) -> F
         settings = read_settings(settings_file, lab_id, known_labs)
     if kind == "folder":
         named = _named_files(folder, lab_id, settings.lab, settings_file) if settings_file is not None else []
-        files = named or _search(path, folder, lab_id, known_labs)
+        files = named or _search(path, folder, lab_id, known_labs, variants)
         student = _real(folder).name
     else:
         files = [path]
@@ -214,7 +220,9 @@ def _named_files(folder: Path, lab_id: str, settings: LabSettings, settings_file
     return files
 
 
-def _search(path: Path, folder: Path, lab_id: str, known_labs: Collection[str]) -> list[Path]:
+def _search(
+    path: Path, folder: Path, lab_id: str, known_labs: Collection[str], variants: Sequence[Variant]
+) -> list[Path]:
     if path.name == lab_id and folder != path:
         return _sources_in(path)
     here = _sources_in(path)
@@ -226,6 +234,11 @@ def _search(path: Path, folder: Path, lab_id: str, known_labs: Collection[str]) 
         return inside
     if len(here) == 1 or _are_one_program(here):
         return here
+    programs = [file for file in here[:MAX_SOURCES] if _has_main(file)]
+    versions = versions_among(programs, lab_id, known_labs, variants)
+    if versions:
+        labs = {name.lower() for name in known_labs}
+        return [f for f in here if f in versions or (f not in programs and f.stem.lower() not in labs)]
     deeper = [] if here else _deeper(path, lab_id, known_labs)
     if len(deeper) == 1:
         return deeper[0]
@@ -238,7 +251,11 @@ def _search(path: Path, folder: Path, lab_id: str, known_labs: Collection[str]) 
 
 def _are_one_program(files: list[Path]) -> bool:
     """Whether one of the files has `main`, so that the others can only be parts of its program."""
-    return 1 < len(files) <= MAX_SOURCES and sum(_MAIN.search(_plain(file)) is not None for file in files) == 1
+    return 1 < len(files) <= MAX_SOURCES and sum(_has_main(file) for file in files) == 1
+
+
+def _has_main(file: Path) -> bool:
+    return _MAIN.search(_plain(file)) is not None
 
 
 def _with_callees(main: Path, others: list[Path], known_labs: Collection[str]) -> list[Path]:

@@ -41,8 +41,8 @@ TEXTS: Texts = {
     "no_candidate": N_("No kernel for this variant was found."),
     "kernels_are": N_("The file has: {kernels}."),
     "hint_name": N_(
-        "Give the kernel a name that says which variant it is, or name it in submission.yaml: labs: {{{lab}: "
-        "{{variants: {{{variant}: name_of_the_kernel}}}}}}"
+        "Write it. If it is there, give it a name that says which variant it is, or name it in submission.yaml: labs: "
+        "{{{lab}: {{variants: {{{variant}: name_of_the_kernel}}}}}}"
     ),
     "unknown_parameter": N_("The kernel {kernel} has a parameter {type} {parameter}, which is not in this task."),
     "arrays": Plural(

@@ -149,6 +149,50 @@ def test_killed_at_ten_moments_and_started_again(tmp_path: Path) -> None:
     assert time.monotonic() - again < 0.5 * whole_s
 
 
+KILLED_WHILE_WRITING = """
+import os, signal, sys
+from grader.cli.main import main
+
+left, really = int(sys.argv.pop(1)), os.fsync
+
+def fsync(descriptor):
+    global left
+    left -= 1
+    if left == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    really(descriptor)
+
+os.fsync = fsync
+sys.exit(main())
+"""
+
+
+@pytest.mark.slow
+def test_killed_in_the_middle_of_a_write(tmp_path: Path) -> None:
+    """What is half written has no name yet, and does not stay: not a result, nor a table, nor what only is kept."""
+    shutil.copytree(SAMPLES / "petrova", tmp_path / "group" / "petrova")
+    (tmp_path / "group" / "nobody").mkdir()
+    assert start(tmp_path, "--out", "undisturbed", "--no-pdf").wait(400) == 2
+    left = set()
+    # A write syncs its file, then its folder.
+    for count in range(1, 100, 2):
+        command = ["group", "--lab", LAB, "--backend", "emulator", "--lang", "en", "--no-pdf"]
+        killed = subprocess.run(
+            [sys.executable, "-c", KILLED_WHILE_WRITING, str(count), *command],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            check=False,
+        )
+        left |= {p.parent.relative_to(tmp_path / "reports") for p in (tmp_path / "reports").rglob("*.partial")}
+        if killed.returncode != -signal.SIGKILL:
+            break
+    else:
+        pytest.fail("it was killed each time")
+    assert {str(folder) for folder in left} >= {".", "transpose.repairs", f"petrova/{LAB}"}
+    assert contents(tmp_path / "reports") == contents(tmp_path / "undisturbed")
+
+
 @pytest.mark.slow
 def test_a_full_disk_costs_nothing(tmp_path: Path) -> None:
     import resource
@@ -176,6 +220,6 @@ def test_a_full_disk_costs_nothing(tmp_path: Path) -> None:
             stdout=subprocess.DEVNULL,
             preexec_fn=partial(resource.setrlimit, resource.RLIMIT_FSIZE, (limit, limit)),
         )
-        assert process.wait(400) == 2
+        assert process.wait(400) == 1
     start(tmp_path, "--no-pdf").wait(400)
     assert contents(tmp_path / "reports") == contents(tmp_path / "undisturbed")
