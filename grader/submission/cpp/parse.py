@@ -16,9 +16,16 @@ from typing import TYPE_CHECKING
 from grader.errors import UsageError
 from grader.message import msg
 from grader.submission import effort
-from grader.submission.cpp.declarations import TYPE_NODES, enumerators, learn_constants, node_text
+from grader.submission.cpp.declarations import (
+    TYPE_NODES,
+    enumerators,
+    is_assigned,
+    learn_constants,
+    node_text,
+    unset_variables,
+)
 from grader.submission.cpp.kernel_macros import with_kernels_shown
-from grader.submission.cpp.lexical import deepest_nesting, without_unclosed_comment
+from grader.submission.cpp.lexical import deepest_nesting, with_plain_casts, without_unclosed_comment
 from grader.submission.cpp.tree import Item, ParsedFile, declared_name, descendants, function_declarator, qualifiers_of
 from grader.submission.expressions.constants import Constants
 from grader.submission.expressions.macros import Macro
@@ -93,7 +100,7 @@ def _parse(source: SourceText, macros: Mapping[str, Macro] | None) -> ParsedFile
         if reached > limit:
             raise UsageError(msg("submission.nested", path=source.path, line=line, depth=reached, limit=limit))
     data = source.text.encode("utf-8", errors="replace")
-    root = _tree(without_unclosed_comment(source.text).encode("utf-8", errors="replace"), source)
+    root = _tree(with_plain_casts(without_unclosed_comment(source.text)).encode("utf-8", errors="replace"), source)
     walk = _Walk(data)
     walk.container(root, active=True, namespace="")
     functions: dict[str, Item] = {}
@@ -336,6 +343,9 @@ class _Walk:
                 self.constants.macros[node_text(name)] = Macro(body, names, node.start_point.row + 1)
         elif kind in {"variable", "type"}:
             learn_constants(self.constants, node)
+            for unset in unset_variables(node):
+                if is_assigned(self.data, unset):
+                    self.constants.values.pop(unset, None)
 
 
 def _template_name(node: Node) -> str:
