@@ -88,6 +88,6 @@ def _raised(seen: Array, launches: int) -> tuple[Array, Array]:
 
 def _same(rows: Array) -> Array:
     """(values,) whether all rows hold the same: numbers as far as rounding lets them."""
-    if rows.dtype.kind != "f":
-        return (rows == rows[0]).all(axis=0)
-    return (np.abs(rows - rows[0]) <= _ROUNDING * np.abs(rows[0])).all(axis=0)
+    allowed = _ROUNDING * np.abs(rows[0]) if rows.dtype.kind == "f" else np.zeros_like(rows[0])
+    same: Array = (np.where(rows > rows[0], rows - rows[0], rows[0] - rows) <= allowed).all(axis=0)
+    return same

@@ -113,7 +113,7 @@ def _digest(outputs: Mapping[str, npt.NDArray[np.generic]]) -> bytes:
     digest = hashlib.blake2b(digest_size=16)
     for name, array in outputs.items():
         digest.update(name.encode())
-        digest.update(array)
+        digest.update(array.tobytes())
     return digest.digest()
 
 
