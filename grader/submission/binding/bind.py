@@ -130,7 +130,8 @@ def _contradictions(
         if told is None or isinstance(binding, Missing) or binding.requested is None:
             continue
         if binding.requested.block is not None and binding.requested.block != tuple([*told, 1, 1][:3]):
-            found["block_contradicted", binding.requested.line] = None
+            was_seen = binding.interpretations[0].origins.block == "observed"
+            found["block_overruled" if was_seen else "block_contradicted", binding.requested.line] = None
     return list(found)
 
 
