@@ -228,6 +228,7 @@ def _read(path: Path, lab: Lab) -> tuple[FoundSubmission, Submission]:
     from grader.observation.stage import observed
     from grader.observation.stored import Stored, default_folder
     from grader.submission.binding.bind import bind
+    from grader.submission.cpp.parse import parsed_once
     from grader.submission.files.folder import find_sources, read_sources
 
     found = find_sources(path, lab.id, _known_labs(lab), lab.variants)
@@ -235,11 +236,12 @@ def _read(path: Path, lab: Lab) -> tuple[FoundSubmission, Submission]:
     sizes = [int(size) for size in lab.cases["emulator"].observe.values()]
     threads = next((n for n in lab.launch.block if isinstance(n, int)), USUAL_BLOCK)
     store = Stored(default_folder())
-    seen = observed(sources, store, sizes, threads)
-    sources, seen = with_comments_run(sources, seen, lambda changed: observed(changed, store, sizes, threads))
-    submission = bind(found, sources, lab, observed=seen)
-    if any(not isinstance(b, Missing) and b.interpretations[0].unsure for b in submission.bindings.values()):
-        submission = bind(found, sources, lab, observed=probed(sources, seen, store))
+    with parsed_once():
+        seen = observed(sources, store, sizes, threads)
+        sources, seen = with_comments_run(sources, seen, lambda changed: observed(changed, store, sizes, threads))
+        submission = bind(found, sources, lab, observed=seen)
+        if any(not isinstance(b, Missing) and b.interpretations[0].unsure for b in submission.bindings.values()):
+            submission = bind(found, sources, lab, observed=probed(sources, seen, store))
     return found, submission
 
 

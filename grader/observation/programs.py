@@ -76,7 +76,11 @@ def ways_to_start(sources: Sequence[SourceText], sizes: Sequence[int] = (), thre
         # "N threads", as lectures have it.
         ways.append(Run((max(usual, key=int), *[block] * (count - 1)), stdin))
     if reads:
-        ways.append(Run((), "\n".join([*[max(usual, key=int)] * 16, ""]).encode()))
+        largest = max(usual, key=int)
+        ways.append(Run((), "\n".join([*[largest] * 16, ""]).encode()))
+        # A menu: each of its items, and a size for those that ask for one; twice, as some are wanted before others.
+        items = [line for item in range(1, 10) for line in (str(item), largest)]
+        ways.append(Run((), "\n".join([*items, *items, "0", ""]).encode()))
     return list({(way.arguments, way.stdin): way for way in ways}.values())
 
 

@@ -43,8 +43,10 @@ HOST_FAULTS = frozenset(
 )
 """Findings of a run that are the host code's doing."""
 NO_FINDING = Finding("", "remark", msg("observation.no_main"))
-HANGS = frozenset({"programs.hangs", "programs.process_died", "programs.compiler_time"})
+HANGS = frozenset({"programs.hangs", "programs.process_died", "programs.compiler_hangs"})
 """What a clock or a machine has ended: it might come to another end elsewhere."""
+NOT_KEPT = HANGS | {"programs.compiler_time"}
+"""Beyond every bound that is counted, and far beyond what a program takes: it is read, but tried again."""
 
 
 def observed(
@@ -91,7 +93,7 @@ def _observed(sources: Sequence[SourceText], store: Stored | None, sizes: Sequen
                 seen = _runs(files[:1], ways, choices)
         except InternalError as error:
             return Observed(tuple(runs), failed=error.message)
-        if store is not None and known is None and not any(run.cause and run.cause.id in HANGS for run in seen):
+        if store is not None and known is None and not any(run.cause and run.cause.id in NOT_KEPT for run in seen):
             store.put(program, ways, seen)
         runs += seen
     hung = next((run.cause for run in runs if run.cause is not None and run.cause.id in HANGS), None)

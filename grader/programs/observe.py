@@ -180,10 +180,11 @@ def _as_text(name: str) -> str:
 def _host(program: Program, library: Library, cache: Path | None) -> HostProgram:
     if cache is None:
         return compile_program(program.units, program.host, library)
+    from grader.programs.toolchain import advance
     from grader.programs.toolchain import compile as compiling
 
     digest = hashlib.sha256(repr((program.units, sorted(program.host.items()), library.folder.name)).encode())
-    for path in sorted([Path(compiling.__file__), *compiling.INCLUDE.rglob("*.h")]):
+    for path in sorted([Path(compiling.__file__), Path(advance.__file__), *advance.INCLUDE.rglob("*.h")]):
         digest.update(path.read_bytes())
     kept = cache / f"{digest.hexdigest()[:32]}.msgpack"
     if kept.is_file():
@@ -199,8 +200,15 @@ def _why_not(host: HostProgram) -> tuple[Message, str, int]:
     match host.reason:
         case "limit":
             return msg("programs.compiler_limit"), "", 0
+        case "long" if host.beyond is not None:
+            beyond = host.beyond
+            if beyond.in_function:
+                return msg("programs.function_too_long", limit=beyond.limit), beyond.file, beyond.line
+            return msg("programs.code_too_long", limit=beyond.limit), beyond.file, beyond.line
         case "time":
             return msg("programs.compiler_time", seconds=confined.CPU_SECONDS), "", 0
+        case "hang":
+            return msg("programs.compiler_hangs", seconds=int(confined.WALL_SECONDS)), "", 0
         case "undefined":
             return msg("programs.undefined", names=", ".join(c.text for c in host.diagnostics[:5])), "", 0
         case "twice" if any(c.text in _MAINS for c in host.diagnostics):

@@ -112,8 +112,15 @@ TEXTS: Texts = {
     "undefined": N_("The program uses undefined functions: {names}."),
     "several_mains": N_("Several of the files have main(): each is a program by itself, to be run by itself."),
     "defined_twice": N_("Defined in two files of the program: {names}."),
+    "function_too_long": N_(
+        "The host code is not compiled here: with its macros expanded, this function has more than {limit} tokens."
+    ),
+    "code_too_long": N_(
+        "The host code is not compiled here: with its macros expanded, the program has more than {limit} tokens."
+    ),
     "compiler_limit": N_("The compiler reached its limit of memory on the host code."),
-    "compiler_time": N_("The compiler did not finish the host code within {seconds} s."),
+    "compiler_time": N_("The compiler did not finish the host code within {seconds} s of processor time."),
+    "compiler_hangs": N_("The compiler did not finish the host code within {seconds} s."),
     "emulator_cannot": N_("The emulator cannot read the device code: {reason}"),
     "unknown_function": N_("The program uses {name}, which is not available here."),
     "not_runnable": N_("The program cannot run here: {reason}"),

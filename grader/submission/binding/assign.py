@@ -50,6 +50,7 @@ class Known:
     claims: variants that the program's own text names where it prints this kernel's time or result.
     likeness: by variant, how much it does what the lab's own kernel does, beside what the variant's record says.
     threads: of the largest launch of it that was seen, 0 where none was.
+    expression: its name as it is compiled.  is_instance: of a template, by arguments that the student named.
     is_helper: by its name it prepares or checks what other kernels work on.
     is_intermediate: what it makes was never copied to the host, and another kernel reads it.
     share: its threads as a share of those of the kernel with the most; 1 where that is not known.
@@ -63,6 +64,8 @@ class Known:
     claims: frozenset[str] = frozenset()
     likeness: Mapping[str, float] = field(default_factory=dict)
     threads: int = 0
+    expression: str = ""
+    is_instance: bool = False
     is_helper: bool = False
     is_intermediate: bool = False
     share: float = 1.0
@@ -97,8 +100,13 @@ def assign(variants: Sequence[Variant], known: Sequence[Known], given: Mapping[s
 
     known: the kernels, `compared`.  given: kernels that the student named; they are taken as they are.
     """
-    taken = {(k.kernel.file, k.kernel.name) for k in given.values()}
-    candidates = [k for k in known if (k.kernel.file, k.kernel.name) not in taken]
+    taken = {(k.kernel.file, k.kernel.name) for k in given.values() if not k.is_instance}
+    instances = {(k.kernel.file, k.expression) for k in given.values()}
+    candidates = [
+        k
+        for k in known
+        if (k.kernel.file, k.kernel.name) not in taken and (k.kernel.file, k.expression) not in instances
+    ]
     free = [k for k in candidates if not _is_repeated(k, candidates, list(given.values()), variants)]
     files = {k.kernel.file for k in known}
     open_variants = [variant for variant in variants if variant.name not in given]
