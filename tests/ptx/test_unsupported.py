@@ -48,7 +48,7 @@ def test_the_instruction_and_the_line_are_named(name: str) -> None:
 
 NEWER = [
     ("compute_90", "", "barrier.cluster.arrive;", "", "barrier.cluster"),
-    ("compute_80", "unsigned x;", "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];", "out[0] = x;", "ldmatrix"),
+    ("compute_90", "unsigned x;", "stmatrix.sync.aligned.m8n8.x1.shared.b16 [%1], {%0};", "out[0] = x;", "stmatrix"),
     ("compute_90", "unsigned x;", "mapa.u32 %0, %1, 0;", "out[0] = x;", "mapa"),
     ("compute_75", "unsigned x;", "add.u32 %0, %1, %%envreg3;", "out[0] = x;", "envreg3"),
 ]

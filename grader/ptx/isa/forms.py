@@ -43,7 +43,7 @@ def _fault(instruction: Instruction) -> str:
         return f"{len(operands)} operands"
     if len(instruction.modifiers) < known.modifiers:
         return "a type is missing"
-    if known.fragments:
+    if not known.checked:
         return ""
     if known.writes_first and known.memory != "atomic" and operands and not _is_destination(operands[0]):
         return "its result goes nowhere"

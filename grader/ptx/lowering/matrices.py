@@ -20,7 +20,7 @@ from grader.ptx.machine.groups import Group
 from grader.ptx.machine.members import FULL, missing, report_missing
 from grader.ptx.memory.access import AccessSpec
 from grader.ptx.memory.inline_cache import InlineCache
-from grader.ptx.values.kinds import UNSIGNED, as_array, from_array
+from grader.ptx.values.kinds import UNSIGNED, as_array, from_array, select
 from grader.ptx.values.lanes import Array
 
 U32, U64 = UNSIGNED[4], UNSIGNED[8]
@@ -214,4 +214,48 @@ def _product(code: Code, instruction: Instruction, parts: Sequence[Fragment | No
     return step
 
 
-STEPS: dict[str, Callable[[Code, Instruction], Step | None]] = {"wmma": _wmma, "mma": _mma}
+def _ldmatrix(code: Code, instruction: Instruction) -> Step:
+    """Matrices of 8 × 8 elements of 16 bits: eight lanes each say where a matrix's rows of 16 bytes lie."""
+    words = [m for m in instruction.modifiers if m not in ("shared", "shared::cta")]
+    count = {"x1": 1, "x2": 2, "x4": 4}.get(words[3] if len(words) > 3 else "", 0)
+    transposed = words[4:5] == ["trans"]
+    if words != ["sync", "aligned", "m8n8", f"x{count}", *["trans"] * transposed, "b16"]:
+        raise UnsupportedInstruction(instruction.text)
+    target, where = instruction.operands
+    targets = _registers(target)
+    if len(targets) != count:
+        raise UnsupportedInstruction(instruction.text, reason=f"{len(targets)} registers for {count}")
+    spaces = () if len(words) == len(instruction.modifiers) else ("shared",)
+    spec = AccessSpec(replace(instruction, opcode="ld", modifiers=(*spaces, "v4", "b32"), operands=()), "load")
+    address, offset = address_getter(code, where)
+    last = InlineCache()
+
+    def step(group: Group) -> None:
+        _check_warp(group, instruction)
+        lanes = group.lanes
+        # Of fewer than four matrices the other lanes' addresses mean nothing.
+        positions = np.flatnonzero((lanes.ids & 31) < 8 * count)
+        saying = lanes if len(positions) == lanes.n else lanes.select(positions)
+        last.forget()
+        values = load_store.load(group.part(saying), spec, select(address(group), saying), offset, [4] * 4, last)
+        last.forget()
+        columns = [
+            saying.to_warps(np.ascontiguousarray(np.broadcast_to(as_array(v, U32), (saying.n,))), U32.type(0))
+            for v in values
+        ]
+        # (warps, matrix, row, pair of elements); lane l holds pair l % 4 of row l / 4 of each.
+        table = np.stack(columns, axis=-1)[:, : 8 * count].reshape(-1, count, 8, 4)
+        if transposed:
+            table = _transposed(table)
+        _put(group, code, targets, table.reshape(-1, count, 32).swapaxes(1, 2))
+
+    return step
+
+
+def _transposed(table: Array) -> Array:
+    """(warps, matrices, 8, 4) pairs of 16 bits, rows and columns exchanged."""
+    halves = np.ascontiguousarray(table).view(np.uint16)
+    return np.ascontiguousarray(halves.swapaxes(2, 3)).view(np.uint32)
+
+
+STEPS: dict[str, Callable[[Code, Instruction], Step | None]] = {"wmma": _wmma, "mma": _mma, "ldmatrix": _ldmatrix}
