@@ -195,6 +195,10 @@ int main(int argc, char *argv[])
         total += r.globalMs + r.sharedMs;
         good = good && r.globalOk && r.sharedOk;
     }
+    std::cerr << std::fixed << std::setprecision(3) << "order      host    global    shared, ms" << std::endl;
+    for (const Result &r : results)
+        std::cerr << std::setw(5) << r.order << std::setw(10) << r.hostMs << std::setw(10) << r.globalMs
+                  << std::setw(10) << r.sharedMs << std::endl;
     std::cerr << "GPU " << device << ": " << total << " ms" << std::endl;
     return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -115,6 +115,12 @@ bool is_transposed(Matrix &in, Matrix &out)
     return true;
 }
 
+// Байты, прочитанные и записанные, за время в миллисекундах
+double gigabytes_per_second(const Matrix &m, double ms)
+{
+    return ms > 0 ? 2.0 * m.bytes() / (ms * 1e6) : 0.0;
+}
+
 // Вся матрица сразу
 double whole(Kernel kernel, Matrix &in, Matrix &out)
 {
@@ -184,7 +190,7 @@ int main()
             const bool ok = is_transposed(in, out);
             failures += !ok;
             std::printf("  %s: %s\n", title.c_str(), ok ? "верно" : "ошибка");
-            std::fprintf(stderr, "  %.4f мс\n", ms);
+            std::fprintf(stderr, "  %.4f мс, %.2f ГБ/с\n", ms, gigabytes_per_second(in, ms));
             std::fill(out.host, out.host + out.count(), 0.0f);
         }
         assert(cols % STREAMS == 0);
