@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import difflib
 import re
 from collections.abc import Callable, Iterable
@@ -130,7 +131,7 @@ def utf8(raw: bytes) -> str:
 
 
 def read(path: Path, decode: Callable[[bytes], str] = utf8) -> YamlFile:
-    """The YAML file at `path`; `decode` makes text of its bytes.
+    """The YAML file at `path`; `decode` makes text of its bytes, where no mark says that they are UTF-16 or UTF-32.
 
     Raises
     ------
@@ -149,7 +150,7 @@ def read(path: Path, decode: Callable[[bytes], str] = utf8) -> YamlFile:
     except OSError as error:
         raise LabError(msg("yaml.unreadable", reason=error.strerror), path) from error
     try:
-        text = decode(raw)
+        text = raw.decode(_marked_encoding(raw)) if _marked_encoding(raw) else decode(raw)
     except UnicodeDecodeError as error:
         raise LabError(msg("yaml.not_utf8"), path, raw[: error.start].count(b"\n") + 1) from error
     kind = _loader_class()
@@ -172,6 +173,18 @@ def read(path: Path, decode: Callable[[bytes], str] = utf8) -> YamlFile:
     finally:
         loader.dispose()
     return replace(made, data=data)
+
+
+def _marked_encoding(raw: bytes) -> str:
+    """What a byte order mark says (YAML 1.2.2, section 5.2), "" without one or for UTF-8."""
+    for encoding, marks in (
+        ("utf-32", (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)),
+        ("utf-16", (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)),
+    ):
+        # Without a NUL such a mark is CP1251 text that begins with "яю".
+        if raw.startswith(marks) and b"\0" in raw:
+            return encoding
+    return ""
 
 
 def _starts_with_tab(line: str) -> bool:

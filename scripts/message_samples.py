@@ -275,6 +275,7 @@ OWN: Mapping[str, Mapping[str, Value]] = {
     "rules.offset": {"axes": 2, "value": -1.5},
     "rules.reversed": {"axes": 2, "axis": 0},
     "rules.shifted": {"axes": 2, "axis": 0, "by": 2},
+    "rules.scaled_shifted": {"axes": 1, "factor": 5.0, "axis": 0, "by": 2},
     "yaml.kind": {"kind": msg("yaml.whole_number"), "value": "fast"},
     "yaml.fault": {"fault": msg("yaml.whole_number"), "value": "fast"},
 }

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.message import Message, verbatim
-from grader.ptx.records import Counters, Hazard, Read, Write
+from grader.ptx.records import Counters, Hazard, Read, Site, WarpSteps, Write
 from grader.result import BackendName
 
 
@@ -39,12 +39,13 @@ class LaunchRequest:
 
     trace: keep the history of its memory, where the backend can (small launches only).
     altered: shared memory gives back other values than were put there, where the backend can.
-    before: launches of the same program that are made on the same device first; what comes of them is not looked at.
+    before: launches of the same program that are made on the same device first; see `Earlier`.
     age: after those, variables that every one of them has changed by the same amount are what they would be after so
       many more; the launch is not made (`NO_AGE`) where there are none.  0: left alone.
     reset: variables of the program that are given their initial values before each launch, as its host code does.
     instructions: of all threads together, at which it is ended; 0: the backend's own limit.
     cooperative: its blocks may wait for each other, if there are no more than can be resident.
+    followed: memory accesses at which a warp is followed, where the backend can: the launch is ended when that is done.
     """
 
     entry: str
@@ -60,6 +61,7 @@ class LaunchRequest:
     reset: tuple[str, ...] = ()
     instructions: int = 0
     cooperative: bool = False
+    followed: tuple[Site, ...] = ()
 
 
 class Trace(Protocol):
@@ -81,6 +83,18 @@ class Trace(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Earlier:
+    """What came of the launches that were made first.
+
+    outputs: of each that gave other outputs than those before it, as a whole, in their order.
+    have_moved: whether the program's variables still changed after the first of them.
+    """
+
+    outputs: tuple[Mapping[str, npt.NDArray[np.generic]], ...]
+    have_moved: bool
+
+
+@dataclass(frozen=True, slots=True)
 class LaunchOutcome:
     """What came of it.
 
@@ -91,6 +105,9 @@ class LaunchOutcome:
     words, where the code alone does not tell it.
     trace: the history of its memory, where that was asked for.
     state: variables of the program that the kernel uses and that live on from launch to launch.
+    issued: instructions, each counted once for all threads that execute it together, where the backend counts them.
+    earlier: of the launches that were made before it; None where there were none.
+    steps: of a warp, at each access where one was followed; there are no outputs then.
     """
 
     status: str
@@ -106,6 +123,9 @@ class LaunchOutcome:
     printf: str = ""
     trace: Trace | None = None
     state: tuple[str, ...] = ()
+    issued: int | None = None
+    earlier: Earlier | None = None
+    steps: tuple[WarpSteps, ...] = ()
 
 
 def reason_msg(outcome: LaunchOutcome) -> Message:
@@ -121,6 +141,14 @@ NO_AGE = "no_age"
 
 GAVE_UP = ("time", "instructions")
 """Those of them for which a launch may well end, if it is waited for."""
+
+
+INSTRUCTIONS_PER_LAUNCH = 500_000_000
+"""Thread-instructions on the emulator: several times what a sensible kernel needs at a lab's sizes.  Reached within
+seconds, and the same on every machine, so that a slow one blames nobody."""
+
+ISSUED_PER_LAUNCH = 6_000_000
+"""The same for kernels of which few threads run at a time: instructions, however many threads execute them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
 import zlib
+from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
 
-from grader.backends.aging import Variables
-from grader.backends.base import NO_AGE, BufferArgument, Code, LaunchOutcome, LaunchRequest
+from grader.backends.aging import LOOKS, Variables
+from grader.backends.base import (
+    INSTRUCTIONS_PER_LAUNCH,
+    ISSUED_PER_LAUNCH,
+    NO_AGE,
+    BufferArgument,
+    Code,
+    Earlier,
+    LaunchOutcome,
+    LaunchRequest,
+)
 from grader.device_limits import OPT_IN_SHARED_BYTES
 from grader.message import Message, msg, verbatim
 from grader.oracle.compare import sentinel
@@ -26,20 +38,14 @@ from grader.ptx.frontend.nodes import Module
 from grader.ptx.launch import MAX_STATIC_SHARED, linked
 from grader.ptx.lowering.program import program_of
 from grader.ptx.observers.altered import AlteredShared
-from grader.ptx.observers.interface import Observer
+from grader.ptx.observers.interface import Enough, Observer
 from grader.ptx.observers.provenance import Provenance
+from grader.ptx.observers.warp_steps import WarpFollower
 from grader.result import BackendName
 from grader.sentinels import sentinel_byte
 
 ARCHITECTURE = "compute_75"
 """What sources are compiled for: the oldest target that NVRTC still has."""
-
-INSTRUCTIONS_PER_LAUNCH = 500_000_000
-"""Thread-instructions: several times what a sensible kernel needs at a lab's sizes.  Reached within seconds, and the
-same on every machine, so that a slow one blames nobody."""
-
-ISSUED_PER_LAUNCH = 6_000_000
-"""The same for kernels of which few threads run at a time: instructions, however many threads execute them."""
 
 SECONDS_PER_LAUNCH = 60.0
 """Not reached before the others but on a very slow machine, for which nobody is blamed."""
@@ -48,7 +54,7 @@ INSTRUCTIONS_BEFORE = 20_000_000
 """Of launches made first, together: no more of them follow."""
 
 INSTRUCTIONS_PER_TRACE = 20_000_000
-"""Traced launches are small, and there are several."""
+"""Traced launches are small, and there are several; where a warp is followed, a part of the launch is enough."""
 
 
 class Emulator:
@@ -102,6 +108,15 @@ def _refusal(error: LaunchError) -> Message:
     return verbatim(str(error))
 
 
+def _digest(outputs: Mapping[str, npt.NDArray[np.generic]]) -> bytes:
+    """What tells a launch's outputs from others."""
+    digest = hashlib.blake2b(digest_size=16)
+    for name, array in outputs.items():
+        digest.update(name.encode())
+        digest.update(array.tobytes())
+    return digest.digest()
+
+
 class _Program:
     """The kernels of one PTX text.
 
@@ -119,21 +134,27 @@ class _Program:
         """Run one launch on a device of its own, after those that are to come before it there."""
         self._seed += 1
         device = Device(self._poison(request), self._seed)
+        if not request.before:
+            return self._launch(request, device)
+        variables = Variables(linked(self._module, device).variables.values())
+        outputs: dict[bytes, Mapping[str, npt.NDArray[np.generic]]] = {}
         left = INSTRUCTIONS_BEFORE
-        variables = Variables(linked(self._module, device).variables.values()) if request.age else None
-        for earlier in request.before:
+        for number, earlier in enumerate(request.before):
             outcome = self._launch(earlier, device)
             if outcome.status != "ok":
                 return outcome
+            outputs.setdefault(_digest(outcome.outputs), outcome.outputs)
             left -= outcome.thread_instructions or 0
             if left < 0:
                 break
             linked(self._module, device).reset(request.reset)
-            if variables is not None:
+            # A long row of launches is not looked at to its end: variables may be large.
+            if request.age or number < LOOKS:
                 variables.look()
-        if variables is not None and not variables.age(request.age):
+        if request.age and not variables.age(request.age):
             return LaunchOutcome("unsupported", reason=NO_AGE)
-        return self._launch(request, device)
+        outcome = self._launch(request, device)
+        return dataclasses.replace(outcome, earlier=Earlier(tuple(outputs.values()), variables.have_moved))
 
     def _launch(self, request: LaunchRequest, device: Device) -> LaunchOutcome:
         buffers = {}
@@ -152,7 +173,11 @@ class _Program:
         observers: list[Observer] = [history] if history else []
         if request.altered:
             observers.append(AlteredShared(_number_bytes(request)))
-        instructions = request.instructions or (INSTRUCTIONS_PER_TRACE if history else INSTRUCTIONS_PER_LAUNCH)
+        follower = WarpFollower(request.followed)
+        if request.followed:
+            observers.append(follower)
+        is_short = history or request.followed
+        instructions = request.instructions or (INSTRUCTIONS_PER_TRACE if is_short else INSTRUCTIONS_PER_LAUNCH)
         try:
             what = Launch(
                 request.entry,
@@ -181,7 +206,9 @@ class _Program:
             if error.kind == "time":
                 said = msg("launches.emulator_slow", seconds=SECONDS_PER_LAUNCH)
                 return LaunchOutcome("unsupported", reason="slow", said=said, line=error.line)
-            return LaunchOutcome("fault", reason=error.kind, line=error.line)
+            return LaunchOutcome("fault", reason=error.kind, line=error.line, steps=follower.steps())
+        except Enough:
+            return LaunchOutcome("ok", steps=follower.steps())
         except DeviceTrap as error:
             return LaunchOutcome("fault", reason=error.kind, line=error.line)
         except PtxError as error:
@@ -206,6 +233,8 @@ class _Program:
             printf=report.printf,
             trace=history,
             state=program_of(self._module).state(request.entry),
+            issued=report.issued,
+            steps=follower.steps(),
         )
 
     @staticmethod

@@ -12,6 +12,9 @@ from grader.running.evidence import Evidence
 TOLERANCE = 1e-9
 """Ratios are quotients of integers; this only absorbs the rounding of the quotient."""
 
+SIDES = {"load": ("load",), "store": ("store", "atomic")}
+"""What is held against what is asked of loads, and of stores: an atomic operation stores as well."""
+
 
 def judge(evidence: Evidence, settings: CoalescingSettings) -> Verdict:
     """Compare sectors per request with the ideal, side by side; name the worst line."""
@@ -31,8 +34,8 @@ def judge(evidence: Evidence, settings: CoalescingSettings) -> Verdict:
     }
     figures = msg(
         "checks.coalescing.figures",
-        loads=_figure(counters.global_load_sectors_per_request, counters.global_load_ideal_per_request),
-        stores=_figure(counters.global_store_sectors_per_request, counters.global_store_ideal_per_request),
+        loads=_figure(counters, "load"),
+        stores=_figure(counters, "store"),
     )
     if reached <= settings.max_ratio + TOLERANCE:
         if settings.sides == "both":
@@ -40,7 +43,7 @@ def judge(evidence: Evidence, settings: CoalescingSettings) -> Verdict:
         return passed(msg("checks.coalescing.passed_one", figures=figures), data=data)
     credit = max((p.share for p in settings.partial if reached <= p.ratio + TOLERANCE), default=0.0)
     worst = max(
-        (c for c in counters.by_line if c.space == "global" and c.op in ("load", "store") and c.ideal),
+        (c for c in counters.by_line if c.space == "global" and c.ideal),
         key=lambda c: c.sectors / c.ideal,
     )
     message = msg("checks.coalescing.failed", figures=figures, line=worst.line)
@@ -48,24 +51,37 @@ def judge(evidence: Evidence, settings: CoalescingSettings) -> Verdict:
     return failed(message, hint, worst.line, credit, data=data)
 
 
-def ratio(counters: Counters, op: str) -> float:
+def ratio(counters: Counters, side: str) -> float:
     """Sectors over the fewest possible, over all lines; 1 where there is no such access."""
-    rows = [c for c in counters.by_line if c.space == "global" and c.op == op]
+    rows = _rows(counters, side)
     ideal = sum(c.ideal for c in rows)
     return sum(c.sectors for c in rows) / ideal if ideal else 1.0
 
 
+def _rows(counters: Counters, side: str) -> list[LineCounters]:
+    return [c for c in counters.by_line if c.space == "global" and c.op in SIDES[side]]
+
+
 def _main_stores(evidence: Evidence, counters: Counters) -> float:
-    """The ratio of the worst line that stores at least half of an output: other stores do not make up for it."""
+    """The ratio that the lines which store half of an output reach at best: other stores do not make up for them."""
     outputs = [evidence.array_bytes.get(p.name, 0) for p in evidence.lab.parameters if p.kind == "output"]
-    rows = [c for c in counters.by_line if c.space == "global" and c.op == "store" and c.ideal]
-    main = [c for c in rows if 2 * c.lanes * c.width_bytes >= max(outputs, default=0)]
-    return max((c.sectors / c.ideal for c in main), default=1.0)
+    rows = sorted((c for c in _rows(counters, "store") if c.ideal), key=lambda c: c.ideal / c.sectors)
+    stored = 0
+    for c in rows:
+        stored += c.lanes * c.width_bytes
+        if 2 * stored >= max(outputs, default=0):
+            return c.sectors / c.ideal
+    return 1.0
 
 
-def _figure(sectors: float | None, ideal: float | None) -> Message:
-    if sectors is None or ideal is None:
+def _figure(counters: Counters, side: str) -> Message:
+    rows = _rows(counters, side)
+    requests = sum(c.requests for c in rows)
+    if not requests:
         return msg("checks.coalescing.no_access")
+    sectors, ideal = (
+        round(sum(values) / requests, 4) for values in zip(*((c.sectors, c.ideal) for c in rows), strict=True)
+    )
     if abs(sectors - ideal) < TOLERANCE:
         return msg("checks.coalescing.ideal_figure", sectors=sectors)
     return msg("checks.coalescing.figure", sectors=sectors, ideal=ideal)

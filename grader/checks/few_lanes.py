@@ -39,9 +39,9 @@ class Crawl:
 
 
 def crawl(evidence: Evidence, counters: Counters, space: str) -> Crawl | None:
-    """The loads of a space, or else its stores, where they move at least `PART` of an array a few lanes at a time."""
+    """Of a space the loads, the stores or the atomic operations that move `PART` of an array a few lanes at a time."""
     array_bytes = max(evidence.array_bytes.values(), default=0)
-    for op in ("load", "store"):
+    for op in ("load", "store", "atomic"):
         rows = [c for c in counters.by_line if c.space == space and c.op == op]
         if array_bytes and sum(_bytes(c) for c in rows) >= PART * array_bytes:
             worst = max(rows, key=lambda c: (c.few_requests, -c.line))

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from math import prod
 
 from grader.checks.base import Verdict, failed
+from grader.lab import formula
 from grader.launching.geometry import geometry
 from grader.launching.run import Run
 from grader.message import Message, msg, sizes_msg
 from grader.running.evidence import Evidence
+from grader.submission.records import LaunchPlan
 
 
 def left_out(evidence: Evidence, runs: Sequence[Run]) -> Verdict | None:
@@ -47,5 +49,12 @@ def left_out(evidence: Evidence, runs: Sequence[Run]) -> Verdict | None:
                 extent=extents[short],
                 sizes=sizes_msg(run.sizes),
             )
-        return failed(what, msg("checks.grids.hint", tile=plan.tile[short]), plan.line, data=data)
+        return failed(what, _hint(plan, short), plan.line, data=data)
     return None
+
+
+def _hint(plan: LaunchPlan, axis: int) -> Message:
+    """How to have enough blocks along an axis."""
+    if axis >= len(plan.grid_formula) or not formula.names_of(plan.grid_formula[axis]):
+        return msg("checks.grids.hint_fixed", axis="xyz"[axis], tile=plan.tile[axis])
+    return msg("checks.grids.hint", tile=plan.tile[axis])

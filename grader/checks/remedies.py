@@ -17,6 +17,9 @@ def remedy(diagnosis: Diagnosis) -> Message | None:
     values = diagnosis.values
     if values is not None and values.id in ("output_pitch", "input_pitch"):
         return msg("remedies.pitch", array=values.data.get("array", diagnosis.output), right=values.data["right"])
+    factor = values.data.get("factor", 0) if values is not None else 0
+    if isinstance(factor, int | float) and factor >= 2 and float(factor).is_integer():
+        return msg("remedies.scaled", factor=int(factor))
     unset = any(r.origin == "nothing" and r.array == diagnosis.output and r.space == "global" for r in diagnosis.reads)
     if unset:
         return msg("remedies.onto_unset")

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
+from types import MappingProxyType
 
 MAX_TOKENS = 4_000_000
 """In one program.  NVRTC takes a few seconds for so many; a program of a course has some ten thousand."""
@@ -69,11 +70,33 @@ def too_many_tokens(files: Mapping[str, str]) -> TooMany | None:
         return None
     total = 0
     for name, text in files.items():
-        for begin, stretch in _expanded(text, directives[name]):
-            total, macro, offset = counter.count(stretch, total)
+        for offset, macro, size in _pieces(counter, text, directives[name]):
+            total += size
             if total > MAX_TOKENS:
-                return TooMany(name, text.count("\n", 0, begin + offset) + 1, macro)
+                return TooMany(name, text.count("\n", 0, offset) + 1, macro)
     return None
+
+
+def token_sizes(files: Mapping[str, str], weights: Mapping[str, int]) -> Iterator[tuple[str, int, str, int]]:
+    """The tokens of files that include each other, directives left out: file, offset, token, size.
+
+    size: the tokens that a macro stands for with the arguments in its parentheses, which come with it; of another token
+    1.  weights: of tokens that count as more than one.
+    """
+    directives = {name: _directives(text) for name, text in files.items()}
+    counter = _Counter(weights)
+    for found in directives.values():
+        for _start, directive in found:
+            counter.learn(directive)
+    for name, text in files.items():
+        for offset, token, size in _pieces(counter, text, directives[name]):
+            yield name, offset, token, size
+
+
+def _pieces(counter: _Counter, text: str, directives: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str, int]]:
+    for begin, stretch in _expanded(text, directives):
+        for offset, token, size in counter.pieces(stretch):
+            yield begin + offset, token, size
 
 
 def _expanded(text: str, directives: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
@@ -99,8 +122,9 @@ def _directives(text: str) -> list[tuple[int, str]]:
 class _Counter:
     """Counts by the macros that it has learnt."""
 
-    def __init__(self) -> None:
+    def __init__(self, weights: Mapping[str, int] = MappingProxyType({})) -> None:
         self.macros: dict[str, _Macro] = {}
+        self._weights = weights
 
     def learn(self, directive: str) -> None:
         """Know a `#define`; of several of one name, in branches of an `#if`, the longest counts."""
@@ -114,18 +138,15 @@ class _Counter:
         tokens = [match.group() for match in _PIECE.finditer(body) if match.lastgroup != "skip"]
         self.macros.setdefault(name, _Macro()).definitions.append((parameters, tokens))
 
-    def count(self, text: str, total: int) -> tuple[int, str, int]:
-        """`total` and the tokens of a text; the macro that went beyond the limit, and where it stands."""
+    def pieces(self, text: str) -> Iterator[tuple[int, str, int]]:
+        """The tokens of a text: offset, token, size; one that is a macro comes with its arguments."""
         found = [match for match in _PIECE.finditer(text) if match.lastgroup != "skip"]
         tokens = [match.group() for match in found]
         index = 0
         while index < len(tokens):
             start = index
             size, index = self._piece(tokens, index, frozenset(), 0)
-            total += size.get("", 0)
-            if total > MAX_TOKENS:
-                return total, tokens[start], found[start].start()
-        return total, "", 0
+            yield found[start].start(), tokens[start], size.get("", 0)
 
     def _piece(self, tokens: Sequence[str], index: int, parameters: frozenset[str], depth: int) -> tuple[Size, int]:
         """The size of the token at `index`, with the arguments of a macro that takes some; and what is next."""
@@ -134,7 +155,7 @@ class _Counter:
             return {token: 1}, index + 1
         macro = self.macros.get(token)
         if macro is None:
-            return {"": 1}, index + 1
+            return {"": self._weights.get(token, 1)}, index + 1
         size = self._size(macro, depth)
         names = macro.parameters
         if names is None:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from grader.oracle.compare import sentinel
 
 Array = npt.NDArray[np.generic]
+Numbers = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 Same = Callable[[Array, Array], Mask]
 Detail = int | float | str
@@ -24,6 +25,8 @@ ENOUGH = 3
 MOST = 0.75
 """A rule that holds for a smaller part of the wrong elements is not worth telling."""
 
+_FURTHEST = 3
+"""Elements that a scaled output is looked for at."""
 SOME = 0.25
 """Nor is one that says nothing of most wrong elements."""
 
@@ -79,7 +82,9 @@ def value_pattern(outcome: Outcome) -> Found | None:
     output_pitch, input_pitch (`pitch`, `array`): index arithmetic with a wrong row length.
     constant_columns, constant_rows: along that axis all elements of the output are the same.
     onto_unset: each is the right value added to what memory holds that nobody had set.
-    scaled (`factor`): each is that many times what it should be.  offset (`value`): each is too large by that.
+    scaled (`factor`): each is that many times what it should be, integers before they are rounded.
+    scaled_shifted (`factor`, `axis`, `by`): that many times the value that belongs `by` places further along the axis.
+    offset (`value`): each is too large by that.
     """
     if outcome.unwritten.all():
         return Found("untouched", outcome.wrong.size, outcome.wrong.size)
@@ -122,6 +127,8 @@ def _rules(outcome: Outcome) -> Iterator[Bounded]:
     for rules in (_alike, _onto_unset, _arithmetic):
         for name, data, holds in rules(outcome):
             yield name, data, holds & written, written
+    for name, data, holds, inside in _scaled_shifted(outcome):
+        yield name, data, holds & written, inside & written
 
 
 def _plain(outcome: Outcome) -> Iterator[Rule]:
@@ -243,10 +250,7 @@ def _arithmetic(outcome: Outcome) -> Iterator[Rule]:
     if np.count_nonzero(usable) < ENOUGH:
         return
     with np.errstate(all="ignore"):
-        ratios = (got / expected)[usable & (expected != 0)]
-        factor = float(np.median(ratios)) if len(ratios) else 0.0
-        # A factor is told from chance by its precision, not by the lab's tolerance.
-        close = np.abs(got - factor * expected) <= 1e-4 * np.abs(got) + 1e-30
+        factor, close = _factor(outcome, got, expected, usable)
         if factor not in (0.0, 1.0) and np.isfinite(factor) and not _is_copied(outcome, close & usable):
             yield "scaled", {"factor": _rounded(factor)}, close & usable
         difference = float(np.median((got - expected)[usable]))
@@ -254,6 +258,42 @@ def _arithmetic(outcome: Outcome) -> Iterator[Rule]:
         close = np.abs(got - expected - difference) <= 1e-6 * scale + 1e-4 * abs(difference)
         if difference and not _is_copied(outcome, close & usable):
             yield "offset", {"value": _rounded(difference)}, close & usable
+
+
+def _factor(outcome: Outcome, got: Numbers, expected: Numbers, usable: Mask) -> tuple[float, Mask]:
+    """How many times `expected` most usable values are, and which are so."""
+    ratios = (got / expected)[usable & (expected != 0)]
+    factor = float(np.median(ratios)) if len(ratios) else 0.0
+    # A factor is told from chance by its precision, not by the lab's tolerance.
+    close: Mask = np.abs(got - factor * expected) <= 1e-4 * np.abs(got) + 1e-30
+    if outcome.got.dtype.kind in "iu" and abs(factor) >= 2:
+        # What is expected of integers was rounded towards zero.
+        whole = float(np.trunc(factor + 0.01 * np.sign(factor)))
+        rounded: Mask = (np.trunc(got / whole) == expected) & (got != 0)
+        if np.count_nonzero(rounded & usable) > np.count_nonzero(close & usable):
+            return whole, rounded
+    return factor, close
+
+
+def _scaled_shifted(outcome: Outcome) -> Iterator[Bounded]:
+    """A sum in place of a mean, say, of a window that starts at the element."""
+    if outcome.got.ndim != 1:
+        return
+    got, expected = outcome.got.astype(np.float64), outcome.expected.astype(np.float64)
+    chosen = outcome.wrong & ~outcome.unwritten & np.isfinite(got)
+    for distance in range(1, _FURTHEST + 1):
+        for by in (distance, -distance):
+            if distance >= got.size:
+                return
+            inside = np.ones(got.shape, np.bool_)
+            inside[slice(-by, None) if by > 0 else slice(0, -by)] = False
+            usable = chosen & inside
+            if np.count_nonzero(usable) < ENOUGH:
+                continue
+            with np.errstate(all="ignore"):
+                factor, close = _factor(outcome, got, np.roll(expected, -by), usable)
+            if factor not in (0.0, 1.0) and np.isfinite(factor) and not _is_copied(outcome, close & usable):
+                yield "scaled_shifted", {"factor": _rounded(factor), "axis": 0, "by": by}, close & usable, inside
 
 
 def _is_copied(outcome: Outcome, chosen: Mask) -> bool:

@@ -116,6 +116,10 @@ def grade(
         result = _result(lab, submission, found, environment)
         if judged is not None:
             judged(result)
+        from grader.launching.kernel import bound_kernels
+        from grader.running.warp_steps import with_warp_steps
+
+        result = with_warp_steps(result, trials, bound_kernels(lab, submission), emulated)
         # Another way through the stages, for every changed program.
         from grader.sweeps.run import changeable
 
@@ -218,21 +222,26 @@ def _opened(gpu: Gpu | None, backend: str) -> Gpu | None:
 
 
 def _read(path: Path, lab: Lab) -> tuple[FoundSubmission, Submission]:
+    from grader.observation.commented import with_comments_run
     from grader.observation.probing import probed
     from grader.observation.programs import USUAL_BLOCK
     from grader.observation.stage import observed
     from grader.observation.stored import Stored, default_folder
     from grader.submission.binding.bind import bind
+    from grader.submission.cpp.parse import parsed_once
     from grader.submission.files.folder import find_sources, read_sources
 
     found = find_sources(path, lab.id, _known_labs(lab), lab.variants)
     sources = read_sources(found)
     sizes = [int(size) for size in lab.cases["emulator"].observe.values()]
     threads = next((n for n in lab.launch.block if isinstance(n, int)), USUAL_BLOCK)
-    seen = observed(sources, Stored(default_folder()), sizes, threads)
-    submission = bind(found, sources, lab, observed=seen)
-    if any(not isinstance(b, Missing) and b.interpretations[0].unsure for b in submission.bindings.values()):
-        submission = bind(found, sources, lab, observed=probed(sources, seen, Stored(default_folder())))
+    store = Stored(default_folder())
+    with parsed_once():
+        seen = observed(sources, store, sizes, threads)
+        sources, seen = with_comments_run(sources, seen, lambda changed: observed(changed, store, sizes, threads))
+        submission = bind(found, sources, lab, observed=seen)
+        if any(not isinstance(b, Missing) and b.interpretations[0].unsure for b in submission.bindings.values()):
+            submission = bind(found, sources, lab, observed=probed(sources, seen, store))
     return found, submission
 
 
@@ -336,7 +345,7 @@ def _source(source: SourceText, submission: Submission) -> Source:
     name = source.path.name
     return Source(
         file=next((known for known in submission.device_source if Path(known).name == name), name),
-        text=source.text,
+        text=source.text if source.written is None else source.written,
         encoding=source.encoding,
         sha256=source.sha256,
         notebook=source.notebook,

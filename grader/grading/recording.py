@@ -54,6 +54,8 @@ def remark_msg(kind: str, line: int, count: int = 1) -> Message:
             return msg("remarks.unknown_lab", line=line)
         case "block_contradicted":
             return msg("remarks.block_contradicted", line=line)
+        case "block_overruled":
+            return msg("remarks.block_overruled", line=line)
         case "exited_before_barrier":
             return msg("remarks.exited_before_barrier", line=line, n=count)
     return verbatim(f"{kind} ({line})")
@@ -64,6 +66,8 @@ def observation_remarks(observed: Observed) -> list[Message]:
     if observed.absent is not None:
         return [msg("observation.absent", why=observed.absent)]
     found = []
+    for file, kernel, line in observed.uncommented:
+        found.append(msg("observation.uncommented", file=file, kernel=kernel, line=line))
     for run in (run for run in observed.runs if not run.probe):
         if run.cause is not None and not run.launches and run.cause.id != "observation.no_main":
             if len({other.files for other in observed.runs}) > 1:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from grader.errors import InternalError
 from grader.observation.programs import programs_of
-from grader.observation.stage import TRACED, seen_run
+from grader.observation.stage import TRACED, seen_run, texts_made
 from grader.observation.stored import Stored
 from grader.programs.observe import Run, observe_each
 from grader.programs.sources import read_program
@@ -22,6 +22,7 @@ LESS = 3
 _NUMBER = re.compile(
     r"(?:#[ \t]*define[ \t]+(?P<macro>\w+)[ \t]+\(?[ \t]*|\b(?P<name>\w+)\s*=\s*)(?P<number>\d{1,9})(?![\w.]|\s*<<)"
 )
+_TYPED = re.compile(rb"(\d+)")
 _NO_SIZE = re.compile(r"block|thread|tile|warp|seed|iter|repeat|runs?$|side|^(?:bs|ts|tx|ty)$", re.IGNORECASE)
 
 
@@ -41,11 +42,13 @@ def probed(sources: Sequence[SourceText], observed: Observed, store: Stored | No
         }
         arguments = tuple(_smaller(word, sizes) for word in first.arguments)
         texts = _changed({source.path.name: source.text for source in files}, sizes)
-        if not texts and arguments == first.arguments:
+        typed = b"".join(_smaller(word.decode(), sizes).encode() for word in _TYPED.split(first.stdin))
+        if not texts and (arguments, typed) == (first.arguments, first.stdin):
             continue
         paths = [source.path for source in files]
-        ways = [Run(arguments)]
+        ways = [Run(arguments, typed)]
         try:
+            texts = {**texts_made(files), **texts}
             program = read_program(paths, arguments, texts)
             known = store.get(program, ways) if store is not None else None
             if known is None:

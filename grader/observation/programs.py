@@ -12,6 +12,8 @@ from grader.programs.observe import Run
 from grader.submission.files.source import SourceText
 
 MAX_PROGRAMS = 6
+MAX_CHOICES = 8
+"""Numbers that a program is given to choose a kernel by, from 0 on."""
 USUAL_SIZE = "256"
 USUAL_BLOCK = 16
 
@@ -20,6 +22,7 @@ _COMMENT = re.compile(r"//[^\n]*+|/\*.*?\*/", re.DOTALL)
 _INCLUDED = re.compile(r"^[ \t]*#[ \t]*include[ \t]*\"([^\"\n]+\.(?:cu|cpp|cc|c))\"", re.M)
 _ARGUMENT = re.compile(r"\bargv\s*\[\s*(\d+)\s*\]")
 _READS_INPUT = re.compile(r"\bcin\b|\bscanf\s*\(|\bstdin\b|\bgetchar\s*\(")
+_CHOOSES = re.compile(r"\bswitch\s*\([^{}]{1,200}\)\s*\{\s*case\s+\d+\s*:")
 _KERNEL = re.compile(
     r"\b__global__\b[^;{}()]{0,200}?(?:__launch_bounds__\s*\([^()]*\)[^;{}()]{0,100}?)?([A-Za-z_]\w*)\s*\("
 )
@@ -73,8 +76,34 @@ def ways_to_start(sources: Sequence[SourceText], sizes: Sequence[int] = (), thre
         # "N threads", as lectures have it.
         ways.append(Run((max(usual, key=int), *[block] * (count - 1)), stdin))
     if reads:
-        ways.append(Run((), "\n".join([*[max(usual, key=int)] * 16, ""]).encode()))
+        largest = max(usual, key=int)
+        ways.append(Run((), "\n".join([*[largest] * 16, ""]).encode()))
+        # A menu: each of its items, and a size for those that ask for one; twice, as some are wanted before others.
+        items = [line for item in range(1, 10) for line in (str(item), largest)]
+        ways.append(Run((), "\n".join([*items, *items, "0", ""]).encode()))
     return list({(way.arguments, way.stdin): way for way in ways}.values())
+
+
+def ways_to_choose(sources: Sequence[SourceText], sizes: Sequence[int] = (), threads: int = USUAL_BLOCK) -> list[Run]:
+    """What a program is started with that is told by a number which of its kernels to launch; none for any other.
+
+    The number comes first, then perhaps a block's sides, then sizes.
+    """
+    text = "\n".join(_COMMENT.sub(" ", source.text) for source in sources)
+    if not _CHOOSES.search(text):
+        return []
+    usual = tuple(str(size) for size in sizes) or (USUAL_SIZE,)
+    block = str(_side_of_tile(text) or threads)
+    count = max((int(number) for number in _ARGUMENT.findall(text) if int(number) < 10), default=0)
+    ways = []
+    for number in map(str, range(MAX_CHOICES)):
+        if count:
+            # Those at the end are sizes, where there is room for a block's sides before them.
+            others = (*[block] * 2, *usual * 2) if count > 3 else (*usual, block)
+            ways.append(Run((number, *others)[:count]))
+        elif _READS_INPUT.search(text):
+            ways.append(Run((), "\n".join([number, *usual, *[block] * 8, ""]).encode()))
+    return ways
 
 
 def _side_of_tile(text: str) -> int | None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from grader.errors import InternalError
 from grader.message import Message, msg
-from grader.observation.programs import USUAL_BLOCK, launched_in, programs_of, ways_to_start
+from grader.observation.programs import USUAL_BLOCK, launched_in, programs_of, ways_to_choose, ways_to_start
 from grader.observation.stored import Stored
 from grader.processes.system import IS_LINUX
 from grader.programs.observe import Run, observe_each
@@ -43,8 +43,10 @@ HOST_FAULTS = frozenset(
 )
 """Findings of a run that are the host code's doing."""
 NO_FINDING = Finding("", "remark", msg("observation.no_main"))
-HANGS = frozenset({"programs.hangs", "programs.process_died", "programs.compiler_time"})
+HANGS = frozenset({"programs.hangs", "programs.process_died", "programs.compiler_hangs"})
 """What a clock or a machine has ended: it might come to another end elsewhere."""
+NOT_KEPT = HANGS | {"programs.compiler_time"}
+"""Beyond every bound that is counted, and far beyond what a program takes: it is read, but tried again."""
 
 
 def observed(
@@ -81,40 +83,61 @@ def _observed(sources: Sequence[SourceText], store: Stored | None, sizes: Sequen
     for files in programs:
         try:
             ways = ways_to_start(files, sizes, threads)
-            program = read_program([source.path for source in files], [word for way in ways for word in way.arguments])
+            words = [word for way in ways for word in way.arguments]
+            program = read_program([source.path for source in files], words, texts_made(files))
             known = store.get(program, ways) if store is not None else None
-            seen = _runs(files, ways) if known is None else known
+            choices = ways_to_choose(files, sizes, threads)
+            seen = _runs(files, ways, choices) if known is None else known
+            if len(files) > 1 and any(run.cause and run.cause.id == "programs.defined_twice" for run in seen):
+                # What lies beside it is no part of it but another version.
+                seen = _runs(files[:1], ways, choices)
         except InternalError as error:
             return Observed(tuple(runs), failed=error.message)
-        if store is not None and known is None and not any(run.cause and run.cause.id in HANGS for run in seen):
+        if store is not None and known is None and not any(run.cause and run.cause.id in NOT_KEPT for run in seen):
             store.put(program, ways, seen)
         runs += seen
     hung = next((run.cause for run in runs if run.cause is not None and run.cause.id in HANGS), None)
     return Observed(tuple(sorted(runs, key=lambda run: run.change is not None)), failed=hung)
 
 
-def _runs(files: Sequence[SourceText], ways: Sequence[Run]) -> list[SeenRun]:
-    """All runs of one program that show something which those before did not."""
+def _runs(files: Sequence[SourceText], ways: Sequence[Run], choices: Sequence[Run] = ()) -> list[SeenRun]:
+    """All runs of one program that show something which those before did not.
+
+    choices: what it is given besides, where some of its kernels were not launched.
+    """
     paths = [source.path for source in files]
+    made = texts_made(files)
     wanted = launched_in(files)
     seen: set[str] = set()
+    started: list[Run] = []
 
     def is_enough(observation: Observation) -> bool:
         seen.update(
             _plain(launch.kernel)[0] for launch in observation.launches if _is_whole(launch) and not launch.error
         )
-        # Without arguments it may have been told how to be called; with them nothing is missing.
-        return wanted <= seen or _is_too_large(observation)
+        # Without arguments it may have been told how to be called, and be larger than with them.
+        started.append(ways[len(started)] if len(started) < len(ways) else Run())
+        is_last_word = bool(started[-1].arguments) or not any(way.arguments for way in ways)
+        return wanted <= seen or (is_last_word and _is_too_large(observation))
 
     found = [
         seen_run(files, observation, way)
-        for observation, way in zip(observe_each(paths, ways, TRACED, enough=is_enough), ways, strict=False)
+        for observation, way in zip(observe_each(paths, ways, TRACED, made, is_enough), ways, strict=False)
     ]
+    # Those that come with sizes need not be as large as the program is by itself.
+    with_sizes = bool(choices) and (len(choices[0].arguments) > 1 or bool(choices[0].stdin))
+    is_runnable = any(run.ended or run.launches for run in found)
+    is_large = any(run.cause is not None and run.cause.id in TOO_LARGE for run in found)
+    if choices and not wanted <= seen and (is_runnable or (is_large and with_sizes)):
+        found += [
+            seen_run(files, observation, way)
+            for observation, way in zip(observe_each(paths, choices, TRACED, made, is_enough), choices, strict=False)
+        ]
     # What is refused whatever it works upon is refused with kernels run, too.
     refused = {launch.kernel for run in found if not run.arguments for launch in run.launches if launch.refused}
     if wanted <= seen | refused or not any(run.ended or (run.cause and run.cause.id in TOO_LARGE) for run in found):
         return _telling(found)
-    return _telling([*found, *_further(files, ways, found, wanted, seen)])
+    return _telling([*found, *_further(files, ways, found[: len(ways)], wanted, seen)])
 
 
 def _further(
@@ -129,7 +152,7 @@ def _further(
     paths = [source.path for source in files]
     found: list[SeenRun] = []
     if not was_too_large:
-        observation = observe_each(paths, [start], EXECUTED)[0]
+        observation = observe_each(paths, [start], EXECUTED, texts_made(files))[0]
         found.append(seen_run(files, observation, start, executed=True))
         seen.update(launch.kernel for launch in found[-1].launches)
         if wanted <= seen:
@@ -139,7 +162,7 @@ def _further(
         for change in changes(texts, way, before[-1].cause.id if before[-1].cause else "")[:MAX_SMALLER]:
             replaced, others = applied(change, texts, way)
             run = Run(others, start.stdin)
-            observation = observe_each(paths, [run], limits, replaced)[0]
+            observation = observe_each(paths, [run], limits, {**texts_made(files), **replaced})[0]
             found.append(seen_run(files, observation, run, change, limits.executes))
             seen.update(launch.kernel for launch in found[-1].launches)
             if wanted <= seen:
@@ -148,6 +171,11 @@ def _further(
                 # Smaller still shows no more.
                 break
     return found
+
+
+def texts_made(files: Sequence[SourceText]) -> dict[str, str]:
+    """The texts that are others than the files have, by name."""
+    return {source.path.name: source.text for source in files if source.written is not None}
 
 
 def _telling(runs: Sequence[SeenRun]) -> list[SeenRun]:
@@ -175,9 +203,10 @@ def seen_run(
     """A run as binding takes it."""
     # What a device refuses because of numbers that we chose is nobody's fault.
     is_ours = bool(run.arguments or run.stdin)
-    told = (
-        SeenChange(change.file, change.line, change.name, change.before, change.after, change.value) if change else None
-    )
+    told = None
+    if change is not None:
+        before, after = change.numbers
+        told = SeenChange(change.file, change.line, change.name, before, after, change.value)
     launches = [
         dataclasses.replace(_launch(x), change=told)
         for x in observation.launches
@@ -192,6 +221,7 @@ def seen_run(
         cause_file=place.file,
         cause_line=place.line,
         arguments=tuple(run.arguments),
+        stdin=run.stdin,
         change=told,
         executed=executed,
         faults=tuple(

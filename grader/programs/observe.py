@@ -23,6 +23,8 @@ from grader.programs.toolchain.compile import HostProgram, compile_program
 from grader.programs.toolchain.library import Library, build
 
 _TOO_LARGE = frozenset({"programs.no_host_memory", "programs.too_long", "programs.too_much_copied"})
+# As the linker calls it, without parameters and with them.
+_MAINS = frozenset({"main", "__main_void", "__original_main", "__main_argc_argv"})
 
 
 NO_LIMITS = RunLimits()
@@ -105,7 +107,8 @@ def is_too_large(observation: Observation) -> bool:
 
 def _joined(first: Observation, second: Observation, change: Change) -> Observation:
     """A program's run with what a smaller one showed: its launches where the first came to none, and its faults."""
-    told = msg("programs.smaller", name=change.name, before=change.before, after=change.after)
+    before, after = change.numbers
+    told = msg("programs.smaller", name=change.name, before=before, after=after)
     findings = [*first.findings, Finding("smaller", "remark", told, change.line if change.file else 0, change.file)]
     known = {(f.kind, f.file, f.line) for f in first.findings}
     for finding in second.findings:
@@ -116,7 +119,7 @@ def _joined(first: Observation, second: Observation, change: Change) -> Observat
     if first.cause is not None and len(second.launches) > len(first.launches):
         first.launches = second.launches
     first.smaller = {"name": change.name, "file": change.file, "line": change.line}
-    first.smaller |= {"before": change.before, "after": change.after}
+    first.smaller |= {"before": before, "after": after}
     return first
 
 
@@ -177,10 +180,11 @@ def _as_text(name: str) -> str:
 def _host(program: Program, library: Library, cache: Path | None) -> HostProgram:
     if cache is None:
         return compile_program(program.units, program.host, library)
+    from grader.programs.toolchain import advance
     from grader.programs.toolchain import compile as compiling
 
     digest = hashlib.sha256(repr((program.units, sorted(program.host.items()), library.folder.name)).encode())
-    for path in sorted([Path(compiling.__file__), *compiling.INCLUDE.rglob("*.h")]):
+    for path in sorted([Path(compiling.__file__), Path(advance.__file__), *advance.INCLUDE.rglob("*.h")]):
         digest.update(path.read_bytes())
     kept = cache / f"{digest.hexdigest()[:32]}.msgpack"
     if kept.is_file():
@@ -196,10 +200,19 @@ def _why_not(host: HostProgram) -> tuple[Message, str, int]:
     match host.reason:
         case "limit":
             return msg("programs.compiler_limit"), "", 0
+        case "long" if host.beyond is not None:
+            beyond = host.beyond
+            if beyond.in_function:
+                return msg("programs.function_too_long", limit=beyond.limit), beyond.file, beyond.line
+            return msg("programs.code_too_long", limit=beyond.limit), beyond.file, beyond.line
         case "time":
             return msg("programs.compiler_time", seconds=confined.CPU_SECONDS), "", 0
+        case "hang":
+            return msg("programs.compiler_hangs", seconds=int(confined.WALL_SECONDS)), "", 0
         case "undefined":
             return msg("programs.undefined", names=", ".join(c.text for c in host.diagnostics[:5])), "", 0
+        case "twice" if any(c.text in _MAINS for c in host.diagnostics):
+            return msg("programs.several_mains"), "", 0
         case "twice":
             return msg("programs.defined_twice", names=", ".join(c.text for c in host.diagnostics[:5])), "", 0
     if first is None:

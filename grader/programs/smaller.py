@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 MAX_TRIES = 4
 WANTED = 512
@@ -28,7 +28,8 @@ _NO_SIZE = re.compile(r"block|thread|tile|warp|seed|iter|repeat|runs?$", re.IGNO
 class Change:
     """One number of the program's, changed: `file` is "" for an argument of the command line, `line` its position.
 
-    name: of the constant, as the text has it.  value: what it is afterwards; `after` may be the 10 of `16 << 10`.
+    name: of the constant, as the text has it.  value: what it is afterwards.
+    base: of a shift: `before` and `after` are the 20 and the 10 of `16 << 20` and `16 << 10`; 0 of a plain number.
     """
 
     file: str
@@ -38,6 +39,14 @@ class Change:
     after: str
     position: int
     value: int
+    base: int = 0
+
+    @property
+    def numbers(self) -> tuple[str, str]:
+        """The number as it was and as it is, as people read it."""
+        if not self.base:
+            return self.before, self.after
+        return f"{self.base} << {self.before}", f"{self.base} << {self.after}"
 
 
 def halved(number: int, wanted: int = WANTED) -> int:
@@ -73,7 +82,8 @@ def _in_text(file: str, text: str, wanted: int) -> Iterator[tuple[int, Change]]:
         before = int(match["number"])
         if 10 <= before <= 40 and not _NO_SIZE.search(match["name"] or ""):
             value = int(match["base"]) << (before // 2)
-            yield int(match["base"]) << before, _change(file, text, match, str(before // 2), value)
+            base = int(match["base"])
+            yield base << before, replace(_change(file, text, match, str(before // 2), value), base=base)
 
 
 def _change(file: str, text: str, match: re.Match[str], after: str, value: int) -> Change:

@@ -24,6 +24,7 @@ MAX_HEADERS = 64
 MAX_DATA_BYTES = 64 << 20
 MAX_DATA_FILES = 64
 
+_STAND_INS = Path(__file__).parent / "toolchain" / "include"
 _INCLUDE = re.compile(r"^([ \t]*#[ \t]*include[ \t]*)([<\"])([^>\"\n]+)[>\"]", re.M)
 _SPACED_OPEN = re.compile(r"<<([ \t]+)<(?!<)")
 _SPACED_CLOSE = re.compile(r">>([ \t]+)>(?=\s*\()")
@@ -207,10 +208,14 @@ def _methods(node: object) -> list[object]:
 
 def _include(match: re.Match[str], beside: Path, folder: Path) -> str:
     wanted = match[3].strip()
-    if not wanted.startswith("../"):
+    if "/" not in wanted or match[2] == "<":
         return match[0]
     found = _own_header(wanted, beside, folder)
-    return match[0] if found is None else f'{match[1]}"{found.resolve().relative_to(folder)}"'
+    if found is None:
+        # A course's own, in a folder that was not handed in: `../common/book.h`.
+        name = Path(wanted).name
+        return f"{match[1]}<{name}>" if (_STAND_INS / name).is_file() else match[0]
+    return f'{match[1]}"{found.resolve().relative_to(folder)}"' if wanted.startswith("../") else match[0]
 
 
 def _data(folder: Path, files: Mapping[str, ParsedFile], arguments: Sequence[str]) -> dict[str, bytes]:

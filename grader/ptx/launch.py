@@ -216,6 +216,7 @@ class _Run:
         report = LaunchReport(
             thread_instructions=budget.thread_instructions,
             warp_instructions=budget.warp_instructions,
+            issued=budget.issued,
             remarks=[(kind, line, count) for (kind, line), count in sorted(outcome.remarks.items())],
             printf="".join(budget.printf),
         )

@@ -20,9 +20,10 @@ class Limits:
     """When to give up on a kernel.
 
     instructions: thread-instructions of one launch; issued: the same, counted once for all threads that execute them
-    together, which is what takes the time where few do; seconds: wall-clock time; printf_bytes: kept output;
-    local_bytes: one local variable of one thread; depth: nested calls; memory_bytes: local memory of all threads that
-    run side by side; variable_bytes: the module's global and constant variables.
+    together, which is what takes the time where few do; seconds: of processor time, for another program on the machine
+    is no reason to give up; printf_bytes: kept output; local_bytes: one local variable of one thread; depth: nested
+    calls; memory_bytes: local memory of all threads that run side by side; variable_bytes: the module's global and
+    constant variables.
     """
 
     instructions: int = 20_000_000_000
@@ -59,7 +60,7 @@ class Budget:
     issued: int = 0
     printf: list[str] = field(default_factory=list)
     printf_left: int = 0
-    started: float = field(default_factory=time.perf_counter)
+    started: float = field(default_factory=time.process_time)
     turns: int = 0
     patience: int | None = None
     """Instructions issued before the launch is handed to generated code (None: never)."""

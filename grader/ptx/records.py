@@ -95,6 +95,7 @@ class LaunchReport:
 
     thread_instructions: instructions executed, summed over threads.
     warp_instructions: the same, counted once per warp that executed it.
+    issued: the same, counted once for all threads that execute one together, of several blocks too.
     hazards: in order of (line, kind).
     remarks: (kind, line, count) worth knowing that cost nothing, e.g. ("exited_before_barrier", 12, 64).
     printf: what device code printed (capped).
@@ -103,6 +104,7 @@ class LaunchReport:
 
     thread_instructions: int = 0
     warp_instructions: int = 0
+    issued: int = 0
     counters: Counters = field(default_factory=Counters)
     hazards: list[Hazard] = field(default_factory=list)
     remarks: list[tuple[str, int, int]] = field(default_factory=list)
@@ -151,3 +153,59 @@ class Read:
     put: Write | None = None
     reads: tuple[Read, ...] = ()
     later: Write | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What a `LineCounter` counts: memory instructions of one kind at one source line."""
+
+    line: int
+    space: str
+    op: str
+    width_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class LaneAccess:
+    """Where one lane goes.
+
+    offset_bytes: in `array`.  start: where that begins, in bytes: in the block's shared memory, or after the start of
+    a sector of global memory.
+    """
+
+    lane: int
+    array: str
+    start: int
+    offset_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class WarpRequest:
+    """One memory request of a warp, lane by lane, those left out that take no part.
+
+    cost: its wavefronts (shared memory) or sectors (global memory).  ideal: the fewest that its bytes need.
+    at_once: how many neighbouring lanes shared memory serves together: 32, 16 or 8.
+    """
+
+    cost: int
+    ideal: int
+    at_once: int
+    lanes: tuple[LaneAccess, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WarpSteps:
+    """Requests of one warp at one site, one after the other.
+
+    warp: its number in `block`.  element_bytes: of what a lane loads or stores, of a vector each of its numbers.
+    first: number, from 1, of the first of `requests` among all that the warp makes there.
+    total: how many these are; None where the launch was not watched to the warp's end.
+    """
+
+    site: Site
+    block: Index3
+    warp: int
+    element_bytes: int
+    requests: tuple[WarpRequest, ...]
+    first: int = 1
+    total: int | None = None

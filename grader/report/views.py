@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TypedDict
 
+from grader.report.step_views import StepsView
+
 Token = tuple[str, str]
 """CSS class ("" for plain text) and text."""
 
@@ -292,6 +294,7 @@ class Page(Summary):
     witnesses: WitnessTables | None
     sweeps_intro: str
     conclusions: list[str]
+    steps: dict[str, list[StepsView]]
     listings: list[Listing]
     reproduce: Reproduce
 
@@ -359,6 +362,11 @@ class Drawn(TypedDict):
 
 
 class ReportPage(Page, Drawn):
-    """What the template of a report is given; paged: it goes on paper, with a title page."""
+    """What the template of a report is given; paged: it goes on paper, with a title page.
+
+    script, script_hash: what steps through a warp's accesses; "" where there is nothing to step through.
+    """
 
     paged: bool
+    script: str
+    script_hash: str

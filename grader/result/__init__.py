@@ -17,7 +17,7 @@ from grader.result.check import (
     score_of,
     status_of,
 )
-from grader.result.counters import Counters, LineCounters
+from grader.result.counters import Counters, LineCounters, WarpArray, WarpRequest, WarpSteps
 from grader.result.decisions import Decisions, Lateness, Override
 from grader.result.diagnosis import Diagnosis, Element, ElementRange, ElementRead, ElementWriter, WrongPattern
 from grader.result.file import decode, encode, json_schema, write_schema
@@ -66,6 +66,9 @@ __all__ = [
     "Timing",
     "TitlePage",
     "Variant",
+    "WarpArray",
+    "WarpRequest",
+    "WarpSteps",
     "Witness",
     "WrongPattern",
     "decode",

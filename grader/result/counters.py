@@ -7,6 +7,49 @@ from typing import Literal
 from grader.result.record import Record
 
 
+class WarpArray(Record, frozen=True):
+    """An array that a warp accesses, as the student calls it ("" where that is not known).
+
+    start: where it begins, in bytes: in the block's shared memory, or after the start of a sector of global memory.
+    shape: its sizes, slowest axis first, in elements of `element_bytes`; [] where they are not known.
+    """
+
+    name: str
+    element_bytes: int
+    start: int = 0
+    shape: list[int] = []
+
+
+class WarpRequest(Record, frozen=True):
+    """One request of the warp.
+
+    cost: its wavefronts (shared memory) or sectors (global memory).  ideal: the fewest that its bytes need.
+    at_once: how many neighbouring lanes shared memory serves together: 32, or 16 or 8 where they want 8 or 16 bytes.
+    runs: (array, lane, lanes, element, step): of so many lanes from `lane` on the first accesses that element of that
+    array, each next one the element `step` further on.  Lanes in no run take no part.
+    """
+
+    cost: int
+    ideal: int
+    runs: list[tuple[int, int, int, int, int]]
+    at_once: int = 32
+
+
+class WarpSteps(Record, frozen=True):
+    """What one warp does at a source line, request by request: the first warp that makes the worst request there.
+
+    warp: its number in `block`.  first: number, from 1, of the first of `requests` (at most 8) among the `total` that
+    the warp makes there; total is null where it was not watched to its end.
+    """
+
+    block: tuple[int, int, int]
+    warp: int
+    arrays: list[WarpArray]
+    requests: list[WarpRequest]
+    first: int = 1
+    total: int | None = None
+
+
 class LineCounters(Record, frozen=True):
     """Memory requests of one source line: a request is one instruction of one warp.
 
@@ -17,6 +60,7 @@ class LineCounters(Record, frozen=True):
     lanes of 4 bytes), and the lanes of these.
     lane_words: the 32-bit word of shared memory that each of the 32 lanes addresses in the worst request,
     null for a lane that takes no part, [] where not recorded; bank = word mod 32.
+    steps: a warp's requests, lane by lane, where these accesses cost points; else null.
     """
 
     line: int
@@ -33,6 +77,7 @@ class LineCounters(Record, frozen=True):
     lane_words: list[int | None] = []
     few_requests: int = 0
     few_lanes: int = 0
+    steps: WarpSteps | None = None
 
 
 class Counters(Record, frozen=True):

@@ -11,14 +11,15 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from math import gcd
+from math import gcd, prod
 from typing import Literal
 
 import numpy as np
 
-from grader.backends.base import GAVE_UP
+from grader.backends.base import GAVE_UP, INSTRUCTIONS_PER_LAUNCH, ISSUED_PER_LAUNCH
 from grader.lab.records import Cases, Lab, Sizes
 from grader.launching.kernel import BoundKernel
+from grader.launching.run import Run
 from grader.launching.sizes import SizeRules
 from grader.launching.trial import Trials
 from grader.result import CaseKind
@@ -28,6 +29,8 @@ from grader.running.explain import explain
 
 SEED_BYTES = 6
 """So that a seed is a whole number in every reader of JSON."""
+PATIENCE = 10
+"""Times the work that a kernel was seen to do, until it is told that it does not come to its end at other sizes."""
 ATTEMPTS = 20
 """Draws in search of sizes that the lab does not name."""
 
@@ -74,10 +77,25 @@ def with_drawn_cases(trials: Trials, evidence: Evidence, kernel: BoundKernel, ex
         run = trials.run(kernel, kind, sizes)
         if is_made_impossible(kernel.interpretation, run, lambda c, s: trials.run(kernel.read_as(c), "correct", s)):
             continue
-        if run.outcome.status != "unsupported" and run.outcome.reason not in GAVE_UP:
+        if run.outcome.status == "unsupported":
+            continue
+        if run.outcome.reason not in GAVE_UP or any(_is_out_of_proportion(sizes, known) for known in exact):
             runs.append(replace(run, drawn=True))
     diagnoses = explain(trials, kernel, runs) if explained else {}
     return replace(evidence, runs=(*evidence.runs, *runs), diagnoses={**diagnoses, **evidence.diagnoses})
+
+
+def _is_out_of_proportion(sizes: Sizes, known: Run) -> bool:
+    """Whether a launch that was ended at some sizes takes far longer than `known`, which came to its end, suggests.
+
+    Nothing that a lab asks for takes longer than by the third power of its sizes.
+    """
+    growth = prod(max(1.0, value / known.sizes[name]) ** 3 for name, value in sizes.items())
+    executed, issued = known.outcome.thread_instructions, known.outcome.issued
+    if executed is None or issued is None:
+        return False
+    patience = PATIENCE * growth
+    return executed * patience <= INSTRUCTIONS_PER_LAUNCH and issued * patience <= ISSUED_PER_LAUNCH
 
 
 def drawn_cases(lab: Lab, evidence: Evidence, rules: SizeRules) -> Iterator[tuple[CaseKind, Sizes]]:

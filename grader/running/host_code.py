@@ -108,6 +108,8 @@ def host_code(submission: Submission, kernel: Kernel) -> HostCode:
         line = seen[0].line if seen else _line_of_main(programs[name])
         file = seen[0].file if seen else name
         faults.append(HostFault("not_compared", file, line, msg("checks.host_code.not_compared")))
+    in_comments = {(file, line) for file, _kernel, line in submission.observed.uncommented}
+    faults = [fault for fault in faults if (fault.file, fault.line) not in in_comments]
     own = {launch.file for launch in seen}
     untidy = [
         HostFault("copy", fault.file, fault.line, fault.message)

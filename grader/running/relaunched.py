@@ -2,8 +2,9 @@
 
 Every graded launch has a fresh device, on which a variable declared `__device__` holds what the program is loaded with.
 Real programs launch their kernels many times: a kernel that counts its launches, or keeps a result, is launched here
-several times on other data first.  That finds what goes wrong within those launches; whether a counter of launches does
-so later is seen by its memory, which is carried on as those launches changed it.
+several times on other data first, and hundreds of times where it still changes what it keeps.  That finds what goes
+wrong within those launches; whether a counter of launches does so later is seen by its memory, which is carried on as
+those launches changed it.
 """
 
 from __future__ import annotations
@@ -11,18 +12,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from math import prod
 
-from grader.backends.base import GAVE_UP, Backend, BufferArgument, Code, LaunchOutcome, LaunchRequest
+from grader.backends.base import GAVE_UP, NO_AGE, Backend, BufferArgument, Code, LaunchOutcome, LaunchRequest
 from grader.launching.arrays import Array
 from grader.launching.kernel import BoundKernel
 from grader.launching.run import Run
 from grader.launching.trial import Trials
+from grader.oracle.compare import compare
 from grader.oracle.expected import Oracle
 from grader.result import BackendName
 from grader.running.evidence import Evidence
 
 LAUNCHES_BEFORE = 8
+LAUNCHES_OF_COUNTERS = 400
+"""Made of a kernel that changes what it keeps in every launch, as far as their instructions last."""
 LAUNCHES_TO_LEARN = 5
 """Made to see how each launch changes what is kept, before that is carried on."""
 AGES = (*range(4, 28), 50, 100, 1000, 10_000, 100_000, 1_000_000)
@@ -45,11 +50,15 @@ def set_by_host(texts: Iterable[str]) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Later:
-    """A backend on which every launch comes after launches of the same kernel with other inputs; reset: see there."""
+    """A backend on which every launch comes after launches of the same kernel with other inputs.
+
+    count: of the launches before.  reset, age: as in `LaunchRequest`.
+    """
 
     backend: Backend
     inputs: Mapping[str, Array]
     reset: tuple[str, ...]
+    count: int
     age: int = 0
 
     @property
@@ -64,8 +73,7 @@ class _Later:
             for argument in request.arguments
         ]
         earlier = replace(request, arguments=arguments)
-        count = LAUNCHES_TO_LEARN if self.age else LAUNCHES_BEFORE
-        request = replace(request, before=(earlier,) * count, age=self.age, reset=self.reset)
+        request = replace(request, before=(earlier,) * self.count, age=self.age, reset=self.reset)
         return self.backend.run(code, request)
 
 
@@ -86,13 +94,30 @@ def with_later_launch(trials: Trials, evidence: Evidence, kernel: BoundKernel, o
         return evidence
     sizes = min((run.sizes for run in exact), key=lambda sizes: prod(sizes.values()))
     reset = set_by_host(source.text for source in kernel.submission.sources) & set(state)
-    inputs, _expected = other.case(sizes, kernel.dtypes)
-    later = _Later(trials.backend, inputs, tuple(sorted(reset)))
-    for age in (0, *AGES):
-        run = replace(trials, backend=replace(later, age=age)).run(kernel, "correct", sizes)
+    inputs, expected = other.case(sizes, kernel.dtypes)
+
+    def goes_wrong(outcome: LaunchOutcome) -> bool:
+        """Whether any of the launches before gave something else than their data ask for."""
+        tolerances = {n: trials.lab.tolerance.at(sizes, str(array.dtype)) for n, array in expected.items()}
+        given = outcome.earlier.outputs if outcome.earlier is not None else ()
+        return any(
+            compare(name, outputs[name], array, tolerances[name], inputs).mismatches
+            for outputs in given
+            for name, array in expected.items()
+            if name in outputs
+        )
+
+    later = _Later(trials.backend, inputs, tuple(sorted(reset)), LAUNCHES_BEFORE)
+    first = replace(trials, backend=later).run(kernel, "correct", sizes)
+    plans = [replace(later, count=LAUNCHES_TO_LEARN, age=age) for age in AGES]
+    if first.outcome.earlier is not None and first.outcome.earlier.have_moved:
+        plans.append(replace(later, count=LAUNCHES_OF_COUNTERS))
+    for run in chain([first], (replace(trials, backend=plan).run(kernel, "correct", sizes) for plan in plans)):
+        if run.outcome.reason == NO_AGE:
+            continue
         if run.outcome.status == "unsupported" or run.outcome.reason in GAVE_UP:
             return evidence
-        if not run.is_right:
+        if not run.is_right or goes_wrong(run.outcome):
             wrong = LaunchOutcome("fault", reason="repeat_wrong", line=_declared(evidence, state))
             return replace(evidence, runs=(*evidence.runs, Run("correct", sizes, wrong, None)))
     return evidence

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from grader.report.page.scripts import REPORT, script_hash
+
 COOKIE = "grade_token"
 HEADERS = {
     "Content-Security-Policy": (
@@ -23,8 +25,11 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 """Of every answer: nothing but our own script, no page of others' around ours."""
-REPORT_POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; frame-ancestors 'self'; sandbox"
-"""Of reports: no script at all, whatever a student's text holds."""
+REPORT_POLICY = (
+    f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src '{script_hash(REPORT)}'; "
+    "frame-ancestors 'self'; sandbox allow-scripts"
+)
+"""Of reports: the one script of ours, whatever a student's text holds; its page is a stranger to all others."""
 GROUP_POLICY = (
     "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'; frame-ancestors 'self'; "
     "sandbox allow-scripts allow-same-origin allow-popups"

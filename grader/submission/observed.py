@@ -37,7 +37,8 @@ class SeenArgument:
 class SeenChange:
     """A number of the program's that was made another for a run: a constant of `file`; of no file: an argument.
 
-    value: what the constant is then; `before` and `after` are as the text has them, as 20 and 10 of `16 << 20`.
+    name: "" where it has none.  value: what the constant is then; `before` and `after` are as the text has them, as
+      "16 << 20" and "16 << 10".
     """
 
     file: str
@@ -88,6 +89,7 @@ class SeenRun:
 
     ended: it came to its own end, so that what it did not launch it does not launch.
     cause: why it did not run, or not to its end; `cause_line` in `cause_file`: where it was then, 0 where unknown.
+    arguments, stdin: what it was given.
     probe: made at other sizes than the program's own, to see what its launches become.
     """
 
@@ -98,6 +100,7 @@ class SeenRun:
     cause_file: str = ""
     cause_line: int = 0
     arguments: tuple[str, ...] = ()
+    stdin: bytes = b""
     change: SeenChange | None = None
     executed: bool = False
     probe: bool = False
@@ -108,6 +111,7 @@ class SeenRun:
 class Observed:
     """All runs of a submission's programs, those as they were handed in first.
 
+    uncommented: file, kernel and line of launches that stand in comments, and were taken as if they did not.
     failed: they could not be run for a reason that is not theirs, so no check can be judged.
     absent: this system runs no programs at all, so that what is graded may differ from elsewhere.
     """
@@ -115,6 +119,7 @@ class Observed:
     runs: tuple[SeenRun, ...] = ()
     failed: Message | None = None
     absent: Message | None = None
+    uncommented: tuple[tuple[str, str, int], ...] = ()
 
     @property
     def launches(self) -> tuple[SeenLaunch, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from grader.i18n import _
+from grader.words.programs import changed
 from grader.words.texts import N_, Texts
 
 
@@ -37,6 +38,12 @@ def absent(why: str) -> str:
     return text.format(why=_part(why))
 
 
+def smaller(name: str, before: str, after: str) -> str:
+    """A program that was run with one of its numbers made smaller."""
+    text = _("The program was run with {after} in place of {before}: it is too large to run as it is.")
+    return text.format(after=after, before=changed(before, name))
+
+
 def _at(why: str, line: int) -> str:
     """A reason, with the line that the program had come to."""
     return _("{why} (line {line})").format(why=_part(why), line=line) if line else _part(why)
@@ -56,5 +63,8 @@ TEXTS: Texts = {
     "cut": cut,
     "not_graded": not_graded,
     "absent": absent,
-    "smaller": N_("The program was run with {after} in place of {before} ({name}): it is too large to run as it is."),
+    "smaller": smaller,
+    "uncommented": N_(
+        "{file}, line {line}: {kernel} is launched in a comment only; it was graded as if that launch were there."
+    ),
 }

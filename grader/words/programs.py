@@ -2,7 +2,23 @@
 
 from __future__ import annotations
 
+from grader.i18n import _
 from grader.words.texts import N_, Plural, Texts
+
+
+def changed(before: str, name: str) -> str:
+    """A number as it was, and what the program calls it."""
+    return f"{before} ({name})" if name not in ("", before) else before
+
+
+def smaller(name: str, before: str, after: str) -> str:
+    """A program that was run again with one of its numbers made smaller."""
+    text = _(
+        "The program is too large to be run here. It was run again with {after} in place of {before}, to see what it "
+        "launches."
+    )
+    return text.format(after=after, before=changed(before, name))
+
 
 TEXTS: Texts = {
     "not_on_this_system": N_("whole programs are run on Linux only (on Windows in WSL, on macOS in the container)"),
@@ -31,10 +47,7 @@ TEXTS: Texts = {
     "too_much_memory": N_(
         "{array} is too large to be emulated: it is not filled, and what the program prints of it means nothing."
     ),
-    "smaller": N_(
-        "The program is too large to be run here. It was run again with {after} in place of {before} ({name}), to see "
-        "what it launches."
-    ),
+    "smaller": smaller,
     "at_smaller_size": N_("At a smaller size: {fault}"),
     "kernel_unsupported": N_(
         "{kernel} cannot be emulated ({reason}): the launch is recorded, the kernel was not executed, and what the "
@@ -97,9 +110,17 @@ TEXTS: Texts = {
     "host_error": N_("The host code does not compile: {text}"),
     "device_code": N_("The device code of {file} does not compile: {reason}"),
     "undefined": N_("The program uses undefined functions: {names}."),
+    "several_mains": N_("Several of the files have main(): each is a program by itself, to be run by itself."),
     "defined_twice": N_("Defined in two files of the program: {names}."),
+    "function_too_long": N_(
+        "The host code is not compiled here: with its macros expanded, this function has more than {limit} tokens."
+    ),
+    "code_too_long": N_(
+        "The host code is not compiled here: with its macros expanded, the program has more than {limit} tokens."
+    ),
     "compiler_limit": N_("The compiler reached its limit of memory on the host code."),
-    "compiler_time": N_("The compiler did not finish the host code within {seconds} s."),
+    "compiler_time": N_("The compiler did not finish the host code within {seconds} s of processor time."),
+    "compiler_hangs": N_("The compiler did not finish the host code within {seconds} s."),
     "emulator_cannot": N_("The emulator cannot read the device code: {reason}"),
     "unknown_function": N_("The program uses {name}, which is not available here."),
     "not_runnable": N_("The program cannot run here: {reason}"),
@@ -108,6 +129,10 @@ TEXTS: Texts = {
     "same_name": N_("two files are called {name}"),
     "segmentation_fault": N_(
         "Segmentation fault: the host code accesses an address that does not belong to it, perhaps a device pointer."
+    ),
+    "bad_function": N_(
+        "Segmentation fault: the host code calls a function through a pointer to none, perhaps of a file that could "
+        "not be opened."
     ),
     "bad_address": N_("Segmentation fault: a call is given an address outside the program's memory ({address})."),
     "stack_overflow": N_("Stack overflow in the host code."),

@@ -30,6 +30,10 @@ TEXTS: Texts = {
         "Line {line}: the block of this launch differs from the one in submission.yaml; the kernel was "
         "graded with the block from submission.yaml."
     ),
+    "block_overruled": N_(
+        "Line {line}: submission.yaml says another block than this launch has; the kernel was graded with the block "
+        "that the program launched it with."
+    ),
     "exited_before_barrier": Plural(
         "Line {line}: {n} thread had left the kernel before this barrier; allowed since compute capability 7.0.",
         "Line {line}: {n} threads had left the kernel before this barrier; allowed since compute capability 7.0.",

@@ -7,6 +7,9 @@ from grader.words.texts import N_, Texts
 TEXTS: Texts = {
     "pitch": N_("A row of {array} has {right} elements."),
     "formula": N_("The right elements are read, so the fault is in what is computed from them."),
+    "scaled": N_(
+        "Divided by {factor} these values would be right: perhaps a sum is stored where its mean is asked for."
+    ),
     "onto_unset": N_("Sum in a variable that starts at 0 and store it once, or set the output to 0 first."),
     "two_writers": N_("Two threads write to the same element: only the one that makes its value may write it."),
 }

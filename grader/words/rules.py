@@ -100,6 +100,24 @@ def shifted(axes: int, axis: int, by: int) -> str:
     return text.format(n=n)
 
 
+def scaled_shifted(axes: int, factor: float, axis: int, by: int) -> str:
+    """From so many places further on, by a factor."""
+    n = abs(by)
+    if by > 0:
+        text = ngettext(
+            "the result is {factor} times the right value of the element {n} place further on",
+            "the result is {factor} times the right value of the element {n} places further on",
+            n,
+        )
+    else:
+        text = ngettext(
+            "the result is {factor} times the right value of the element {n} place earlier",
+            "the result is {factor} times the right value of the element {n} places earlier",
+            n,
+        )
+    return text.format(factor=number(factor), n=n)
+
+
 TEXTS: Texts = {
     "unwritten": N_("nothing was written"),
     "filling": N_("the result is uninitialised memory"),
@@ -119,5 +137,6 @@ TEXTS: Texts = {
     "output_pitch": output_pitch,
     "input_pitch": input_pitch,
     "scaled": scaled,
+    "scaled_shifted": scaled_shifted,
     "offset": offset,
 }

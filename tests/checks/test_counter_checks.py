@@ -72,6 +72,33 @@ def test_coalescing_on_either_side() -> None:
     assert "exchange" not in row.hint
 
 
+def split(row: LineCounters, parts: int, op: str = "store") -> list[LineCounters]:
+    """A line's work as that of several lines."""
+    fields = ("requests", "sectors", "ideal", "unique_bytes", "lanes")
+    shares = {name: getattr(row, name) // parts for name in fields}
+    return [msgspec.structs.replace(row, line=row.line + n, op=op, **shares) for n in range(parts)]
+
+
+@pytest.mark.parametrize(("parts", "op"), [(1, "store"), (1, "atomic"), (4, "store"), (8, "atomic")])
+def test_no_other_stores_make_up_for_those_of_the_result(parts: int, op: str) -> None:
+    full = counters(store_sectors=32.0)
+    loads = [c for c in full.by_line if c.op != "store" or c.space != "global"]
+    store = next(c for c in full.by_line if c.op == "store" and c.space == "global")
+    ideal = msgspec.structs.replace(store, line=20, requests=100 * store.requests, lanes=100 * store.lanes)
+    for_show = msgspec.structs.replace(ideal, sectors=100 * store.ideal, ideal=100 * store.ideal)
+    rows = [*loads, *split(store, parts, op), for_show]
+    row = check(evidence(counters=msgspec.structs.replace(full, by_line=rows)), "coalescing")
+    assert (row.status, row.line, row.data["store_ratio"]) == ("fail", 12, 8)
+
+
+def test_atomic_operations_a_lane_at_a_time() -> None:
+    full = counters()
+    store = next(c for c in full.by_line if c.op == "store" and c.space == "global")
+    crawl = msgspec.structs.replace(store, line=21, op="atomic", few_requests=store.lanes, few_lanes=store.lanes)
+    row = check(evidence(counters=msgspec.structs.replace(full, by_line=[*full.by_line, crawl])), "coalescing")
+    assert (row.status, row.line) == ("fail", 21)
+
+
 def test_no_bank_conflicts() -> None:
     row = check(evidence(), "bank_conflicts")
     assert (row.status, row.earned) == ("pass", 10.0)

@@ -90,4 +90,4 @@ def test_the_compilers_are_not_asked() -> None:
         msg("compiler.macros", macro="A39", limit=MAX_TOKENS),
     )
     program = compile_program(["a.cu"], {"a.cu": text}, Library(Path("nowhere")))
-    assert (program.module, program.reason) == (b"", "limit")
+    assert (program.module, program.reason) == (b"", "long")

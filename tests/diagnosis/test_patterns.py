@@ -22,7 +22,7 @@ SQUARE = np.random.default_rng(6).permutation(144).astype(np.float32).reshape(12
 def found(
     got: Any, expected: Array = OUT, inputs: dict[str, Array] | None = None, tile: tuple[int, ...] = (TILE, TILE)
 ) -> Found | None:
-    got = np.ascontiguousarray(got, np.float32)
+    got = np.ascontiguousarray(got, expected.dtype)
     exact = Tolerance()
     wrong = wrong_elements(got, expected, exact)
     filling = wrong & is_sentinel(got)
@@ -98,6 +98,24 @@ def test_rules(rule: str, got: Any, data: dict[str, Any]) -> None:
     assert result.of == np.count_nonzero(wrong)
     # These lead outside an array for some elements, or leave some unwritten.
     assert result.exact or rule in ("shifted", "output_pitch", "input_pitch")
+
+
+MEANS = np.random.default_rng(11).uniform(1, 100, 64).astype(np.float32)
+
+
+def test_sums_of_a_window_that_starts_at_the_element() -> None:
+    got = np.roll(MEANS, -2) * 5
+    result = found(got, MEANS, {}, tile=())
+    assert result is not None
+    assert (result.id, dict(result.data)) == ("scaled_shifted", {"factor": 5.0, "axis": 0, "by": 2})
+    assert result.holds == 62
+
+
+def test_sums_of_integers_where_their_means_were_rounded() -> None:
+    sums = np.random.default_rng(12).integers(5, 500, 64).astype(np.int32)
+    result = found(sums, (sums // 5).astype(np.int32), {}, tile=())
+    assert result is not None
+    assert (result.id, dict(result.data), result.exact) == ("scaled", {"factor": 5.0}, True)
 
 
 def test_tiles_at_their_mirror_places() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from grader.observation.probing import probed
-from grader.observation.programs import launched_in, programs_of, ways_to_start
+from grader.observation.programs import launched_in, programs_of, ways_to_choose, ways_to_start
 from grader.observation.stage import observed
 from grader.observation.stored import Stored
 from grader.programs.toolchain import library
@@ -135,3 +135,38 @@ def test_the_package_brings_the_library_that_would_be_built(tmp_path: Path, monk
     assert library.find() is None
     built = library.build()
     assert all(Path(part).is_file() for part in built.link_inputs)
+
+
+def test_a_program_that_is_told_a_number_is_given_each() -> None:
+    text = "int main(int c, char **argv) { int k = atoi(argv[1]); switch (k) { case 0: a<<<1, 2>>>(); } }"
+    assert [way.arguments for way in ways_to_choose([source("a.cu", text)], [96])][:3] == [("0",), ("1",), ("2",)]
+    longer = text.replace("switch", "int b = atoi(argv[2]), n = atoi(argv[5]); switch")
+    assert ways_to_choose([source("a.cu", longer)], [96, 64], 8)[3].arguments == ("3", "8", "8", "96", "64")
+    typed = "int main() { int k; cin >> k; switch (k) { case 1: a<<<1, 2>>>(); } }"
+    assert ways_to_choose([source("a.cu", typed)], [96])[1].stdin.split()[:3] == [b"1", b"96", b"16"]
+    assert ways_to_choose([source("a.cu", text.replace("switch", "while"))], [96]) == []
+
+
+@pytest.mark.slow
+def test_a_program_too_large_by_itself_is_run_with_sizes_where_it_takes_some(tmp_path: Path) -> None:
+    path = tmp_path / "a.cu"
+    path.write_text("""
+#include <cstdio>
+#include <cstdlib>
+__global__ void flip(float *out, const float *in, int n) { if (threadIdx.x < n) out[threadIdx.x] = in[threadIdx.x]; }
+int main(int argc, char **argv) {
+    int n = 40000;
+    if (argc == 2) n = atoi(argv[1]);
+    char *h = (char *)malloc((size_t)n * n);
+    float *in, *out;
+    cudaMalloc(&in, n * sizeof(float));
+    cudaMalloc(&out, n * sizeof(float));
+    cudaMemcpy(in, h, n * sizeof(float), cudaMemcpyHostToDevice);
+    flip<<<1, 256>>>(out, in, n);
+    printf("%d\\n", h[n]);
+}
+""")
+    found = observed([decode(path)], None, [256])
+    assert [(run.arguments, [launch.arguments[2].value for launch in run.launches]) for run in found.runs] == [
+        (("256",), [256])
+    ]

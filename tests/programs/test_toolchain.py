@@ -2,24 +2,46 @@
 
 from __future__ import annotations
 
+import fcntl
 import multiprocessing
+import os
 from pathlib import Path
 
 import pytest
 
-from grader.programs.toolchain.compile import precompiled
+from grader.programs.toolchain import zig
+from grader.programs.toolchain.advance import MAX_KEPT_BYTES, precompiled
 from grader.programs.toolchain.library import Library, build
 
 
 def _made(library: Library, number: int) -> tuple[str, int]:
-    path = precompiled(("cuda_runtime.h",), library)
-    return path.name, path.stat().st_ino
+    with precompiled(("cuda_runtime.h",), library) as path:
+        return path.name, path.stat().st_ino
+
+
+def _kept(folder: Path, name: str, used_at: int) -> Path:
+    """Headers of another version, which take all the room there is."""
+    path = folder / f"headers-{name}.pch"
+    path.with_suffix(".h").touch()
+    with path.open("wb") as file:
+        file.truncate(MAX_KEPT_BYTES)
+    os.utime(path, (used_at, used_at))
+    return path
 
 
 def test_a_header_is_read_in_advance_once_however_many_ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     library = build()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    with multiprocessing.get_context("spawn").Pool(3) as pool:
+    folder = zig.cache_folder()
+    held, old = _kept(folder, "held", 1), _kept(folder, "old", 2)
+    (folder / ".building-ended").mkdir()
+    with held.open("rb") as user, multiprocessing.get_context("spawn").Pool(3) as pool:
+        fcntl.flock(user, fcntl.LOCK_SH)
         made = pool.starmap(_made, [(library, number) for number in range(3)])
     # A right to read belongs to the file, not to its name: another file in its place could not be read.
     assert len(set(made)) == 1
+    # Of the others what nobody uses is gone.
+    names = {path.name for path in folder.iterdir()}
+    assert {held.name, made[0][0]} <= names
+    assert not names & {old.name, old.with_suffix(".h").name, ".building-ended"}
+    assert len([name for name in names if name.endswith(".pch")]) == 3

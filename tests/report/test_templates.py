@@ -177,7 +177,8 @@ def test_every_page_can_be_made(language: str) -> None:
         page = html.document(job(result, language=language))
         # What the template is not given fails there: undefined names are errors.
         assert "</html>" in html.render(page, html.figures(job(result, language=language), "svg"))
-        assert set(page) == set(typing.get_type_hints(ReportPage)) - {"figures", "pictures", "sweeps", "paged"}
+        added = {"figures", "pictures", "sweeps", "paged", "script", "script_hash"}
+        assert set(page) == set(typing.get_type_hints(ReportPage)) - added
         rows.append(group_row(result, ["naive", "shared", "padded"], language, "x/report.html"))
     lines = [(row, (50.0, "50")) for row in rows]
     assert groups.sheet_page(lines, ["naive", "shared", "padded"], "Title", language).count("<tr>") == 4

@@ -89,6 +89,19 @@ def test_what_is_right_at_the_labs_sizes_alone_fails_and_says_so(tmp_path: Path)
     assert row.diagnosis is not None and row.diagnosis.size["rows"] % 32 == 0
 
 
+@pytest.mark.parametrize("who", ["r >= 0", pytest.param("r == 0 && c == 0", marks=pytest.mark.slow)])
+def test_what_does_not_come_to_an_end_at_other_sizes_fails(who: str, tmp_path: Path) -> None:
+    exact = [*LAB.cases["emulator"].correct, LAB.cases["emulator"].observe]
+    known = " || ".join(f"(rows == {s['rows']} && cols == {s['cols']})" for s in exact)
+    count = (
+        f"if (!({known} || rows < 34) && {who}) for (long long i = 0; i < 1ll << 40; ++i) *(volatile float *)out = i"
+    )
+    result = graded(tmp_path, f"in[r * cols + c]; {count}")
+    row = next(c for c in result.checks if c.id == "naive.correct")
+    assert (row.status, row.line) == ("fail", 5)
+    assert next(c.status for c in result.variants["naive"].cases if c.drawn) != "pass"
+
+
 def test_the_same_files_get_the_same_case_whoever_hands_them_in(tmp_path: Path) -> None:
     one, other = graded(tmp_path, student="one"), graded(tmp_path, student="other")
     assert one.variants == other.variants and one.environment.drawn_seed == other.environment.drawn_seed

@@ -70,6 +70,36 @@ WRONG_LATER = {
         "if (c == 0 && r == 0) left--;",
         "left < 0 ? 0 : in[r * cols + c]",
     ),
+    "a counter that doubles": (
+        "__device__ unsigned mark = 1;",
+        "if (c == 0 && r == 0) mark *= 2;",
+        "mark == 0 ? 0 : in[r * cols + c]",
+    ),
+    "a counter of counters": (
+        "__device__ unsigned ones, tens;",
+        "if (c == 0 && r == 0 && ++ones == 10) { ones = 0; ++tens; }",
+        "tens >= 7 ? 0 : in[r * cols + c]",
+    ),
+    "in a launch that it draws": (
+        "__device__ unsigned drawn = 1;",
+        "if (c == 0 && r == 0) { drawn ^= drawn << 13; drawn ^= drawn >> 17; drawn ^= drawn << 5; }",
+        "drawn % 32 == 7 ? 0 : in[r * cols + c]",
+    ),
+    "more than 32 bits": (
+        "__device__ unsigned long long launches = 0xffffff00ull;",
+        "if (c == 0 && r == 0) ++launches;",
+        "launches > 0x100001000ull ? 0 : in[r * cols + c]",
+    ),
+    "in steps that are rounded": (
+        "__device__ double seconds;",
+        "if (c == 0 && r == 0) seconds += 0.1;",
+        "seconds > 5000. ? 0 : in[r * cols + c]",
+    ),
+    "by a factor": (
+        "__device__ float level = 1;",
+        "if (c == 0 && r == 0) level *= 1.01f;",
+        "level > 1e6f ? 0 : in[r * cols + c]",
+    ),
     "in a namespace": (
         "namespace own { __device__ int launches; }",
         "if (c == 0 && r == 0) atomicAdd(&own::launches, 1);",
@@ -122,6 +152,12 @@ HONEST = {
         "__device__ unsigned turn;",
         COUNTED.replace("launches", "turn"),
         "in[r * cols + c] + 0 * (turn % 2)",
+        "",
+    ),
+    "draws numbers": (
+        "__device__ unsigned drawn = 1;",
+        "if (c == 0 && r == 0) drawn = drawn * 1664525u + 1013904223u;",
+        "in[r * cols + c] + 0 * (drawn % 2)",
         "",
     ),
     "keeps the largest": (

@@ -11,6 +11,7 @@ from grader.submission.cpp.tree import ParsedFile
 from grader.submission.files.folder import FoundSubmission, find_sources
 from grader.submission.files.settings import LabSettings
 from grader.submission.files.source import SourceText, decode, decode_bytes
+from grader.submission.observed import NOTHING_OBSERVED, Observed
 from grader.submission.records import Submission
 
 SOURCES = Path(__file__).parent.parent / "data" / "sources"
@@ -97,10 +98,12 @@ def parsed(text: str) -> ParsedFile:
     return parse(text_of(text))
 
 
-def bound(text: str, lab: Lab = FLIP, settings: LabSettings | None = None) -> Submission:
+def bound(
+    text: str, lab: Lab = FLIP, settings: LabSettings | None = None, observed: Observed = NOTHING_OBSERVED
+) -> Submission:
     """A submission of one file with `text`, bound to `lab`."""
     found = FoundSubmission("ivanov", lab.id, Path("nowhere"), (), settings=settings or LabSettings())
-    return bind(found, [text_of(text)], lab)
+    return bind(found, [text_of(text)], lab, observed=observed)
 
 
 def bound_file(name: str, lab: Lab = FLIP) -> Submission:

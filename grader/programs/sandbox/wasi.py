@@ -38,6 +38,12 @@ class OpenFile:
     append: bool = False
 
 
+_FOLDERS = {3: b".", 4: b"/dev"}
+"""Descriptors that are there at the beginning."""
+_DEVICE_BYTES = 1 << 16
+"""What of `/dev/urandom` can be read."""
+
+
 class Wasi:
     """State of one program's files, and the functions that the C library imports, by name in `HANDLERS`."""
 
@@ -102,6 +108,10 @@ class Wasi:
     def random_get(self, address: int, size: int) -> int:
         if not 0 <= size <= MAX_RANDOM_BYTES:
             return _INVALID
+        self._guest().write(address, bytes(self._random_bytes(size)))
+        return 0
+
+    def _random_bytes(self, size: int) -> bytearray:
         out = bytearray()
         while len(out) < size:
             # xorshift64 (Marsaglia 2003): the same numbers at every run.
@@ -111,8 +121,7 @@ class Wasi:
             x ^= x << 17 & (1 << 64) - 1
             self._random = x
             out += struct.pack("<Q", x)
-        self._guest().write(address, bytes(out[:size]))
-        return 0
+        return out[:size]
 
     def sched_yield(self) -> int:
         return 0
@@ -212,9 +221,9 @@ class Wasi:
         return 0 if self._open.pop(fd, None) is not None or fd in (1, 2) else _BAD_FILE
 
     def fd_fdstat_get(self, fd: int, result: int) -> int:
-        if fd not in self._open and fd not in (1, 2, 3):
+        if fd not in self._open and fd not in (1, 2, *_FOLDERS):
             return _BAD_FILE
-        kind = _CHARACTER_DEVICE if fd < 3 else _DIRECTORY if fd == 3 else _REGULAR
+        kind = _CHARACTER_DEVICE if fd < 3 else _DIRECTORY if fd in _FOLDERS else _REGULAR
         # A pipe, so far as the program can see: what it prints is not looked at character by character.
         self._guest().write(
             result, struct.pack("<BxHxxxxQQ", _REGULAR if kind == 2 else kind, 0, _ALL_RIGHTS, _ALL_RIGHTS)
@@ -228,7 +237,7 @@ class Wasi:
         file = self._open.get(fd)
         if file is None and fd not in (1, 2, 3):
             return _BAD_FILE
-        self._stat(result, _DIRECTORY if fd == 3 else _REGULAR, len(file.content) if file else 0)
+        self._stat(result, _DIRECTORY if fd in _FOLDERS else _REGULAR, len(file.content) if file else 0)
         return 0
 
     def _stat(self, result: int, kind: int, size: int) -> None:
@@ -261,15 +270,15 @@ class Wasi:
         return 0
 
     def fd_prestat_get(self, fd: int, result: int) -> int:
-        if fd != 3:
+        if fd not in _FOLDERS:
             return _BAD_FILE
-        self._guest().pack("QQ", result, 0, 1)
+        self._guest().pack("QQ", result, 0, len(_FOLDERS[fd]))
         return 0
 
     def fd_prestat_dir_name(self, fd: int, text: int, size: int) -> int:
-        if fd != 3 or size < 1:
+        if fd not in _FOLDERS or size < len(_FOLDERS[fd]):
             return _BAD_FILE
-        self._guest().write(text, b".")
+        self._guest().write(text, _FOLDERS[fd])
         return 0
 
     def _name(self, text: int, size: int) -> str | None:
@@ -293,8 +302,14 @@ class Wasi:
         result: int,
     ) -> int:
         name = self._name(text, size)
-        if fd != 3 or name is None:
+        if fd not in _FOLDERS or name is None:
             return _NO_ENTRY
+        if fd != 3:
+            # The only files of the system's that course programs read: they seed random numbers.
+            if name not in ("random", "urandom"):
+                return _NO_ENTRY
+            name = f"/dev/{name}"
+            self._files.setdefault(name, self._random_bytes(_DEVICE_BYTES))
         if len(self._open) >= MAX_OPEN_FILES:
             return _TOO_MANY
         content = self._files.get(name)
@@ -306,7 +321,7 @@ class Wasi:
             return _EXISTS
         if flags & _TRUNCATE:
             content.clear()
-        number = next(n for n in range(4, MAX_OPEN_FILES + 8) if n not in self._open)
+        number = next(n for n in range(5, MAX_OPEN_FILES + 9) if n not in self._open)
         self._open[number] = OpenFile(content, append=bool(mode & _APPEND))
         self._guest().pack("I", result, number)
         return 0

@@ -24,7 +24,7 @@ CALL_INSTRUCTIONS = 40_000
 """What a call of ours counts as, so that a program that does nothing else ends as soon as one that computes."""
 CRASHES = frozenset(
     {"programs.segmentation_fault", "programs.stack_overflow", "programs.division_by_zero", "programs.aborted"}
-    | {"programs.crash"}
+    | {"programs.crash", "programs.bad_function"}
 )
 """Ends that the program brought about itself."""
 
@@ -267,7 +267,10 @@ class Run:
             return msg("programs.division_by_zero")
         if kind == codes.UNREACHABLE:
             return msg("programs.aborted")
-        return msg("programs.crash", reason=str(error).split("\n")[0][:200])
+        if kind in (codes.INDIRECT_CALL_TO_NULL, codes.BAD_SIGNATURE, codes.TABLE_OUT_OF_BOUNDS):
+            return msg("programs.bad_function")
+        # The last line says what it was; before it comes where.
+        return msg("programs.crash", reason=str(error).strip().split("\n")[-1].strip()[:200])
 
     def _function(self, store: Any, item: Any) -> Any:
         """What an import is bound to: a handler of ours where the types are what it takes, else an error."""

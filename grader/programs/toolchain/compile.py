@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
-import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.compiler.expansion import too_many_tokens
 from grader.compiler.sandbox import EXECUTE, READ, WRITE
 from grader.errors import InternalError
 from grader.message import msg
 from grader.programs.toolchain import confined, zig
+from grader.programs.toolchain.advance import FLAGS, INCLUDE, RUNTIME, USUAL, precompiled
+from grader.programs.toolchain.extent import TooLong, too_long
 from grader.programs.toolchain.library import Library
 
-INCLUDE = Path(__file__).parent / "include"
 STACK_BYTES = 8 << 20
 """As much as a thread of Linux has."""
 
@@ -36,34 +34,10 @@ _LAUNCH_SYMBOLS = (
     "__cudaRegisterVar",
     "__cudaRegisterManagedVar",
 )
-_FLAGS = (
-    "-x",
-    "cuda",
-    "--cuda-host-only",
-    "-nocudainc",
-    "-nocudalib",
-    "-Xclang",
-    "-target-sdk-version=9.0",
-    "-fdelayed-template-parsing",
-    "-std=gnu++17",
-    "-O1",
-    # A loop without an effect never ends, as it does where nvcc has compiled it.
-    "-fno-finite-loops",
-    "-gline-tables-only",
-    "-Wno-everything",
-    "-Wunused-result",
-    "-fno-caret-diagnostics",
-    "-ferror-limit=10",
-)
 # Without a file before it: no text of a program stands at the beginning of a line.
+_NO_MEMORY = re.compile(r"^LLVM ERROR: out of memory", re.M)
 _OURS = re.compile(r"^error: unable to read PCH file", re.M)
-_RUNTIME: tuple[str, ...] = ("cuda_runtime.h",)
-_USUAL = (
-    *("algorithm", "array", "chrono", "fstream", "functional", "iomanip", "iostream", "limits", "map", "memory"),
-    *("numeric", "random", "sstream", "stdexcept", "string", "tuple", "vector"),
-)
-"""C++ headers of course programs: to read one of them takes half a second."""
-_INCLUDES_USUAL = re.compile(rf"^[ \t]*#[ \t]*include[ \t]*<(?:{'|'.join(_USUAL)})>", re.M)
+_INCLUDES_USUAL = re.compile(rf"^[ \t]*#[ \t]*include[ \t]*<(?:bits/stdc\+\+\.h|{'|'.join(USUAL)})>", re.M)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +55,16 @@ class HostProgram:
 
     module: WebAssembly; b"" when it did not compile.
     unused_results: (file, line) of calls of the CUDA API whose error nobody looks at, in the compiler's judgement.
-    reason: "" or "errors", "limit" (the compiler took too much memory, or crashed), "time" (it took too long),
-      "undefined" (a function is nowhere), "twice" (it is there twice).
+    reason: "" or "errors", "long" (not compiled: `beyond` says why), "limit" (the compiler took too much memory, or
+      crashed), "time" (too much processor time), "hang" (it did not end, and took none), "undefined" (a function is
+      nowhere), "twice" (it is there twice).
     """
 
     module: bytes
     diagnostics: tuple[Diagnostic, ...] = ()
     unused_results: frozenset[tuple[str, int]] = frozenset()
     reason: str = ""
+    beyond: TooLong | None = None
 
 
 def compile_program(units: Sequence[str], files: Mapping[str, str], library: Library) -> HostProgram:
@@ -99,8 +75,9 @@ def compile_program(units: Sequence[str], files: Mapping[str, str], library: Lib
     units : names of the files to be compiled, in the order of the command line.
     files : text of these and of the program's own headers, by path relative to the program's folder.
     """
-    if too_many_tokens(files) is not None:
-        return HostProgram(b"", reason="limit")
+    beyond = too_long(files)
+    if beyond is not None:
+        return HostProgram(b"", reason="long", beyond=beyond)
     with tempfile.TemporaryDirectory(prefix="grade-program-") as name:
         folder = Path(name).resolve()
         for path, text in files.items():
@@ -108,13 +85,13 @@ def compile_program(units: Sequence[str], files: Mapping[str, str], library: Lib
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_text(text, encoding="utf-8")
         (folder / "out").mkdir()
-        headers = _RUNTIME
+        headers = RUNTIME
         if _INCLUDES_USUAL.search("\n".join(files.values())):
-            headers = (*_RUNTIME, *_USUAL)
+            headers = (*RUNTIME, *USUAL)
         parts = _compile(units, folder, library, headers)
-        if headers != _RUNTIME and any(part.reason == "errors" for part in parts):
+        if headers != RUNTIME and any(part.reason == "errors" for part in parts):
             # A name of its own may be one of a header's that it does not include.
-            parts = _compile(units, folder, library, _RUNTIME)
+            parts = _compile(units, folder, library, RUNTIME)
         unused = frozenset(place for part in parts for place in part.unused_results)
         bad = [part for part in parts if part.reason]
         if bad:
@@ -137,64 +114,17 @@ def _rights(folder: Path, library: Library) -> dict[str, int]:
 
 def _compile(units: Sequence[str], folder: Path, library: Library, headers: Sequence[str]) -> list[HostProgram]:
     """What came of each file."""
-    first = precompiled(headers, library)
-    with ThreadPoolExecutor(max(1, len(units))) as pool:
+    with precompiled(headers, library) as first, ThreadPoolExecutor(max(1, len(units))) as pool:
         return list(
             pool.map(lambda number: _compile_unit(number, units[number], folder, library, first), range(len(units)))
         )
-
-
-def precompiled(headers: Sequence[str], library: Library) -> Path:
-    """Headers that come before a program, already read by the compiler: made once, kept in the user's cache.
-
-    The usual sets are made together, so that whatever is graded later finds its own, in an image that is read only too.
-    """
-    target = _place(headers, library)
-    if target.is_file():
-        return target
-    with zig.building():
-        # Never made a second time: a process that was given the right to read this file would lose it with the file.
-        sets = {_place(some, library): some for some in (headers, _RUNTIME, (*_RUNTIME, *_USUAL))}
-        missing = [(some, place) for place, some in sets.items() if not place.is_file()]
-        with ThreadPoolExecutor(len(sets)) as pool:
-            list(pool.map(lambda item: _precompile(item[0], item[1], library), missing))
-    return target
-
-
-def _place(headers: Sequence[str], library: Library) -> Path:
-    digest = hashlib.sha256(repr((_lines(headers), _precompile_flags(library))).encode())
-    for path in sorted(INCLUDE.rglob("*.h")):
-        digest.update(path.read_bytes())
-    return zig.cache_folder() / f"headers-{digest.hexdigest()[:16]}.pch"
-
-
-def _lines(headers: Sequence[str]) -> str:
-    return "".join(f"#include <{header}>\n" for header in headers)
-
-
-def _precompile_flags(library: Library) -> list[str]:
-    return [*_FLAGS, "-fpch-instantiate-templates", "-isystem", str(INCLUDE), *zig.cpp_flags(library.overlay)]
-
-
-def _precompile(headers: Sequence[str], target: Path, library: Library) -> None:
-    # The compiler looks at the header again when it reads the result, so it stays where it was.
-    source = target.with_suffix(".h")
-    source.write_text(_lines(headers))
-    flags = _precompile_flags(library)
-    with tempfile.TemporaryDirectory(dir=zig.cache_folder(), prefix=".building-") as name:
-        made = Path(name) / "first.pch"
-        command = [str(zig.executable()), "clang", *flags, "-Xclang", "-emit-pch", "-Xclang", "-fno-pch-timestamp"]
-        done = subprocess.run([*command, "-c", str(source), "-o", str(made)], capture_output=True, text=True, cwd="/")
-        if done.returncode:
-            raise InternalError(msg("programs.cannot_build", reason=done.stderr.strip()[:300]))
-        made.replace(target)
 
 
 def _compile_unit(number: int, name: str, folder: Path, library: Library, first: Path) -> HostProgram:
     # The bytes that a real compiler would put the device code in: they tell the files of a program apart.
     (folder / "out" / f"{number}.unit").write_bytes(number.to_bytes(4, "little"))
     out = folder / "out" / f"{number}.o"
-    command = [str(zig.executable()), "clang", "-c", name, "-o", str(out), *_FLAGS, "-include-pch", str(first)]
+    command = [str(zig.executable()), "clang", "-c", name, "-o", str(out), *FLAGS, "-include-pch", str(first)]
     command += ["-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(folder / "out" / f"{number}.unit")]
     command += ["-I", str(folder / "src"), "-isystem", str(INCLUDE), *zig.cpp_flags(library.overlay)]
     done = confined.run(
@@ -210,7 +140,9 @@ def _compile_unit(number: int, name: str, folder: Path, library: Library, first:
         else:
             diagnostics.append(Diagnostic(file, int(match["line"]), match["text"][:500]))
     if done.code is None:
-        return HostProgram(b"", tuple(diagnostics), frozenset(unused), "time" if done.too_slow else "limit")
+        return HostProgram(b"", tuple(diagnostics), frozenset(unused), done.ended_by or "limit")
+    if done.code and _NO_MEMORY.search(done.errors):
+        return HostProgram(b"", (), frozenset(unused), "limit")
     if done.code:
         if _OURS.search(done.errors):
             raise InternalError(msg("programs.cannot_build", reason=done.errors.strip()[:300]))
@@ -234,7 +166,7 @@ def _link(count: int, folder: Path, library: Library) -> HostProgram:
     if done.code:
         done = confined.run(command, _rights(folder, library), folder / "src")
     if done.code is None:
-        return HostProgram(b"", reason="time" if done.too_slow else "limit")
+        return HostProgram(b"", reason=done.ended_by or "limit")
     if done.code:
         names = dict.fromkeys(match["name"] for match in _UNDEFINED.finditer(done.errors))
         twice = dict.fromkeys(match["name"] for match in _TWICE.finditer(done.errors))

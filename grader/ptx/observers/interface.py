@@ -31,6 +31,10 @@ class Scene:
     budget: Budget
 
 
+class Enough(Exception):
+    """An observer has seen all that the launch was made for: it is ended."""
+
+
 class Observer:
     """Watches a launch; what it does not override costs the launch nothing.
 

@@ -48,13 +48,11 @@ def shared_wavefronts(offsets: Array, active: Array, width: int, op: str) -> tup
         groups = np.ones(n, np.int64)
         return _conflicts(offsets // BANK_BYTES, active), groups * active.any(axis=1)
     words = width // 4
-    lanes_per_group = 32 // words
-    paired = _pairs_agree(offsets, active) if op == "load" else np.zeros(n, np.bool_)
     wavefronts = np.zeros(n, np.int64)
     ideal = np.zeros(n, np.int64)
-    for together, rows in ((lanes_per_group, ~paired), (2 * lanes_per_group, paired)):
-        if not rows.any():
-            continue
+    at_once = lanes_at_once(offsets, active, width, op)
+    for together in np.unique(at_once).tolist():
+        rows = at_once == together
         some, mask = offsets[rows], active[rows]
         total = np.zeros(len(some), np.int64)
         used = np.zeros(len(some), np.int64)
@@ -66,6 +64,16 @@ def shared_wavefronts(offsets: Array, active: Array, width: int, op: str) -> tup
             used += mask[:, part].any(axis=1)
         wavefronts[rows], ideal[rows] = total, used
     return wavefronts, ideal
+
+
+def lanes_at_once(offsets: Array, active: Array, width: int, op: str) -> Array:
+    """(n,) how many neighbouring lanes of each shared-memory request are served together; see `shared_wavefronts`."""
+    n = len(offsets)
+    if width <= 4:
+        return np.full(n, 32)
+    lanes_per_group = 32 * 4 // width
+    paired = _pairs_agree(offsets, active) if op == "load" else np.zeros(n, np.bool_)
+    return np.where(paired, 2 * lanes_per_group, lanes_per_group)
 
 
 def _pairs_agree(offsets: Array, active: Array) -> Array:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Mapping, Sequence
-from functools import cache
 
-from grader.paths import data_root
 from grader.report.group import GroupRow
 from grader.report.page.html import environment
+from grader.report.page.scripts import GROUP, script, script_hash
 
 Rows = Sequence[tuple[GroupRow, tuple[float, str]]]
 """Students' rows, each with the mark in per cent, for sorting and in words."""
@@ -45,9 +42,5 @@ def similar_page(pairs: Sequence[object], too_short: Sequence[str], title: str, 
     )
 
 
-@cache
 def _script() -> dict[str, str]:
-    """The script, and its hash for the page's policy: no other script runs there."""
-    text = (data_root() / "templates" / "group.js").read_text("utf-8")
-    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
-    return {"script": text, "script_hash": f"sha256-{digest}"}
+    return {"script": script(GROUP), "script_hash": script_hash(GROUP)}

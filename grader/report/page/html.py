@@ -1,4 +1,4 @@
-"""The report as one self-contained HTML page: no script, nothing fetched, every value escaped."""
+"""The report as one self-contained HTML page: no script but ours, nothing fetched, every value escaped."""
 
 from __future__ import annotations
 
@@ -19,9 +19,11 @@ from grader.report.job import ReportJob
 from grader.report.page.conclusions import conclusions
 from grader.report.page.device import resource_table, witness_tables
 from grader.report.page.listing import listings
+from grader.report.page.scripts import REPORT, script, script_hash
 from grader.report.page.sweep_text import sweep_conclusions, sweep_notes, sweeps_intro
 from grader.report.page.tables import counter_table, kernel_rows, reproduce
 from grader.report.page.times import host_memory_table, time_table
+from grader.report.page.warp_steps import warp_steps
 from grader.report.view import summary
 from grader.report.views import FigureView, Page, Picture, SweepSection, TitleView, WrongPicture
 from grader.report.visible import visible
@@ -58,6 +60,7 @@ def document(job: ReportJob) -> Page:
         "witnesses": witness_tables(job),
         "sweeps_intro": sweeps_intro(job),
         "conclusions": [*conclusions(job), *sweep_conclusions(job)],
+        "steps": warp_steps(job),
         "listings": listings(job),
         "reproduce": reproduce(job),
     }
@@ -139,7 +142,10 @@ def render(
     page, drawn, pictures, sweeps: from `document`, `figures`, `wrong_pictures` and `sweep_figures`.
     """
     template = environment().get_template("report.html.j2")
-    return template.render(**page, figures=drawn, pictures=pictures, sweeps=sweeps, paged=paged)
+    own = {"script": "", "script_hash": ""}
+    if page["steps"] and not paged:
+        own = {"script": script(REPORT), "script_hash": script_hash(REPORT)}
+    return template.render(**page, **own, figures=drawn, pictures=pictures, sweeps=sweeps, paged=paged)
 
 
 def markdown(text: str) -> str:

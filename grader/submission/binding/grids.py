@@ -12,10 +12,14 @@ from math import prod
 
 from grader.lab import formula
 from grader.lab.records import Lab
-from grader.submission.expressions.syntax import Expression
+from grader.submission.expressions.syntax import Binary, Call, Cast, Expression, Name, Number, Unary
 from grader.submission.kernels.records import LaunchSite
 
 _AXES = 3
+_LARGE = 8
+"""A number from here on that is equal to a size is that size."""
+THE_SIZE = Name("(the size)")
+"""What an axis runs over, whatever the program calls it."""
 
 
 def formulas_of(
@@ -43,11 +47,49 @@ def formulas_of(
     for axis in range(min(count, _AXES)):
         usual = _rounded_up(covers[axis], tile[axis]) if axis < len(covers) else "1"
         over = covers[axis] if axis < len(covers) else ""
-        read = formula_of(site.grid_expressions[axis], True, over) if axis < len(site.grid_expressions) else None
+        read = _read(site, axis, formula_of, over, own)
         seen = [(grid[axis], sizes) for grid, sizes in probes]
         found.append(_axis(site, axis, read, usual, covers, tile, own, seen))
     usual_all = [_rounded_up(over, step) for over, step in zip(covers, tile, strict=False)]
     return () if _same(found, usual_all, tile, lab) else tuple(found)
+
+
+def _read(
+    site: LaunchSite,
+    axis: int,
+    formula_of: Callable[[Expression | None, bool, str], str | None],
+    over: str,
+    own: Sequence[Mapping[str, int]],
+) -> str | None:
+    """The number of blocks along an axis as the text says it; None where that does not follow from the sizes.
+
+    A number that is divided there, and is what the axis runs over, is that size: 1600 of `1600 / 32` at n = 1600.
+    """
+    if axis >= len(site.grid_expressions):
+        return None
+    expression = site.grid_expressions[axis]
+    read = formula_of(expression, True, over)
+    value = own[0].get(over) if own and site.observed and not site.changed[0] else None
+    if read is not None or value is None or value < _LARGE:
+        return read
+    return formula_of(_with_size(expression, value), True, over)
+
+
+def _with_size(expression: Expression, value: int) -> Expression:
+    """`expression` with `THE_SIZE` in place of a number that is divided."""
+    match expression:
+        case Binary(operator, left, right):
+            right = right if operator in ("/", "%", ">>") else _with_size(right, value)
+            return Binary(operator, _with_size(left, value), right)
+        case Unary(operator, operand):
+            return Unary(operator, _with_size(operand, value))
+        case Cast(to, operand):
+            return Cast(to, _with_size(operand, value))
+        case Call(function, arguments):
+            return Call(function, tuple(_with_size(argument, value) for argument in arguments))
+        case Number(number) if number == value:
+            return THE_SIZE
+    return expression
 
 
 def _axis(
@@ -69,13 +111,15 @@ def _axis(
         return read
     if blocks is None or axis >= len(covers):
         return usual if blocks is None else str(blocks)
+    expression = site.grid_expressions[axis] if axis < len(site.grid_expressions) else None
     if not any((_extent(covers[axis], sizes) or 0) > 0 for sizes in own):
-        return usual
+        return f"(({covers[axis]}) // {tile[axis]})" if _rounds_down(expression) else usual
     threads = site.block[axis] if site.block is not None and axis < len(covers) else 0
     steps = [step for step in dict.fromkeys([tile[axis], threads]) if step > 0]
     over = covers[axis]
-    models = [_rounded_up(over, step) for step in steps]
-    models += [f"(({over}) // {step})" for step in steps]
+    up = [_rounded_up(over, step) for step in steps]
+    down = [f"(({over}) // {step})" for step in steps]
+    models = [*down, *up] if _rounds_down(expression) else [*up, *down]
     models += [f"(({over} - 1) // {step})" for step in steps] + [f"(({over}) // {step} + 1)" for step in steps]
     fitting = (text for text in models if any(_value(text, sizes) == blocks for sizes in own) and agrees(text))
     # A launch at sizes that the lab never has says nothing where nothing fits it.
@@ -84,7 +128,7 @@ def _axis(
 
 def is_unsure(
     site: LaunchSite,
-    formula_of: Callable[[Expression | None, bool], str | None],
+    formula_of: Callable[[Expression | None, bool, str], str | None],
     covers: tuple[str, ...],
     own: Sequence[Mapping[str, int]],
 ) -> bool:
@@ -92,10 +136,27 @@ def is_unsure(
     if site.grid is None or site.probes:
         return False
     for axis in range(min(len(covers), _AXES)):
-        read = formula_of(site.grid_expressions[axis], True) if axis < len(site.grid_expressions) else None
+        read = _read(site, axis, formula_of, covers[axis], own)
         if site.grid[axis] > 1 and (read is None or not _may_be(read, own, site.grid[axis])):
             return True
     return False
+
+
+def _rounds_down(expression: Expression | None) -> bool:
+    """Whether an expression is a mere division of integers, whatever is divided: `B.width / block.x`."""
+    match expression:
+        case Binary("/", left, right):
+            parts = (left, right)
+            return not any(isinstance(part, Cast) or _is_sum(part) or _is_fraction(part) for part in parts)
+    return False
+
+
+def _is_sum(expression: Expression) -> bool:
+    return isinstance(expression, Binary) and expression.operator in ("+", "-")
+
+
+def _is_fraction(expression: Expression) -> bool:
+    return isinstance(expression, Number) and isinstance(expression.value, float)
 
 
 def _rounded_up(over: str, step: int) -> str:

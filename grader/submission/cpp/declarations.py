@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from grader.submission.effort import spend_on
 from grader.submission.expressions.constants import Constants
 from grader.submission.expressions.syntax import Number
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+# A word before the name is the type of another variable of that name.
+_ASSIGNED = (
+    rb"(?:[;{}()=?:\n]|\belse|\bdo)[ \t]*+%b\s*+(?:(?:[-+*/%%&|^]|<<|>>)?=(?!=)|\+\+|--)"
+    rb"|(?:>>|&|\+\+|--)\s*+%b\b"
+)
 TYPE_NODES = frozenset(["struct_specifier", "class_specifier", "union_specifier", "enum_specifier"])
 
 
@@ -48,6 +55,25 @@ def learn_constants(constants: Constants, node: Node) -> None:
                 )
                 if expression is not None:
                     constants.values[node_text(inner)] = expression
+
+
+def unset_variables(node: Node) -> list[str]:
+    """The variables of a declaration that begin with a number which is no size, 0 or -1, and may change."""
+    if node.type != "declaration" or any(node_text(c) in {"const", "constexpr"} for c in node.named_children):
+        return []
+    found = []
+    for declarator in node.children_by_field_name("declarator"):
+        value, inner = declarator.child_by_field_name("value"), declarator.child_by_field_name("declarator")
+        if value is not None and inner is not None and node_text(value).strip("{} \n") in {"0", "-1", "0u", "0U"}:
+            found.append(node_text(inner))
+    return found
+
+
+def is_assigned(data: bytes, name: str) -> bool:
+    """Whether a file gives a variable a value after its declaration: by `=`, `++` and the like, `>>`, its address."""
+    spend_on(len(data))
+    word = re.escape(name.encode())
+    return re.search(_ASSIGNED % (word, word), data) is not None
 
 
 def enumerators(node: Node | None) -> list[Node]:

@@ -13,6 +13,10 @@ _BRACKET = re.compile(
     rf"{SKIPPED} | (?P<open>[(\[{{]) | (?P<close>[)\]}}]) | (?P<end>;) | (?P<less><)", re.VERBOSE | re.DOTALL
 )
 
+# As an argument or an element: `dim3 grid{unsigned(n) / 16}`.  A pointer to a function is none.
+_CAST = re.compile(r"([{(,]\s*+)(unsigned|signed|long|short)(?=\s*+\(\s*+[^\s*&)])")
+_TYPE_OF_ONE_WORD = {"unsigned": "uint32_t", "signed": "Signed", "long": "Long", "short": "Short"}
+
 _SKIPPED = re.compile(SKIPPED, re.VERBOSE | re.DOTALL)
 
 
@@ -57,3 +61,11 @@ def without_unclosed_comment(text: str) -> str:
     if unclosed is None:
         return text
     return text[: unclosed.start()] + re.sub(r"[^\n]", " ", text[unclosed.start() :])
+
+
+def with_plain_casts(text: str) -> str:
+    """`text` with names of as many letters in place of `unsigned` and its kin where they cast what is in parentheses.
+
+    To the grammar such a word begins a declaration, and the brace before it a function's body.
+    """
+    return _CAST.sub(lambda match: match[1] + _TYPE_OF_ONE_WORD[match[2]], text)

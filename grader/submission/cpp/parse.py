@@ -7,7 +7,8 @@ import itertools
 import mmap
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,9 +16,16 @@ from typing import TYPE_CHECKING
 from grader.errors import UsageError
 from grader.message import msg
 from grader.submission import effort
-from grader.submission.cpp.declarations import TYPE_NODES, enumerators, learn_constants, node_text
+from grader.submission.cpp.declarations import (
+    TYPE_NODES,
+    enumerators,
+    is_assigned,
+    learn_constants,
+    node_text,
+    unset_variables,
+)
 from grader.submission.cpp.kernel_macros import with_kernels_shown
-from grader.submission.cpp.lexical import deepest_nesting, without_unclosed_comment
+from grader.submission.cpp.lexical import deepest_nesting, with_plain_casts, without_unclosed_comment
 from grader.submission.cpp.tree import Item, ParsedFile, declared_name, descendants, function_declarator, qualifiers_of
 from grader.submission.expressions.constants import Constants
 from grader.submission.expressions.macros import Macro
@@ -39,8 +47,23 @@ MAX_PARSE_S = 8.0
 MAX_PARSE_BYTES = 384 << 20
 CHUNK = 1 << 12
 _PAGE_BYTES = mmap.PAGESIZE
+# Steps of reading that one thing at file level takes, those in namespaces and branches included.
+_STEPS_PER_CHILD = 10
 # What NVRTC defines itself.
 _PREDEFINED = {"__CUDACC__": "1", "__NVCC__": "1", "__CUDA_ARCH__": "750", "__cplusplus": "201703"}
+
+
+_kept: ContextVar[dict[object, ParsedFile | UsageError] | None] = ContextVar("kept", default=None)
+
+
+@contextlib.contextmanager
+def parsed_once() -> Iterator[None]:
+    """Within, each text is parsed once, or refused once: a program is read to be run, and again to be bound."""
+    token = _kept.set({})
+    try:
+        yield
+    finally:
+        _kept.reset(token)
 
 
 def parse(source: SourceText, macros: Mapping[str, Macro] | None = None) -> ParsedFile:
@@ -53,8 +76,20 @@ def parse(source: SourceText, macros: Mapping[str, Macro] | None = None) -> Pars
     ------
     UsageError : more than `MAX_KERNELS` kernels; brackets nested too deep; too much work to read.
     """
-    with effort.limited(source.path):
-        return _parse(source, macros)
+    kept = _kept.get()
+    key = (source, frozenset((macros or {}).items()))
+    known = kept.get(key) if kept is not None else None
+    if known is None:
+        try:
+            with effort.limited(source.path):
+                known = _parse(source, macros)
+        except UsageError as refused:
+            known = refused
+        if kept is not None:
+            kept[key] = known
+    if isinstance(known, UsageError):
+        raise known
+    return known
 
 
 def _parse(source: SourceText, macros: Mapping[str, Macro] | None) -> ParsedFile:
@@ -65,7 +100,7 @@ def _parse(source: SourceText, macros: Mapping[str, Macro] | None) -> ParsedFile
         if reached > limit:
             raise UsageError(msg("submission.nested", path=source.path, line=line, depth=reached, limit=limit))
     data = source.text.encode("utf-8", errors="replace")
-    root = _tree(without_unclosed_comment(source.text).encode("utf-8", errors="replace"), source)
+    root = _tree(with_plain_casts(without_unclosed_comment(source.text)).encode("utf-8", errors="replace"), source)
     walk = _Walk(data)
     walk.container(root, active=True, namespace="")
     functions: dict[str, Item] = {}
@@ -138,6 +173,7 @@ class _Walk:
             self.child(child, active, namespace)
 
     def child(self, node: Node, active: bool, namespace: str) -> None:
+        effort.spend(_STEPS_PER_CHILD)
         self.depth += 1
         if self.depth > MAX_NESTING:
             self.add("other", (), node, node, active, namespace)
@@ -307,6 +343,9 @@ class _Walk:
                 self.constants.macros[node_text(name)] = Macro(body, names, node.start_point.row + 1)
         elif kind in {"variable", "type"}:
             learn_constants(self.constants, node)
+            for unset in unset_variables(node):
+                if is_assigned(self.data, unset):
+                    self.constants.values.pop(unset, None)
 
 
 def _template_name(node: Node) -> str:

@@ -30,6 +30,7 @@ class SourceText:
     sha256: of the bytes that the text was decoded from, as hexadecimal digits; "" for a text that was never a file.
     notebook, cells: the name of the notebook that the text is taken from, "" for none; the first line of each of its
       cells in the text, and the cell's number.
+    written: the text as the file has it, where `text` was made of that; None where they are the same.
     """
 
     path: Path
@@ -39,6 +40,7 @@ class SourceText:
     sha256: str = ""
     notebook: str = ""
     cells: tuple[tuple[int, int], ...] = ()
+    written: str | None = None
 
 
 def decode(path: Path) -> SourceText:

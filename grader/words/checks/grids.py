@@ -15,4 +15,8 @@ TEXTS: Texts = {
         "{tile} rounds down, even inside ceil(): there one of the two must be a float first. Then guard "
         "the surplus threads."
     ),
+    "hint_fixed": N_(
+        "Along {axis} the number of blocks is the same at every size. Compute it from the size, as "
+        "(n + {tile} - 1) / {tile}; with more than one axis hand both over in a dim3."
+    ),
 }

@@ -177,6 +177,31 @@ def test_an_unclosed_brace_hides_no_kernel() -> None:
     assert [(k.name, k.line) for k in found] == [("k", 3)]
 
 
+@pytest.mark.parametrize("cast", ["unsigned(n + 15) / 16", "long(n) / 16", " short (n)", "(unsigned)n", "signed(1)"])
+@pytest.mark.parametrize("object_", ["dim3 grid{%s, 2};", "dim3 grid(1, %s);", "f({%s, 1}, 2);"])
+def test_a_cast_by_a_type_s_name_ends_no_function(cast: str, object_: str) -> None:
+    text = "namespace a {\nvoid f(int n)\n{\n    " + object_ % cast + "\n}\n}\n__global__ void k() {}\nint after;\n"
+    items = [(i.kind, i.names, i.node.end_point.row) for i in parsed(text).items]
+    assert items == [("function", ("f",), 4), ("function", ("k",), 6), ("variable", ("after",), 7)]
+
+
+@pytest.mark.parametrize(
+    ("use", "value"),
+    [
+        ("void set(int n) { N = n; }", None),
+        ("void set() {\n    cin >> N; }", None),
+        ('void set() { scanf("%d", &N); }', None),
+        ("void count() { if (x) N++; }", None),
+        ("void other() { int N = 4; f(N); if (N == 1) g(); }", 0),
+    ],
+)
+def test_what_is_set_later_is_no_constant(use: str, value: int | None) -> None:
+    assert parsed(f"int N = 0;\n{use}\n").constants.evaluate("N") == value
+    assert parsed(f"const int N = 0;\n{use}\n").constants.evaluate("N") == 0
+    # A usual size that an argument may replace tells more than nothing.
+    assert parsed(f"int N = 64;\n{use}\n").constants.evaluate("N") == 64
+
+
 def test_namespaces_and_linkage_blocks() -> None:
     found = parsed('namespace a { namespace b { __global__ void k(int *p) {} } } extern "C" { __global__ void m() {} }')
     assert [k.name for k in found.kernels] == ["k", "m"]

@@ -9,6 +9,7 @@ import pytest
 
 from grader.errors import LabError, UsageError
 from grader.submission.files.settings import LabSettings, Settings, read_settings
+from grader.submission.observed import Observed, SeenLaunch, SeenRun
 from tests.submission.labs import bound
 
 
@@ -53,7 +54,7 @@ def test_kernels_files_and_roles_are_taken_as_they_are_written(tmp_path: Path) -
     assert (lab.variants["padded"].kernel, lab.variants["padded"].arguments) == ("yes", ["no", "2"])
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1251"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1251", "utf-16", "utf-32"])
 def test_in_the_encodings_that_programs_have(tmp_path: Path, encoding: str) -> None:
     settings = read(tmp_path, "name: Яковлев Ёж\r\ngroup: ИП-312\r\n".encode(encoding))
     assert (settings.name, settings.group) == ("Яковлев Ёж", "ИП-312")
@@ -162,4 +163,8 @@ def test_a_block_that_contradicts_the_host_code_is_named(tmp_path: Path) -> None
     told = "labs: {flip: {variants: {naive: {block: %s}}}}"
     assert remarks(told % "[1, 1]") == (("block_contradicted", 6),)
     assert remarks(told % "[32, 8]") == (("block_contradicted", 6),)
+    seen = SeenLaunch("naive", (), "main.cu", 6, (4, 4, 1), (32, 32, 1), 0, ())
+    observed = Observed((SeenRun(("main.cu",), (seen,), ended=True),))
+    overruled = bound(KERNEL, settings=read(tmp_path, told % "[1, 1]").lab, observed=observed)
+    assert overruled.remarks == (("block_overruled", 6),)
     assert remarks(told % "[32, 32]") == remarks(told % "[32, 32, 1]") == remarks("name: a") == ()

@@ -1,0 +1,156 @@
+"""Follows one warp through its memory requests at some source lines, for readers to follow it as well."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from grader.ptx.memory.access import Access
+from grader.ptx.memory.address_resolution import ResolvedAddress
+from grader.ptx.observers import metrics
+from grader.ptx.observers.interface import Enough, Observer, Scene
+from grader.ptx.observers.traffic import addresses_of
+from grader.ptx.records import LaneAccess, Site, WarpRequest, WarpSteps
+from grader.ptx.values.geometry import Geometry
+from grader.ptx.values.lanes import WARP_SIZE, Array, Lanes
+
+MOST_REQUESTS = 8
+"""Of the warp, that are told."""
+MOST_EVENTS = 64
+MOST_LANES = 1 << 20
+"""Instructions of a site, and lanes of them, among which the warp is looked for."""
+
+
+@dataclass(slots=True)
+class _Event:
+    """One instruction of a site, carried out by some lanes."""
+
+    lanes: Lanes
+    addresses: Array
+    parts: Sequence[ResolvedAddress]
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What was seen of a site, in the first blocks that came there.
+
+    counts: requests of each warp of these blocks.
+    """
+
+    geometry: Geometry
+    counts: Array
+    element_bytes: int
+    events: list[_Event] = field(default_factory=list)
+    lanes: int = 0
+
+
+class WarpFollower(Observer):
+    """Of each site the requests of the warp that makes the worst one, the first where several are as bad.
+
+    The warp is looked for among the blocks that are the first to come there, in their first instructions.  Raises
+    `Enough` when these blocks have ended for all sites: what the launch does further is of no interest.
+    """
+
+    def __init__(self, sites: Sequence[Site]) -> None:
+        self._wanted = {(s.line, s.space, s.op, s.width_bytes): s for s in sites}
+        self._seen: dict[Site, _Seen] = {}
+        self._steps: dict[Site, WarpSteps] = {}
+        self._geometry: Geometry | None = None
+
+    def begin(self, scene: Scene) -> None:
+        """Blocks are about to run."""
+        self._geometry = scene.geometry
+
+    def access(self, event: Access) -> None:
+        """Keep where the lanes go, if it is for one of the sites."""
+        parts = event.together
+        if event.address is not parts[0] or not event.spec.is_counted:
+            return
+        space = "shared" if event.address.array.space == "shared" else "global"
+        site = self._wanted.get((event.instruction.location.line, space, event.op, event.width))
+        if site is None or site in self._steps:
+            return
+        lanes = parts[0].lanes if len(parts) == 1 else event.geometry.union([part.lanes for part in parts])
+        seen = self._seen.get(site)
+        if seen is None:
+            warps = event.geometry.layout.root.ids[-1] // WARP_SIZE + 1
+            seen = self._seen[site] = _Seen(event.geometry, np.zeros(warps, np.int64), event.spec.element_bytes)
+        seen.counts[np.unique(lanes.ids // WARP_SIZE)] += 1
+        if len(seen.events) < MOST_EVENTS and seen.lanes + lanes.n <= MOST_LANES:
+            seen.events.append(_Event(lanes, addresses_of(parts, lanes), parts))
+            seen.lanes += lanes.n
+
+    def end(self) -> None:
+        """The blocks have ended: tell what was seen of them.
+
+        Raises Enough when all sites were seen.
+        """
+        self._settle(is_over=True)
+        if len(self._steps) == len(self._wanted):
+            raise Enough
+
+    def steps(self) -> tuple[WarpSteps, ...]:
+        """What was seen, in the order of the sites."""
+        self._settle(is_over=False)
+        return tuple(self._steps[site] for site in self._wanted.values() if site in self._steps)
+
+    def _settle(self, is_over: bool) -> None:
+        for site, seen in self._seen.items():
+            if seen.events:
+                self._steps[site] = _steps(site, seen, is_over)
+        self._seen.clear()
+
+
+def _steps(site: Site, seen: _Seen, is_over: bool) -> WarpSteps:
+    """The warp with the worst of the kept requests, and what it does around that one."""
+    found: list[tuple[float, int, int]] = []
+    for number, event in enumerate(seen.events):
+        cost, ideal, _at_once = _costs(site, event)
+        worst = int(np.argmax(cost / np.maximum(ideal, 1)))
+        warp = int(event.lanes.ids[event.lanes.warp_rows == worst][0]) // WARP_SIZE
+        found.append((float(cost[worst] / max(ideal[worst], 1)), number, warp))
+    _ratio, number, warp = max(found, key=lambda item: (item[0], -item[1]))
+    its_own = [(n, event) for n, event in enumerate(seen.events) if (event.lanes.ids // WARP_SIZE == warp).any()]
+    place = [n for n, _event in its_own].index(number)
+    first = max(0, place + 1 - MOST_REQUESTS)
+    block, _thread = seen.geometry.coordinates(warp * WARP_SIZE)
+    return WarpSteps(
+        site,
+        block,
+        warp % (seen.geometry.layout.padded // WARP_SIZE),
+        seen.element_bytes,
+        tuple(_request(site, event, warp) for _n, event in its_own[first : first + MOST_REQUESTS]),
+        first + 1,
+        int(seen.counts[warp]) if is_over else None,
+    )
+
+
+def _costs(site: Site, event: _Event) -> tuple[Array, Array, Array]:
+    """(n_warps,) cost, the least cost, and lanes served at once, of each warp's request."""
+    active = event.lanes.active_table()
+    offsets = event.lanes.to_warps(event.addresses, 0)
+    if site.space == "shared":
+        wavefronts, ideal = metrics.shared_wavefronts(offsets, active, site.width_bytes, site.op)
+        return wavefronts, ideal, metrics.lanes_at_once(offsets, active, site.width_bytes, site.op)
+    sectors = metrics.sectors(offsets, active, site.width_bytes)
+    ideal = -(-metrics.unique_bytes(offsets, active, site.width_bytes) // metrics.SECTOR_BYTES)
+    return sectors, ideal, np.full(len(sectors), WARP_SIZE)
+
+
+def _request(site: Site, event: _Event, warp: int) -> WarpRequest:
+    positions = np.flatnonzero(event.lanes.ids // WARP_SIZE == warp)
+    row = int(event.lanes.warp_rows[positions[0]])
+    cost, ideal, at_once = (int(values[row]) for values in _costs(site, event))
+    lanes: list[LaneAccess] = []
+    for part in event.parts:
+        array = part.array
+        where = array.storage if site.space == "shared" else array.base
+        inside = part.lanes.ids // WARP_SIZE == warp
+        for lane, offset in zip(part.lanes.ids[inside].tolist(), part.offsets()[inside].tolist(), strict=True):
+            owner = array.owner(offset)
+            start = where + owner.start
+            start = start if site.space == "shared" else start % metrics.SECTOR_BYTES
+            lanes.append(LaneAccess(lane % WARP_SIZE, owner.name, start, offset - owner.start))
+    return WarpRequest(cost, ideal, at_once, tuple(sorted(lanes, key=lambda access: access.lane)))
