@@ -143,6 +143,7 @@ def _all_known(entries: Sequence[Entry], lab: Lab) -> list[Known]:
     own: dict[str, Profile] | None = None
     for entry in entries:
         known = replace(_known(entry, lab), claims=claimed(entry.sites, sites, lines, lab.variants))
+        known = replace(known, is_intermediate=_is_intermediate(entry, entries))
         named = any(strong_rank(variant, entry.kernel.name) is not None for variant in lab.variants)
         if entry.kernel.uses_shared and not named and entry.reason is None:
             own = profiles(lab) if own is None else own
@@ -150,6 +151,23 @@ def _all_known(entries: Sequence[Entry], lab: Lab) -> list[Known]:
             known = replace(known, likeness=likeness(profile, own))
         found.append(known)
     return found
+
+
+def _is_intermediate(entry: Entry, entries: Sequence[Entry]) -> bool:
+    """Whether what a kernel was seen to write goes on to another kernel, and never to the host."""
+    made = {p.name for p in entry.kernel.parameters if p.is_pointer and p.is_written}
+    written = [a for site in entry.sites for a in site.seen if a.name in made and a.buffer]
+    if not written or any(a.read_back for a in written):
+        return False
+    buffers = {a.buffer for a in written}
+    for other in entries:
+        if other.kernel.name == entry.kernel.name:
+            continue
+        only_read = {p.name for p in other.kernel.parameters if p.is_pointer and p.is_read and not p.is_written}
+        seen = (a for site in other.sites for a in site.seen)
+        if any(a.name in only_read and a.buffer in buffers and a.before == "kernel" for a in seen):
+            return True
+    return False
 
 
 def _known(entry: Entry, lab: Lab) -> Known:
