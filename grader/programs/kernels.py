@@ -9,7 +9,8 @@ import threading
 from collections.abc import Mapping, Sequence
 
 from grader.compiler.diagnostics import Diagnostic
-from grader.compiler.process import CompileResult, CompilerProcess
+from grader.compiler.process import CompilerProcess
+from grader.compiler.result import CompileResult
 
 
 class DeviceCompiler:
