@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from grader.backends.base import Code
+from grader.compiler.newer import for_oldest
 from grader.message import Message
 from grader.submission.records import Submission, VariantBinding
 
 if TYPE_CHECKING:
     from grader.compiler.result import CompileResult
-
-
-_WITHOUT_NEWER_TYPES = frozenset({"compute_75"})
-_NEWER_TYPES = re.compile(r"\bprecision\s*::\s*tf32\b|\bwmma\s*::[^;]*\b(?:__)?nv_bfloat16\b")
-"""Targets whose `mma.h` does not declare them, and fragments of tf32 and bf16."""
 
 
 class Compiler(Protocol):
@@ -74,7 +69,7 @@ class Built:
 class ProgramStore:
     """Programs compiled by `compiler` for `architecture`: "compute_75" gives PTX, "sm_90" machine code.
 
-    A program that uses what "compute_75" has not is compiled for the next one that has it.
+    A program that uses what "compute_75" has not is compiled for the next one that has it (`grader.compiler.newer`).
     pool: compiles what was ordered beforehand while others run; None: compiled when asked for.
     """
 
@@ -123,8 +118,9 @@ class ProgramStore:
         return self._built[key]
 
     def _compile(self, key: tuple[object, ...], sources: Mapping[str, str], expressions: tuple[str, ...]) -> Built:
-        architecture = self.architecture
-        if architecture in _WITHOUT_NEWER_TYPES and any(_NEWER_TYPES.search(text) for text in sources.values()):
-            architecture = "compute_80"
+        def compile_for(architecture: str) -> CompileResult:
+            return self.compiler.compile(sources, list(expressions), architecture)
+
+        architecture, result = for_oldest(compile_for, self.architecture)
         digest = hashlib.sha256(repr((architecture, key)).encode()).hexdigest()
-        return Built(digest, self.compiler.compile(sources, list(expressions), architecture))
+        return Built(digest, result)

@@ -109,20 +109,26 @@ def _runs(files: Sequence[SourceText], ways: Sequence[Run], choices: Sequence[Ru
     made = texts_made(files)
     wanted = launched_in(files)
     seen: set[str] = set()
+    started: list[Run] = []
 
     def is_enough(observation: Observation) -> bool:
         seen.update(
             _plain(launch.kernel)[0] for launch in observation.launches if _is_whole(launch) and not launch.error
         )
-        # Without arguments it may have been told how to be called; with them nothing is missing.
-        return wanted <= seen or _is_too_large(observation)
+        # Without arguments it may have been told how to be called, and be larger than with them.
+        started.append(ways[len(started)] if len(started) < len(ways) else Run())
+        is_last_word = bool(started[-1].arguments) or not any(way.arguments for way in ways)
+        return wanted <= seen or (is_last_word and _is_too_large(observation))
 
     found = [
         seen_run(files, observation, way)
         for observation, way in zip(observe_each(paths, ways, TRACED, made, is_enough), ways, strict=False)
     ]
-    # A run with sizes of its own tells whether it can be compiled, and is not too large for many runs.
-    if choices and not wanted <= seen and any(run.ended or run.launches for run in found):
+    # Those that come with sizes need not be as large as the program is by itself.
+    with_sizes = bool(choices) and (len(choices[0].arguments) > 1 or bool(choices[0].stdin))
+    is_runnable = any(run.ended or run.launches for run in found)
+    is_large = any(run.cause is not None and run.cause.id in TOO_LARGE for run in found)
+    if choices and not wanted <= seen and (is_runnable or (is_large and with_sizes)):
         found += [
             seen_run(files, observation, way)
             for observation, way in zip(observe_each(paths, choices, TRACED, made, is_enough), choices, strict=False)

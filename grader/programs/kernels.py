@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from grader.compiler.diagnostics import Diagnostic
+from grader.compiler.newer import for_oldest
 from grader.compiler.process import CompilerProcess
 from grader.compiler.result import CompileResult
 
@@ -24,6 +26,7 @@ class DeviceCompiler:
         self._architecture = architecture
         self._compiler: CompilerProcess | None = None
         self._first: dict[int, CompileResult] = {}
+        self._compiled_for: dict[int, str] = {}
         self._error: Exception | None = None
         self._thread = threading.Thread(target=self._compile_all, daemon=True)
         self._is_started = False
@@ -47,7 +50,9 @@ class DeviceCompiler:
         try:
             assert self._compiler is not None
             for number, sources in enumerate(self._units):
-                self._first[number] = self._compiler.compile(sources, [], self._architecture)
+                self._compiled_for[number], self._first[number] = for_oldest(
+                    partial(self._compiler.compile, sources, []), self._architecture
+                )
         except Exception as error:
             self._error = error
 
@@ -64,7 +69,8 @@ class DeviceCompiler:
             raise self._error
         result = self._first[unit]
         if names and self._compiler is not None and (result.ok or result.reason == "missing_entry"):
-            result = self._compiler.compile(self._units[unit], list(names), self._architecture)
+            compile_for = partial(self._compiler.compile, self._units[unit], list(names))
+            _, result = for_oldest(compile_for, self._compiled_for[unit])
         if result.ptx:
             return result.ptx, ""
         return "", complaint(result)

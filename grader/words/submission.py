@@ -25,6 +25,13 @@ TEXTS: Texts = {
     "bytes": N_("{path}: the file has {size} bytes; at most {limit} are allowed"),
     "no_kernel": N_("no such kernel: {kernel}; {allowed}"),
     "kernel_twice": N_("the kernel {kernel} is named for the variant {other} already"),
+    "instance_twice": N_(
+        "the kernel {kernel} is named for the variant {other} already; template arguments tell two kernels of one "
+        "template apart, as in tiled<32, 0> and tiled<32, 1>"
+    ),
+    "template_arguments": N_(
+        "{got} template arguments for the kernel {kernel}, which has {expected} template parameters"
+    ),
     "no_parameter": N_("no such parameter of the lab: {role}; {allowed}"),
     "roles": N_("{got} roles for the kernel {kernel}, which has {expected} parameters"),
     "cannot_be": N_("the parameter {name} of the kernel {kernel} cannot be {role}"),

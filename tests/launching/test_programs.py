@@ -146,12 +146,22 @@ def test_a_program_that_cannot_be_compiled_anew_blames_nobody(architecture: str,
         ("nvcuda::wmma::fragment<matrix_a, 16, 16, 16, __nv_bfloat16, row_major> a;", "compute_75", "80"),
         ("wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> a; __nv_bfloat16 b;", "compute_75", "75"),
         ("wmma::fragment<wmma::matrix_a, 16, 16, 8, wmma::precision::tf32, wmma::row_major> a;", "sm_90", "90"),
+        ("__reduce_add_sync(~0u, threadIdx.x);", "compute_75", "80"),
+        ("__nv_bfloat16 a = 1; a = __hfma(a, a, a);", "compute_75", "80"),
+        ("float2* a = nullptr; atomicAdd(a, make_float2(1, 2));", "compute_75", "90"),
     ],
 )
-def test_types_that_the_oldest_target_lacks(text: str, architecture: str, wanted: str) -> None:
+def test_what_the_oldest_target_lacks(text: str, architecture: str, wanted: str) -> None:
     with CompilerProcess() as compiler:
         head = "#include <mma.h>\n#include <cuda_bf16.h>\nusing namespace nvcuda; using namespace nvcuda::wmma;\n"
         source = {"k.cu": f"{head}__global__ void k() {{ {text} }}\n"}
         built = ProgramStore(compiler, architecture).get_text(source, ["k"])
     assert built.result.ok, built.result.log
     assert f".target sm_{wanted}" in built.result.ptx
+
+
+def test_what_no_target_has_is_told_as_the_oldest_one_tells_it() -> None:
+    with CompilerProcess() as compiler:
+        source = {"k.cu": "__global__ void k() { __reduce_ad_sync(~0u, 1); }\n"}
+        built = ProgramStore(compiler, "compute_75").get_text(source, ["k"])
+    assert not built.result.ok and "__reduce_ad_sync" in str(built.error)

@@ -45,10 +45,31 @@ def test_a_grid_that_leaves_data_out_is_told_at_its_launch(
 def test_a_grid_of_one_axis_for_a_kernel_of_two_is_told_to_grow() -> None:
     result = graded("one_axis_only.cu", "transpose")
     failed = next(c for c in result.checks if c.id == "naive.correct")
-    assert failed.line == 20
+    assert failed.line == 19
     assert failed.message_said is not None and failed.message_said.id == "checks.grids.left_out"
     assert failed.hint_said is not None and failed.hint_said.id == "checks.grids.hint_fixed"
     assert failed.hint_said.data["axis"] == "y"
+
+
+@pytest.mark.slow
+def test_a_grid_that_covers_the_rows_alone_is_right_where_each_thread_does_a_row() -> None:
+    result = graded("a_thread_a_row.cu", "transpose")
+    got = statuses(result, "naive")
+    assert [got[name] for name in ("launch", "correct", "memory_safety", "coalescing")] == ["pass"] * 4
+    assert "ragged_sizes" not in got
+
+
+@pytest.mark.slow
+def test_a_kernel_that_prepares_the_data_of_another_is_not_graded_in_its_place() -> None:
+    assert graded("normalised_first.cu", "box-blur").variants["naive"].kernel == "mean"
+
+
+@pytest.mark.slow
+def test_what_is_printed_of_a_launch_makes_no_variant_of_a_kernel() -> None:
+    result = graded("prints_its_blocks.cu", "matmul")
+    assert {variant: record.kernel for variant, record in result.variants.items() if record.kernel} == {
+        "naive": "product"
+    }
 
 
 KERNELS = [

@@ -145,3 +145,28 @@ def test_a_program_that_is_told_a_number_is_given_each() -> None:
     typed = "int main() { int k; cin >> k; switch (k) { case 1: a<<<1, 2>>>(); } }"
     assert ways_to_choose([source("a.cu", typed)], [96])[1].stdin.split()[:3] == [b"1", b"96", b"16"]
     assert ways_to_choose([source("a.cu", text.replace("switch", "while"))], [96]) == []
+
+
+@pytest.mark.slow
+def test_a_program_too_large_by_itself_is_run_with_sizes_where_it_takes_some(tmp_path: Path) -> None:
+    path = tmp_path / "a.cu"
+    path.write_text("""
+#include <cstdio>
+#include <cstdlib>
+__global__ void flip(float *out, const float *in, int n) { if (threadIdx.x < n) out[threadIdx.x] = in[threadIdx.x]; }
+int main(int argc, char **argv) {
+    int n = 40000;
+    if (argc == 2) n = atoi(argv[1]);
+    char *h = (char *)malloc((size_t)n * n);
+    float *in, *out;
+    cudaMalloc(&in, n * sizeof(float));
+    cudaMalloc(&out, n * sizeof(float));
+    cudaMemcpy(in, h, n * sizeof(float), cudaMemcpyHostToDevice);
+    flip<<<1, 256>>>(out, in, n);
+    printf("%d\\n", h[n]);
+}
+""")
+    found = observed([decode(path)], None, [256])
+    assert [(run.arguments, [launch.arguments[2].value for launch in run.launches]) for run in found.runs] == [
+        (("256",), [256])
+    ]

@@ -5,7 +5,7 @@ The emulator runs them in `test_corpus.py`; on a GPU the same kernels must retur
 
 from __future__ import annotations
 
-from tests.ptx.corpus import atomics, blocks, floats, heap, integers, matrices, sequential, warps
+from tests.ptx.corpus import asynchronous, atomics, blocks, floats, heap, integers, matrices, sequential, warps
 from tests.ptx.corpus.case import Argument, Array, Case, Struct, alignment, buffers, pack
 
 __all__ = ["CASES", "Argument", "Array", "Case", "Struct", "alignment", "buffers", "pack"]
@@ -19,4 +19,5 @@ CASES: list[Case] = [
     *blocks.CASES,
     *heap.CASES,
     *matrices.CASES,
+    *asynchronous.CASES,
 ]

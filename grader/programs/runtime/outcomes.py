@@ -56,7 +56,8 @@ def judge(state: State, kernel: Kernel, record: ObservedLaunch, outcome: Outcome
             at = Place(outcome.line, kernel_file)
             state.tell("endless", "error", msg("programs.endless", kernel=kernel.display), at)
             return _faulted(state, record, 702, place)
-    if any(hazard.detail == "unmapped" and shared_at(state, hazard.offset_bytes) for hazard in hazards):
+    strayed = [hazard for hazard in hazards if hazard.detail == "unmapped" and hazard.space != "shared"]
+    if any(shared_at(state, hazard.offset_bytes) for hazard in strayed):
         # A pointer that lies in memory is the host's here; on a GPU both sides have one address for it.
         record.status = "traced"
         record.hazards = []
@@ -67,7 +68,9 @@ def judge(state: State, kernel: Kernel, record: ObservedLaunch, outcome: Outcome
     for hazard in hazards:
         severity = "error" if hazard.kind != "uninitialized" or not state.hollow else "remark"
         message = hazard_message(hazard)
-        if hazard.detail == "unmapped":
+        if hazard.detail == "unmapped" and hazard.space == "shared":
+            fatal = 700
+        elif hazard.detail == "unmapped":
             fatal = 700
             freed = state.gpu.find_freed(hazard.offset_bytes)
             if freed is not None:

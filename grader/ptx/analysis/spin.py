@@ -64,6 +64,8 @@ def reads_other_threads(instruction: Instruction) -> bool:
     """Whether an instruction's result may change because another thread went on."""
     if instruction.opcode == "atom":
         return bool(instruction.operands) and not isinstance(instruction.operands[0], Sink | Address)
+    if instruction.opcode == "mbarrier":
+        return not {"test_wait", "try_wait"}.isdisjoint(instruction.modifiers)
     return instruction.opcode == "ld" and not _FRESH_LOADS.isdisjoint(instruction.modifiers)
 
 
@@ -154,7 +156,7 @@ def _decision(
         # What the loop may write to that memory, and when, has a say as well; so have those it meets at barriers.
         for block in loop.body:
             for instruction in code[block]:
-                if facts(instruction.opcode).memory in ("store", "atomic", "surface"):
+                if facts(instruction.opcode).memory in ("store", "atomic", "surface", "copy"):
                     pending.extend(sources(instruction))
                     follow_branches(controllers[block])
                 unknown |= is_barrier(instruction.opcode) and "warp" not in instruction.modifiers
@@ -165,7 +167,7 @@ def _decision(
 def _reads_memory(instruction: Instruction) -> bool:
     if facts(instruction.opcode).memory == "load":
         return not {"param", "const"}.intersection(instruction.modifiers)
-    return instruction.opcode == "atom"
+    return instruction.opcode == "atom" or reads_other_threads(instruction)
 
 
 def _returns(call: Instruction) -> bool:

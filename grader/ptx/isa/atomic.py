@@ -11,6 +11,7 @@ first lanes first, and the rest address by address with `ufunc.accumulate`, whic
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,8 @@ TYPES: dict[str, tuple[str, ...]] = {
     "xor": ("b32", "b64"),
     "exch": ("b32", "b64"),
     "cas": ("b16", "b32", "b64"),
+    "mbarrier_arrive": ("b64",),
+    "mbarrier_arrive_drop": ("b64",),
 }
 """PTX types of each operation."""
 
@@ -218,8 +221,38 @@ def _step(op: str, dtype: str, flush_subnormals: bool) -> Callable[..., Array]:
         return lambda old, operand: canonical_nan(old + operand)
     if op in ("and", "or", "xor"):
         return _UFUNCS[op]
+    if op in ("mbarrier_arrive", "mbarrier_arrive_drop"):
+        return partial(_arrive, op == "mbarrier_arrive_drop")
     compute: Callable[..., Any] = lookup(op, (dtype,)).compute
     return compute
+
+
+MBARRIER_FIELD_BITS = 20
+"""An `mbarrier` as a word: from the lowest bit on how many arrivals its phase still waits for, how many each phase
+waits for (both of that many bits: PTX ISA, mbarrier.init, counts up to 2^20 - 1), and the number of the phase."""
+_FIELD = np.uint64((1 << MBARRIER_FIELD_BITS) - 1)
+_EXPECTED, _PHASE = np.uint64(MBARRIER_FIELD_BITS), np.uint64(2 * MBARRIER_FIELD_BITS)
+
+
+def mbarrier_start(count: Array) -> Array:
+    """A barrier whose phases wait for so many arrivals."""
+    wide = count.astype(np.uint64) & _FIELD
+    return wide | wide << _EXPECTED
+
+
+def mbarrier_phase(word: Array) -> Array:
+    """The number of the phase that a barrier is in, or was in when it gave a state."""
+    return word >> _PHASE
+
+
+def _arrive(drops: bool, word: Array, count: Array) -> Array:
+    """Some threads at a time arrive, and may leave all further phases to the others."""
+    expected = word >> _EXPECTED & _FIELD
+    left = (word & _FIELD) - np.minimum(count, word & _FIELD)
+    expected = expected - np.minimum(count, expected) if drops else expected
+    over = left == 0
+    phase = mbarrier_phase(word) + over
+    return np.where(over, expected, left) | expected << _EXPECTED | phase << _PHASE
 
 
 def _compare_and_swap(old: Array, new: Array, expected: Array) -> Array:

@@ -14,6 +14,7 @@ from grader.ptx.frontend.nodes import (
     Label,
     Operand,
     Register,
+    Selected,
     Sink,
     Special,
     Vector,
@@ -43,7 +44,7 @@ def _fault(instruction: Instruction) -> str:
         return f"{len(operands)} operands"
     if len(instruction.modifiers) < known.modifiers:
         return "a type is missing"
-    if known.fragments:
+    if not known.checked:
         return ""
     if known.writes_first and known.memory != "atomic" and operands and not _is_destination(operands[0]):
         return "its result goes nowhere"
@@ -67,7 +68,7 @@ def _is_destination(operand: Operand) -> bool:
 def _scalar_fault(instruction: Instruction) -> str:
     """Of an instruction that touches no memory: what it reads are values."""
     for operand in instruction.operands[1:]:
-        if isinstance(operand, (Address, Label, Sink)):
+        if isinstance(operand, (Address, Label, Sink, Selected)):
             return "an operand that is no value"
         if isinstance(operand, Vector):
             if instruction.opcode != "mov":

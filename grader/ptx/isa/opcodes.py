@@ -18,13 +18,15 @@ class OpcodeFacts:
     ends: what it does to a block: "" (nothing), "branch", "leave" (of the function or the grid); "barrier", "call":
     threads may be held behind it.
     collective: every lane named in its member mask, the last operand, executes it together.
-    memory: "load", "store", "atomic", "fence", "texture" (read by coordinates), "surface" (written so), or "".
+    memory: "load", "store", "atomic", "fence", "texture" (read by coordinates), "surface" (written so), "copy" (from
+    one place to another), or "".
     writes_first: its first operand is written (an address is never).
     operands: fewest and most; modifiers: fewest.
     idle: a thread that has nothing else before it is as good as gone.
     exchanges: its result comes from other lanes of the warp.
     hint: it changes nothing that a program could see.
     fragments: its operands are parts of matrices that a whole warp holds.
+    checked: its operands are of the usual form.
     """
 
     ends: str = ""
@@ -37,9 +39,10 @@ class OpcodeFacts:
     exchanges: bool = False
     hint: bool = False
     fragments: bool = False
+    checked: bool = True
 
 
-_READS = OpcodeFacts(writes_first=False, operands=(0, MANY))
+_READS = OpcodeFacts(writes_first=False, operands=(0, MANY), checked=False)
 _BARRIER = OpcodeFacts("barrier", writes_first=False, operands=(0, 4))
 _FENCE = OpcodeFacts(memory="fence", writes_first=False, operands=(0, MANY))
 _HINT = OpcodeFacts(writes_first=False, operands=(0, MANY), hint=True)
@@ -69,8 +72,18 @@ OPCODES: dict[str, OpcodeFacts] = (
         "tex": OpcodeFacts(memory="texture", operands=(2, 4), modifiers=3),
         "suld": OpcodeFacts(memory="texture", operands=(2, 2), modifiers=3),
         "sust": OpcodeFacts(memory="surface", writes_first=False, operands=(2, 2), modifiers=3),
-        "wmma": OpcodeFacts(collective=True, exchanges=True, operands=(2, MANY), modifiers=4, fragments=True),
-        "mma": OpcodeFacts(collective=True, exchanges=True, operands=(4, MANY), modifiers=4, fragments=True),
+        "wmma": OpcodeFacts(
+            collective=True, exchanges=True, operands=(2, MANY), modifiers=4, fragments=True, checked=False
+        ),
+        "mma": OpcodeFacts(
+            collective=True, exchanges=True, operands=(4, MANY), modifiers=4, fragments=True, checked=False
+        ),
+        "ldmatrix": OpcodeFacts(
+            collective=True, memory="matrix", operands=(2, 2), modifiers=4, fragments=True, checked=False
+        ),
+        "elect": OpcodeFacts(collective=True, exchanges=True, operands=(2, 2), modifiers=1),
+        "cp": OpcodeFacts(memory="copy", writes_first=False, operands=(0, MANY), modifiers=2, checked=False),
+        "mbarrier": OpcodeFacts(memory="atomic", operands=(1, 4), modifiers=2, checked=False),
         "membar": _FENCE,
         "fence": _FENCE,
         "mov": OpcodeFacts(operands=(2, 2), modifiers=1),
@@ -79,9 +92,7 @@ OPCODES: dict[str, OpcodeFacts] = (
     }
     | dict.fromkeys(
         (
-            "cp",
             "pmevent",
-            "griddepcontrol",
             "stmatrix",
             "setmaxnreg",
             "stackrestore",
@@ -89,7 +100,9 @@ OPCODES: dict[str, OpcodeFacts] = (
         ),
         _READS,
     )
-    | dict.fromkeys(("applypriority", "discard", "nanosleep", "pragma", "prefetch", "prefetchu"), _HINT)
+    | dict.fromkeys(
+        ("applypriority", "discard", "griddepcontrol", "nanosleep", "pragma", "prefetch", "prefetchu"), _HINT
+    )
 )
 """PTX ISA, chapter "Instruction set"."""
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -178,7 +179,39 @@ def _store(code: Code, instruction: Instruction) -> Step:
     return step
 
 
+def _vector_atomic(code: Code, instruction: Instruction, count: int) -> Step:
+    """Each element for itself: as a whole the access is not atomic (PTX ISA, atom)."""
+    operands = list(instruction.operands)
+    targets: Sequence[Operand] = (Sink(),) * count
+    if instruction.opcode == "atom":
+        target = operands.pop(0)
+        targets = target.elements if isinstance(target, Vector) else targets
+    where, values, *rest = operands
+    if rest or not isinstance(where, Address) or not isinstance(values, Vector):
+        raise UnsupportedInstruction(instruction.text)
+    if {len(targets), len(values.elements)} != {count}:
+        raise UnsupportedInstruction(instruction.text, reason=f"{len(values.elements)} values for {count}")
+    modifiers = tuple(modifier for modifier in instruction.modifiers if modifier != f"v{count}")
+    dtype = element_dtype(modifiers[-1])
+    if dtype is None:
+        raise UnsupportedInstruction(instruction.text)
+    steps = []
+    for element, (target, value) in enumerate(zip(targets, values.elements, strict=True)):
+        place = replace(where, offset=where.offset + element * dtype.itemsize)
+        own = replace(instruction, opcode="atom", modifiers=modifiers, operands=(target, place, value))
+        steps.append(_atomic(code, own))
+
+    def step(group: Group) -> None:
+        for one in steps:
+            one(group)
+
+    return step
+
+
 def _atomic(code: Code, instruction: Instruction) -> Step:
+    count = next((int(m[1:]) for m in instruction.modifiers if m in ("v2", "v4", "v8")), 1)
+    if count > 1:
+        return _vector_atomic(code, instruction, count)
     spec = AccessSpec(instruction, "atomic")
     operands = list(instruction.operands)
     target = operands.pop(0) if instruction.opcode == "atom" else Sink()

@@ -9,6 +9,7 @@ import numpy as np
 
 from grader.ptx.errors import UnsupportedInstruction
 from grader.ptx.frontend.nodes import Instruction, Operand, Register, Vector
+from grader.ptx.isa.warp import LANES, pack
 from grader.ptx.lowering.operands import getter
 from grader.ptx.machine.code import Code, Step
 from grader.ptx.machine.groups import Group
@@ -170,7 +171,24 @@ def _activemask(code: Code, instruction: Instruction) -> Step:
 
 
 def _elect(code: Code, instruction: Instruction) -> Step:
-    raise UnsupportedInstruction(instruction.text)
+    """One of the members, here the first: which one is the device's choice (PTX ISA, elect.sync)."""
+    target, mask = instruction.operands
+    if instruction.modifiers != ("sync",) or not isinstance(target, Vector):
+        raise UnsupportedInstruction(instruction.text)
+    leader, predicate = (_register(element) for element in target.elements)
+    read_mask = getter(code, mask, 4)
+
+    def step(group: Group) -> None:
+        lanes = group.lanes
+        members = _members(group, instruction, read_mask(group))
+        here = members & pack(lanes.active_table())[:, None]
+        lowest = np.bitwise_count(~here & (here - np.uint32(1))).astype(np.uint32)
+        if leader is not None:
+            group.registers[leader] = from_array(lanes.from_warps(lowest), lanes, 4)
+        if predicate is not None:
+            group.registers[predicate] = from_array(lanes.from_warps(lowest == LANES), lanes, 0)
+
+    return step
 
 
 STEPS: dict[str, Callable[[Code, Instruction], Step | None]] = {

@@ -67,6 +67,8 @@ class BlockBatch:
         self.clock = 0
         self.specials: dict[str, Value] = {}
         """Values of special registers for all lanes."""
+        self.extensions: dict[str, Any] = {}
+        """State that few kernels need, by the name of who keeps it."""
         self._local_symbols: dict[Any, int] = {}
         self._local_bytes = 0
 
@@ -148,6 +150,7 @@ class BlockBatch:
         """Let go of everything that holds on to this batch, which is over: it is freed with its last user."""
         self.watchers = NOBODY
         self.specials.clear()
+        self.extensions.clear()
         self.geometry.forget()
 
 

@@ -158,14 +158,29 @@ def _fetch(resolved: ResolvedAddress, spec: AccessSpec, element: int, register_b
 
 def store(group: Group, spec: AccessSpec, address: Value, offset: int, values: list[Value]) -> None:
     """Carry out a store; where lanes write the same element, the highest lane's value stays."""
-    parts = split_by_allocation(group, spec, address, offset)
+    put(group.batch, spec, split_by_allocation(group, spec, address, offset), values)
+
+
+def announce(
+    batch: BlockBatch, spec: AccessSpec, parts: Sequence[tuple[Array | None, ResolvedAddress]], values: list[Value]
+) -> None:
+    """Tell who watches of a store that is about to happen, whenever its values arrive."""
+    for positions, resolved in parts:
+        stored = values if positions is None else [select(value, resolved.lanes) for value in values]
+        _observe(batch, spec, resolved, stored, parts)
+
+
+def put(
+    batch: BlockBatch, spec: AccessSpec, parts: Sequence[tuple[Array | None, ResolvedAddress]], values: list[Value]
+) -> None:
+    """Store values where an access has been found to go."""
     for positions, resolved in parts:
         stored = values if positions is None else [select(value, resolved.lanes) for value in values]
         if resolved.array.read_only:
-            _read_only(group.batch, spec, resolved)
+            _read_only(batch, spec, resolved)
             continue
-        _observe(group.batch, spec, resolved, stored, parts)
-        group.batch.note_change()
+        _observe(batch, spec, resolved, stored, parts)
+        batch.note_change()
         indices, start = resolved.index(spec.element_bytes)
         view = resolved.array.view(spec.dtype)
         for element, value in enumerate(stored):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from grader.ptx.frontend.nodes import Special
@@ -11,8 +13,9 @@ from grader.ptx.machine.code import Code
 from grader.ptx.machine.groups import Group
 from grader.ptx.machine.residents import MULTIPROCESSORS, WARPS
 from grader.ptx.memory.device import Device
+from grader.ptx.records import Index3
 from grader.ptx.values.kinds import Value, Vec, select
-from grader.ptx.values.lanes import Array
+from grader.ptx.values.lanes import Array, Layout
 
 _AXES = {"x": 0, "y": 1, "z": 2}
 
@@ -26,6 +29,8 @@ SHARED_UNIT = 128
 EPOCH_NS = 1_767_225_600_000_000_000
 """Where the global timer starts: it counts the nanoseconds of Unix time."""
 TIMER_STEP_NS = 32
+KEPT_COORDINATES = 8
+"""Tables of one coordinate each, of threads and of blocks, that are kept for the next launch of the same shape."""
 WARP_SKEW = 2
 """Cycles by which a warp reads the clock later than the one before it."""
 
@@ -103,14 +108,13 @@ def compute(batch: BlockBatch, name: str) -> Value:
         return layout.block[_AXES[axis]]
     if register == "nctaid":
         return batch.geometry.grid[_AXES[axis]]
-    thread = root.ids % layout.padded
     if register == "tid":
-        x, y, _ = layout.block
-        return _vec(batch, {"x": thread % x, "y": thread // x % y, "z": thread // (x * y)}[axis])
+        return _value(batch, _threads(layout.block, layout.blocks, axis))
     if register == "ctaid":
-        number = batch.geometry.first_block + root.blocks
-        x, y, _ = batch.geometry.grid
-        return _vec(batch, {"x": number % x, "y": number // x % y, "z": number // (x * y)}[axis])
+        return _value(
+            batch, _blocks(layout.block, layout.blocks, batch.geometry.first_block, batch.geometry.grid, axis)
+        )
+    thread = root.ids % layout.padded
     lane = thread & 31
     bit = np.left_shift(np.int64(1), lane)
     if name == "laneid":
@@ -134,8 +138,37 @@ def compute(batch: BlockBatch, name: str) -> Value:
     raise KeyError(name)
 
 
-def _vec(batch: BlockBatch, values: Array) -> Value:
+@lru_cache(maxsize=KEPT_COORDINATES)
+def _threads(block: Index3, blocks: int, axis: str) -> int | Array:
+    """One coordinate of the threads of some blocks of this shape."""
+    layout = Layout(block, blocks)
+    return _uniform_or_words(_along(layout.root.ids % layout.padded, block, axis))
+
+
+@lru_cache(maxsize=KEPT_COORDINATES)
+def _blocks(block: Index3, blocks: int, first: int, grid: Index3, axis: str) -> int | Array:
+    """One coordinate of the block of each thread, in blocks of this shape from the first-th of a grid on."""
+    return _uniform_or_words(_along(first + Layout(block, blocks).root.blocks, grid, axis))
+
+
+def _along(numbers: Array, sizes: Index3, axis: str) -> Array:
+    x, y, _ = sizes
+    if axis == "x":
+        return numbers % x
+    return numbers // x % y if axis == "y" else numbers // (x * y)
+
+
+def _uniform_or_words(values: Array) -> int | Array:
     low = values[0]
     if (values == low).all():
         return int(low) & 0xFFFFFFFF
-    return Vec((values & 0xFFFFFFFF).astype(np.uint32), batch.layout.root)
+    words: Array = (values & 0xFFFFFFFF).astype(np.uint32)
+    return words
+
+
+def _value(batch: BlockBatch, found: int | Array) -> Value:
+    return found if isinstance(found, int) else Vec(found, batch.layout.root)
+
+
+def _vec(batch: BlockBatch, values: Array) -> Value:
+    return _value(batch, _uniform_or_words(values))

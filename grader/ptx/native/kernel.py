@@ -12,12 +12,13 @@ from grader.ptx.native.load_store import Transfer
 from grader.ptx.native.places import Way
 
 _REFUSED = frozenset({"elect", "call", "brx"})
+_REFUSED_MEMORY = frozenset({"atomic", "fence", "texture", "surface", "copy"})
 
 
 def is_refused(opcode: str) -> bool:
     """What a kernel must not have at all: atomics and fences, calls and jumps through tables, products of a warp."""
     known = facts(opcode)
-    return opcode in _REFUSED or known.fragments or known.memory in ("atomic", "fence", "texture", "surface")
+    return opcode in _REFUSED or known.fragments or known.memory in _REFUSED_MEMORY
 
 
 @dataclass

@@ -55,11 +55,8 @@ class Traffic(Observer):
         counter.few_requests += cost[7]
         counter.few_lanes += cost[8]
         if cost[5] > counter.ways or not counter.worst_words:
-            if space == "shared" and len(together) == 1:
-                # What is kept with addresses serves all that lie alike; the words are to be this access's own.
-                cost = _measure(resolved.lanes, addresses_of(together, resolved.lanes), event.op, event.width, space)
             counter.ways = max(counter.ways, cost[5])
-            counter.worst_words = cost[6]
+            counter.worst_words = _own_words(resolved, cost) if len(together) == 1 else cost[6]
 
     def _cost(self, resolved: ResolvedAddress, op: str, width: int, space: str) -> tuple[Any, ...]:
         period = metrics.WAVEFRONT_BYTES if space == "shared" else metrics.SECTOR_BYTES
@@ -71,9 +68,8 @@ class Traffic(Observer):
             key = ("traffic", op, width, space, resolved.shift % period)
         found = memo.get(key)
         if found is None:
-            found = remember(
-                memo, key, _measure(resolved.lanes, addresses_of([resolved], resolved.lanes), op, width, space)
-            )
+            cost = _measure(resolved.lanes, addresses_of([resolved], resolved.lanes), op, width, space)
+            found = remember(memo, key, (*cost, _start(resolved)))
         return found
 
     def take(self, counters: Sequence[LineCounter]) -> None:
@@ -95,6 +91,22 @@ def addresses_of(all_resolved: Sequence[ResolvedAddress], lanes: Lanes) -> Array
             resolved.offsets() + start
         )
     return result
+
+
+def _start(resolved: ResolvedAddress) -> int:
+    """What all lanes' addresses grow with: what is kept with their offsets was found out for one of these."""
+    return resolved.shift + resolved.array.storage
+
+
+def _own_words(resolved: ResolvedAddress, cost: tuple[Any, ...]) -> tuple[int, ...]:
+    """The words of the worst request of an access, which what is kept may know of one that lies elsewhere."""
+    words: tuple[int, ...] = cost[6]
+    start, known = _start(resolved), cost[9]
+    if start == known or not words:
+        return words
+    # Where offsets are kept both starts are at the same place of a row of banks; else all lanes share one word.
+    further = start // metrics.BANK_BYTES - known // metrics.BANK_BYTES
+    return tuple(word + further if word >= 0 else word for word in words)
 
 
 def _measure(lanes: Lanes, addresses: Array, op: str, width: int, space: str) -> tuple[Any, ...]:

@@ -19,6 +19,8 @@ NUMBERED = 60.0
 MISNUMBERED = 8.0
 # What the program prints beside a kernel's time.
 PRINTED = 90.0
+# The same of a kernel that does nothing of the kind: it is this variant where no other wants it.
+MISPRINTED = 12.0
 BEST_PER_VARIANT = 6
 # Outweighs all of the above: no variant goes without a kernel so that another one gets the better of two.
 EACH = 400.0
@@ -48,7 +50,9 @@ class Known:
     claims: variants that the program's own text names where it prints this kernel's time or result.
     likeness: by variant, how much it does what the lab's own kernel does, beside what the variant's record says.
     threads: of the largest launch of it that was seen, 0 where none was.
+    expression: its name as it is compiled.  is_instance: of a template, by arguments that the student named.
     is_helper: by its name it prepares or checks what other kernels work on.
+    is_intermediate: what it makes was never copied to the host, and another kernel reads it.
     share: its threads as a share of those of the kernel with the most; 1 where that is not known.
     """
 
@@ -60,7 +64,10 @@ class Known:
     claims: frozenset[str] = frozenset()
     likeness: Mapping[str, float] = field(default_factory=dict)
     threads: int = 0
+    expression: str = ""
+    is_instance: bool = False
     is_helper: bool = False
+    is_intermediate: bool = False
     share: float = 1.0
 
     @property
@@ -93,8 +100,13 @@ def assign(variants: Sequence[Variant], known: Sequence[Known], given: Mapping[s
 
     known: the kernels, `compared`.  given: kernels that the student named; they are taken as they are.
     """
-    taken = {(k.kernel.file, k.kernel.name) for k in given.values()}
-    candidates = [k for k in known if (k.kernel.file, k.kernel.name) not in taken]
+    taken = {(k.kernel.file, k.kernel.name) for k in given.values() if not k.is_instance}
+    instances = {(k.kernel.file, k.expression) for k in given.values()}
+    candidates = [
+        k
+        for k in known
+        if (k.kernel.file, k.kernel.name) not in taken and (k.kernel.file, k.expression) not in instances
+    ]
     free = [k for k in candidates if not _is_repeated(k, candidates, list(given.values()), variants)]
     files = {k.kernel.file for k in known}
     open_variants = [variant for variant in variants if variant.name not in given]
@@ -223,7 +235,7 @@ def _score(
         if fits_memory:
             return MISNUMBERED - 0.5 * min(numbered, 10) - dynamic, "number"
     if named is None and claims == {variant.name} and not is_helper:
-        named = PRINTED
+        named = PRINTED if fits_memory else MISPRINTED
     if named is None:
         if is_helper or kernel.is_empty or not (known.fits and can_be):
             return None
@@ -234,6 +246,8 @@ def _score(
         score -= 0.0 if known.share >= FEW else 1.0 if known.threads > 1 else 8.0
         if variant.shared_memory is not None:
             score += 3
+        if known.is_intermediate:
+            score -= 10
         weak = _weak_rank(variant, name)
         score += 0.0 if weak is None else 2.0 - 0.1 * min(weak, 10)
         return max(score + known.likeness.get(variant.name, 0.0), 0.5), "structure"

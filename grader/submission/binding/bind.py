@@ -14,7 +14,7 @@ from grader.submission import effort
 from grader.submission.binding.absent import why_absent
 from grader.submission.binding.assign import Known, assign, compared, strong_rank
 from grader.submission.binding.claims import claimed
-from grader.submission.binding.entries import Entry, entries_of
+from grader.submission.binding.entries import Entry, entries_of, instance_of
 from grader.submission.binding.likeness import Profile, likeness, profile_of, profiles
 from grader.submission.binding.plans import interpretations, requested_launch
 from grader.submission.binding.precedence import Fact, first
@@ -70,6 +70,7 @@ def _bind(
     read = read_files(sources, found.folder, read_header)
     entries = entries_of(read.with_kernels, read.codes, lab, observed, changed)
     given = _given(found, settings, entries, lab)
+    entries += [entry for entry in given.values() if entry.is_instance]
     known = {id(entry): item for entry, item in zip(entries, compared(_all_known(entries, lab)), strict=True)}
     by_known = {id(known[id(entry)]): entry for entry in entries}
     assigned = assign(lab.variants, [known[id(e)] for e in entries], {name: known[id(e)] for name, e in given.items()})
@@ -142,6 +143,7 @@ def _all_known(entries: Sequence[Entry], lab: Lab) -> list[Known]:
     own: dict[str, Profile] | None = None
     for entry in entries:
         known = replace(_known(entry, lab), claims=claimed(entry.sites, sites, lines, lab.variants))
+        known = replace(known, is_intermediate=_is_intermediate(entry, entries))
         named = any(strong_rank(variant, entry.kernel.name) is not None for variant in lab.variants)
         if entry.kernel.uses_shared and not named and entry.reason is None:
             own = profiles(lab) if own is None else own
@@ -151,13 +153,39 @@ def _all_known(entries: Sequence[Entry], lab: Lab) -> list[Known]:
     return found
 
 
+def _is_intermediate(entry: Entry, entries: Sequence[Entry]) -> bool:
+    """Whether what a kernel was seen to write goes on to another kernel, and never to the host."""
+    made = {p.name for p in entry.kernel.parameters if p.is_pointer and p.is_written}
+    written = [a for site in entry.sites for a in site.seen if a.name in made and a.buffer]
+    if not written or any(a.read_back for a in written):
+        return False
+    buffers = {a.buffer for a in written}
+    for other in entries:
+        if other.kernel.name == entry.kernel.name:
+            continue
+        only_read = {p.name for p in other.kernel.parameters if p.is_pointer and p.is_read and not p.is_written}
+        seen = (a for site in other.sites for a in site.seen)
+        if any(a.name in only_read and a.buffer in buffers and a.before == "kernel" for a in seen):
+            return True
+    return False
+
+
 def _known(entry: Entry, lab: Lab) -> Known:
     kernel = entry.kernel
     usual = {p.dtype for p in lab.parameters if p.kind != "size"}
     is_of_lab_types = all(p.dtype is None or p.dtype in usual for p in kernel.parameters if p.is_pointer)
     written = _WORDS.findall(entry.parsed.text(entry.parsed.functions[kernel.name].node))
     text = " ".join(word for word in written if word != kernel.name and word not in NUMBER_WORDS)
-    return Known(kernel, entry.shape.is_padded, entry.reason is None, is_of_lab_types, text, threads=entry.threads)
+    return Known(
+        kernel,
+        entry.shape.is_padded,
+        entry.reason is None,
+        is_of_lab_types,
+        text,
+        threads=entry.threads,
+        expression=entry.expression,
+        is_instance=entry.is_instance,
+    )
 
 
 def _edits(entries: Sequence[Entry], files: Mapping[str, ParsedFile]) -> dict[str, tuple[Edit, ...]]:
@@ -182,19 +210,38 @@ def _given(
     for variant, chosen in settings.items():
         if chosen.kernel is None:
             continue
-        entry = next((e for e in entries if e.kernel.name == chosen.kernel), None)
+        name, arguments = _instance(chosen.kernel)
+        entry = instance_of(entries, name, arguments, lab)
         if entry is None:
-            allowed = yaml_file.choose(chosen.kernel, {e.kernel.name for e in entries})
+            known = next((e.kernel for e in entries if e.kernel.name == name), None)
+            if known is not None:
+                expected = len(known.template_parameters)
+                message = msg("submission.template_arguments", kernel=name, got=len(arguments), expected=expected)
+                raise found.settings_error(message, lab.id, variant, "kernel")
+            allowed = yaml_file.choose(name, {e.kernel.name for e in entries})
             raise found.settings_error(
                 msg("submission.no_kernel", kernel=chosen.kernel, allowed=allowed), lab.id, variant, "kernel"
             )
-        twice = next((other for other, e in given.items() if e is entry), None)
+        twice = next(
+            (v for v, e in given.items() if (e.kernel.file, e.expression) == (entry.kernel.file, entry.expression)),
+            None,
+        )
+        if twice is not None and entry.kernel.template_parameters:
+            message = msg("submission.instance_twice", kernel=entry.expression, other=twice)
+            raise found.settings_error(message, lab.id, variant, "kernel")
         if twice is not None:
             raise found.settings_error(
                 msg("submission.kernel_twice", kernel=chosen.kernel, other=twice), lab.id, variant, "kernel"
             )
         given[variant] = entry
     return given
+
+
+def _instance(text: str) -> tuple[str, list[str]]:
+    """ "tiled<32, 1>" as "tiled" and its template arguments; a kernel's namespace is left out."""
+    name, _bracket, inner = text.partition("<")
+    arguments = [argument.strip() for argument in inner.rpartition(">")[0].split(",")] if inner else []
+    return name.strip().rpartition("::")[2], [argument for argument in arguments if argument]
 
 
 def _binding(

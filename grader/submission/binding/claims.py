@@ -10,6 +10,13 @@ from grader.submission.binding.assign import strong_rank
 from grader.submission.kernels.records import LaunchSite
 
 MAX_LINES = 16
+# What is said of a launch, of sizes and of errors names no variant: "Block: 16x16", "3 rows", "error in line 7".
+_NUMBER = r"\s*[:=(,#]?\s*(?:\d|%\d*l*z?[dux])"
+_NO_CLAIM = re.compile(
+    r"(?i)(?:number of|num|threads?|grids?|per|max\w*|/)[\W_]*blocks?\b|\bblocks\b"
+    rf"|\bblock[\W_]*(?:size|dim\w*|count|shape|per)\b|\b(?:blocks?|lines?|rows?|cols?|columns?){_NUMBER}"
+    r"|(?:\d|%\d*l*z?[dux])\s*(?:rows?|cols?|columns?|lines?)\b|\bshared mem\w*[\W_]*(?:per|size)\b"
+)
 _STRING = re.compile(r'"((?:[^"\\\n]|\\.)*+)"?')
 
 
@@ -28,7 +35,8 @@ def claimed(
     for site in sites:
         after = next((line for file, line in others if file == site.file and line > site.line), site.line + MAX_LINES)
         text = "\n".join(lines.get(site.file, ())[site.line - 1 : min(after - 1, site.line + MAX_LINES)])
-        for said in _STRING.findall(text):
+        for string in _STRING.findall(text):
+            said = _NO_CLAIM.sub(" ", string)
             named = [(rank, v.name) for v in variants if (rank := strong_rank(v, said)) is not None]
             if named:
                 found.add(min(named)[1])

@@ -52,6 +52,8 @@ class Entry:
     is_untold: bool = False
     """Its parameters have a type that no file handed in declares, and a header is missing."""
     edits: tuple[Edit, ...] = ()
+    is_instance: bool = False
+    """Of a template, with arguments that `submission.yaml` names: its other instances may be other variants."""
 
     @property
     def compile_time(self) -> CompileTime:
@@ -117,6 +119,33 @@ def entries_of(
     return entries
 
 
+def instance_of(entries: Sequence[Entry], name: str, arguments: Sequence[str], lab: Lab) -> Entry | None:
+    """The kernel `name`, a template with these arguments whether or not it is launched with them; None: there is none.
+
+    Arguments that are not given are the launch's, as those of a kernel without any.
+    """
+    known = next((entry for entry in entries if entry.kernel.name == name), None)
+    if known is None or not arguments:
+        return known
+    if len(arguments) > len(known.kernel.template_parameters):
+        return None
+    parsed = known.parsed
+    stated = tuple(_value_of(argument, parsed) for argument in arguments)
+    launched = tuple(s for s in known.sites if s.template_arguments[: len(stated)] == stated)
+    plain = next(kernel for kernel in kernels_in(parsed) if kernel.name == name)
+    entry = _entry(parsed, replace(plain, file=known.kernel.file), launched or known.sites, lab, stated)
+    entry.is_instance = True
+    entry.is_untold = known.is_untold
+    entry.reason = None if entry.is_untold else entry.reason
+    return entry
+
+
+def _value_of(argument: str, parsed: ParsedFile) -> str:
+    """A template's argument, a number of the file's constants as its value."""
+    number = parsed.constants.integer(argument)
+    return argument.strip() if number is None else str(number)
+
+
 def _is_undeclared(entry: Entry, files: Sequence[ParsedFile]) -> bool:
     """Whether the kernel cannot be bound for a type that nothing in the files declares, and CUDA neither."""
     if entry.reason is None or entry.reason.detail != "parameter":
@@ -137,12 +166,16 @@ def _instances(kernel: Kernel, sites: tuple[LaunchSite, ...]) -> list[tuple[Laun
     return [sites, *(tuple(s for s in sites if s.template_arguments == given) for given in launched[:MAX_INSTANCES])]
 
 
-def _entry(parsed: ParsedFile, kernel: Kernel, sites: tuple[LaunchSite, ...], lab: Lab) -> Entry:
-    """A kernel as it is launched."""
+def _entry(
+    parsed: ParsedFile, kernel: Kernel, sites: tuple[LaunchSite, ...], lab: Lab, stated: tuple[str, ...] = ()
+) -> Entry:
+    """A kernel as it is launched; stated: a template's first arguments, whatever it is launched with."""
     entry = Entry(parsed, kernel, sites)
-    _instantiate(entry, lab)
+    _instantiate(entry, lab, stated)
     item = parsed.functions[kernel.name]
-    entry.kernel, of_structs = with_struct_parameters(parsed, item, with_struct_arrays(parsed, entry.kernel))
+    entry.kernel, of_structs = with_struct_parameters(
+        parsed, item, with_struct_arrays(parsed, entry.kernel), entry.template_values
+    )
     entry.kernel, of_arrays = with_global_arrays(parsed, item, entry.kernel, lab)
     entry.edits = of_structs or of_arrays
     loops = innermost_loops(parsed, item, entry.template_values)
@@ -154,11 +187,11 @@ def _entry(parsed: ParsedFile, kernel: Kernel, sites: tuple[LaunchSite, ...], la
     return entry
 
 
-def _instantiate(entry: Entry, lab: Lab) -> None:
+def _instantiate(entry: Entry, lab: Lab, stated: tuple[str, ...]) -> None:
     """Choose the name expression.
 
-    A template's arguments are those it is launched with (of several, those of the lab's type), else their defaults,
-    else plausible ones.
+    A template's arguments are those that are `stated`, else those it is launched with (of several, those of the lab's
+    type), else their defaults, else plausible ones.
     """
     item = entry.parsed.functions[entry.kernel.name]
     entry.expression = item.namespace + entry.kernel.name
@@ -169,11 +202,11 @@ def _instantiate(entry: Entry, lab: Lab) -> None:
     usual = next((_type_name(p.dtype) for p in lab.parameters if p.kind != "size"), "float")
     types = [index for index, name in enumerate(names) if _is_type(entry.kernel, name)]
     launches = [s.template_arguments for s in entry.sites if s.template_arguments]
-    of_usual = (given for given in launches if all(given[i : i + 1] in ((), (usual,)) for i in types))
+    of_usual = (each for each in launches if all(each[i : i + 1] in ((), (usual,)) for i in types))
     chosen = next(of_usual, launches[0] if launches else ())
     if launches and chosen != launches[0]:
         entry.sites = tuple(sorted(entry.sites, key=lambda site: site.template_arguments != chosen))
-    launched = dict(enumerate(chosen))
+    launched, given = dict(enumerate(chosen)), dict(enumerate(stated))
     values: dict[str, str] = {}
     origins: list[Origin] = []
     constants = entry.parsed.constants
@@ -190,7 +223,10 @@ def _instantiate(entry: Entry, lab: Lab) -> None:
             plausible = usual
         else:
             plausible = "8" if re.search(r"(?i)row", name) and "block" in name.lower() else "32"
-        fact = first({said: partial(launched.get, index), "inferred": by_default}, otherwise=plausible)
+        fact = first(
+            {"stated": partial(given.get, index), said: partial(launched.get, index), "inferred": by_default},
+            otherwise=plausible,
+        )
         values[name] = fact.value
         origins.append(fact.origin)
         typed.types[name] = values[name]

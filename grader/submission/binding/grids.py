@@ -111,13 +111,15 @@ def _axis(
         return read
     if blocks is None or axis >= len(covers):
         return usual if blocks is None else str(blocks)
+    expression = site.grid_expressions[axis] if axis < len(site.grid_expressions) else None
     if not any((_extent(covers[axis], sizes) or 0) > 0 for sizes in own):
-        return usual
+        return f"(({covers[axis]}) // {tile[axis]})" if _rounds_down(expression) else usual
     threads = site.block[axis] if site.block is not None and axis < len(covers) else 0
     steps = [step for step in dict.fromkeys([tile[axis], threads]) if step > 0]
     over = covers[axis]
-    models = [_rounded_up(over, step) for step in steps]
-    models += [f"(({over}) // {step})" for step in steps]
+    up = [_rounded_up(over, step) for step in steps]
+    down = [f"(({over}) // {step})" for step in steps]
+    models = [*down, *up] if _rounds_down(expression) else [*up, *down]
     models += [f"(({over} - 1) // {step})" for step in steps] + [f"(({over}) // {step} + 1)" for step in steps]
     fitting = (text for text in models if any(_value(text, sizes) == blocks for sizes in own) and agrees(text))
     # A launch at sizes that the lab never has says nothing where nothing fits it.
@@ -138,6 +140,23 @@ def is_unsure(
         if site.grid[axis] > 1 and (read is None or not _may_be(read, own, site.grid[axis])):
             return True
     return False
+
+
+def _rounds_down(expression: Expression | None) -> bool:
+    """Whether an expression is a mere division of integers, whatever is divided: `B.width / block.x`."""
+    match expression:
+        case Binary("/", left, right):
+            parts = (left, right)
+            return not any(isinstance(part, Cast) or _is_sum(part) or _is_fraction(part) for part in parts)
+    return False
+
+
+def _is_sum(expression: Expression) -> bool:
+    return isinstance(expression, Binary) and expression.operator in ("+", "-")
+
+
+def _is_fraction(expression: Expression) -> bool:
+    return isinstance(expression, Number) and isinstance(expression.value, float)
 
 
 def _rounded_up(over: str, step: int) -> str:

@@ -218,6 +218,9 @@ class _Planner:
     def read_covers(self, site: LaunchSite, either_order: bool) -> list[tuple[str, ...]] | None:
         """As the arguments tell that the grid divides."""
         usual = self.rule.covers
+        alone_seen = self.covered_alone(site)
+        if alone_seen:
+            return [(name,) for name in alone_seen]
         if len(usual) > 1 and len(site.grid_expressions) == 1 and site.tile == (1,):
             alone = dict(zip(site.arguments, self.roles, strict=False)).get(site.grid_over[0])
             if alone in usual and "blockIdx.y" not in self.shape.text:
@@ -230,6 +233,19 @@ class _Planner:
             if len(read) == 2 and set(read) == set(usual):
                 return [read]
         return None
+
+    def covered_alone(self, site: LaunchSite) -> list[str]:
+        """Of several sizes those that a launch seen along one axis runs over alone: a thread for each row, say."""
+        usual = self.rule.covers
+        if len(usual) < 2 or not site.observed or site.grid is None or site.block is None or ".y" in self.shape.text:
+            return []
+        sizes = self.own_sizes()
+        if prod(site.grid[1:]) * prod(site.block[1:]) > 1 or not all(sizes.get(name, 0) > 1 for name in usual):
+            return []
+        threads, reach = site.block[0], site.grid[0] * site.block[0]
+        if 2 * reach > prod(sizes[name] for name in usual):
+            return []
+        return [name for name in dict.fromkeys(usual) if abs(reach - sizes[name]) < threads]
 
     def usual_shared_formula(self) -> str:
         """The lab's formula of shared memory, where it gives what was seen at the program's own sizes."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from grader.submission.cpp.tree import ParsedFile, declared_name, descendants
+from grader.submission.effort import spend
 from grader.submission.expressions.constants import Constants
 from grader.submission.expressions.syntax import Call, Expression, Name, Number
 
@@ -173,7 +174,28 @@ def scope_of(parsed: ParsedFile, function: Node) -> Scope:
                         _define(parsed, scope, parsed.text(argument), given, None, bool(branches))
     for definitions in scope.definitions.values():
         definitions.sort(key=lambda definition: definition.position)
+    _end_cases(scope, function)
     return scope
+
+
+def _end_cases(scope: Scope, function: Node) -> None:
+    """What a `case` gives a variable holds to its end; after the `switch` nobody knows which of them it was."""
+    switches = [node for node in descendants(function) if node.type == "switch_statement"]
+    for switch in switches:
+        cases = [node for node in descendants(switch) if node.type == "case_statement"]
+        for name, definitions in scope.definitions.items():
+            inside = [d for d in definitions if switch.start_byte <= d.position < switch.end_byte]
+            if not inside:
+                continue
+            spend(len(inside) * len(cases))
+            before = scope.definition(name, switch.start_byte)
+            ends = [
+                Definition(case.end_byte, before)
+                for case in cases
+                if any(case.start_byte <= d.position < case.end_byte for d in inside)
+            ]
+            definitions += [*ends, Definition(switch.end_byte, None)]
+            definitions.sort(key=lambda definition: definition.position)
 
 
 def _declaration(parsed: ParsedFile, scope: Scope, node: Node, is_doubtful: bool) -> None:

@@ -7,9 +7,10 @@ within a line.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from grader.submission.cpp.edits import Edit
@@ -34,10 +35,14 @@ class Field:
     is_pointer: bool
 
 
-def with_struct_parameters(parsed: ParsedFile, item: Item, kernel: Kernel) -> tuple[Kernel, tuple[Edit, ...]]:
+def with_struct_parameters(
+    parsed: ParsedFile, item: Item, kernel: Kernel, template_values: Mapping[str, str] = MappingProxyType({})
+) -> tuple[Kernel, tuple[Edit, ...]]:
     """The kernel with a parameter for each field of the structs that it takes, and the edits that make it so.
 
-    Only structs of plain numbers with one pointer to numbers; with any other the kernel stays as it is.
+    Only structs of plain numbers with one pointer to numbers, and functors, which have no fields: the kernel makes one
+    itself.  With any other struct the kernel stays as it is.
+    template_values: arguments of a template, of which a functor's type may be one.
     """
     body = item.node.child_by_field_name("body")
     declarator = function_declarator(item.node.child_by_field_name("declarator"))
@@ -52,6 +57,11 @@ def with_struct_parameters(parsed: ParsedFile, item: Item, kernel: Kernel) -> tu
         type_node = node.child_by_field_name("type")
         name = parsed.text(type_node).removeprefix("struct ").strip() if type_node is not None else ""
         fields = () if parameter.is_pointer or parameter.dtype else fields_of(parsed, name)
+        if not (fields or parameter.is_pointer or parameter.dtype) and "&" not in parameter.type_text:
+            plain = template_values.get(name, name).rpartition("::")[2]
+            if _is_functor(parsed, plain):
+                made += f" {name} {parameter.name}{{}};"
+                continue
         if not fields or "&" in parameter.type_text:
             parameters.append(parameter)
             texts.append(parsed.text(node))
@@ -107,6 +117,18 @@ def _numbers_in(parsed: ParsedFile, name: str) -> tuple[str, int]:
                 count += prod(extent or 0 for extent in extents)
     dtype = next(iter(found)) if len(found) == 1 else None
     return dtype or "", count
+
+
+def _is_functor(parsed: ParsedFile, name: str) -> bool:
+    """Whether a struct has nothing in it but functions, and needs nothing to be made."""
+    file = next((file for file in (parsed, *parsed.headers) if _body_in(file, name) is not None), parsed)
+    body = _body_in(file, name)
+    if body is None:
+        return False
+    has_calls = any("operator()" in file.text(node) for node in body.named_children)
+    kinds = {"function_definition", "template_declaration", "access_specifier", "comment", "alias_declaration"}
+    makes = re.search(rf"(?<!~)\b{re.escape(name)}\s*\(", file.text(body))
+    return has_calls and makes is None and all(node.type in kinds for node in body.named_children)
 
 
 def _declared(parsed: ParsedFile, name: str, variable: str) -> str:

@@ -57,6 +57,12 @@ def atomics_float(arguments: Sequence[Any]) -> dict[int, Array]:
     return {1: out, 2: wide}
 
 
+def vector_atomics(arguments: Sequence[Any]) -> dict[int, Array]:
+    a, before = arguments[0], arguments[2].reshape(-1, 2)
+    sums = np.array([a.sum(), N, -a.sum(), 2 * N], F32)
+    return {1: sums, 2: np.stack([3 * before[:, 0] + 2 * a, 2 * before[:, 1] + 2 * a], axis=1).ravel()}
+
+
 def shared_atomics(arguments: Sequence[Any]) -> dict[int, Array]:
     a, out = arguments[0], arguments[1].copy()
     for block in range(len(out) // 10):
@@ -113,6 +119,12 @@ CASES = [
         "atomics_float",
         lambda rng: [small(rng).astype(F32), np.zeros(6, F32), np.zeros(2, F64), COUNT],
         atomics_float,
+    ),
+    case(
+        "atomics.cu",
+        "vector_atomics",
+        lambda rng: [small(rng).astype(F32), np.zeros(4, F32), rng.integers(0, 9, 2 * N).astype(F32), COUNT],
+        vector_atomics,
     ),
     case("atomics.cu", "shared_atomics", lambda rng: [integers(rng, I32), np.zeros(80, I32), COUNT], shared_atomics),
     case(

@@ -25,6 +25,15 @@ def _number(bits: int, name: str) -> int:
     return signed(bits, WIDTHS[name]) if name[0] == "s" else bits
 
 
+def _arrived(word: int, count: int, fewer: int) -> int:
+    """Arrivals left, arrivals in all, number of the phase: 20, 20 and 24 bits."""
+    left, all_of_them, phase = word % (1 << 20), (word >> 20) % (1 << 20), word >> 40
+    all_of_them, left = max(all_of_them - fewer, 0), max(left - count, 0)
+    if not left:
+        left, phase = all_of_them, (phase + 1) % (1 << 24)
+    return (phase << 40) + (all_of_them << 20) + left
+
+
 def _update(op: str, name: str, old: int, operand: int, compare: int, flush: bool) -> int:
     """What one lane leaves in memory, on bit patterns."""
     if op == "add" and "f" in name:
@@ -52,6 +61,8 @@ def _update(op: str, name: str, old: int, operand: int, compare: int, flush: boo
         "dec": lambda: b if a == 0 or a > b else a - 1,
         "exch": lambda: b,
         "cas": lambda: b if old == compare else a,
+        "mbarrier_arrive": lambda: _arrived(a, b, 0),
+        "mbarrier_arrive_drop": lambda: _arrived(a, b, b),
     }
     return wrap(operations[op](), WIDTHS[name])
 

@@ -371,4 +371,63 @@ COOPERATIVE = cases(
     ],
 )  # fmt: skip
 
-CASES = [*REDUCTIONS, *SCANS, *SORTING, *HISTOGRAMS, *GRIDS, *VARIOUS, *SPARSE, *COOPERATIVE]
+# -- warps with jobs of their own, copies that go on by themselves ----
+
+
+def _tiles(width: int) -> Oracle:
+    """Each lane's sum over tiles read backwards, the first once, the second twice and so on."""
+
+    def oracle(a: Array) -> Array:
+        table = a[: len(a) // width * width].reshape(-1, width)[:, ::-1].astype(np.int64)
+        return (table * np.arange(1, len(table) + 1)[:, None]).sum(axis=0)
+
+    return oracle
+
+
+def _padded(a: Array, fill: int = 0) -> Array:
+    return np.pad(a, (0, -len(a) % 64), constant_values=fill).reshape(-1, 64).astype(np.int64)
+
+
+def _sorted_parts(a: Array) -> Array:
+    return np.concatenate([np.sort(a[low : low + 128]) for low in range(0, len(a), 128)])
+
+
+def _neighbours(a: Array) -> Array:
+    rows = _padded(a)
+    return (rows[:, np.arange(64) ^ 1] * 2 + rows).ravel()[: len(a)]
+
+
+def _wanted(a: Array) -> Array:
+    rows = np.zeros((4, 64), np.int64)
+    for row, part in zip(rows, _padded(a, 1), strict=True):
+        found = part[part % 3 == 0]
+        row[: len(found)] = found
+    return rows.ravel()[: len(a)]
+
+
+MODERN = cases(
+    "modern.cu",
+    {
+        "sums_by_warps": lambda a: _padded(a).sum(axis=1),
+        "sums_of_levels": lambda a: _padded(a).sum(axis=1),
+        "copies_in_two_buffers": _tiles(64),
+        "copies_in_four_stages": _tiles(64),
+        "named_barriers": _tiles(32),
+        "counted_barriers": _tiles(32),
+        "split_barrier": lambda a: a * 3 + _padded(a)[:, ::-1].ravel()[: len(a)],
+        "look_back": lambda a: a.cumsum(),
+        "persistent_blocks": _neighbours,
+        "sum_by_the_last_block": lambda a: _padded(a).sum(axis=1),
+        "odd_even_sort_until_done": _sorted_parts,
+        "swizzled_transpose": lambda a: a[:192].reshape(3, 8, 8).swapaxes(1, 2),
+        "blocks_in_a_row": lambda a: _padded(a).sum(axis=1).cumsum(),
+        "ring_between_warps": lambda a: a[:80],
+        "compaction_by_warps": _wanted,
+        "locked_list": lambda a: np.ones(4),
+    },
+    (4,),
+    (64,),
+    numbers(252),
+)
+
+CASES = [*REDUCTIONS, *SCANS, *SORTING, *HISTOGRAMS, *GRIDS, *VARIOUS, *SPARSE, *COOPERATIVE, *MODERN]

@@ -18,6 +18,8 @@ from tests.ptx.textbook.cases import CASES
 SYNC = re.compile(
     r"__syncthreads\(\);|__syncwarp\(\);|__threadfence\(\);|block\.sync\(\);|tile\.sync\(\);|cg::wait\(block\);"
     r"|(?:if \(step < 4\) )?grid\.sync\(\);"
+    r"|__threadfence_block\(\);|wait_but\(\d\);|meet\([^;]*\);|wait_for\(&[^;]*\);|wait_late\(token\);"
+    r"|fence_before_flag\(\);"
     r"|bar\.arrive_and_wait\(\);|(?:if \(round\) )?(?:full|empty)->arrive_and_wait\(\);"
 )
 NOT_NEEDED = (" /* unused */", " /* acquire */")

@@ -248,6 +248,55 @@ def test_templates_take_the_arguments_they_are_launched_with() -> None:
     assert found.kernel.parameters[0].dtype == "float64"
 
 
+TILES = (
+    "template <int S, int PAD> __global__ void tile(const float *a, float *b, int rows, int cols) {"
+    " __shared__ float t[S][S + PAD]; t[0][0] = a[0]; b[0] = t[0][0]; }\n"
+    "const int SIDE = 32;\nint main() {%s}"
+)
+LAUNCHES = " tile<SIDE, 2><<<g, dim3(32, 8)>>>(p, q, r, c); tile<SIDE, 1><<<g, dim3(32, 32)>>>(p, q, r, c); "
+
+
+@pytest.mark.parametrize(
+    ("launches", "shared", "padded", "expressions", "blocks"),
+    [
+        # Two of one kind, which nothing but the student tells apart.
+        (LAUNCHES, "tile<32, 2>", "tile<SIDE,1>", ("tile<32, 2>", "tile<32, 1>"), ((32, 8), (32, 32))),
+        (LAUNCHES, "tile<32, 1>", "tile<32, 2>", ("tile<32, 1>", "tile<32, 2>"), ((32, 32), (32, 8))),
+        # One that the program does not launch; what is left out is as it is launched.
+        (LAUNCHES, "tile<16, 0>", "tile<32>", ("tile<16, 0>", "tile<32, 2>"), (None, (32, 8))),
+        ("", "tile<16, 0>", "a::tile< 16, 1 >", ("tile<16, 0>", "tile<16, 1>"), (None, None)),
+    ],
+)
+def test_a_template_may_be_two_variants_by_its_arguments(
+    launches: str,
+    shared: str,
+    padded: str,
+    expressions: tuple[str, str],
+    blocks: tuple[tuple[int, int] | None, tuple[int, int] | None],
+) -> None:
+    chosen = settings(shared=VariantSettings(kernel=shared), padded=VariantSettings(kernel=padded))
+    submission = bound(TILES % launches, settings=chosen)
+    found = [binding(submission, name) for name in ("shared", "padded")]
+    assert tuple(b.expression for b in found) == expressions
+    assert [b.interpretations[0].origins.kernel for b in found] == ["stated", "stated"]
+    for one, block in zip(found, blocks, strict=True):
+        assert block is None or one.interpretations[0].launch.block == (*block, 1)
+
+
+def test_one_instance_is_one_variant(tmp_path: Path) -> None:
+    (tmp_path / "flip.cu").write_text(TILES % LAUNCHES)
+    (tmp_path / "submission.yaml").write_text("labs: {flip: {variants: {shared: tile, padded: 'tile<32, 2>'}}}\n")
+    found = find_sources(tmp_path, "flip")
+    with pytest.raises(LabError, match="template arguments tell two"):
+        bind(found, [decode(file) for file in found.files], FLIP)
+
+
+def test_other_instances_of_a_named_one_are_other_variants() -> None:
+    text = TILES % " tile<32, 0><<<g, dim3(32, 8)>>>(p, q, r, c); tile<32, 1><<<g, dim3(32, 8)>>>(p, q, r, c); "
+    submission = bound(text, settings=settings(padded=VariantSettings(kernel="tile<32, 1>")))
+    assert [binding(submission, name).expression for name in ("shared", "padded")] == ["tile<32, 0>", "tile<32, 1>"]
+
+
 TYPED = (
     "#define FLIP(T) __global__ void flip_##T(const T *a, T *b) "
     "{ __shared__ T t[8][PITCH]; t[0][0] = a[0]; b[0] = t[0][0]; }\n"
@@ -514,6 +563,7 @@ def test_a_named_kernel_is_no_other_variant() -> None:
     [
         ("naive: nobody", r"labs\.flip\.variants\.naive.*no such kernel: nobody.*allowed: naive"),
         ("naive: naive\n      padded: naive", "named for the variant naive already"),
+        ("naive: naive<32>", "1 template arguments for the kernel naive, which has 0 template parameters"),
         ("naive: {arguments: [in, out, rows]}", "3 roles for the kernel naive, which has 2 parameters"),
         ("naive: {arguments: [in, uot]}", r"arguments\[1\]: no such parameter of the lab: uot; did you mean `out`"),
         ("naive: {arguments: [in, rows]}", "the parameter b of the kernel naive cannot be rows"),

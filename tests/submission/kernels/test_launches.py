@@ -57,6 +57,15 @@ def launch(body: str, before: str = "") -> LaunchSite:
         ("int t = 128; k<<<dim3(m / t, n /\nt), dim3(t,\nt)>>>(a, b, n, m);", (128, 128, 1), (128, 128), ("m", "n")),
         ("int t = atoi(s), g = n / t; k<<<dim3(g, g), dim3(t, t)>>>(a, b, n, m);", None, (None, None), ("n", "n")),
         ("int t = 32; if (argc > 1) t = atoi(argv[1]); k<<<n / t, t>>>(a, b, n, m);", (32, 1, 1), (32,), ("n",)),
+        (
+            "dim3 d(16), g(n / 16); switch (m) { case 1: p = k; break; case 2: p = other; g.x = n / 64; break; } "
+            "k<<<g, d>>>(a, b, n, m);",
+            (16, 1, 1),
+            (),
+            (),
+        ),
+        ("int t = 8; switch (m) { case 1: t = 16; k<<<n / t, t>>>(a, b, n, m); }", (16, 1, 1), (16,), ("n",)),
+        ("int t = 8; switch (m) { case 1: t = 4; break; case 2: k<<<n / t, t>>>(a, b, n); }", (8, 1, 1), (8,), ("n",)),
         ("int g = n / 16; if (n % 16 > 0) g++; k<<<g, 16>>>(a, b, n, m);", (16, 1, 1), (None,), ("",)),
         ("int g = n / 16; if (n % 16) g = g + 1; k<<<g, 16>>>(a, b, n, m);", (16, 1, 1), (None,), ("",)),
         ("dim3 d(16), g(n / 16); if (n % 16) g.x += 1; k<<<g, d>>>(a, b, n, m);", (16, 1, 1), (), ()),

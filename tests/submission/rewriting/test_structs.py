@@ -79,3 +79,34 @@ def test_other_structs_are_none_of_a_labs_parameters(structs: str) -> None:
     found = kernel(structs + "\n", "Matrix in, Matrix out", FLIPPED).bindings["naive"]
     assert isinstance(found, Missing)
     assert (found.reason, found.data["parameter"], found.data["type"]) == ("unbindable", "in", "Matrix")
+
+
+SAME = "struct Same { __device__ float operator()(float x) const { return x; } };\n"
+
+
+@pytest.mark.parametrize(
+    ("structs", "is_functor"),
+    [
+        (SAME, True),
+        (SAME.replace("{ __device__", "{ template <class T> __device__", 1).replace("float", "T"), True),
+        (SAME.replace("};", "float factor; };"), False),
+        (SAME.replace("};", "Same(int factor) {} };"), False),
+        (SAME.replace("operator()", "call"), False),
+    ],
+)
+def test_a_functor_is_made_by_the_kernel(structs: str, is_functor: bool) -> None:
+    head = "const float *in, float *out, int rows, int cols, "
+    body = "out[0] = op(in[cols]);"
+    plain = kernel(structs, head + "Same op", body)
+    template = bound(
+        f"{structs}template <class F> __global__ void naive({head}F op) {{ {body} }}\nint main() "
+        "{ naive<Same><<<1, 32>>>(p, q, r, c, Same()); }"
+    )
+    for submission, made in ((plain, "Same op{};"), (template, "F op{};")):
+        if is_functor:
+            found = naive(submission)
+            assert [p.name for p in found.kernel.parameters] == ["in", "out", "rows", "cols"]
+            text = apply(submission.device_source["main.cu"], submission.edits["main.cu"], {})
+            assert f"naive(const float *in, float *out, int rows, int cols) {{ {made} {body} }}" in text
+        else:
+            assert isinstance(submission.bindings["naive"], Missing)
