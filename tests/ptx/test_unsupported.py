@@ -49,6 +49,16 @@ def test_the_instruction_and_the_line_are_named(name: str) -> None:
 NEWER = [
     ("compute_90", "", "barrier.cluster.arrive;", "", "barrier.cluster"),
     ("compute_90", "unsigned x;", "stmatrix.sync.aligned.m8n8.x1.shared.b16 [%1], {%0};", "out[0] = x;", "stmatrix"),
+    ("compute_75", "int x;", "vadd.s32.s32.s32 %0, %1.b0, %1.h1;", "out[0] = x;", "vadd"),
+    (
+        "compute_90",
+        "unsigned x;",
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%1], [%1], 16, [%1];",
+        "",
+        "cp.async.bulk",
+    ),
+    ("compute_90", "", "wgmma.fence.sync.aligned;", "", "wgmma"),
+    ("compute_90", "unsigned x;", "mbarrier.arrive.expect_tx.shared.b64 _, [%1], 64;", "", "expect_tx"),
     ("compute_90", "unsigned x;", "mapa.u32 %0, %1, 0;", "out[0] = x;", "mapa"),
     ("compute_75", "unsigned x;", "add.u32 %0, %1, %%envreg3;", "out[0] = x;", "envreg3"),
 ]

@@ -90,7 +90,15 @@ class Negated:
     register: Register
 
 
-Operand = Register | Immediate | Symbol | Special | Address | Vector | Label | Sink | Negated
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """`%r.h1`, `%r.b0`, `%v.x`: a part of a register."""
+
+    register: Register
+    part: str
+
+
+Operand = Register | Immediate | Symbol | Special | Address | Vector | Label | Sink | Negated | Selected
 
 
 @dataclass(frozen=True, slots=True)

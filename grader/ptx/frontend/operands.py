@@ -18,6 +18,7 @@ from grader.ptx.frontend.nodes import (
     Negated,
     Operand,
     Register,
+    Selected,
     Sink,
     Special,
     Symbol,
@@ -27,6 +28,7 @@ from grader.ptx.frontend.nodes import (
 _NAME = re.compile(IDENTIFIER, re.ASCII)
 _SUM = re.compile(rf"({IDENTIFIER})\s*([+-])\s*([^\s].*)", re.ASCII | re.DOTALL)
 _SPECIAL = re.compile(r"%([a-z]\w*?)(\.[xyzw])?", re.ASCII)
+_SELECTED = re.compile(rf"({IDENTIFIER})\.([bh][0-7]{{1,4}}|[xyzwrgba])", re.ASCII)
 _BRACKETS = re.compile(r"[{}()\[\],]")
 _PAIRS = {"}": "{", ")": "(", "]": "["}
 
@@ -179,6 +181,9 @@ class Scope:
         immediate = parse_immediate(text)
         if immediate is not None:
             return immediate
+        selected = _SELECTED.fullmatch(text)
+        if selected is not None and isinstance(register := self.lookup(selected[1]), Register):
+            return Selected(register, selected[2])
         match = _SUM.fullmatch(text)
         if match is not None:
             base = self._named(match[1])

@@ -14,6 +14,7 @@ from grader.ptx.frontend.nodes import (
     Label,
     Operand,
     Register,
+    Selected,
     Sink,
     Special,
     Vector,
@@ -67,7 +68,7 @@ def _is_destination(operand: Operand) -> bool:
 def _scalar_fault(instruction: Instruction) -> str:
     """Of an instruction that touches no memory: what it reads are values."""
     for operand in instruction.operands[1:]:
-        if isinstance(operand, (Address, Label, Sink)):
+        if isinstance(operand, (Address, Label, Sink, Selected)):
             return "an operand that is no value"
         if isinstance(operand, Vector):
             if instruction.opcode != "mov":

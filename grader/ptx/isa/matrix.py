@@ -12,12 +12,13 @@ from functools import cache
 import numpy as np
 
 from grader.ptx.isa.convert import narrow, widen
+from grader.ptx.isa.fma import fma_f64
 from grader.ptx.isa.modifiers import DTYPES
 from grader.ptx.values.lanes import Array
 
 TF32_MASK = np.uint32(0xFFFFE000)
 """The bits of a .b32 that a multiplier for tf32 looks at."""
-_BYTES = {"f16": 2, "bf16": 2, "tf32": 4, "f32": 4, "s8": 1, "u8": 1, "s32": 4}
+_BYTES = {"f16": 2, "bf16": 2, "tf32": 4, "f32": 4, "s8": 1, "u8": 1, "s32": 4, "f64": 8}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,23 +42,28 @@ class Fragment:
         return _BYTES[self.kind]
 
     @property
+    def register_bytes(self) -> int:
+        """Of one register: elements are packed into words, and none is divided."""
+        return max(4, self.element_bytes)
+
+    @property
     def own(self) -> int:
         """How many elements a lane holds, each counted once."""
         return int(self.row.shape[1])
 
     def unpack(self, registers: Array) -> Array:
-        """(warps, 32, own) elements, as unsigned integers, of (warps, 32, registers) uint32."""
+        """(warps, 32, own) elements, as unsigned integers, of (warps, 32, registers) words."""
         elements = np.ascontiguousarray(registers).view(f"u{self.element_bytes}")
         return elements[..., : self.own]
 
     def pack(self, elements: Array) -> Array:
         """The inverse of `unpack`."""
-        size = self.registers * 4 // self.element_bytes
+        size = self.registers * self.register_bytes // self.element_bytes
         repeated = np.tile(elements, size // self.own)
-        return np.ascontiguousarray(repeated).view(np.uint32)
+        return np.ascontiguousarray(repeated).view(f"u{self.register_bytes}")
 
     def matrix(self, registers: Array) -> Array:
-        """(warps, rows, columns) elements, as unsigned integers, of (warps, 32, registers) uint32."""
+        """(warps, rows, columns) elements, as unsigned integers, of (warps, 32, registers) words."""
         result = np.empty((len(registers), self.rows, self.columns), f"u{self.element_bytes}")
         result[:, self.row, self.column] = self.unpack(registers)
         return result
@@ -96,8 +102,8 @@ def _piece(rows: int, columns: int, per_register: int, across: bool) -> tuple[Ar
 
 
 def _fragment(kind: str, rows: int, columns: int, across: bool, registers: int = 0) -> Fragment:
-    row, column = _piece(rows, columns, 4 // _BYTES[kind], across)
-    return Fragment(kind, rows, columns, row, column, registers or row.shape[1] * _BYTES[kind] // 4)
+    row, column = _piece(rows, columns, max(4 // _BYTES[kind], 1), across)
+    return Fragment(kind, rows, columns, row, column, registers or _words(kind, row.shape[1]))
 
 
 def _sums(kind: str, rows: int, columns: int, outer: int) -> Fragment:
@@ -113,7 +119,12 @@ def _sums(kind: str, rows: int, columns: int, outer: int) -> Fragment:
     lane = np.arange(32)[:, None]
     row = np.concatenate([np.broadcast_to(lane // 4 + down, (32, 2)) for down, _ in parts], axis=1)
     column = np.concatenate([lane % 4 * 2 + np.arange(2) + left for _, left in parts], axis=1)
-    return Fragment(kind, rows, columns, row, column, row.shape[1] * _BYTES[kind] // 4)
+    return Fragment(kind, rows, columns, row, column, _words(kind, row.shape[1]))
+
+
+def _words(kind: str, elements: int) -> int:
+    """Registers that hold so many elements."""
+    return elements * _BYTES[kind] // max(4, _BYTES[kind])
 
 
 SYNC_SHAPES = {
@@ -126,10 +137,12 @@ SYNC_SHAPES = {
     (8, 8, 16, "i8"),
     (16, 8, 16, "i8"),
     (16, 8, 32, "i8"),
+    (8, 8, 4, "f64"),
 }
 """m, n, k and type of `mma.sync`."""
 WMMA_SHAPES = {(m, n, 16, kind) for m, n in ((16, 16), (8, 32), (32, 8)) for kind in ("f16", "bf16", "i8")} | {
-    (16, 16, 8, "tf32")
+    (16, 16, 8, "tf32"),
+    (8, 8, 4, "f64"),
 }
 """Those of `wmma`."""
 
@@ -151,7 +164,7 @@ def sync_shape(m: int, n: int, k: int, a: str, b: str, c: str, d: str) -> Shape 
 def wmma_fragment(which: str, m: int, n: int, k: int, kind: str) -> Fragment | None:
     """Matrix "a", "b", or "c" and "d" of `wmma`; None where there is no such."""
     if which in ("c", "d"):
-        return _sums(kind, m, n, 16 if m > 16 else m) if kind in ("f16", "f32", "s32") else None
+        return _sums(kind, m, n, 16 if m > 16 else m) if kind in ("f16", "f32", "s32", "f64") else None
     if not _is_known(WMMA_SHAPES, m, n, k, kind):
         return None
     rows, columns = (m, k) if which == "a" else (k, n)
@@ -159,10 +172,11 @@ def wmma_fragment(which: str, m: int, n: int, k: int, kind: str) -> Fragment | N
 
 
 def product(shape: Shape, a: Array, b: Array, c: Array) -> Array:
-    """The registers of d = a · b + c, from those of a, b and c: (warps, 32, registers) uint32.
+    """The registers of d = a · b + c, from those of a, b and c: (warps, 32, registers) words.
 
     Products of floats are exact; they and c are added in float64, in the order of k, and the sum is rounded once.  A
-    device adds them in an order and with a rounding of its own, so its last bits may differ.  Integers wrap round.
+    device adds them in an order and with a rounding of its own, so its last bits may differ.  Integers wrap round.  In
+    double precision each product is added by a fused operation, in the order of k (PTX ISA, mma: as by `fma`).
     """
     left, right, start = shape.a.matrix(a), shape.b.matrix(b), shape.c.matrix(c)
     if shape.d.kind == "s32":
@@ -170,6 +184,8 @@ def product(shape: Shape, a: Array, b: Array, c: Array) -> Array:
         x, y = (m.astype(np.int64) for m in integers)
         total = x @ y + start.view(np.int32)
         return shape.d.spread(total.astype(np.int32).view(np.uint32))
+    if shape.d.kind == "f64":
+        return shape.d.spread(_fused(*(m.view(np.float64) for m in (left, right, start))).view(np.uint64))
     x, y = _values(left, shape.a.kind), _values(right, shape.b.kind)
     sums = _values(start, shape.c.kind)
     # No library's matrix product: its order of additions is another one on every processor.
@@ -177,6 +193,14 @@ def product(shape: Shape, a: Array, b: Array, c: Array) -> Array:
         sums = sums + x[:, :, k, None] * y[:, None, k, :]
     rounded = np.ascontiguousarray(narrow(shape.d.kind, "rn")(sums.reshape(-1))).reshape(sums.shape)
     return shape.d.spread(rounded.view(f"u{shape.d.element_bytes}"))
+
+
+def _fused(x: Array, y: Array, sums: Array) -> Array:
+    for k in range(x.shape[2]):
+        left, right = np.broadcast_arrays(x[:, :, k, None], y[:, None, k, :])
+        flat = fma_f64(np.ascontiguousarray(left).ravel(), np.ascontiguousarray(right).ravel(), sums.ravel())
+        sums = flat.reshape(sums.shape)
+    return np.ascontiguousarray(sums)
 
 
 def _values(bits: Array, kind: str) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from grader.ptx.values.lanes import Array
 
 U32, U64 = UNSIGNED[4], UNSIGNED[8]
 _SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)$")
-_KINDS = ("f16", "bf16", "tf32", "f32", "s8", "u8", "s32")
+_KINDS = ("f16", "bf16", "tf32", "f32", "s8", "u8", "s32", "f64")
 
 
 class _Words:
@@ -42,6 +43,9 @@ class _Words:
             for word in words
             if word not in ("row", "col", *_KINDS, "global", "shared", "shared::cta") and not _SHAPE.match(word)
         ]
+        if "f64" in self.kinds and "rn" in self.rest:
+            # What is rounded once each is rounded so anyway.
+            self.rest.remove("rn")
         if len(shapes) != 1 or "sync" not in instruction.modifiers:
             raise UnsupportedInstruction(instruction.text)
         self.size = int(shapes[0][1]), int(shapes[0][2]), int(shapes[0][3])
@@ -57,11 +61,11 @@ def _check_warp(group: Group, instruction: Instruction) -> None:
         report_missing(group, instruction, missing(group.batch, group.lanes, FULL))
 
 
-def _gathered(group: Group, readers: Sequence[Getter]) -> Array:
-    """(warps, 32, n) uint32: what registers hold."""
-    lanes = group.lanes
-    columns = [np.broadcast_to(as_array(read(group), U32), (lanes.n,)) for read in readers]
-    return np.stack([lanes.to_warps(np.ascontiguousarray(column), U32.type(0)) for column in columns], axis=-1)
+def _gathered(group: Group, readers: Sequence[Getter], fragment: Fragment) -> Array:
+    """(warps, 32, n) words: what the registers of a fragment hold."""
+    lanes, word = group.lanes, UNSIGNED[fragment.register_bytes]
+    columns = [np.broadcast_to(as_array(read(group), word), (lanes.n,)) for read in readers]
+    return np.stack([lanes.to_warps(np.ascontiguousarray(column), word.type(0)) for column in columns], axis=-1)
 
 
 def _put(group: Group, code: Code, targets: Sequence[Operand], registers: Array) -> None:
@@ -150,14 +154,14 @@ def _store(
     code: Code, instruction: Instruction, words: _Words, source: Operand, where: Operand, stride: list[Operand]
 ) -> Step:
     fragment, spec, addresses = _placed(code, instruction, words, "d", where, stride, "store")
-    readers = [getter(code, operand, 4) for operand in _registers(source)]
+    readers = [getter(code, operand, fragment.register_bytes) for operand in _registers(source)]
     if len(readers) != fragment.registers:
         raise UnsupportedInstruction(instruction.text, reason=f"{len(readers)} registers for {fragment.registers}")
 
     def step(group: Group) -> None:
         _check_warp(group, instruction)
         lanes = group.lanes
-        elements = fragment.unpack(_gathered(group, readers))
+        elements = fragment.unpack(_gathered(group, readers, fragment))
         for number, address in enumerate(addresses(group)):
             values = lanes.from_warps(np.ascontiguousarray(elements[:, :, number]))
             load_store.store(group, spec, address, 0, [from_array(values, lanes, fragment.element_bytes)])
@@ -185,7 +189,7 @@ def _mma(code: Code, instruction: Instruction) -> Step:
     return _product(code, instruction, [None] if shape is None else [shape.a, shape.b, shape.c, shape.d])
 
 
-_SUMS = {"f16": ("f16", "f32"), "bf16": ("f32",), "tf32": ("f32",), "s8": ("s32",), "u8": ("s32",)}
+_SUMS = {"f16": ("f16", "f32"), "bf16": ("f32",), "tf32": ("f32",), "s8": ("s32",), "u8": ("s32",), "f64": ("f64",)}
 """What products of a type are added up in."""
 
 
@@ -205,11 +209,15 @@ def _product(code: Code, instruction: Instruction, parts: Sequence[Fragment | No
             raise UnsupportedInstruction(
                 instruction.text, reason=f"{len(registers)} registers for {fragment.registers}"
             )
-    readers = [[getter(code, operand, 4) for operand in registers] for registers in sources]
+    fragments = (shape.a, shape.b, shape.c)
+    readers = [
+        [getter(code, operand, fragment.register_bytes) for operand in registers]
+        for registers, fragment in zip(sources, fragments, strict=True)
+    ]
 
     def step(group: Group) -> None:
         _check_warp(group, instruction)
-        _put(group, code, target, product(shape, *(_gathered(group, those) for those in readers)))
+        _put(group, code, target, product(shape, *map(partial(_gathered, group), readers, fragments)))
 
     return step
 

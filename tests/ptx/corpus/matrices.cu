@@ -133,3 +133,12 @@ extern "C" __global__ void mma_bytes(const signed char* a, const unsigned char* 
                  : "r"(ra[0]), "r"(ra[1]), "r"(ra[2]), "r"(ra[3]), "r"(rb[0]), "r"(rb[1]));
     STORE
 }
+
+// In double precision, by the instruction and through nvcuda::wmma's own words for newer devices.
+extern "C" __global__ void mma_f64(const double* a, const double* b, const double* c, double* d) {
+    int t = threadIdx.x;
+    double low = c[t / 4 * 8 + t % 4 * 2], high = c[t / 4 * 8 + t % 4 * 2 + 1];
+    asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+                 : "+d"(low), "+d"(high) : "d"(a[t / 4 * 4 + t % 4]), "d"(b[t % 4 * 8 + t / 4]));
+    d[t / 4 * 8 + t % 4 * 2] = low, d[t / 4 * 8 + t % 4 * 2 + 1] = high;
+}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -93,7 +94,23 @@ def of_bf16(code: Array) -> Array:
     return (code.astype(np.uint32) << 16).view(F32)
 
 
+def doubles(rng: np.random.Generator) -> list[Argument]:
+    return [rng.normal(0, 1, (8, 4)), rng.normal(0, 1, (4, 8)), rng.normal(0, 1, (8, 8)), np.zeros((8, 8))]
+
+
+def fused(given: Sequence[Any]) -> dict[int, Array]:
+    """Product by product, rounded once each, by exact arithmetic."""
+    a, b, c = given[:3]
+    sums = c.copy()
+    for i in range(8):
+        for j in range(8):
+            for k in range(4):
+                sums[i, j] = float(Fraction(a[i, k]) * Fraction(b[k, j]) + Fraction(sums[i, j]))
+    return {3: sums}
+
+
 CASES = [
+    matrices("mma_f64", doubles, fused),
     matrices("wmma_tiles", tile_arguments, tiles, (2, 2)),
     matrices("wmma_long", halves(128, 512, 512), long_ones, block=64),
     matrices("mma_f16_k8", small((16, 8), (8, 8), f16_bits), product(of_half)),

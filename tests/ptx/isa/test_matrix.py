@@ -32,13 +32,15 @@ TYPES = {
     "tf32": ("float", "wmma::precision::tf32", np.dtype(np.float32)),
     "s8": ("signed char", "signed char", np.dtype(np.int8)),
     "u8": ("unsigned char", "unsigned char", np.dtype(np.uint8)),
+    "double": ("double", "double", np.dtype(np.float64)),
 }
-SUMS = {"half": np.float16, "float": np.float32, "int": np.int32}
+SUMS = {"half": np.float16, "float": np.float32, "int": np.int32, "double": np.float64}
 FORMS = [
     (kind, sums, m, n, 16, *orders)
     for kind, sums in (("half", "half"), ("half", "float"), ("bf16", "float"), ("s8", "int"), ("u8", "int"))
     for (m, n), orders in zip(((16, 16), (8, 32), (32, 8)), ("rcr", "crc", "ccr"), strict=True)
 ] + [("tf32", "float", 16, 16, 8, *orders) for orders in ("rrc", "crr")]
+FORMS += [("double", "double", 8, 8, 4, *orders) for orders in ("rcr", "crc")]
 
 
 def entry(number: int, kind: str, sums: str, m: int, n: int, k: int, *orders: str) -> str:
@@ -165,7 +167,7 @@ def test_fragments_in_shared_memory_are_watched() -> None:
 @pytest.mark.parametrize(
     "code",
     [
-        "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%0}, {%1}, {%0,%1};",
+        "mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0,%1}, {%0}, {%1}, {%0,%1};",
         "mma.sync.aligned.m16n8k16.row.col.f32.f16.bf16.f32 {%0,%1,%0,%1}, {%0,%0,%0,%0}, {%1,%1}, {%0,%1,%0,%1};",
         "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1}, {%0,%0,%0,%0}, {%1,%1}, {%0,%1};",
         "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%0,%1}, {%0,%0}, {%1,%1}, {%0,%1,%0,%1}, %0, 0;",
