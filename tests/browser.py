@@ -66,6 +66,10 @@ class Browser:
         os.close(self._out)
         self._profile.cleanup()
 
+    def as_phone(self, width: int = 390) -> None:
+        """As wide as a phone from now on; a window itself is never below 500."""
+        self._call("Emulation.setDeviceMetricsOverride", width=width, height=844, deviceScaleFactor=1, mobile=True)
+
     def open(self, address: str) -> None:
         """Go to a page and wait until it is loaded."""
         self._call("Page.navigate", url=address)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from grader.compiler.process import CompileResult
+    from grader.compiler.result import CompileResult
 
 NEWER = {"compute_75": ("compute_80", "compute_90")}
 """Virtual architectures that are tried after one, in this order.  A device's own (sm_…) is what the program runs on."""

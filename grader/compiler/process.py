@@ -10,13 +10,12 @@ import signal
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from grader.compiler import nvcc
-from grader.compiler.diagnostics import Diagnostic, assembler_errors, diagnostics_of, static_arrays_too_large
+from grader.compiler.diagnostics import Diagnostic
 from grader.compiler.expansion import MAX_TOKENS, too_many_tokens
 from grader.compiler.headers import (
     PRELUDE,
@@ -26,7 +25,8 @@ from grader.compiler.headers import (
     needs_bundled,
 )
 from grader.compiler.messages import FROM_COMPILER, Compile, Compiled, Ready, Unusable
-from grader.compiler.resources import VERBOSE, Resources, resources_of
+from grader.compiler.resources import VERBOSE
+from grader.compiler.result import Asked, CompileResult, failed, result_of
 from grader.compiler.toolkit import header_folders
 from grader.errors import InternalError
 from grader.message import Message, msg
@@ -39,13 +39,11 @@ CPU_LIMIT_S = 12.0
 START_LIMIT_S = 60.0
 # How long a dying process may take to be dead.
 END_WAIT_S = 2.0
-MAX_PTX_BYTES = 16 << 20
 
 # What a process does to itself; any other signal comes from somebody else, of whom the program knows nothing.
 # Not every system has all of them.
 _NAMES = ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGSYS", "SIGXFSZ")
 _OWN_SIGNALS = {getattr(signal, name) for name in _NAMES if hasattr(signal, name)}
-_ENTRY = re.compile(r"\.entry\s+([\w$.]+)")
 _SAFE_NAME = re.compile(r"[\w:][\w:<>,&*()\s+-]{0,199}")
 # Other names would be escaped in the PTX, or could hold what an option or a message is made of.
 _SAFE_FILE = re.compile(r"\w[\w.+-]{0,120}", re.ASCII)
@@ -58,33 +56,6 @@ OPTIONS = (
     "--diag-suppress=177",
     f"--pre-include={PRELUDE_NAME}",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class CompileResult:
-    """What came of compiling one source.
-
-    ok: the source compiled, and every kernel that was asked for is in the PTX.
-    entries: symbol in the PTX by name expression, for those found; `missing` are the others.
-    reason: "" when ok, else "errors", "missing_entry" (PTX and the entries found are there all the same), "timeout"
-      (wall clock or processor time), "crashed" (the compiler ran out of its own bound on memory or fell over, twice),
-      "forbidden_include".
-    log: the compiler's own words about the student's file, at most 32 KiB; untrusted text.
-    isolation: "landlock", or "include_filter" where the kernel lacks Landlock.
-    resources: what each kernel takes, by symbol; compiled to machine code only.
-    """
-
-    ok: bool
-    ptx: str = ""
-    cubin: bytes = b""
-    entries: Mapping[str, str] = field(default_factory=dict)
-    diagnostics: tuple[Diagnostic, ...] = ()
-    log: str = ""
-    nvrtc_version: str = ""
-    reason: str = ""
-    missing: tuple[str, ...] = ()
-    isolation: str = ""
-    resources: Mapping[str, Resources] = field(default_factory=dict)
 
 
 class CompilerProcess:
@@ -173,84 +144,34 @@ class CompilerProcess:
         endless = too_many_tokens({given: source, **in_memory})
         if endless is not None:
             told = msg("compiler.macros", macro=endless.macro, limit=MAX_TOKENS)
-            return _failed(ready, "errors", (Diagnostic(endless.file, endless.line, "error", told),))
+            return failed(ready, "errors", (Diagnostic(endless.file, endless.line, "error", told),))
         if not ready.has_landlock:
             for text in (source, *in_memory.values()):
                 refused = forbidden_include(text, frozenset(in_memory))
                 if refused is not None:
                     return self._forbidden(ready, given, text, refused)
         safe = [name for name in dict.fromkeys(names) if _SAFE_NAME.fullmatch(name) and "\n" not in name]
-        answer, ready = self._ask(
-            ready, install, file, source, in_memory, safe, architecture, wall_limit_s or self._wall_limit_s
-        )
+        limit_s = wall_limit_s or self._wall_limit_s
+        answer, ready = self._ask(ready, install, file, source, in_memory, safe, architecture, limit_s)
         if isinstance(answer, str):
-            return _failed(ready, answer)
+            return failed(ready, answer)
         if answer.status == "refused":
             raise InternalError(msg("compiler.refused", reason=answer.log.decode(errors="replace")))
         if answer.status == "no_memory":
-            return _failed(ready, "crashed")
-        # NVRTC puts a NUL between the compiler's log and the assembler's.
-        log_text = answer.log.decode("utf-8", errors="replace").replace("\0", "")
-        diagnostics, log = diagnostics_of(log_text, {file: source, **in_memory})
-        has_error = any(d.severity == "error" for d in diagnostics)
-        if answer.status != "ok" and not has_error and "out of memory" in log_text:
-            return _failed(ready, "crashed")
-        if answer.status != "ok" and not has_error:
-            ptx = ""
-            if architecture.startswith("sm_"):
-                # What the assembler refuses stands in the PTX, which knows the lines.
-                again, ready = self._ask(
-                    ready,
-                    install,
-                    file,
-                    source,
-                    in_memory,
-                    safe,
-                    architecture.replace("sm_", "compute_", 1),
-                    wall_limit_s or self._wall_limit_s,
-                )
-                ptx = again.ptx.decode("utf-8", errors="replace") if isinstance(again, Compiled) else ""
-            errors = assembler_errors(log_text, ptx, file, source)
-            diagnostics += errors or (Diagnostic(given, 1, "error", msg("compiler.error_elsewhere")),)
-        if file != given:
-            diagnostics = tuple(
-                Diagnostic(given if d.file == file else d.file, d.line, d.severity, d.message, d.hint)
-                for d in diagnostics
-            )
-        if answer.status != "ok":
-            return _failed(ready, "errors", diagnostics, log)
-        if len(answer.ptx) > MAX_PTX_BYTES:
-            large = msg("compiler.too_large", megabytes=len(answer.ptx) >> 20, limit=MAX_PTX_BYTES >> 20)
-            return _failed(ready, "errors", (*diagnostics, Diagnostic(given, 1, "error", large)), log)
-        ptx = answer.ptx.decode("utf-8", errors="replace")
-        if architecture.startswith("compute_"):
-            too_large = static_arrays_too_large(ptx, given, source)
-            if too_large is not None:
-                return _failed(ready, "errors", (*diagnostics, too_large), log)
-        # Success is not believed: a NUL or a stray byte can end a source early, with success and an empty log.
-        present = set(_ENTRY.findall(ptx))
-        symbols = {name: symbol.decode() for name, symbol in answer.symbols.items()}
-        entries = {name: symbol for name, symbol in symbols.items() if symbol in present}
-        missing = tuple(name for name in dict.fromkeys(names) if name not in entries)
-        return CompileResult(
-            ok=not missing,
-            ptx=ptx,
-            cubin=answer.cubin,
-            entries=entries,
-            diagnostics=diagnostics,
-            log=log,
-            nvrtc_version=ready.version,
-            reason="missing_entry" if missing else "",
-            missing=missing,
-            isolation=_isolation(ready),
-            resources=resources_of(log_text),
-        )
+            return failed(ready, "crashed")
+
+        def as_ptx() -> str:
+            virtual = architecture.replace("sm_", "compute_", 1)
+            again, _ready = self._ask(ready, install, file, source, in_memory, safe, virtual, limit_s)
+            return again.ptx.decode("utf-8", errors="replace") if isinstance(again, Compiled) else ""
+
+        return result_of(answer, ready, Asked(given, file, source, in_memory, names, architecture), as_ptx)
 
     def _forbidden(self, ready: Ready, file: str, text: str, refused: str) -> CompileResult:
         position = text.find(refused)
         line = text.count("\n", 0, max(position, 0)) + 1
         message = msg("compiler.forbidden_include", include=refused)
-        return _failed(ready, "forbidden_include", (Diagnostic(file, line, "error", message),))
+        return failed(ready, "forbidden_include", (Diagnostic(file, line, "error", message),))
 
     def _start(self, install: bool = False) -> None:
         options = (["install"] if install else []) + ([] if self._use_landlock else ["without-landlock"])
@@ -396,18 +317,3 @@ def _unusable(answer: Unusable | Compiled) -> Message:
         return msg("compiler.no_headers", reason=reason)
     short = limits.shortage()
     return msg("compiler.short", limits=short, reason=reason) if short else msg("compiler.unusable", reason=reason)
-
-
-def _isolation(ready: Ready) -> str:
-    return "landlock" if ready.has_landlock else "include_filter"
-
-
-def _failed(ready: Ready, reason: str, diagnostics: tuple[Diagnostic, ...] = (), log: str = "") -> CompileResult:
-    return CompileResult(
-        ok=False,
-        diagnostics=diagnostics,
-        log=log,
-        nvrtc_version=ready.version,
-        reason=reason,
-        isolation=_isolation(ready),
-    )

@@ -11,7 +11,7 @@ from statistics import mean, median
 from grader.exports.entries import Entry, Table
 from grader.exports.points import percent
 from grader.report.numbers import Numbers
-from grader.report.view import FAULT_STATUSES, lost_points, shortened, title_of
+from grader.report.view import FAULT_STATUSES, blocked_points, lost_points, shortened, title_of
 from grader.report.visible import visible_line
 from grader.result import Check
 from grader.timing.summary import marked
@@ -40,7 +40,10 @@ class Who:
 
 @dataclass(frozen=True, slots=True)
 class LostRow:
-    """A fault, by how many points it cost the group; example: whose report shows it, and in what words."""
+    """A fault, by how many points the group has not got for it; example: whose report shows it, and in what words.
+
+    points: lost, and of the checks that wait until it is mended.
+    """
 
     title: str
     count: int
@@ -133,8 +136,11 @@ def _lost(graded: Sequence[Entry], numbers: Numbers) -> tuple[LostRow, ...]:
     for entry in graded:
         assert entry.result is not None
         for check in entry.result.checks:
-            if check.status in FAULT_STATUSES and lost_points(check) > 0:
-                found[title_of(check)].append((lost_points(check), entry, check))
+            if check.status in FAULT_STATUSES:
+                # A kernel that is not there costs nothing itself: all that is asked of it waits.
+                points = lost_points(check) + blocked_points(entry.result.checks, check)
+                if points > 0:
+                    found[title_of(check)].append((points, entry, check))
     rows = []
     for title, faults in found.items():
         # The one that lost most shows it best, of these one with a report.

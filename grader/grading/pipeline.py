@@ -31,7 +31,8 @@ from grader.submission.records import Missing, Submission, VariantBinding
 from grader.words import told
 
 if TYPE_CHECKING:
-    from grader.compiler.process import CompileResult, CompilerProcess
+    from grader.compiler.process import CompilerProcess
+    from grader.compiler.result import CompileResult
     from grader.gpu.measurement.part import Gpu
     from grader.launching.programs import ProgramStore
     from grader.launching.trial import Trials

@@ -56,6 +56,8 @@ def remark_msg(kind: str, line: int, count: int = 1) -> Message:
             return msg("remarks.block_contradicted", line=line)
         case "block_overruled":
             return msg("remarks.block_overruled", line=line)
+        case "swapped_launch":
+            return msg("remarks.swapped_launch", line=line)
         case "exited_before_barrier":
             return msg("remarks.exited_before_barrier", line=line, n=count)
     return verbatim(f"{kind} ({line})")

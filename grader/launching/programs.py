@@ -14,7 +14,7 @@ from grader.message import Message
 from grader.submission.records import Submission, VariantBinding
 
 if TYPE_CHECKING:
-    from grader.compiler.process import CompileResult
+    from grader.compiler.result import CompileResult
 
 
 class Compiler(Protocol):

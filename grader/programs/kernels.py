@@ -11,7 +11,8 @@ from functools import partial
 
 from grader.compiler.diagnostics import Diagnostic
 from grader.compiler.newer import for_oldest
-from grader.compiler.process import CompileResult, CompilerProcess
+from grader.compiler.process import CompilerProcess
+from grader.compiler.result import CompileResult
 
 
 class DeviceCompiler:

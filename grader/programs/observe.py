@@ -148,8 +148,8 @@ def _observe(
         if not host.module:
             return [_not_run(*_why_not(host))]
         found: list[Observation] = []
-        for number, run in enumerate(runs):
-            if number:
+        for run in runs:
+            if process.has_ended:
                 process = ProgramProcess()
             order = Order(
                 module=host.module,

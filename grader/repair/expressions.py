@@ -23,6 +23,10 @@ COMPARISONS = {
     "!=": ("==",),
 }
 NEAR = {("<", "<="), ("<=", "<"), (">", ">="), (">=", ">")}
+TURNED = {(">", "<"): 1.0, (">", "<="): 1.8, (">=", "<="): 1.0, (">=", "<"): 1.2}
+TURNED |= {("<", ">"): 1.0, ("<", ">="): 1.2, ("<=", ">="): 1.0, ("<=", ">"): 1.8}
+"""Of a comparison that points away from where its loop goes, or lets in what is outside."""
+LEAVES = ("return_statement", "continue_statement", "break_statement")
 ARITHMETIC = {"+": ("-", "*"), "-": ("+",), "*": ("+", "/"), "/": ("%", "*"), "%": ("/",), "^": ("+",)}
 LOGIC = {"&&": "||", "||": "&&"}
 ASSIGNMENTS = {"=": ("+=",), "+=": ("=", "-="), "-=": ("+=",), "*=": ("/=", "+="), "/=": ("*=",), ">>=": ("<<=",)}
@@ -206,14 +210,45 @@ def _operator(node: Node) -> str:
     return operator.type if operator is not None else ""
 
 
+def _is_turned(function: Function, node: Node, sign: str) -> bool:
+    """Whether a comparison is likely to point the wrong way.
+
+    That is so of the condition of a loop that counts up while something is larger (or down while it is smaller), and of
+    one that guards something, but lets through what is larger than a name, or turns away what is smaller.
+    """
+    if sign not in ("<", "<=", ">", ">="):
+        return False
+    is_larger = sign in (">", ">=")
+    for outer in ancestors(node, function.body):
+        if outer.type == "for_statement":
+            update = outer.child_by_field_name("update")
+            text = function.text(update) if update is not None else ""
+            up, down = "++" in text or "+=" in text, "--" in text or "-=" in text
+            return (up and is_larger) or (down and not is_larger)
+        right = node.child_by_field_name("right")
+        if outer.type == "conditional_expression":
+            return is_larger and right is not None and right.type == "identifier"
+        if outer.type == "if_statement":
+            body = outer.child_by_field_name("consequence")
+            first = body.named_children[0] if body is not None and body.type == "compound_statement" else body
+            leaves = first is not None and first.type in LEAVES
+            return is_larger != leaves and right is not None and right.type == "identifier"
+        if outer.type not in ("binary_expression", "parenthesized_expression", "condition_clause"):
+            return False
+    return False
+
+
 def _binary(function: Function, node: Node) -> Iterator[Change]:
     operator = node.child_by_field_name("operator")
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
     if operator is None or left is None or right is None:
         return
     sign, line = operator.type, function.line(operator)
+    turned = _is_turned(function, node, sign)
     for other in COMPARISONS.get(sign, ()):
         cost = 1.0 if (sign, other) in NEAR else 2.6
+        if turned:
+            cost = min(cost, TURNED.get((sign, other), cost))
         yield Change("comparison", line, (function.replaced(operator, other),), cost, "comparison")
     if sign in COMPARISONS:
         for side in (left, right):

@@ -26,6 +26,10 @@ TEXTS: Texts = {
         "Here it was compiled for the device anyway."
     ),
     "unknown_lab": N_("submission.yaml, line {line}: there is no lab of that name; these settings were not used."),
+    "swapped_launch": N_(
+        "Line {line}: by their names the block is handed in as the grid and the grid as the block; the grid comes "
+        "first, <<<grid, block>>>."
+    ),
     "block_contradicted": N_(
         "Line {line}: the block of this launch differs from the one in submission.yaml; the kernel was "
         "graded with the block from submission.yaml."

@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 
 from grader.compiler.diagnostics import MAX_STATIC_BYTES, Diagnostic
-from grader.compiler.process import CompileResult, CompilerProcess
+from grader.compiler.process import CompilerProcess
+from grader.compiler.result import CompileResult
 from grader.compiler.sandbox import landlock_version
 from grader.errors import InternalError
 from grader.message import as_message, msg

@@ -388,7 +388,7 @@ WRONG_KERNELS: list[tuple[str, str, Task, list[str], str]] = [
             "Exactly these elements are wrong: all but the border (width 2).",
             "In all wrong elements the result is the right value times 5.",
         ],
-        "The right elements are read, so the fault is in what is computed from them.",
+        "Divided by 5 these values would be right: perhaps a sum is stored where its mean is asked for.",
     ),
     (
         "right neighbours missing at the end of a tile",

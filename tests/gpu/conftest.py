@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from grader.compiler.process import CompileResult, CompilerProcess
+from grader.compiler.process import CompilerProcess
+from grader.compiler.result import CompileResult
 from grader.gpu.host.helpers import compile_helpers
 from grader.gpu.host.process import GpuProcess, has_driver
 from grader.gpu.host.session import GpuSession

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.backends.base import BufferArgument, ScalarArgument
-from grader.compiler.process import CompileResult
+from grader.compiler.result import CompileResult
 from grader.lab import labs
 from grader.lab.records import Cases
 from grader.launching.geometry import geometry, tile_of_output

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from grader.backends.emulator import Emulator
-from grader.compiler.process import CompileResult, CompilerProcess
+from grader.compiler.process import CompilerProcess
+from grader.compiler.result import CompileResult
 from grader.grading import pipeline
 from grader.lab import labs
 from grader.launching.kernel import BoundKernel

@@ -52,7 +52,11 @@ def test_arguments_are_sizes_of_the_lab(text: str, sizes: list[int], arguments: 
 
 def test_what_is_asked_for_at_the_keyboard_is_a_size_and_small_numbers_or_sizes_all() -> None:
     ways = ways_to_start([source("a.cu", 'int main() { int m, n; scanf("%d %d", &m, &n); }')], [96])
-    assert [way.stdin.split()[:3] for way in ways] == [[b"96", b"16", b"16"], [b"96", b"96", b"96"]]
+    assert [way.stdin.split()[:3] for way in ways] == [
+        [b"96", b"16", b"16"],
+        [b"96", b"96", b"96"],
+        [b"1", b"96", b"2"],
+    ]
 
 
 def test_a_block_that_is_asked_for_is_as_wide_as_the_tile() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from grader.errors import InternalError
-from grader.programs.observe import observe
+from grader.programs.observe import Run, observe, observe_each
 from grader.programs.records import Observation, RunLimits
 from grader.programs.sandbox.messages import Order
 from grader.programs.sandbox.process import ProgramProcess
@@ -65,3 +65,36 @@ def test_names_and_arguments_need_not_be_utf_8(tmp_path: Path, pytestconfig: pyt
     assert (launch.file, launch.line) == ("caf\N{REPLACEMENT CHARACTER}.cu", 3)
     assert [argument.name for argument in launch.arguments] == ["first", "n"]
     assert observation.stdout == b"caf\xe9\n"
+
+
+AGAIN = r"""
+#include <cstdio>
+#include <cstdlib>
+__global__ void k(int *p, int n) {}
+__managed__ int shared = 1;
+int count = 0;
+int main(int argc, char **argv) {
+    int *p;
+    cudaMalloc(&p, 64 << argc);
+    char *large = (char *)malloc(300 << 20);
+    for (size_t i = 0; i < (300 << 20); i += 4096) large[i] = 1;
+    cudaMemcpy(p, large, 64, cudaMemcpyHostToDevice);
+    k<<<argc, 32>>>(p, ++count);
+    FILE *f = fopen("kept", "r+");
+    printf("%d %d %d %p %p %d\n", count, shared++, rand(), (void *)p, (void *)large, f != nullptr);
+    fopen("kept", "w");
+    if (argc > 1) abort();
+    return cudaMemcpy(p, large, 1 << 20, cudaMemcpyHostToDevice);
+}
+"""
+
+
+def test_a_run_knows_nothing_of_those_before_it_in_its_process(tmp_path: Path) -> None:
+    (tmp_path / "a.cu").write_text(AGAIN)
+    limits = RunLimits(executes=False, host_bytes=1 << 30)
+    paths = [tmp_path / "a.cu"]
+    first, other, again, more = observe_each(paths, [Run(), Run(["x"]), Run(), Run(["x"])], limits)
+    assert first.exit == 1 and other.cause is not None and other.cause.id == "programs.aborted"
+    assert [launch.grid for launch in (*first.launches, *other.launches)] == [(1, 1, 1), (2, 1, 1)]
+    assert (again, more) == (first, other)
+    assert observe_each(paths, [Run(["x"])], limits) == [other]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from grader.ptx import Device, Launch, launch
+from grader.ptx import Device, Launch, LimitExceeded, Limits, launch
 from tests.ptx.running import compiled, run
 
 KERNEL = 'extern "C" __global__ void k(int* out, int n) {\n'
@@ -110,3 +110,15 @@ extern "C" __global__ void use(int* out) { out[0] = kept[2]; delete[] kept; }
         report = launch(compiled(source), Launch(entry, (1,), (1,), [out], device=device, observe=True))
         assert not report.hazards
     assert out.read(np.int32).tolist() == [42]
+
+
+def test_the_heap_costs_what_its_lanes_cost() -> None:
+    source = """
+extern "C" __global__ void k(int* out, int n) {
+    for (int i = 0; i < n; ++i) { void* p = malloc(64); out[threadIdx.x] += p != 0; free(p); }
+}"""
+    limits = Limits(issued=20_000)
+    out = run(source, 1, 1, np.zeros(1, np.int32), np.int32(100), limits=limits)[0]
+    assert out.tolist() == [100]
+    with pytest.raises(LimitExceeded, match="more than 20000 instructions were issued"):
+        run(source, 1, 64, np.zeros(64, np.int32), np.int32(100), limits=limits)

@@ -179,6 +179,13 @@ def test_reading_an_output_that_nobody_wrote() -> None:
     assert run(source, 1, 32, np.zeros(32, np.float32)).hazards == []
 
 
+def test_an_exchange_reads_where_its_old_value_is_looked_at() -> None:
+    source = 'extern "C" __global__ void k(float* out, float* old) { %s atomicExch(&out[threadIdx.x], 2.0f); }'
+    for kept, kinds in (("", []), ("old[threadIdx.x] =", [("uninitialized", "", 1)])):
+        result = run(source % kept, 1, 32, Bytes(128), np.zeros(32, np.float32))
+        assert result.kinds() == kinds
+
+
 def test_shared_memory_that_only_some_threads_filled() -> None:
     source = """
 extern "C" __global__ void k(const float* a, float* out, int n) {

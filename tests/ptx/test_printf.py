@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from grader.ptx import LimitExceeded, Limits
 from tests.ptx.running import run
 
 LIBC = ctypes.CDLL(None)
@@ -99,3 +100,10 @@ extern "C" __global__ void k(long long n) {
         "abc", "       abc", "abc   ", "ab", "(null)", "%", "x",
         "    42", "42    ", "3.14", "-3",
     ]  # fmt: skip
+
+
+def test_texts_of_no_characters_come_to_an_end_too() -> None:
+    source = 'extern "C" __global__ void k(int n) { for (int i = 0; i < n; ++i) printf("%s", ""); }'
+    assert run(source, 1, 64, np.int32(1), limits=Limits(issued=20_000)).report.printf == ""
+    with pytest.raises(LimitExceeded, match="more than 20000 instructions were issued"):
+        run(source, 1, 64, np.int32(100), limits=Limits(issued=20_000))

@@ -31,6 +31,19 @@ SAMPLE = [
     ("batch-square/constant_size.cu", 11, "zero", "for (int c = 1; c < N; c++) {", "fails", 11),
     ("batch-square/opt_in.cu", 16, "index", "out[m * n * n + i * n + i] = s;", "fails", 16),
     ("batch-square/source_guarded.cu", 29, "comparison", "if (tid > numMatrices)", "fails", 29),
+    ("transpose/block_a_row.cu", 5, "index", "b[j * n + blockIdx.y] = a[blockIdx.x * m + j];", "fails", 5),
+    ("transpose/constants_and_globals.cu", 12, "index", "At[row][col] = A[row][col];", "fails", 12),
+    ("transpose/dynamic_shared.cu", 7, "index", "int r = blockIdx.x * side + threadIdx.y;", "fails", 7),
+    ("transpose/kernel_macro.cu", 11, "guard", "if (y < rows) out[x * rows + y] = in[y * cols + x];", "fails", 11),
+    ("transpose/xor_swizzle.cu", 7, "guard", "if (col < cols)", "fails", 7),
+    ("matmul/column_fewer_threads.cu", 10, "zero", "float x;", "fails", 10),
+    ("matmul/constant_with_pointers.cu", 9, "zero", "for (int i = 1; i < SIZE; ++i)", "fails", 9),
+    ("matmul/constants_and_globals.cu", 26, "barrier", "if (threadIdx.x < 16) __syncthreads();", "fails", 26),
+    ("matmul/double_precision.cu", 6, "guard", "{", "fails", 5),
+    ("matmul/dynamic_block.cu", 9, "zero", "float sum;", "fails", 9),
+    ("matmul/host_template.cu", 10, "zero", "float acc;", "fails", 10),
+    ("transpose/loop_32x8.cu", 10, "comparison", "for (int j = 0; j > TILE_DIM; j += BLOCK_ROWS)", "fails", 10),
+    ("box-blur/template_radius.cu", 9, "comparison", "if (i > R && i < size - R) {", "fails", 9),
 ]
 assert {row[2] for row in SAMPLE} == set(hints.KINDS)
 

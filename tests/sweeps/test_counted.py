@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from grader import i18n
-from grader.compiler.process import CompileResult, CompilerProcess
+from grader.compiler.process import CompilerProcess
+from grader.compiler.result import CompileResult
 from grader.grading import pipeline
 from grader.lab import labs
 from grader.lab.records import Lab, Sweep, SweepParameter

@@ -11,7 +11,7 @@ import pytest
 from msgspec import structs
 
 from grader.backends.base import BufferArgument, LaunchRequest
-from grader.compiler.process import CompileResult
+from grader.compiler.result import CompileResult
 from grader.gpu.host.session import GpuFault, TimedKernel
 from grader.gpu.messages import (
     HostCopiesDone,

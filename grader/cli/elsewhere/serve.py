@@ -37,7 +37,7 @@ def serve_command() -> click.Command:
         click.Option(
             ["--reports"],
             type=PathType(file_okay=False),
-            help=_("A folder of a group's reports to show to who has the teacher's token."),
+            help=_("A folder with a group's reports, shown to whoever has the teacher's token."),
         ),
         click.Option(
             ["--jobs"],
@@ -51,7 +51,7 @@ def serve_command() -> click.Command:
             type=click.IntRange(min=1),
             default=200,
             show_default=True,
-            help=_("Files that may wait; further ones are asked to come again."),
+            help=_("How many files may wait; who brings more is asked to come back later."),
         ),
         click.Option(
             ["--per-minute"],

@@ -93,7 +93,8 @@ def put_in_order(
     state: State, record: ObservedLaunch, raw: list[bytes], stream: Stream, ticket: int, place: Place
 ) -> None:
     """Look for other streams' work on the same arrays; what is `const` is read only."""
-    part = (record.kernel, *(argument.value for argument in record.arguments))
+    # The same kernel with another number or another place in an array works on another part of it.
+    part = (record.kernel, *((argument.value, argument.offset_bytes) for argument in record.arguments))
     for value, argument in zip(raw, record.arguments, strict=True):
         if not argument.buffer or len(value) != 8:
             continue

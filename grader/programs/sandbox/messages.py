@@ -1,7 +1,7 @@
 """What the grader and the process of a program say to each other.
 
-The process says that it is ready, is given an `Order`, prints and asks for code as often as it likes, and ends with
-`Done` or `Broken`.
+The process says that it is ready, is given an `Order`, prints and asks for code as often as it likes, and ends it with
+`Done`, when another may follow, or `Broken`.
 """
 
 from __future__ import annotations

@@ -29,6 +29,8 @@ class ProgramProcess:
             environment={"WASMTIME_BACKTRACE_DETAILS": "1", **kept},
         )
         self._child = Child(program, FROM_PROGRAM)
+        self._is_ready = False
+        self.has_ended = False
 
     @property
     def pid(self) -> int:
@@ -37,6 +39,7 @@ class ProgramProcess:
 
     def close(self) -> None:
         """End the process."""
+        self.has_ended = True
         self._child.end()
 
     def run(
@@ -45,7 +48,7 @@ class ProgramProcess:
         code: Callable[[int, Sequence[str]], tuple[str, str]],
         emit: Callable[[int, bytes], None],
     ) -> Observation:
-        """Run a program.
+        """Run a program; again, or with other arguments, while the process has not ended, as it does of a failure.
 
         Parameters
         ----------
@@ -59,7 +62,9 @@ class ProgramProcess:
         channel = self._child.channel
         deadline = time.monotonic() + WALL_SECONDS
         try:
-            channel.receive(deadline)
+            if not self._is_ready:
+                channel.receive(deadline)
+                self._is_ready = True
             channel.send(order)
             while True:
                 said = channel.receive(deadline)
@@ -74,10 +79,11 @@ class ProgramProcess:
                         error = InternalError(msg("programs.process_failed", reason=said.reason[:300]))
                         # For the log file that the command line writes.
                         error.add_note(said.traceback)
+                        self.close()
                         raise error
         except DeadlinePassed:
+            self.close()
             return Observation(None, [], [], msg("programs.hangs", seconds=int(WALL_SECONDS)))
         except PeerGone:
+            self.has_ended = True
             return Observation(None, [], [], msg("programs.process_died", reason=str(self._child.end(END_WAIT_S))))
-        finally:
-            self.close()

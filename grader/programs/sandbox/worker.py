@@ -1,4 +1,4 @@
-"""The process of one program: confines itself, runs the module, serves its calls, reports what it saw.
+"""The process of one program: confines itself, runs the module as often as it is told, serves its calls, reports.
 
 Started by `sandbox.process`; `sandbox.messages` is what is said.
 """
@@ -6,6 +6,8 @@ Started by `sandbox.process`; `sandbox.messages` is what is said.
 from __future__ import annotations
 
 import contextlib
+import functools
+import gc
 import inspect
 import os
 import re
@@ -49,9 +51,14 @@ def main(connection: socket.socket, *options: str) -> None:
     with contextlib.suppress(PeerGone):
         channel.send(Ready(confined))
         try:
-            order = channel.receive()
-            assert isinstance(order, Order)
-            channel.send(Done(Run(order, channel).run()))
+            # Runs of one program, each with all of its state made anew.
+            while True:
+                order = channel.receive()
+                assert isinstance(order, Order)
+                done = Done(Run(order, channel).run())
+                # What the run held goes before the next one begins, however it hangs together.
+                gc.collect()
+                channel.send(done)
         except PeerGone:
             raise
         except Exception as error:
@@ -90,7 +97,7 @@ def _import_everything() -> None:
             importlib.import_module(module.name)
     for name in ("ctypes.util", "dataclasses", "struct", "traceback", "grader.programs.emulated"):
         importlib.import_module(name)
-    wasmtime.Module(wasmtime.Engine(_configuration()), b"\0asm\1\0\0\0")
+    wasmtime.Module(_engine(), b"\0asm\1\0\0\0")
 
 
 def _configuration() -> Any:
@@ -105,6 +112,26 @@ def _configuration() -> Any:
     config.memory_init_cow = False
     config.max_wasm_stack = 2 << 20
     return config
+
+
+@functools.cache
+def _engine() -> Any:
+    import wasmtime
+
+    return wasmtime.Engine(_configuration())
+
+
+@functools.lru_cache(maxsize=2)
+def _machine_code(module: bytes) -> Any:
+    """A module compiled, for this run and those that follow it.
+
+    Raises
+    ------
+    wasmtime.WasmtimeError : it is none.
+    """
+    import wasmtime
+
+    return wasmtime.Module(_engine(), module)
 
 
 class NotWhole(Exception):
@@ -199,16 +226,15 @@ class Run:
         from grader.programs.runtime.state import ProgramEnded
         from grader.programs.sandbox.guest import Guest
 
-        engine = wasmtime.Engine(_configuration())
-        store = wasmtime.Store(engine)
+        store = wasmtime.Store(_engine())
         store.set_limits(memory_size=self._limits.host_bytes, memories=1, instances=1, tables=4, table_elements=1 << 20)
         store.set_fuel(self._limits.host_instructions)
         self._store, self._charged = store, 0
         state = self.state
         cause, code = None, None
         try:
-            module = wasmtime.Module(engine, code_of_host)
-            linker = wasmtime.Linker(engine)
+            module = _machine_code(code_of_host)
+            linker = wasmtime.Linker(_engine())
             for item in module.imports:
                 linker.define(store, item.module, item.name or "", self._function(store, item))
             instance = linker.instantiate(store, module)

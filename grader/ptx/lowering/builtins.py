@@ -24,6 +24,9 @@ _CONVERSION = re.compile(r"%([-+ #0]*)(\d+|\*)?(?:\.(\d+|\*))?(hh|h|ll|l|z|j|t)?
 MAX_WIDTH = 500
 """Largest field width and precision."""
 
+ISSUED_PER_LANE = 8
+"""Instructions that the work of a function for one lane counts as: here lanes are served one after another."""
+
 
 def _argument(group: Group, address: int, dtype: np.dtype[Any]) -> Array:
     """(n,) values of a `.param` variable, one a lane."""
@@ -54,6 +57,7 @@ def _vprintf(group: Group, instruction: Instruction, arguments: list[int], retur
     for position in range(group.lanes.n):
         if batch.budget.printf_left <= 0:
             break
+        _charge(group, 1)
         template = templates[int(formats[position])]
         text = _format(batch, template, int(buffers[position]), int(group.lanes.ids[position]))
         batch.budget.printf.append(text[: batch.budget.printf_left])
@@ -175,10 +179,16 @@ def _results(group: Group, address: int, values: Array) -> None:
     array.view(values.dtype)[(0 if rows is None else rows) + index] = values
 
 
+def _charge(group: Group, lanes: int) -> None:
+    """Count what is done for lanes one by one towards what a launch may issue."""
+    group.batch.budget.issued += lanes * ISSUED_PER_LANE
+
+
 def _malloc(group: Group, instruction: Instruction, arguments: list[int], returns: list[int]) -> None:
     batch, line = group.batch, instruction.location.line
     heap = heap_of(batch.device)
     pointers = np.zeros(group.lanes.n, U64)
+    _charge(group, group.lanes.n)
     for position, size in enumerate(_argument(group, arguments[0], U64).tolist()):
         found = heap.allocate(size, line)
         if found is not None:
@@ -192,6 +202,7 @@ def _malloc(group: Group, instruction: Instruction, arguments: list[int], return
 def _free(group: Group, instruction: Instruction, arguments: list[int], returns: list[int]) -> None:
     batch = group.batch
     heap = heap_of(batch.device)
+    _charge(group, group.lanes.n)
     for position, pointer in enumerate(_argument(group, arguments[0], U64).tolist()):
         wrong = heap.free(pointer) if pointer else ""
         if wrong:

@@ -245,7 +245,9 @@ def atomic(
 
 def _check_initialised(batch: BlockBatch, spec: AccessSpec, resolved: ResolvedAddress) -> None:
     array = resolved.array
-    if spec.op != "store" and array.valid is not None:
+    # An exchange whose old value nobody looks at is a store.
+    only_stores = spec.op == "store" or (spec.operation == "exch" and not spec.looked_at)
+    if not only_stores and array.valid is not None:
         check_written(batch, spec, resolved, array)
 
 

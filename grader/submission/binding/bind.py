@@ -111,6 +111,7 @@ def _bind(
             *(r for source in sources for r in source.remarks),
             *(r for c in read.codes for r in c.remarks),
             *_contradictions(bindings, settings),
+            *dict.fromkeys(("swapped_launch", site.line) for site in launches if site.seems_swapped),
         ),
         edits=_edits(entries, read.by_name()),
         observed=observed,

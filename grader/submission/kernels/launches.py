@@ -37,6 +37,8 @@ MAX_POINTED = 16
 _DIVIDING = re.compile(r"(?i)\w*div\w*|\w*ceil\w*|\w*blocks?\w*")
 _ROUNDING = frozenset(["ceil", "ceilf", "floor", "floorf", "round", "int"])
 _ONE = Number(1)
+_BLOCKS_NAME = re.compile(r"(?i)\w*(?:block_?(?:size|dim|shape|threads)?|dim_?block|threads?(?:_?(?:per)?_?block)?)")
+_GRIDS_NAME = re.compile(r"(?i)\w*(?:grid_?(?:size|dim|shape)?|dim_?grid|blocks_?per_?grid|num_?blocks|n_?blocks)")
 _OPTING_IN = re.compile(r"\bcudaFuncSetAttribute\s*\(")
 _ASSIGNING = re.compile(r"(?<![=!<>+*/%&|^-])=(?!=)")
 _BEFORE_ASSIGNED = re.compile(r"[;=\n]")
@@ -271,6 +273,7 @@ def _site(
         block_expressions=tuple(inline(scope, axis, position, keep) for axis in block_axes),
         shared_expression=inline(scope, shared, position, keep) if shared is not None else None,
         grid_expressions=tuple(inline(scope, axis, position, keep) for axis in grid_axes),
+        seems_swapped=bool(_BLOCKS_NAME.fullmatch(launch.grid) and _GRIDS_NAME.fullmatch(launch.block)),
         opts_in=kernel in remembered(parsed, "opting in", lambda: _opting_in(parsed)),
     )
 

@@ -108,6 +108,7 @@ class LaunchSite:
     observed: the program was seen to make this launch, with `grid` and the arguments `seen`; then `block`,
       `shared_bytes` and `template_arguments` are what was seen.  refused: by the device.
     changed: the constant that had another value then, and that value; ("", 0) for the program as it is.
+    seems_swapped: by their names the block is handed in as the grid, and the grid as the block.
     probes: grid and arguments of the same launch at other sizes than the program's own.
     """
 
@@ -131,3 +132,4 @@ class LaunchSite:
     refused: bool = False
     probes: tuple[tuple[tuple[int, int, int], tuple[SeenArgument, ...]], ...] = ()
     changed: tuple[str, int] = ("", 0)
+    seems_swapped: bool = False

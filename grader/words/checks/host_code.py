@@ -10,7 +10,7 @@ TEXTS: Texts = {
     "sound": N_(
         "The program was run: launches are checked for errors, copies and times are right, results are compared."
     ),
-    "reads_sound": N_("As it reads, the host code checks launches for errors and compares results."),
+    "reads_sound": N_("Judging by its text, the host code checks launches for errors and compares results."),
     "unchecked": N_("The program never checks whether the launch of {kernel} failed."),
     "not_compared": N_("The program compares its results with nothing."),
     "hint_unchecked": N_(

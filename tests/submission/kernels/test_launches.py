@@ -65,7 +65,12 @@ def launch(body: str, before: str = "") -> LaunchSite:
             (),
         ),
         ("int t = 8; switch (m) { case 1: t = 16; k<<<n / t, t>>>(a, b, n, m); }", (16, 1, 1), (16,), ("n",)),
-        ("int t = 8; switch (m) { case 1: t = 4; break; case 2: k<<<n / t, t>>>(a, b, n); }", (8, 1, 1), (8,), ("n",)),
+        (
+            "int t = 8; switch (m) { case 1: t = 4; break; case 2: k<<<n / t, t>>>(a, b, n, m); }",
+            (8, 1, 1),
+            (8,),
+            ("n",),
+        ),
         ("int g = n / 16; if (n % 16 > 0) g++; k<<<g, 16>>>(a, b, n, m);", (16, 1, 1), (None,), ("",)),
         ("int g = n / 16; if (n % 16) g = g + 1; k<<<g, 16>>>(a, b, n, m);", (16, 1, 1), (None,), ("",)),
         ("dim3 d(16), g(n / 16); if (n % 16) g.x += 1; k<<<g, d>>>(a, b, n, m);", (16, 1, 1), (), ()),
@@ -192,3 +197,23 @@ def test_the_rounded_grid_of_a_real_program() -> None:
     first, second = find_launches(parse(decode(SOURCES / "six_sizes.cu")))
     assert (first.kernel, first.block, first.tile) == ("matrixMultiplyShared", (16, 16, 1), (16, 16))
     assert (second.kernel, second.block, second.template_arguments) == ("multiply", (8, 8, 1), ("8",))
+
+
+@pytest.mark.parametrize(
+    ("configuration", "is_swapped"),
+    [
+        ("blockSize, gridSize", True),
+        ("threadsPerBlock, blocksPerGrid", True),
+        ("dimBlock, dimGrid", True),
+        ("block, grid", True),
+        ("grid, block", False),
+        ("blocks, threads", False),
+        ("numBlocks, blockSize", False),
+        ("blocksPerGrid, threadsPerBlock", False),
+        ("gridBlocks, gridThreads", False),
+    ],
+)
+def test_a_block_that_is_handed_in_as_the_grid_is_known_by_its_name(configuration: str, is_swapped: bool) -> None:
+    grid, block = configuration.split(", ")
+    site = launch(f"dim3 {grid}(n / 8), {block}(8); k<<<{grid}, {block}>>>(a, b, n, m);")
+    assert site.seems_swapped == is_swapped

@@ -1,0 +1,123 @@
+"""What came of compiling one source: what the compiler's answer means for the student's files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from grader.compiler.diagnostics import Diagnostic, assembler_errors, diagnostics_of, static_arrays_too_large
+from grader.compiler.messages import Compiled, Ready
+from grader.compiler.resources import Resources, resources_of
+from grader.message import msg
+
+MAX_PTX_BYTES = 16 << 20
+
+_ENTRY = re.compile(r"\.entry\s+([\w$.]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class CompileResult:
+    """What came of compiling one source.
+
+    ok: the source compiled, and every kernel that was asked for is in the PTX.
+    entries: symbol in the PTX by name expression, for those found; `missing` are the others.
+    reason: "" when ok, else "errors", "missing_entry" (PTX and the entries found are there all the same), "timeout"
+      (wall clock or processor time), "crashed" (the compiler ran out of its own bound on memory or fell over, twice),
+      "forbidden_include".
+    log: the compiler's own words about the student's file, at most 32 KiB; untrusted text.
+    isolation: "landlock", or "include_filter" where the kernel lacks Landlock.
+    resources: what each kernel takes, by symbol; compiled to machine code only.
+    """
+
+    ok: bool
+    ptx: str = ""
+    cubin: bytes = b""
+    entries: Mapping[str, str] = field(default_factory=dict)
+    diagnostics: tuple[Diagnostic, ...] = ()
+    log: str = ""
+    nvrtc_version: str = ""
+    reason: str = ""
+    missing: tuple[str, ...] = ()
+    isolation: str = ""
+    resources: Mapping[str, Resources] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What was to be compiled.
+
+    given: the student's name of the file; file: the one that it is compiled under.  source: its text.
+    in_memory: the headers that it may include.  names, architecture: as in `CompilerProcess.compile`.
+    """
+
+    given: str
+    file: str
+    source: str
+    in_memory: Mapping[str, str]
+    names: Sequence[str]
+    architecture: str
+
+    @property
+    def is_machine_code(self) -> bool:
+        return self.architecture.startswith("sm_")
+
+
+def result_of(answer: Compiled, ready: Ready, asked: Asked, as_ptx: Callable[[], str]) -> CompileResult:
+    """What the answer of a compiler that judged the source comes to; as_ptx: compiles it to PTX alone."""
+    # NVRTC puts a NUL between the compiler's log and the assembler's.
+    log_text = answer.log.decode("utf-8", errors="replace").replace("\0", "")
+    diagnostics, log = diagnostics_of(log_text, {asked.file: asked.source, **asked.in_memory})
+    has_error = any(d.severity == "error" for d in diagnostics)
+    if answer.status != "ok" and not has_error and "out of memory" in log_text:
+        return failed(ready, "crashed")
+    if answer.status != "ok" and not has_error:
+        # What the assembler refuses stands in the PTX, which knows the lines.
+        errors = assembler_errors(log_text, as_ptx() if asked.is_machine_code else "", asked.file, asked.source)
+        diagnostics += errors or (Diagnostic(asked.given, 1, "error", msg("compiler.error_elsewhere")),)
+    if asked.file != asked.given:
+        diagnostics = tuple(replace(d, file=asked.given) if d.file == asked.file else d for d in diagnostics)
+    if answer.status != "ok":
+        return failed(ready, "errors", diagnostics, log)
+    if len(answer.ptx) > MAX_PTX_BYTES:
+        large = msg("compiler.too_large", megabytes=len(answer.ptx) >> 20, limit=MAX_PTX_BYTES >> 20)
+        return failed(ready, "errors", (*diagnostics, Diagnostic(asked.given, 1, "error", large)), log)
+    ptx = answer.ptx.decode("utf-8", errors="replace")
+    if not asked.is_machine_code:
+        too_large = static_arrays_too_large(ptx, asked.given, asked.source)
+        if too_large is not None:
+            return failed(ready, "errors", (*diagnostics, too_large), log)
+    # Success is not believed: a NUL or a stray byte can end a source early, with success and an empty log.
+    present = set(_ENTRY.findall(ptx))
+    symbols = {name: symbol.decode() for name, symbol in answer.symbols.items()}
+    entries = {name: symbol for name, symbol in symbols.items() if symbol in present}
+    missing = tuple(name for name in dict.fromkeys(asked.names) if name not in entries)
+    return CompileResult(
+        ok=not missing,
+        ptx=ptx,
+        cubin=answer.cubin,
+        entries=entries,
+        diagnostics=diagnostics,
+        log=log,
+        nvrtc_version=ready.version,
+        reason="missing_entry" if missing else "",
+        missing=missing,
+        isolation=_isolation(ready),
+        resources=resources_of(log_text),
+    )
+
+
+def failed(ready: Ready, reason: str, diagnostics: tuple[Diagnostic, ...] = (), log: str = "") -> CompileResult:
+    """A compilation that gave no program, for a reason of `CompileResult`."""
+    return CompileResult(
+        ok=False,
+        diagnostics=diagnostics,
+        log=log,
+        nvrtc_version=ready.version,
+        reason=reason,
+        isolation=_isolation(ready),
+    )
+
+
+def _isolation(ready: Ready) -> str:
+    return "landlock" if ready.has_landlock else "include_filter"
