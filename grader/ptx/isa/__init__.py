@@ -1,0 +1,1 @@
+"""What instructions compute, and the facts about every opcode that other rooms need."""

@@ -1,12 +1,12 @@
-# mypy: disable-error-code="no-any-return"
-# NumPy's stubs make arithmetic on arrays Any when the dtype is known at run time only.
-
 """Atomic read-modify-write: exactly what a loop over the lanes in order would do, without looping where possible.
 
 Lanes are sorted by address (stably, so lane order holds within an address).  Then either a prefix sum over
 everything answers at once (integer add, xor, exch), or addresses with few lanes are done together in rounds,
 first lanes first, and the rest address by address with `ufunc.accumulate`, which is sequential.
 """
+
+# mypy: disable-error-code="no-any-return"
+# NumPy's stubs make arithmetic on arrays Any when the dtype is known at run time only.
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
+"""Bit fields: bfe, bfi, bmsk, szext."""
+
 # mypy: disable-error-code="no-any-return"
 # NumPy's stubs make arithmetic on arrays Any when the dtype is known at run time only.
-
-"""Bit fields: bfe, bfi, bmsk, szext."""
 
 from __future__ import annotations
 

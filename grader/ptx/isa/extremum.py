@@ -1,7 +1,7 @@
+"""What needs no rounding of float32 and float64: min, max, abs, neg, copysign, testp."""
+
 # mypy: disable-error-code="no-any-return"
 # NumPy's stubs make arithmetic on arrays Any when the dtype is known at run time only.
-
-"""What needs no rounding of float32 and float64: min, max, abs, neg, copysign, testp."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
+"""Integers packed in a 32-bit word: add, min, max of .u16x2 and .s16x2; vabsdiff2, vabsdiff4."""
+
 # mypy: disable-error-code="no-any-return"
 # NumPy's stubs make arithmetic on arrays Any when the dtype is known at run time only.
-
-"""Integers packed in a 32-bit word: add, min, max of .u16x2 and .s16x2; vabsdiff2, vabsdiff4."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-# mypy: disable-error-code="no-any-return"
-# NumPy's stubs make arithmetic on arrays Any when the dtype is known at run time only.
-
 """Exchange between the 32 lanes of warps: shfl, vote, match, redux.
 
 Arrays have shape (W, 32): warps by lanes.  `active` marks the lanes that execute the instruction.  Every lane
 works with its own member mask, so that parts of a warp with different masks may execute together.
 Results in lanes that are not active mean nothing.
 """
+
+# mypy: disable-error-code="no-any-return"
+# NumPy's stubs make arithmetic on arrays Any when the dtype is known at run time only.
 
 from __future__ import annotations
 
