@@ -118,9 +118,14 @@ def grade(
         if judged is not None:
             judged(result)
         from grader.launching.kernel import bound_kernels
-        from grader.running.warp_steps import with_warp_steps
+        from grader.launching.warp_steps import with_warp_steps
 
-        result = with_warp_steps(result, trials, bound_kernels(lab, submission), emulated)
+        graded = {
+            name: kernel.read_as(interpretation)
+            for name, kernel in bound_kernels(lab, submission).items()
+            if (interpretation := emulated[name].interpretation) is not None
+        }
+        result = with_warp_steps(result, trials, graded)
         # Another way through the stages, for every changed program.
         from grader.sweeps.run import changeable
 

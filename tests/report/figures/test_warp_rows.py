@@ -6,11 +6,11 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from grader.launching.warp_steps import runs_of
 from grader.ptx.observers import metrics
 from grader.ptx.records import LaneAccess
 from grader.report.figures.warp_rows import accesses, sectors, wavefronts
 from grader.result import WarpArray, WarpRequest
-from grader.running.warp_steps import runs_of
 
 ELEMENTS = st.one_of(
     st.builds(lambda start, step: [start + step * lane for lane in range(32)], st.integers(0, 64), st.integers(0, 40)),

@@ -18,7 +18,6 @@ from grader.ptx.records import LaneAccess, Site
 from grader.ptx.records import WarpRequest as RawRequest
 from grader.ptx.records import WarpSteps as RawSteps
 from grader.result import Check, Counters, LineCounters, Result, WarpArray, WarpRequest, WarpSteps
-from grader.running.evidence import Evidence
 
 SPACES = {"bank_conflicts": "shared", "coalescing": "global"}
 """What space a check is about."""
@@ -26,22 +25,19 @@ MOST_SITES = 2
 """Of a check: its own line first."""
 
 
-def with_warp_steps(
-    result: Result, trials: Trials, kernels: Mapping[str, BoundKernel], found: Mapping[str, Evidence]
-) -> Result:
+def with_warp_steps(result: Result, trials: Trials, kernels: Mapping[str, BoundKernel]) -> Result:
     """`result` with the steps of a warp at each access that cost points.
 
-    kernels, found : of the variants, read the likeliest way; what was found out about them on the emulator.
+    kernels : of the variants, read as they were graded.
     """
     variants = dict(result.variants)
-    for name, evidence in found.items():
-        counters = evidence.counters
-        if counters is None or evidence.interpretation is None or name not in kernels:
+    for name, kernel in kernels.items():
+        counters = variants[name].counters
+        if counters is None:
             continue
         sites = costly_sites(counters, [c for c in result.checks if c.variant == name])
         if not sites:
             continue
-        kernel = kernels[name].read_as(evidence.interpretation)
         steps = {
             raw.site: _steps(kernel, counters.size, raw) for raw in _followed(trials, kernel, counters.size, sites)
         }
