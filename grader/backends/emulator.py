@@ -206,7 +206,9 @@ class _Program:
             if error.kind == "time":
                 said = msg("launches.emulator_slow", seconds=SECONDS_PER_LAUNCH)
                 return LaunchOutcome("unsupported", reason="slow", said=said, line=error.line)
-            return LaunchOutcome("fault", reason=error.kind, line=error.line, steps=follower.steps())
+            return LaunchOutcome(
+                "fault", reason=error.kind, line=error.line, steps=follower.steps(), issued=error.issued
+            )
         except Enough:
             return LaunchOutcome("ok", steps=follower.steps())
         except DeviceTrap as error:

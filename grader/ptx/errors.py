@@ -78,12 +78,14 @@ class LimitExceeded(PtxError):
     """The kernel used up its instruction budget or its time; says the line it was at.
 
     `kind` is "instructions", "time", "deadlock" (threads wait for others that never come), "endless" (a loop that
-    nothing can end any more) or "memory" (more than the emulator has for it).
+    nothing can end any more) or "memory" (more than the emulator has for it).  `issued`: instructions until then, each
+    counted once for all threads that executed it together, where these were the limit.
     """
 
-    def __init__(self, kind: str, line: int, message: str) -> None:
+    def __init__(self, kind: str, line: int, message: str, issued: int | None = None) -> None:
         self.kind = kind
         self.line = line
+        self.issued = issued
         super().__init__(message)
 
 

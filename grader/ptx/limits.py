@@ -39,11 +39,10 @@ class Limits:
     def check(self, line: int, thread_instructions: int, issued: int) -> None:
         """Raises LimitExceeded, at a source line, where that is more than is allowed."""
         if thread_instructions > self.instructions:
-            raise LimitExceeded(
-                "instructions", line, f"more than {self.instructions} thread-instructions were executed"
-            )
+            message = f"more than {self.instructions} thread-instructions were executed"
+            raise LimitExceeded("instructions", line, message, issued)
         if issued > self.issued:
-            raise LimitExceeded("instructions", line, f"more than {self.issued} instructions were issued")
+            raise LimitExceeded("instructions", line, f"more than {self.issued} instructions were issued", issued)
 
     def out_of_time(self, line: int) -> LimitExceeded:
         """What is raised when the time is over."""

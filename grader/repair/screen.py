@@ -25,13 +25,16 @@ BATCH = 12
 RETRIES = 3
 """Compiles of a batch without the copies that the compiler refused."""
 COPY = "_changed_{number}"
+ISSUING = 16
+"""What issuing an instruction costs beside executing it for a thread, at the least: where few threads execute anything
+together, a search would take long for what its limit on thread-instructions allows."""
 
 
 @dataclass(slots=True)
 class Budget:
     """What a search may use; counted, so that it ends at the same place on every machine.
 
-    changes: still to be compiled.  instructions: of all threads of their launches.
+    changes: still to be compiled.  instructions: of all threads of their launches; an issued one counts as `ISSUING`.
     """
 
     changes: int
@@ -100,6 +103,7 @@ class Screen:
         )
         used = run.outcome.thread_instructions
         budget.instructions -= case.instructions if used is None else used
+        budget.instructions -= ISSUING * (run.outcome.issued or 0)
         return run
 
     def _compiled(self, batch: Sequence[tuple[Function, Change]]) -> Iterator[tuple[Change, Built, str]]:
