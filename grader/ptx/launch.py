@@ -91,7 +91,7 @@ def launch(module: Module, what: Launch) -> LaunchReport:
     DeviceTrap : the kernel trapped.
     """
     started = time.perf_counter()
-    run = _Run(module, what, started)
+    run = _Run(module, what)
     try:
         with np.errstate(all="ignore"):
             outcome = run.carry_out()
@@ -108,9 +108,10 @@ class _Run:
     Raises LaunchError where it is impossible.
     """
 
-    def __init__(self, module: Module, what: Launch, started: float) -> None:
+    def __init__(self, module: Module, what: Launch) -> None:
         self._what = what
-        self._started = started
+        # Of the clock that the limit on time is held against; engines may begin anew.
+        self._began_s = time.process_time()
         found = (a.device for a in what.arguments if isinstance(a, Buffer))
         self._device = device = what.device or next(found, None) or Device()
         self.program = program_of(module)
@@ -171,7 +172,7 @@ class _Run:
             for code_block in known.blocks:
                 code_block.executions = 0
         what = self._what
-        budget = Budget(what.limits or Limits(), started=self._started, patience=patience)
+        budget = Budget(what.limits or Limits(), began_s=self._began_s, patience=patience)
         budget.printf_left = budget.limits.printf_bytes
         standard: list[Observer] = [Traffic(), Races()] if what.observe else []
         return Outcome(budget, HazardLog(), [*standard, *what.observers])

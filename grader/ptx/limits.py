@@ -59,7 +59,8 @@ class Budget:
     issued: int = 0
     printf: list[str] = field(default_factory=list)
     printf_left: int = 0
-    started: float = field(default_factory=time.process_time)
+    began_s: float = field(default_factory=time.process_time)
+    """On the clock of `time.process_time`."""
     turns: int = 0
     patience: int | None = None
     """Instructions issued before the launch is handed to generated code (None: never)."""

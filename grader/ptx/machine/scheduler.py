@@ -111,7 +111,7 @@ class Scheduler:
                 limits.check(block.line, budget.thread_instructions, budget.issued)
             if budget.patience is not None and budget.issued > budget.patience:
                 raise TakesLong
-            if not budget.turns & 127 and time.process_time() - budget.started > limits.seconds:
+            if not budget.turns & 127 and time.process_time() - budget.began_s > limits.seconds:
                 raise limits.out_of_time(block.line)
             for step in block.steps:
                 step(group)

@@ -127,7 +127,7 @@ class Runner:
         """Run a party until it comes to a barrier, parts, returns, or somebody else has to go."""
         memory, budget, limits = self.memory, self.budget, self.budget.limits
         lanes, code = party.lanes, self.code
-        if time.process_time() - budget.started > limits.seconds:
+        if time.process_time() - budget.began_s > limits.seconds:
             raise limits.out_of_time(code.blocks[party.block].line)
         self._load(lanes)
         self._set_stops()
@@ -151,7 +151,7 @@ class Runner:
                 # The block that was too much has been taken off the fuel, but not run.
                 self._used -= block.size * lanes.n
                 limits.check(block.line, self._thread_instructions() + block.size * lanes.n, budget.issued + block.size)
-                if time.process_time() - budget.started > limits.seconds:
+                if time.process_time() - budget.began_s > limits.seconds:
                     raise limits.out_of_time(block.line)
                 continue
             break
