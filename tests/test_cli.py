@@ -124,9 +124,13 @@ def test_a_group_is_graded_each_in_turn(here: Path, capsys: pytest.CaptureFixtur
     }
     page = (here / "reports/transpose.html").read_text("utf-8")
     links = re.findall(r'href="([^"]+)"', page)
-    # Each in the table; and below, by each of the three checks that fedorov alone fails.
-    assert links == [f"{student}/transpose/report.html" for student in ("fedorov", "ivanov", *["fedorov"] * 3)]
-    assert all((here / "reports" / link).is_file() for link in links)
+    # Each in the table; then what cost most, that nothing compiles; and by each of the three checks that fedorov fails.
+    assert links == [
+        f"{student}/transpose/report.html{place}"
+        for student, place in (("fedorov", ""), ("ivanov", ""), ("fedorov", "#faults"), *[("fedorov", "")] * 3)
+    ]
+    assert 'id="faults"' in (here / "reports/fedorov/transpose/report.html").read_text("utf-8")
+    assert all((here / "reports" / link.partition("#")[0]).is_file() for link in links)
     assert "Фёдоров Артём" in page and "nobody" in page
     marks = (here / "reports/transpose.csv").read_text("utf-8-sig").splitlines()
     assert marks[1].startswith(
