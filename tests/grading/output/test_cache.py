@@ -220,6 +220,6 @@ def test_a_full_disk_costs_nothing(tmp_path: Path) -> None:
             stdout=subprocess.DEVNULL,
             preexec_fn=partial(resource.setrlimit, resource.RLIMIT_FSIZE, (limit, limit)),
         )
-        assert process.wait(400) == 1
+        assert process.wait(400) == 2
     start(tmp_path, "--no-pdf").wait(400)
     assert contents(tmp_path / "reports") == contents(tmp_path / "undisturbed")

@@ -11,6 +11,6 @@ int main()
 {
     Matrix A = {512, 256, nullptr}, At = {256, 512, nullptr};
     cudaMalloc(&A.elements, 512 * 256 * 4); cudaMalloc(&At.elements, 512 * 256 * 4);
-    dim3 b(16, 16), g(512 / 16, 256 / 16);
+    dim3 b(16, 16), g((512 + 15) / 16, (256 + 15) / 16);
     transposeKernel<<<g, b>>>(A, At);
 }
