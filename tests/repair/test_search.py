@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from grader.grading.pipeline import grade
 from grader.lab.labs import find
+from grader.launching.run import Run
+from grader.launching.trial import Trials
 from grader.repair.told import answers, without_answers
 from grader.result import Check
 from tests.repair.conftest import KERNELS, Grade
@@ -158,3 +161,36 @@ def test_the_same_program_gets_the_same_change(graded: Grade) -> None:
     file = KERNELS / "transpose/bad/tiles_not_turned.cu"
     first, second = (check(graded("transpose", file).checks, "shared.correct") for _ in range(2))
     assert first.repair is not None and first == second
+
+
+ENDLESS = """\
+__global__ void transposeNaive(const float *in, float *out, int rows, int cols)
+{
+    for (;;) { char *p = (char *)malloc(64); if (!p) break; free(p); }
+    int c = blockIdx.x * 32 + threadIdx.x, r = blockIdx.y * 32 + threadIdx.y;
+    if (r < rows && c < cols) out[c * rows + r] = in[r * cols + c];
+}
+"""
+
+
+@pytest.mark.slow
+def test_a_search_ends_soon_where_threads_execute_one_by_one(
+    graded: Grade, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is issued for few threads takes as long as what is issued for a whole grid, and counts for more."""
+    searched: list[Run] = []
+    really = Trials.run_loaded
+
+    def run_loaded(self: Trials, *arguments: Any, **named: Any) -> Run:
+        run = really(self, *arguments, **named)
+        # A grading's own launches have the limits of the backend.
+        if named.get("instructions"):
+            searched.append(run)
+        return run
+
+    monkeypatch.setattr(Trials, "run_loaded", run_loaded)
+    (tmp_path / "transpose.cu").write_text(ENDLESS)
+    result = graded("transpose", tmp_path / "transpose.cu")
+    assert check(result.checks, "naive.correct").status == "fail"
+    assert searched
+    assert sum(run.outcome.issued or 0 for run in searched) < 4 * 6_000_000
