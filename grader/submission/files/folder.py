@@ -37,7 +37,7 @@ MAX_ENTRIES = 10_000
 MAX_LOOKED_AT = 1 << 20
 
 _COMMENT = re.compile(r"//[^\n]*+|/\*.*?\*/", re.DOTALL)
-_MAIN = re.compile(r"\bmain\s*\([^;{}()]{0,200}\)\s*(?:try\s*)?\{")
+_MAIN = re.compile(r"\b(?:_t)?main\s*\([^;{}()]{0,200}\)\s*(?:try\s*)?\{")
 _CALLED = re.compile(r"\b([A-Za-z_]\w*)\s*(?:<[^<>;(){}]{0,100}>\s*)?(?:<<<|\()")
 _DEFINED = re.compile(r"\b([A-Za-z_]\w*)\s*\([^;{}]{0,1000}\)\s*\{")
 
