@@ -61,8 +61,8 @@ def grade(line: str, cell: str) -> Shown | None:
 
 def _grade(line: str, cell: str) -> Shown:
     from grader.cli.main import language_of
-    from grader.grading.one import grade_one
     from grader.grading.options import GradeOptions
+    from grader.grading.result_only import graded_result
     from grader.lab import labs
     from grader.report import terminal
     from grader.report.job import make_job
@@ -85,7 +85,7 @@ def _grade(line: str, cell: str) -> Shown:
         file = Path(folder) / FILE
         # The magic's own line is the first of the cell: a line of the cell is the same line of the file.
         file.write_text(f"// %%grade {told['lab']}\n{cell}", "utf-8")
-        result, _seconds = grade_one(file, options)
+        result, _seconds = graded_result(file, options)
     job = make_job(result, labs.find(told["lab"], told["labs_folders"]), told["lang"], pdf=False)
     text = io.StringIO()
     terminal.show_result(terminal.console(text), summary(job))

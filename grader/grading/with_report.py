@@ -25,7 +25,7 @@ from grader.result import Result, exit_code
 from grader.words import text
 
 
-def grade_single(
+def grade_with_report(
     task: GradeTask,
     lab: Lab,
     outputs: Outputs,
