@@ -261,6 +261,9 @@ def test_wrong_command_lines_get_one_line(here: Path, capsys: pytest.CaptureFixt
     assert complaint(capsys, student, "--lab", "transpose", "--no-pfd") == (
         "no such option: --no-pfd; did you mean --no-pdf?"
     )
+    assert complaint(capsys, "chekc", student) == (
+        "chekc: no such command, and no such file or folder; did you mean grade check?"
+    )
     assert "did you mean `transpose`?" in complaint(capsys, student, "--lab", "transpos")
     assert "fast" in complaint(capsys, student, "--lab", "transpose", "--backend", "fast")
     for value in ("0", "x"):
