@@ -83,7 +83,7 @@ def _epilog() -> str:
     commands = [
         ("grade labs", _("the labs there are")),
         ("grade report DIR", _("reports from stored results, in another language")),
-        ("grade remark DIR", _("marks again by changed points and thresholds, nothing is run")),
+        ("grade rescore DIR", _("marks again by changed points and thresholds, nothing is run")),
         ("grade similar DIR", _("similar submissions side by side, other years' too")),
         ("grade export DIR --format F", _("grades for Moodle, Canvas, Gradescope, spreadsheets, build servers")),
         ("grade run PROG.cu", _("run a whole program without a GPU")),
