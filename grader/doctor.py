@@ -71,7 +71,9 @@ def _system() -> Tool:
         return Tool(name, purpose, "ok", f"WSL ({release})")
     # A read-only root hides podman's file; the variable is of the interface that containers tell of themselves by
     # (https://systemd.io/CONTAINER_INTERFACE/), which Docker does not follow.
-    inside = bool(os.environ.get("container")) or any(map(os.path.exists, ("/run/.containerenv", "/.dockerenv")))
+    inside = bool(os.environ.get("container")) or any(  # noqa: SIM112
+        map(os.path.exists, ("/run/.containerenv", "/.dockerenv"))
+    )
     machine = f"Linux {release}, {platform.machine()}"
     return Tool(name, purpose, "ok", msg("doctor.container", system=machine) if inside else machine)
 

@@ -14,25 +14,28 @@ ROOT = Path(__file__).parent.parent
 NO_UTF8 = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
 
-def grade(arguments: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
+SAMPLES = ROOT / "submissions"
+
+
+def grade(cwd: Path, arguments: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
     """`grade` by a shell, which can close its streams."""
     command = f"exec {sys.executable} -m grader {arguments}"
     own = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
-    return subprocess.run(["sh", "-c", command], capture_output=True, env=own, cwd=ROOT / "submissions", timeout=120)
+    return subprocess.run(["sh", "-c", command], capture_output=True, env=own, cwd=cwd, timeout=120)
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])
-def test_a_closed_stream_changes_nothing(closed: str) -> None:
-    run = grade(f"labs {closed}")
+def test_a_closed_stream_changes_nothing(closed: str, tmp_path: Path) -> None:
+    run = grade(tmp_path, f"labs {closed}")
     assert (run.returncode, run.stderr) == (0, b"")
-    refused = grade(f"no-such-folder --lab transpose {closed}")
+    refused = grade(tmp_path, f"no-such-folder --lab transpose {closed}")
     assert refused.returncode == 2
 
 
 @pytest.mark.slow
 def test_a_locale_that_lacks_letters_gets_question_marks_and_json_stays_utf8() -> None:
-    lines = grade("check petrova --lab transpose --lang ru", **NO_UTF8)
+    lines = grade(SAMPLES, "check petrova --lab transpose --lang ru", **NO_UTF8)
     assert (lines.returncode, lines.stderr) == (1, b"")
     assert lines.stdout.startswith(b"petrova/transpose.cu:44:5: error: ???")
-    told = json.loads(grade("check petrova --lab transpose --lang ru --format json", **NO_UTF8).stdout)
+    told = json.loads(grade(SAMPLES, "check petrova --lab transpose --lang ru --format json", **NO_UTF8).stdout)
     assert told["findings"][0]["message"].startswith("Конфликт банков")

@@ -23,7 +23,7 @@ TEXTS: Texts = {
     "for_gpu": N_("measures times; without it speedup stays pending"),
     "gpu": N_("GPU and driver"),
     "advice_gpu": N_(
-        "NVIDIA driver 580 or later (on Ubuntu: apt install nvidia-driver-580); everything but timing works without it"
+        "NVIDIA driver 580 or later (apt install nvidia-driver-580 on Ubuntu); everything but timing works without it"
     ),
     "no_gpu": N_("no NVIDIA GPU"),
     "no_driver": N_("no NVIDIA driver"),
