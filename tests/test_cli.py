@@ -256,7 +256,8 @@ def test_no_arguments_is_a_request_for_help(here: Path, capsys: pytest.CaptureFi
 
 def test_wrong_command_lines_get_one_line(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     student = SAMPLES / "ivanov"
-    assert complaint(capsys, "nowhere", "--lab", "transpose") == "nowhere: no such file or folder"
+    assert complaint(capsys, "nowhere", "--lab", "transpose", "--out", "a/b") == "nowhere: no such file or folder"
+    assert list(here.iterdir()) == []
     assert complaint(capsys, student) == "--lab is missing; see grade --help"
     assert complaint(capsys, student, "--lab", "transpose", "--no-pfd") == (
         "no such option: --no-pfd; did you mean --no-pdf?"

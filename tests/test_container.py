@@ -48,7 +48,7 @@ def test_the_image_is_built_and_grades() -> None:
     options = os.environ.get("CHECK_CONTAINER")
     if options is None:
         pytest.skip("CHECK_CONTAINER is not set")
-    command = [ROOT / "scripts" / "check-container", *options.split()]
+    command: list[str | Path] = [ROOT / "scripts" / "check-container", *options.split()]
     run = subprocess.run(command, capture_output=True, text=True, timeout=1800)
     if run.returncode == 77:
         pytest.skip(run.stderr.strip())
