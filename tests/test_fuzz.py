@@ -21,8 +21,8 @@ from grader.lab.records import Lab
 from grader.preprocessor import without_line_directives
 from grader.submission.binding.bind import bind
 from grader.submission.files.folder import FoundSubmission
-from grader.submission.files.settings import read_settings
 from grader.submission.files.source import decode_bytes
+from grader.submission.files.submission_yaml import read_settings
 from grader.submission.records import Submission, VariantBinding
 from grader.submission.rewriting.changes import Change, Program
 from tests.submission.labs import FLIP, LINE, PRODUCT

@@ -131,8 +131,8 @@ def grade(
 
         program = changeable(lab, found_files, submission)
         if repairs and lab.repairs != "off" and result.status != "passed":
+            from grader.repair.in_result import with_findings, without_answers
             from grader.repair.search import search
-            from grader.repair.told import with_findings, without_answers
 
             result = with_findings(result, *search(program, trials, drawn_trials, emulated, result.checks))
             if lab.repairs != "student" and not answers:

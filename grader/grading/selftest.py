@@ -70,7 +70,7 @@ def specimens(lab: Lab) -> list[Specimen]:
 
     Raises
     ------
-    LabError : the table names what does not exist, leaves a kernel out, or contradicts itself.
+    FileError : the table names what does not exist, leaves a kernel out, or contradicts itself.
     """
     if lab.selftest is None:
         return []
@@ -195,7 +195,7 @@ def selftest(
     Raises
     ------
     UsageError : no such lab, or it has no kernels to be tested with.
-    LabError : the files of the lab are wrong.
+    FileError : the files of the lab are wrong.
     """
     from grader.report import terminal
 

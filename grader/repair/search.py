@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from grader.errors import LabError, UsageError
+from grader.errors import FileError, UsageError
 from grader.launching.kernel import BoundKernel, bound_kernels
 from grader.launching.trial import Trials
 from grader.message import Message
@@ -106,7 +106,7 @@ def _found(
         used += 1
         try:
             graded = proof.graded(change)
-        except (LabError, UsageError):
+        except (FileError, UsageError):
             graded = None
         if graded is not None:
             finding = _judged(parsed, proof.evidence, change, checks, *graded)
