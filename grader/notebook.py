@@ -22,7 +22,7 @@ import click
 from grader import i18n
 from grader.cli.options import labs_option, lang_option
 from grader.errors import GraderError
-from grader.report.views import Summary
+from grader.report.summary_views import Summary
 from grader.words import speak
 
 FILE = "cell.cu"
@@ -68,7 +68,7 @@ def _grade(line: str, cell: str) -> Shown:
     from grader.report.job import make_job
     from grader.report.page import html
     from grader.report.rendering.worker import drawn
-    from grader.report.view import summary
+    from grader.report.summary import summary
 
     try:
         words = shlex.split(line)

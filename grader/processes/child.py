@@ -31,7 +31,7 @@ _START = (
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class ChildProgram:
     """What a child runs.
 
     module: its function `main(connection, *arguments)` is called with a socket; see `Channel`.
@@ -82,7 +82,7 @@ class Child(Generic[Received]):
     OSError : it cannot be started; the system says why (too many processes, no memory, no descriptors left).
     """
 
-    def __init__(self, program: Program, decoder: msgspec.msgpack.Decoder[Received]) -> None:
+    def __init__(self, program: ChildProgram, decoder: msgspec.msgpack.Decoder[Received]) -> None:
         self._ending: Ending | None = None
         self._process: subprocess.Popen[bytes] | fork_server.Forked
         with contextlib.ExitStack() as undo:
@@ -92,7 +92,7 @@ class Child(Generic[Received]):
             undo.pop_all()
         self.channel = Channel(ours, decoder)
 
-    def _inherited(self, program: Program) -> socket.socket:
+    def _inherited(self, program: ChildProgram) -> socket.socket:
         """Start it with one end of a pair of sockets; returns the other."""
         ours, theirs = socket.socketpair()
         with contextlib.ExitStack() as undo, theirs:
@@ -101,7 +101,7 @@ class Child(Generic[Received]):
             undo.pop_all()
         return ours
 
-    def _forked(self, program: Program, theirs: socket.socket) -> fork_server.Forked | None:
+    def _forked(self, program: ChildProgram, theirs: socket.socket) -> fork_server.Forked | None:
         """The child forked; None where it is to be started from the beginning."""
         if not program.is_forkable:
             return None
@@ -200,7 +200,7 @@ class Child(Generic[Received]):
         return text.decode("utf-8", errors="replace").strip()
 
 
-def _started(program: Program, theirs: socket.socket, output: int) -> subprocess.Popen[bytes]:
+def _started(program: ChildProgram, theirs: socket.socket, output: int) -> subprocess.Popen[bytes]:
     """A process that has its end of a pair of sockets."""
     return subprocess.Popen(
         _command(program, str(theirs.fileno())),
@@ -214,7 +214,7 @@ def _started(program: Program, theirs: socket.socket, output: int) -> subprocess
     )
 
 
-def _command(program: Program, connection: str) -> list[str]:
+def _command(program: ChildProgram, connection: str) -> list[str]:
     paths = json.dumps([str(Path(path).absolute()) for path in sys.path])
     words = [connection, str(os.getpid()), str(program.data_bytes), program.module]
     return [sys.executable, "-I", "-c", _START, paths, *words, *program.arguments]

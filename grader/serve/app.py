@@ -25,7 +25,7 @@ from grader.paths import data_root
 from grader.report.job import in_language, make_job
 from grader.report.labels import check_status, result_status
 from grader.report.numbers import Numbers
-from grader.report.view import faults
+from grader.report.summary import faults
 from grader.report.visible import visible, visible_line
 from grader.result import Check, Result
 from grader.serve.access import GROUP_POLICY, HEADERS, REPORT_POLICY, Rate, entered, is_own

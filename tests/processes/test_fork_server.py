@@ -15,17 +15,17 @@ import pytest
 
 from grader.processes import fork_server
 from grader.processes.channel import DeadlinePassed, PeerGone
-from grader.processes.child import Child, Program
+from grader.processes.child import Child, ChildProgram
 from tests.processes.worker import Do, Done, Word
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="children are forked on Linux")
-PROGRAM = Program("tests.processes.worker", is_forkable=True)
+PROGRAM = ChildProgram("tests.processes.worker", is_forkable=True)
 
 
 started: list[Child[Done | Word]] = []
 
 
-def child(program: Program = PROGRAM) -> Child[Done | Word]:
+def child(program: ChildProgram = PROGRAM) -> Child[Done | Word]:
     started.append(Child(program, msgspec.msgpack.Decoder(Done | Word)))
     return started[-1]
 
@@ -94,7 +94,7 @@ def test_a_child_that_hangs_is_killed_and_bounds_on_memory_are_its_own() -> None
     with pytest.raises(DeadlinePassed):
         hanging.channel.receive(time.monotonic() + 0.1)
     assert str(hanging.end()) == "signal SIGKILL"
-    bounded = child(Program("tests.processes.worker", data_bytes=256 << 20, is_forkable=True))
+    bounded = child(ChildProgram("tests.processes.worker", data_bytes=256 << 20, is_forkable=True))
     assert answer(bounded, Do("allocate", 512 << 20)) == "no memory"
     assert answer(child(), Do("allocate", 512 << 20)).startswith("allocate ")
 

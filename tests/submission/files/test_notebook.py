@@ -13,7 +13,7 @@ from grader.errors import UsageError
 from grader.findings.formats import write
 from grader.grading.options import GradeOptions
 from grader.grading.result_only import graded_result
-from grader.report.view import where
+from grader.report.summary import where
 from grader.submission.files.notebook import notebook_sources
 from grader.submission.files.source import SourceText
 
