@@ -13,9 +13,9 @@ from grader.i18n import _
 
 
 def labs_command() -> click.Command:
-    """`grade labs`: a table of the labs there are."""
+    """`grade labs`: a table of the available labs."""
     return click.Command(
-        "labs", params=[labs_option(), lang_option()], callback=_labs, help=_("List the labs there are.")
+        "labs", params=[labs_option(), lang_option()], callback=_labs, help=_("List the available labs.")
     )
 
 

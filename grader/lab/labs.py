@@ -33,7 +33,7 @@ def find(lab_id: str, extra_dirs: Sequence[Path] = ()) -> Lab:
 
     Raises
     ------
-    UsageError : there is none; names the labs there are, near misses first.
+    UsageError : there is none; names the available labs, near misses first.
     FileError : its files are wrong.
     """
     from grader.lab.file import load

@@ -159,9 +159,10 @@ def _ranked(
 ) -> list[tuple[Function, Change]]:
     """All changes, likeliest first, each text once."""
     diagnosis = next((c.diagnosis for c in checks if c.check == symptom.check), None)
-    clues = clues_of(functions, symptom.check, symptom.hazards, diagnosis, symptom.lines)
+    names = _names(kernel)
+    clues = clues_of(functions, symptom.check, symptom.hazards, diagnosis, symptom.lines, names)
     shares = any(f.uses_shared for f in functions)
-    extents = _extents(kernel)
+    extents = _extents(kernel, names)
     rows: list[tuple[float, int, Function, Change]] = []
     for function in functions:
         found = [*barrier_changes(function, shares), *expression_changes(function), *array_changes(function)]
@@ -176,13 +177,17 @@ def _ranked(
     return list(ranked.values())
 
 
-def _extents(kernel: BoundKernel) -> dict[str, tuple[str, ...]]:
-    """What the axes of the lab's arrays are called in the kernel, by the arrays' names there."""
+def _names(kernel: BoundKernel) -> dict[str, str]:
+    """What the lab's arrays and sizes are called in the kernel, by role."""
     names = {
         role: p.name for role, p in zip(kernel.interpretation.roles, kernel.binding.kernel.parameters, strict=True)
     }
     names |= dict(kernel.interpretation.constants)
-    names |= {role: text for text, role in kernel.interpretation.template if role}
+    return names | {role: text for text, role in kernel.interpretation.template if role}
+
+
+def _extents(kernel: BoundKernel, names: dict[str, str]) -> dict[str, tuple[str, ...]]:
+    """What the axes of the lab's arrays are called in the kernel, by the arrays' names there."""
     sizes = set(kernel.lab.size_names)
     equal = [names[n] for n in kernel.lab.equal_sizes if n in names]
     found = {}
