@@ -115,7 +115,7 @@ class Child(Generic[Received]):
             return None
         return server.fork(program.arguments, program.data_bytes, theirs, self._output)
 
-    def _connected(self, program: Program) -> socket.socket:
+    def _connected(self, program: ChildProgram) -> socket.socket:
         """Start it and have it connect back; who does not know what it was told on its standard input is not it."""
         token = secrets.token_hex(16).encode()
         environment = None if program.environment is None else dict(program.environment)

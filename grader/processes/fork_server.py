@@ -1,8 +1,8 @@
 """Children forked from a process that has imported what they need: one of many starts in a twentieth of the time.
 
-A process that starts child after child of the same kinds opens `kept`; from then on every child whose `Program` says
-that it can be forked is, by a server of its kind that is started with the first.  A child shares nothing with those
-before it but what the server had imported: what one does to its memory, none of the others sees.
+A process that starts child after child of the same kinds opens `kept`; from then on every child whose `ChildProgram`
+says that it can be forked is, by a server of its kind that is started with the first.  A child shares nothing with
+those before it but what the server had imported: what one does to its memory, none of the others sees.
 """
 
 from __future__ import annotations
