@@ -103,6 +103,12 @@ class Traffic(Observer):
         found = {key: memo[key] for key in keys if key in memo}
         missing = {key: distance for key, distance in zip(keys, distances, strict=True) if key not in found}
         if missing:
+            if len(distances) > 1:
+                # Other loads of the loop will go to the places in between: all at once they cost little more.
+                every = {
+                    ("traffic", op, width, space, (resolved.shift + k) % period): k for k in range(0, period, width)
+                }
+                missing = {key: distance for key, distance in (missing | every).items() if key not in memo}
             addresses = addresses_of([resolved], resolved.lanes)
             costs = _measure(resolved.lanes, addresses, op, width, space, resolved.vec, list(missing.values()))
             for (key, distance), cost in zip(missing.items(), costs, strict=True):
@@ -226,10 +232,13 @@ def _distinct_rows(offsets: Array, active: Array) -> tuple[Array, Array]:
     n = len(offsets)
     if n <= 4:
         return np.arange(n), np.ones(n, np.int64)
-    first = np.where(active, offsets, np.iinfo(np.int64).max).min(axis=1, keepdims=True)
-    moved = np.where(active, offsets - first // 128 * 128, -1)
+    whole = bool(active.all())
+    first = (offsets if whole else np.where(active, offsets, np.iinfo(np.int64).max)).min(axis=1, keepdims=True)
+    moved = offsets - (first & -128)
+    if not whole:
+        moved = np.where(active, moved, -1)
     # A row's pattern as one number: equal rows have equal keys, unequal ones differ but for chance of 2^-64.
-    key = (moved.astype(np.uint64) + np.uint64(1)) @ _MIX
+    key = (moved.view(np.uint64) + np.uint64(1)) @ _MIX
     _, rows, weights = np.unique(key, return_index=True, return_counts=True)
     return rows, weights
 
