@@ -27,7 +27,7 @@ from grader.cli.errors import complain, internal, refused_by_system, usage_messa
 from grader.cli.export import export_command
 from grader.cli.grade import grade_command
 from grader.cli.labs import calibrate_command, labs_command, new_lab_command, selftest_command
-from grader.cli.report import remark_command, report_command
+from grader.cli.report import report_command, rescore_command
 from grader.cli.run import run_command, split
 from grader.cli.signals import Interrupted, interruptible
 from grader.cli.similar import similar_command
@@ -52,7 +52,8 @@ def run(arguments: list[str]) -> int:
         "calibrate": calibrate_command,
         "selftest": selftest_command,
         "report": report_command,
-        "remark": remark_command,
+        "rescore": rescore_command,
+        "remark": rescore_command,  # As it was called; a remark is what costs no points.
         "similar": similar_command,
         "export": export_command,
         "new-lab": new_lab_command,

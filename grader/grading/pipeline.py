@@ -127,21 +127,21 @@ def grade(
         }
         result = with_warp_steps(result, trials, graded)
         # Another way through the stages, for every changed program.
-        from grader.sweeps.run import changeable
+        from grader.sweeps.run import original_of
 
-        program = changeable(lab, found_files, submission)
+        original = original_of(lab, found_files, submission)
         if repairs and lab.repairs != "off" and result.status != "passed":
+            from grader.repair.in_result import with_repairs, without_answers
             from grader.repair.search import search
-            from grader.repair.told import with_findings, without_answers
 
-            result = with_findings(result, *search(program, trials, drawn_trials, emulated, result.checks))
+            result = with_repairs(result, *search(original, trials, drawn_trials, emulated, result.checks))
             if lab.repairs != "student" and not answers:
                 result = without_answers(result)
         if not lab.sweeps:
             return result
         from grader.sweeps.run import sweep
 
-        sweeps = sweep(lab, program, found, oracle, compiler, ARCHITECTURE, gpu, remeasure)
+        sweeps = sweep(lab, original, found, oracle, compiler, ARCHITECTURE, gpu, remeasure)
         return structs.replace(result, sweeps=[told(record) for record in sweeps])
 
 

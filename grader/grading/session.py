@@ -72,11 +72,11 @@ def grade(order: Order) -> int:
         outputs.discard_all_partial(started_s)
         tasks = {work.student: _task(work, options) for work in found.works if not work.refusal}
         if found.is_single:
-            from grader.grading.single import grade_single
+            from grader.grading.with_report import grade_with_report
 
             (task,) = tasks.values()
             (person,) = (work.person for work in found.works if not work.refusal)
-            return grade_single(task, lab, outputs, rendering, order.pdf, found.notices, decider, person)
+            return grade_with_report(task, lab, outputs, rendering, order.pdf, found.notices, decider, person)
         from grader.grading.group import Group
         from grader.grading.identity import Identity
         from grader.grading.output.cache import ResultCache

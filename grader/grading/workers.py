@@ -25,7 +25,7 @@ from grader.lab.records import Lab
 from grader.message import Message, msg, verbatim
 from grader.naming import printable, printable_all, printable_result
 from grader.processes.channel import Channel, PeerGone
-from grader.processes.child import Program
+from grader.processes.child import ChildProgram
 from grader.processes.limits import shortage
 from grader.processes.pool import Lost, Pool, Waiting, wait
 from grader.processes.system import cores
@@ -175,7 +175,7 @@ def memory_bytes() -> int:
 
 def grading_pool(jobs: int) -> Pool[GradeTask, Checked | Judged | Outcome]:
     """A pool of `jobs` grading processes."""
-    program = Program("grader.grading.workers", data_bytes=memory_bytes())
+    program = ChildProgram("grader.grading.workers", data_bytes=memory_bytes())
     return Pool(program, _replies(), lambda reply: not isinstance(reply, Checked | Judged), DEADLINE_S, jobs)
 
 

@@ -30,7 +30,7 @@ _START = (
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class ChildProgram:
     """What a child runs.
 
     module: its function `main(connection, *arguments)` is called with a socket; see `Channel`.
@@ -78,7 +78,7 @@ class Child(Generic[Received]):
     OSError : it cannot be started; the system says why (too many processes, no memory, no descriptors left).
     """
 
-    def __init__(self, program: Program, decoder: msgspec.msgpack.Decoder[Received]) -> None:
+    def __init__(self, program: ChildProgram, decoder: msgspec.msgpack.Decoder[Received]) -> None:
         self._ending: Ending | None = None
         with contextlib.ExitStack() as undo:
             self._output = _output_file()
@@ -87,7 +87,7 @@ class Child(Generic[Received]):
             undo.pop_all()
         self.channel = Channel(ours, decoder)
 
-    def _inherited(self, program: Program) -> socket.socket:
+    def _inherited(self, program: ChildProgram) -> socket.socket:
         """Start it with one end of a pair of sockets; returns the other."""
         ours, theirs = socket.socketpair()
         with contextlib.ExitStack() as undo, theirs:
@@ -105,7 +105,7 @@ class Child(Generic[Received]):
             undo.pop_all()
         return ours
 
-    def _connected(self, program: Program) -> socket.socket:
+    def _connected(self, program: ChildProgram) -> socket.socket:
         """Start it and have it connect back; who does not know what it was told on its standard input is not it."""
         token = secrets.token_hex(16).encode()
         environment = None if program.environment is None else dict(program.environment)
@@ -189,7 +189,7 @@ class Child(Generic[Received]):
         return text.decode("utf-8", errors="replace").strip()
 
 
-def _command(program: Program, connection: str) -> list[str]:
+def _command(program: ChildProgram, connection: str) -> list[str]:
     paths = json.dumps([str(Path(path).absolute()) for path in sys.path])
     words = [connection, str(os.getpid()), str(program.data_bytes), program.module]
     return [sys.executable, "-I", "-c", _START, paths, *words, *program.arguments]

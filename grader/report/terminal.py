@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, cast
 from grader.i18n import _
 from grader.report.group import GroupRow
 from grader.report.stream import LastingStream
-from grader.report.views import CellView, FaultView, Summary
+from grader.report.summary_views import CellView, FaultView, Summary
 from grader.report.visible import visible, visible_all
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import pytest
 from grader import i18n
 from grader.report import terminal
 from grader.report.group import failed_row, group_row, student_line
-from grader.report.view import summary
+from grader.report.summary import summary
 from tests import sample_results
 from tests.report.jobs import job, named
 

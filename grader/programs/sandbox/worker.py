@@ -33,9 +33,7 @@ CRASHES = frozenset(
 
 def main(connection: socket.socket, *options: str) -> None:
     """Serve one run; options: "without-landlock" to do as on a kernel that lacks it."""
-    import resource
-
-    from grader.compiler import sandbox
+    from grader.processes import confinement, limits
     from grader.processes.channel import Channel, PeerGone
     from grader.programs.sandbox.messages import TO_PROGRAM, Broken, Done, Order, Ready
 
@@ -44,10 +42,8 @@ def main(connection: socket.socket, *options: str) -> None:
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
     _import_everything()
-    confined = "without-landlock" not in options and sandbox.confine_files(_own_files())
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+    confined = "without-landlock" not in options and confinement.confine_files(_own_files())
+    limits.bound_for_good(file_bytes=0, descriptors=64)
     with contextlib.suppress(PeerGone):
         channel.send(Ready(confined))
         try:

@@ -9,12 +9,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from grader.errors import LabError, UsageError
+from grader.errors import FileError, UsageError
 from grader.files import kind_of, read_plain, real
 from grader.lab.records import Variant
 from grader.message import Message, msg
 from grader.submission.files.notebook import read_notebook
-from grader.submission.files.settings import (
+from grader.submission.files.source import SourceText, decode
+from grader.submission.files.submission_yaml import (
     SETTINGS_NAME,
     LabSettings,
     Settings,
@@ -24,7 +25,6 @@ from grader.submission.files.settings import (
     read_file,
     read_settings,
 )
-from grader.submission.files.source import SourceText, decode
 from grader.submission.files.versions import versions_among
 from grader.yaml_file import shortened
 
@@ -64,7 +64,7 @@ class FoundSubmission:
     settings_file: Path | None = None
     unknown_labs: tuple[int, ...] = ()
 
-    def settings_error(self, message: Message, lab_id: str, variant: str, *keys: str | int) -> LabError:
+    def settings_error(self, message: Message, lab_id: str, variant: str, *keys: str | int) -> FileError:
         """An error in `submission.yaml` at `keys` of a variant's settings.
 
         Only for what these settings say: without a `submission.yaml` there is nothing to be wrong.
@@ -90,7 +90,7 @@ def find_sources(
     ------
     UsageError : no such path, one that cannot be read; no `.cu` file (says what was looked for and what lies there);
       several where the lab's is not clear; a file outside the student's folder.
-    LabError : `submission.yaml` is wrong: file, line, key and what is allowed.
+    FileError : `submission.yaml` is wrong: file, line, key and what is allowed.
     """
     kind = _kind(path)
     if not kind:
@@ -154,7 +154,7 @@ def variant_settings(found: FoundSubmission, variants: Collection[str]) -> Mappi
 
     Raises
     ------
-    LabError : settings for a variant that the lab does not have.
+    FileError : settings for a variant that the lab does not have.
     """
     if found.settings_file is not None:
         check_variants(read_file(found.settings_file), found.lab, found.settings, variants)

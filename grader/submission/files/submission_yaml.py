@@ -92,7 +92,7 @@ def read_file(path: Path) -> YamlFile:
 
     Raises
     ------
-    LabError : see `yaml_file.read`.
+    FileError : see `yaml_file.read`.
     """
     return yaml_file.read(path, lambda raw: text_of_bytes(raw)[0])
 
@@ -104,7 +104,7 @@ def read_settings(path: Path, lab_id: str, known_labs: Collection[str] = ()) -> 
 
     Raises
     ------
-    LabError : anything wrong in it, with line, key and what is allowed.  A lab's name that is `lab_id` misspelt too:
+    FileError : anything wrong in it, with line, key and what is allowed.  A lab's name that is `lab_id` misspelt too:
       what stands there would be left out without a word.
     """
     file = read_file(path)
@@ -197,7 +197,7 @@ def _variant_settings(file: YamlFile, keys: KeyPath, given: object) -> VariantSe
 
 
 def check_variants(file: YamlFile, lab_id: str, settings: LabSettings, variants: Collection[str]) -> None:
-    """Refuse settings for a variant that the lab does not have.  LabError, with its line."""
+    """Refuse settings for a variant that the lab does not have.  FileError, with its line."""
     for name in settings.variants:
         if name not in variants:
             message = msg("submission.no_variant", allowed=yaml_file.choose(name, variants))
