@@ -61,7 +61,7 @@ def verdicts(path: Path, lab: str, environment: dict[str, str]) -> None:
 def parts(folder: Path, rows: dict[str, list[tuple[float, float, str]]]) -> None:
     """The steps of one observation, one after another."""
     from grader.observation.stage import TRACED
-    from grader.programs.observe import Run, observe_each
+    from grader.programs.observe import Start, observe_each
     from grader.programs.sources import read_program
     from grader.programs.toolchain.compile import compile_program
     from grader.programs.toolchain.library import build
@@ -71,11 +71,11 @@ def parts(folder: Path, rows: dict[str, list[tuple[float, float, str]]]) -> None
     if program.obstacle is None:
         compiling = partial(compile_program, program.units, program.host, build())
         timed(rows, "host compiler and linker", folder.name, compiling)
-        timed(rows, "observation, all of it", folder.name, partial(observe_each, files, [Run()], TRACED))
+        timed(rows, "observation, all of it", folder.name, partial(observe_each, files, [Start()], TRACED))
 
 
 def main() -> None:
-    """Run, and print a table."""
+    """Start, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--every", type=int, default=1, help="take each Nth program only")
     every = parser.parse_args().every

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Literal
 
 from grader.compiler.nvrtc import brings_headers
-from grader.compiler.sandbox import landlock_version
 from grader.compiler.toolkit import header_folders, matching_folder
 from grader.message import Message, msg
+from grader.processes.confinement import landlock_version
 from grader.processes.system import IS_LINUX
 from grader.programs.toolchain import zig
 
@@ -30,7 +30,7 @@ State = Literal["ok", "missing", "optional"]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Tool:
     """One tool.  state: "ok"; "missing": grading or a report needs it; "optional": something is left out without it.
 
     name, found, advice: text that no language changes, or a message.
@@ -44,54 +44,58 @@ class Finding:
     advice: str | Message = ""
 
 
-def examine() -> list[Finding]:
+def examine() -> list[Tool]:
     """Everything worth knowing of this machine, most important first."""
-    return list(_findings())
+    return list(_tools())
 
 
-def _findings() -> Iterator[Finding]:
+def _tools() -> Iterator[Tool]:
     for probe in (_python, _system, _nvrtc, _programs, _landlock, _gpu, _weasyprint, _cyrillic_font, _ncu, _sanitizer):
         yield probe()
 
 
-def _python() -> Finding:
+def _python() -> Tool:
     version = ".".join(str(part) for part in sys.version_info[:3])
-    return Finding("Python", msg("doctor.for_python"), "ok", version)
+    return Tool("Python", msg("doctor.for_python"), "ok", version)
 
 
-def _system() -> Finding:
+def _system() -> Tool:
     """Which of the places that docs/places.md speaks of this is."""
     name, purpose = msg("doctor.system"), msg("doctor.for_system")
     release = platform.release()
     if sys.platform == "win32" or (sys.platform == "linux" and not IS_LINUX):
-        return Finding(name, purpose, "optional", f"Windows {release}", msg("doctor.advice_windows"))
+        return Tool(name, purpose, "optional", f"Windows {release}", msg("doctor.advice_windows"))
     if sys.platform == "darwin":
-        return Finding(name, purpose, "optional", f"macOS {platform.mac_ver()[0]}", msg("doctor.advice_macos"))
+        return Tool(name, purpose, "optional", f"macOS {platform.mac_ver()[0]}", msg("doctor.advice_macos"))
     if "microsoft" in release.lower():
-        return Finding(name, purpose, "ok", f"WSL ({release})")
-    inside = Path("/run/.containerenv").exists() or Path("/.dockerenv").exists()
+        return Tool(name, purpose, "ok", f"WSL ({release})")
+    # A read-only root hides podman's file; the variable is of the interface that containers tell of themselves by
+    # (https://systemd.io/CONTAINER_INTERFACE/), which Docker does not follow.
+    inside = bool(os.environ.get("container")) or any(  # noqa: SIM112
+        map(os.path.exists, ("/run/.containerenv", "/.dockerenv"))
+    )
     machine = f"Linux {release}, {platform.machine()}"
-    return Finding(name, purpose, "ok", msg("doctor.container", system=machine) if inside else machine)
+    return Tool(name, purpose, "ok", msg("doctor.container", system=machine) if inside else machine)
 
 
-def _nvrtc() -> Finding:
+def _nvrtc() -> Tool:
     purpose = msg("doctor.for_nvrtc")
     try:
         from cuda.bindings import nvrtc
 
         status, major, minor = nvrtc.nvrtcVersion()
     except (ImportError, RuntimeError, OSError) as error:
-        return Finding("NVRTC", purpose, "missing", _first_line(error), "pip install nvidia-cuda-nvrtc cuda-python")
+        return Tool("NVRTC", purpose, "missing", _first_line(error), "pip install nvidia-cuda-nvrtc cuda-python")
     if int(status) != 0:
-        return Finding("NVRTC", purpose, "missing", str(status), "pip install nvidia-cuda-nvrtc")
+        return Tool("NVRTC", purpose, "missing", str(status), "pip install nvidia-cuda-nvrtc")
     if brings_headers() or matching_folder(header_folders(os.environ, sys.path), (int(major), int(minor))):
-        return Finding("NVRTC", purpose, "ok", f"{major}.{minor}")
+        return Tool("NVRTC", purpose, "ok", f"{major}.{minor}")
     without = msg("doctor.no_headers", version=f"{major}.{minor}")
     advice = "pip install --upgrade nvidia-cuda-nvrtc"
-    return Finding("NVRTC", purpose, "optional", without, advice)
+    return Tool("NVRTC", purpose, "optional", without, advice)
 
 
-def _programs() -> Finding:
+def _programs() -> Tool:
     """What students' whole programs are run with; without it marks rest on what can be read of their launches."""
     purpose = msg("doctor.for_programs")
     advice = f"pip install ziglang=={zig.VERSION} wasmtime"
@@ -100,13 +104,13 @@ def _programs() -> Finding:
         try:
             found.append(f"{package} {metadata.version(package)}")
         except metadata.PackageNotFoundError:
-            return Finding(msg("doctor.programs"), purpose, "missing", msg("doctor.lacks", package=package), advice)
+            return Tool(msg("doctor.programs"), purpose, "missing", msg("doctor.lacks", package=package), advice)
     if metadata.version("ziglang") != zig.VERSION:
-        return Finding(msg("doctor.programs"), purpose, "missing", ", ".join(found), advice)
-    return Finding(msg("doctor.programs"), purpose, "ok", ", ".join(found))
+        return Tool(msg("doctor.programs"), purpose, "missing", ", ".join(found), advice)
+    return Tool(msg("doctor.programs"), purpose, "ok", ", ".join(found))
 
 
-def _gpu() -> Finding:
+def _gpu() -> Tool:
     purpose = msg("doctor.for_gpu")
     name = msg("doctor.gpu")
     advice = msg("doctor.advice_gpu")
@@ -115,10 +119,10 @@ def _gpu() -> Finding:
 
         status = driver.cuInit(0)[0]
         if int(status) != 0:
-            return Finding(name, purpose, "optional", status.name, advice)
+            return Tool(name, purpose, "optional", status.name, advice)
         count = driver.cuDeviceGetCount()[1]
         if count == 0:
-            return Finding(name, purpose, "optional", msg("doctor.no_gpu"), advice)
+            return Tool(name, purpose, "optional", msg("doctor.no_gpu"), advice)
         device = driver.cuDeviceGet(0)[1]
         model = driver.cuDeviceGetName(128, device)[1].split(b"\0")[0].decode(errors="replace")
         version = driver.cuDriverGetVersion()[1]
@@ -127,14 +131,14 @@ def _gpu() -> Finding:
             for part in ("MAJOR", "MINOR")
         )
     except (ImportError, RuntimeError, OSError):
-        return Finding(name, purpose, "optional", msg("doctor.no_driver"), advice)
+        return Tool(name, purpose, "optional", msg("doctor.no_driver"), advice)
     if capability < OLDEST_TIMED:
         # The compiler makes no code for it.
         old = msg("doctor.old_gpu", model=model, capability=".".join(map(str, capability)))
-        return Finding(name, purpose, "optional", old, msg("doctor.advice_old_gpu"))
+        return Tool(name, purpose, "optional", old, msg("doctor.advice_old_gpu"))
     several = f" (+{count - 1})" if count > 1 else ""
     cuda = f"CUDA {version // 1000}.{version % 1000 // 10}{several}"
-    return Finding(name, purpose, "ok", msg("pieces.listed", items=[model, cuda, *_gpu_state(device)], more=False))
+    return Tool(name, purpose, "ok", msg("pieces.listed", items=[model, cuda, *_gpu_state(device)], more=False))
 
 
 def _gpu_state(device: object) -> list[Message]:
@@ -158,7 +162,7 @@ def _gpu_state(device: object) -> list[Message]:
         return []
 
 
-def _weasyprint() -> Finding:
+def _weasyprint() -> Tool:
     from grader.report.page import pdf
 
     purpose = msg("doctor.for_pdf")
@@ -166,11 +170,11 @@ def _weasyprint() -> Finding:
     try:
         pdf.load()
     except pdf.PdfUnavailable as error:
-        return Finding("Pango", purpose, "missing", str(error), packages)
+        return Tool("Pango", purpose, "missing", str(error), packages)
     if ctypes.util.find_library("harfbuzz-subset") is None:
         without = msg("doctor.no_subset", version=_pango_version())
-        return Finding("Pango", purpose, "optional", without, "apt install libharfbuzz-subset0")
-    return Finding("Pango", purpose, "ok", _pango_version())
+        return Tool("Pango", purpose, "optional", without, "apt install libharfbuzz-subset0")
+    return Tool("Pango", purpose, "ok", _pango_version())
 
 
 def _pango_version() -> str | Message:
@@ -182,7 +186,7 @@ def _pango_version() -> str | Message:
     return str(version().decode())
 
 
-def _cyrillic_font() -> Finding:
+def _cyrillic_font() -> Tool:
     """Asks fontconfig, as Pango does; its absence shows as boxes in the PDF."""
     name, purpose = msg("doctor.font"), msg("doctor.for_font")
     advice = "apt install fonts-dejavu-core"
@@ -190,43 +194,43 @@ def _cyrillic_font() -> Finding:
     if tool is not None:
         families = _output([tool, ":lang=ru", "family"]).splitlines()
         if not families:
-            return Finding(name, purpose, "missing", msg("doctor.none"), advice)
+            return Tool(name, purpose, "missing", msg("doctor.none"), advice)
         names = sorted({family.split(",")[0] for family in families})
-        return Finding(name, purpose, "ok", "DejaVu Sans" if "DejaVu Sans" in names else names[0])
+        return Tool(name, purpose, "ok", "DejaVu Sans" if "DejaVu Sans" in names else names[0])
     font = next(Path("/usr/share/fonts").glob("**/DejaVuSans.ttf"), None)
     if font is None:
-        return Finding(name, purpose, "missing", msg("doctor.none_in"), advice)
-    return Finding(name, purpose, "ok", "DejaVu Sans")
+        return Tool(name, purpose, "missing", msg("doctor.none_in"), advice)
+    return Tool(name, purpose, "ok", "DejaVu Sans")
 
 
-def _ncu() -> Finding:
+def _ncu() -> Tool:
     purpose = msg("doctor.for_counters")
     return _tool("ncu", ["ncu", "--version"], purpose, "apt install nsight-compute")
 
 
-def _sanitizer() -> Finding:
+def _sanitizer() -> Tool:
     purpose = msg("doctor.for_memory")
     return _tool("compute-sanitizer", ["compute-sanitizer", "--version"], purpose, msg("doctor.advice_sanitizer"))
 
 
-def _tool(name: str, command: list[str], purpose: Message, advice: str | Message) -> Finding:
+def _tool(name: str, command: list[str], purpose: Message, advice: str | Message) -> Tool:
     path = shutil.which(command[0])
     if path is None:
-        return Finding(name, purpose, "optional", msg("doctor.not_installed"), advice)
+        return Tool(name, purpose, "optional", msg("doctor.not_installed"), advice)
     lines = [line for line in _output([path, *command[1:]]).splitlines() if "ersion" in line]
-    return Finding(name, purpose, "ok", lines[0].strip() if lines else path)
+    return Tool(name, purpose, "ok", lines[0].strip() if lines else path)
 
 
-def _landlock() -> Finding:
+def _landlock() -> Tool:
     """Landlock's ABI version, asked of the kernel itself, and what is not confined where it is not there."""
     purpose = msg("doctor.for_landlock")
     abi = landlock_version()
     if abi > 0:
-        return Finding("Landlock", purpose, "ok", msg("doctor.abi", version=abi))
+        return Tool("Landlock", purpose, "ok", msg("doctor.abi", version=abi))
     if not IS_LINUX:
-        return Finding("Landlock", purpose, "optional", msg("doctor.unconfined"), msg("doctor.advice_elsewhere"))
+        return Tool("Landlock", purpose, "optional", msg("doctor.unconfined"), msg("doctor.advice_elsewhere"))
     advice = msg("doctor.advice_landlock")
-    return Finding("Landlock", purpose, "optional", msg("doctor.no_landlock"), advice)
+    return Tool("Landlock", purpose, "optional", msg("doctor.no_landlock"), advice)
 
 
 def _output(command: list[str]) -> str:

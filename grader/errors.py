@@ -37,8 +37,8 @@ class UsageError(GraderError):
     exit_code = 2
 
 
-class LabError(UsageError):
-    """A lab's own files are wrong: says file, line, key, what was got and what is allowed.
+class FileError(UsageError):
+    """A file that people write for the grader (a lab's, `submission.yaml`, a course's rules) is wrong, and where.
 
     Parameters
     ----------

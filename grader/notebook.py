@@ -22,7 +22,7 @@ import click
 from grader import i18n
 from grader.cli.options import labs_option, lang_option
 from grader.errors import GraderError
-from grader.report.views import Summary
+from grader.report.summary_views import Summary
 from grader.words import speak
 
 FILE = "cell.cu"
@@ -61,14 +61,14 @@ def grade(line: str, cell: str) -> Shown | None:
 
 def _grade(line: str, cell: str) -> Shown:
     from grader.cli.main import language_of
-    from grader.grading.one import grade_one
     from grader.grading.options import GradeOptions
+    from grader.grading.result_only import graded_result
     from grader.lab import labs
     from grader.report import terminal
     from grader.report.job import make_job
     from grader.report.page import html
     from grader.report.rendering.worker import drawn
-    from grader.report.view import summary
+    from grader.report.summary import summary
 
     try:
         words = shlex.split(line)
@@ -85,7 +85,7 @@ def _grade(line: str, cell: str) -> Shown:
         file = Path(folder) / FILE
         # The magic's own line is the first of the cell: a line of the cell is the same line of the file.
         file.write_text(f"// %%grade {told['lab']}\n{cell}", "utf-8")
-        result, _seconds = grade_one(file, options)
+        result, _seconds = graded_result(file, options)
     job = make_job(result, labs.find(told["lab"], told["labs_folders"]), told["lang"], pdf=False)
     text = io.StringIO()
     terminal.show_result(terminal.console(text), summary(job))

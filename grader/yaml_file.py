@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from grader.errors import LabError
+from grader.errors import FileError
 from grader.files import NotPlain, TooLarge, read_plain
 from grader.message import Message, msg, verbatim
 
@@ -52,10 +52,10 @@ class YamlFile:
             keys = keys[:-1]
         return self.lines.get(keys, 1)
 
-    def error(self, message: Message | str, keys: KeyPath = ()) -> LabError:
+    def error(self, message: Message | str, keys: KeyPath = ()) -> FileError:
         """An error at `keys`: file, line, key and message."""
         where = dotted(keys)
-        return LabError(msg("errors.at", where=where, what=message) if where else message, self.path, self.line(keys))
+        return FileError(msg("errors.at", where=where, what=message) if where else message, self.path, self.line(keys))
 
     def as_text(self, value: object, keys: KeyPath) -> object:
         """`value`, which stands at `keys`, where a text is wanted: `4312`, `43.10` and `No` as they are written."""
@@ -68,7 +68,7 @@ class YamlFile:
 
         Raises
         ------
-        LabError : a key is unknown or missing, a value has the wrong type; names line, key and what is allowed.
+        FileError : a key is unknown or missing, a value has the wrong type; names line, key and what is allowed.
         """
         value = self.data if data is None else data
         try:
@@ -76,7 +76,7 @@ class YamlFile:
         except msgspec.ValidationError as error:
             raise self._explain(str(error), kind, keys, value) from error
 
-    def _explain(self, text: str, kind: type, keys: KeyPath, value: object) -> LabError:
+    def _explain(self, text: str, kind: type, keys: KeyPath, value: object) -> FileError:
         message, _separator, place = text.partition(" - at `")
         inner = _culprit(kind, value, place)
         at = keys + inner
@@ -135,7 +135,7 @@ def read(path: Path, decode: Callable[[bytes], str] = utf8) -> YamlFile:
 
     Raises
     ------
-    LabError : unreadable, not a plain file, no text, not YAML, more than one document, too large or too deep, an
+    FileError : unreadable, not a plain file, no text, not YAML, more than one document, too large or too deep, an
       alias or anchor, a key that is twice there or is no text, a tag.  The error names the line.
     """
     import yaml
@@ -143,16 +143,16 @@ def read(path: Path, decode: Callable[[bytes], str] = utf8) -> YamlFile:
     try:
         raw = read_plain(path, MAX_BYTES)
     except NotPlain as error:
-        raise LabError(msg("yaml.not_plain"), path) from error
+        raise FileError(msg("yaml.not_plain"), path) from error
     except TooLarge as error:
         large = msg("yaml.large", size=error.size, limit=MAX_BYTES)
-        raise LabError(large, path) from error
+        raise FileError(large, path) from error
     except OSError as error:
-        raise LabError(msg("yaml.unreadable", reason=error.strerror), path) from error
+        raise FileError(msg("yaml.unreadable", reason=error.strerror), path) from error
     try:
         text = raw.decode(_marked_encoding(raw)) if _marked_encoding(raw) else decode(raw)
     except UnicodeDecodeError as error:
-        raise LabError(msg("yaml.not_utf8"), path, raw[: error.start].count(b"\n") + 1) from error
+        raise FileError(msg("yaml.not_utf8"), path, raw[: error.start].count(b"\n") + 1) from error
     kind = _loader_class()
     loader = kind(text)
     try:
@@ -165,11 +165,11 @@ def read(path: Path, decode: Callable[[bytes], str] = utf8) -> YamlFile:
         problem: str | Message = " ".join(part for part in (error.problem, error.note) if part) or "?"
         if mark and text.splitlines()[mark.line : mark.line + 1] and _starts_with_tab(text.splitlines()[mark.line]):
             problem = msg("yaml.tab")
-        raise LabError(msg("yaml.not_yaml", problem=problem), path, mark.line + 1 if mark else None) from error
+        raise FileError(msg("yaml.not_yaml", problem=problem), path, mark.line + 1 if mark else None) from error
     except yaml.YAMLError as error:
         # The reader's own words begin with what is wrong: a character that no text holds.
         problem = next(iter(str(error).splitlines()), "?")
-        raise LabError(msg("yaml.not_yaml", problem=problem), path) from error
+        raise FileError(msg("yaml.not_yaml", problem=problem), path) from error
     finally:
         loader.dispose()
     return replace(made, data=data)
@@ -205,12 +205,12 @@ def _refuse_aliases_and_depth(text: str, path: Path) -> None:
     depth = 0
     for event in yaml.parse(text, Loader=_loader_class()):
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-            raise LabError(msg("yaml.alias"), path, _line(event.start_mark))
+            raise FileError(msg("yaml.alias"), path, _line(event.start_mark))
         if isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
             depth += 1
             if depth > MAX_DEPTH:
                 deep = msg("yaml.deep", most=MAX_DEPTH)
-                raise LabError(deep, path, _line(event.start_mark))
+                raise FileError(deep, path, _line(event.start_mark))
         elif isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
             depth -= 1
 
@@ -228,11 +228,11 @@ def _construct(loader: yaml.SafeLoader | yaml.CSafeLoader, node: yaml.Node, keys
             key_line = key_node.start_mark.line + 1
             key = key_node.value
             if not isinstance(key_node, yaml.ScalarNode) or key_node.tag == "tag:yaml.org,2002:merge":
-                raise LabError(msg("yaml.key_text"), path, key_line)
+                raise FileError(msg("yaml.key_text"), path, key_line)
             if key in mapping:
                 first = lines[(*keys, key)]
                 twice = msg("yaml.twice", key=dotted((*keys, key)), line=first)
-                raise LabError(twice, path, key_line)
+                raise FileError(twice, path, key_line)
             lines[(*keys, key)] = key_line
             mapping[key] = _construct(loader, value_node, (*keys, key), file)
         return mapping
@@ -248,11 +248,11 @@ def _scalar(loader: yaml.SafeLoader | yaml.CSafeLoader, node: yaml.Node, keys: K
         # Dates and the like stay text; a tag written out by hand is refused.
         if node.tag.startswith("tag:yaml.org,2002:") and tag in {"timestamp", "binary", "value"}:
             return str(node.value)
-        raise LabError(msg("yaml.tag", tag=shortened(node.tag)), path, line)
+        raise FileError(msg("yaml.tag", tag=shortened(node.tag)), path, line)
     if tag != "str":
         file.written[keys] = node.value
     if tag in {"int", "float"} and len(node.value) > MAX_NUMBER:
-        raise LabError(msg("yaml.long_number", count=len(node.value), limit=MAX_NUMBER), path, line)
+        raise FileError(msg("yaml.long_number", count=len(node.value), limit=MAX_NUMBER), path, line)
     try:
         digits = node.value.lstrip("+-")
         if tag == "int" and digits.startswith("0") and digits.isdecimal():

@@ -16,7 +16,7 @@ from grader.message import msg
 from grader.words import said
 
 
-def findings() -> dict[str, doctor.Finding]:
+def findings() -> dict[str, doctor.Tool]:
     told = [replace(f, name=said(f.name), found=said(f.found), advice=said(f.advice)) for f in doctor.examine()]
     return {str(finding.name): finding for finding in told}
 
@@ -89,9 +89,9 @@ def test_a_machine_without_nvrtc_is_told_what_to_install(monkeypatch: pytest.Mon
 def test_the_table_ends_with_what_it_comes_to(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    here = doctor.Finding("Here", msg("doctor.for_python"), "ok", "1")
-    pango = doctor.Finding("Pango", msg("doctor.for_pdf"), "missing", "none", "apt install pango")
-    gpu = doctor.Finding("GPU", msg("doctor.for_gpu"), "optional", "none", "a driver")
+    here = doctor.Tool("Here", msg("doctor.for_python"), "ok", "1")
+    pango = doctor.Tool("Pango", msg("doctor.for_pdf"), "missing", "none", "apt install pango")
+    gpu = doctor.Tool("GPU", msg("doctor.for_gpu"), "optional", "none", "a driver")
     monkeypatch.setattr(doctor, "examine", lambda: [here, pango, gpu])
     assert cli.run(["doctor"]) == 0
     lines = capsys.readouterr().out.rstrip().splitlines()

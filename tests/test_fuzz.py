@@ -21,10 +21,10 @@ from grader.lab.records import Lab
 from grader.preprocessor import without_line_directives
 from grader.submission.binding.bind import bind
 from grader.submission.files.folder import FoundSubmission
-from grader.submission.files.settings import read_settings
 from grader.submission.files.source import decode_bytes
+from grader.submission.files.submission_yaml import read_settings
 from grader.submission.records import Submission, VariantBinding
-from grader.submission.rewriting.changes import Change, Program
+from grader.submission.rewriting.changes import Change, Original
 from tests.submission.labs import FLIP, LINE, PRODUCT
 
 ROOT = Path(__file__).parent.parent
@@ -196,7 +196,7 @@ def test_programs(lab: Lab, seed: int) -> None:
         for binding in submission.bindings.values():
             if isinstance(binding, VariantBinding):
                 submission.program(binding.kernel.file, {"N": 5, "TILE": 7})
-                program = Program(submission, lambda texts: bind(found, [texts.get(source.path, source)], lab))
+                program = Original(submission, lambda texts: bind(found, [texts.get(source.path, source)], lab))
                 program.changed(binding, Change(((("N|TILE.*",), 8),), width=32, unroll=4))
         return submission
 

@@ -21,14 +21,15 @@ def _doctor(lang: str) -> int:
     from grader.words import said
 
     symbols = {"ok": "✓", "missing": "✗", "optional": "–"}
-    findings = doctor.examine()
-    terminal.show_table(
-        terminal.console(),
-        [_("Tool"), _("Found"), _("What for"), _("What to install")],
-        [(f"{symbols[f.state]} {said(f.name)}", said(f.found), said(f.purpose), said(f.advice)) for f in findings],
-    )
-    missing = [said(f.name) for f in findings if f.state == "missing"]
-    optional = [said(f.name) for f in findings if f.state == "optional"]
+    tools = doctor.examine()
+    rows = [
+        (f"{symbols[tool.state]} {said(tool.name)}", said(tool.found), said(tool.purpose), said(tool.advice))
+        for tool in tools
+    ]
+    titles = [_("Tool"), _("Found"), _("What for"), _("What to install")]
+    terminal.show_table(terminal.console(), titles, rows)
+    missing = [said(tool.name) for tool in tools if tool.state == "missing"]
+    optional = [said(tool.name) for tool in tools if tool.state == "optional"]
     out = terminal.console()
     if missing:
         out.print(_("Missing for grading or reports: {names}.").format(names=", ".join(missing)))

@@ -81,9 +81,9 @@ def grade_command() -> click.Command:
 def _epilog() -> str:
     """The other commands and the exit codes; \\b keeps click from filling the lines."""
     commands = [
-        ("grade labs", _("the labs there are")),
+        ("grade labs", _("the available labs")),
         ("grade report DIR", _("reports from stored results, in another language")),
-        ("grade remark DIR", _("marks again by changed points and thresholds, nothing is run")),
+        ("grade rescore DIR", _("marks again by changed points and thresholds, nothing is run")),
         ("grade similar DIR", _("similar submissions side by side, other years' too")),
         ("grade export DIR --format F", _("grades for Moodle, Canvas, Gradescope, spreadsheets, build servers")),
         ("grade run PROG.cu", _("run a whole program without a GPU")),

@@ -8,14 +8,14 @@ import click
 
 from grader.cli.errors import complain
 from grader.cli.options import PathType, backend_option, jobs_option, labs_option, lang_option
-from grader.errors import LabError
+from grader.errors import FileError
 from grader.i18n import _
 
 
 def labs_command() -> click.Command:
-    """`grade labs`: a table of the labs there are."""
+    """`grade labs`: a table of the available labs."""
     return click.Command(
-        "labs", params=[labs_option(), lang_option()], callback=_labs, help=_("List the labs there are.")
+        "labs", params=[labs_option(), lang_option()], callback=_labs, help=_("List the available labs.")
     )
 
 
@@ -30,7 +30,7 @@ def _labs(labs_folders: tuple[Path, ...], lang: str) -> int:
     for name in sorted(labs.folders(labs_folders)):
         try:
             lab = labs.find(name, labs_folders)
-        except LabError as error:
+        except FileError as error:
             broken.append(error)
             continue
         points = sum(check.points for variant in lab.variants for check in variant.checks)

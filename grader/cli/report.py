@@ -34,17 +34,17 @@ def _report(path: Path, lang: str, no_pdf: bool, labs_folders: tuple[Path, ...])
     return retell(path, lang, not no_pdf, labs_folders)
 
 
-def remark_command() -> click.Command:
-    """`grade remark DIR`: stored results marked by a changed lab file and the teacher's decisions."""
+def rescore_command() -> click.Command:
+    """`grade rescore DIR`: stored results marked by a changed lab file and the teacher's decisions."""
     return click.Command(
-        "remark",
+        "rescore",
         params=[
             click.Argument(["path"], type=PathType(file_okay=False), metavar="DIR"),
             lang_option(),
             click.Option(["--no-pdf"], is_flag=True, help=_("Write the HTML report only.")),
             labs_option(),
         ],
-        callback=_remark,
+        callback=_rescore,
         help=_(
             "Mark the results in DIR again by changed points and thresholds of the lab file, by group.yaml and "
             "overrides.yaml, without running anything, and show whose marks change."
@@ -52,7 +52,7 @@ def remark_command() -> click.Command:
     )
 
 
-def _remark(path: Path, lang: str, no_pdf: bool, labs_folders: tuple[Path, ...]) -> int:
-    from grader.grading.output.remarking import remark
+def _rescore(path: Path, lang: str, no_pdf: bool, labs_folders: tuple[Path, ...]) -> int:
+    from grader.grading.output.rescoring import rescore
 
-    return remark(path, lang, not no_pdf, labs_folders)
+    return rescore(path, lang, not no_pdf, labs_folders)

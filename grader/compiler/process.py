@@ -32,7 +32,7 @@ from grader.errors import InternalError
 from grader.message import Message, msg
 from grader.processes import limits
 from grader.processes.channel import DeadlinePassed, PeerGone
-from grader.processes.child import Child, Ending, Program
+from grader.processes.child import Child, ChildProgram, Ending
 
 WALL_LIMIT_S = 20.0
 CPU_LIMIT_S = 12.0
@@ -176,7 +176,8 @@ class CompilerProcess:
     def _start(self, install: bool = False) -> None:
         options = (["install"] if install else []) + ([] if self._use_landlock else ["without-landlock"])
         toolkits = json.dumps([str(folder) for folder in self._toolkits])
-        program = Program("grader.compiler.worker", (self._header_folder, toolkits, *options), environment={})
+        arguments = (self._header_folder, toolkits, *options)
+        program = ChildProgram("grader.compiler.worker", arguments, environment={}, is_forkable=True)
         self._child, self._ready = Child(program, FROM_COMPILER), None
 
     def _await_ready(self, install: bool = False) -> Ready:

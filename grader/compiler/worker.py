@@ -1,6 +1,8 @@
 """The compiler process: starts, loads NVRTC, confines itself, then compiles what it is sent until the pipe closes.
 
-Started by `grader.compiler.process`.  It imports little, as its start is part of every run.
+Started by `grader.compiler.process`.  It imports little, as its start is part of every run.  It can read NVRTC's own
+files and write none, holds no secret, and has an empty environment and no arguments to hide.  Resource limits bound its
+memory and processor time; the parent kills it when the wall-clock limit has passed (an included FIFO uses no time).
 """
 
 from __future__ import annotations
@@ -17,6 +19,10 @@ import msgspec
 from grader.compiler.messages import Compile, Compiled, Ready, Unusable
 
 MAX_LOG_BYTES = 1 << 20
+ADDRESS_BYTES = 2 << 30
+DATA_BYTES = 640 << 20
+"""Memory of its own; a program of a course takes a tenth."""
+DESCRIPTORS = 64
 
 
 class CannotUnpack(Exception):
@@ -25,6 +31,14 @@ class CannotUnpack(Exception):
 
 class NoHeaders(Exception):
     """NVRTC brings no headers of the device and no toolkit has them; its text is NVRTC's version."""
+
+
+def prepare() -> None:
+    """Load what any compilation needs."""
+    from grader.compiler import nvrtc
+    from grader.processes import channel, confinement, limits  # noqa: F401
+
+    nvrtc.version()
 
 
 def main(connection: socket.socket, header_folder: str, toolkits: str, *options: str) -> None:
@@ -59,13 +73,14 @@ def main(connection: socket.socket, header_folder: str, toolkits: str, *options:
 
 def _prepare(header_folder: str, toolkits: list[Path], install: bool, use_landlock: bool) -> Ready:
     """Load NVRTC and give up every other right."""
-    from grader.compiler import nvrtc, sandbox
+    from grader.compiler import nvrtc
+    from grader.processes import confinement, limits
 
     version = ".".join(map(str, nvrtc.version()))
     headers = _headers(Path(header_folder) / version, toolkits, install)
     readable = [nvrtc.library_folder(), *([str(headers)] if headers else [])]
-    confined = use_landlock and sandbox.confine_files(readable)
-    sandbox.limit_resources()
+    confined = use_landlock and confinement.confine_files(readable)
+    limits.bound_for_good(file_bytes=0, descriptors=DESCRIPTORS, address_bytes=ADDRESS_BYTES, data_bytes=DATA_BYTES)
     return Ready(version, confined, str(headers or ""))
 
 
@@ -113,9 +128,10 @@ def _install(folder: Path) -> None:
 
 
 def _answer(request: Compile) -> Compiled:
-    from grader.compiler import nvrtc, sandbox
+    from grader.compiler import nvrtc
+    from grader.processes import limits
 
-    sandbox.allow_cpu_seconds(request.cpu_seconds)
+    limits.allow_cpu_seconds(request.cpu_seconds)
     try:
         output = nvrtc.compile_source(request.file, request.source, request.headers, request.names, request.options)
     except (MemoryError, nvrtc.GaveUp) as error:

@@ -66,7 +66,7 @@ class Overrides:
 
         Raises
         ------
-        LabError : one does not; names file, line and key.
+        FileError : one does not; names file, line and key.
         """
         points = {f"{v.name}.{check.check}": check.points for v in lab.variants for check in v.checks}
         for student, wanted in self.by_lab.get(lab.id, {}).items():
@@ -104,7 +104,7 @@ def read_overrides(path: Path, seen: dict[str, dict[str, str]]) -> Overrides:
 
     Raises
     ------
-    LabError : it cannot be read or is wrong; names file, line and key.
+    FileError : it cannot be read or is wrong; names file, line and key.
     """
     file = yaml_file.read(path)
     document = {} if file.data is None else file.data

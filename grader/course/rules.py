@@ -102,7 +102,7 @@ def read_rules(path: Path) -> Rules:
 
     Raises
     ------
-    LabError : it cannot be read, or says something that is not known; names file, line and key.
+    FileError : it cannot be read, or says something that is not known; names file, line and key.
     """
     file = yaml_file.read(path)
     document = file.decode(_Document, data={} if file.data is None else file.data)

@@ -13,7 +13,7 @@ from grader.i18n import _
 from grader.report.decisions import decision_lines
 from grader.report.labels import check_status, result_status
 from grader.report.numbers import Numbers
-from grader.report.view import code_at, where
+from grader.report.summary import code_at, where
 from grader.report.visible import visible
 from grader.result import Check, Result, Variant
 from grader.words import check_title

@@ -11,7 +11,7 @@ from statistics import mean, median
 from grader.exports.entries import Entry, Table
 from grader.exports.points import percent
 from grader.report.numbers import Numbers
-from grader.report.view import FAULT_STATUSES, blocked_points, lost_points, shortened, title_of
+from grader.report.summary import FAULT_STATUSES, blocked_points, lost_points, shortened, title_of
 from grader.report.visible import visible_line
 from grader.result import Check
 from grader.timing.summary import marked

@@ -9,7 +9,7 @@ from typing import Literal
 
 from grader.findings.whereabouts import Whereabouts
 from grader.message import Message
-from grader.report.view import FAULT_STATUSES, in_cell, lost_points
+from grader.report.summary import FAULT_STATUSES, in_cell, lost_points
 from grader.report.visible import visible_line
 from grader.result import Check, Result, Variant
 from grader.words import NoWordsError, text

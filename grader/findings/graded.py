@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from grader.i18n import _
 from grader.report.numbers import Numbers
-from grader.report.view import code_at, where
+from grader.report.summary import code_at, where
 from grader.result import Check, Result, Variant
 from grader.words import check_title
 

@@ -12,8 +12,8 @@ from grader.findings.graded import mark_text
 from grader.i18n import _
 from grader.report.labels import result_status
 from grader.report.numbers import Numbers
-from grader.report.view import matrix
-from grader.report.views import CellView
+from grader.report.summary import matrix
+from grader.report.summary_views import CellView
 from grader.report.visible import visible_line
 
 _ACTING = re.compile(r"([\\`*_{}\[\]<>()#+\-.!|~@&:])")

@@ -92,7 +92,7 @@ class Load(Message, frozen=True):
     cubin: bytes
 
 
-class Run(Message, frozen=True):
+class LaunchOnce(Message, frozen=True):
     """Launch once, on the arrays in the memory file that comes along."""
 
     launch: Launch
@@ -144,7 +144,7 @@ class HostCopies(Message, frozen=True):
     repeats: int
 
 
-Request = Load | Run | WarmUp | Prepare | Round | HostCopies
+Request = Load | LaunchOnce | WarmUp | Prepare | Round | HostCopies
 
 
 class Ready(Message, frozen=True):

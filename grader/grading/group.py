@@ -35,7 +35,7 @@ from grader.grading.workers import Checked, Failed, Graded, GradeTask, Judged, O
 from grader.lab.records import Lab
 from grader.message import Message, msg
 from grader.processes.pool import Answer, Lost, Pool, wait
-from grader.repair.told import answers, without_answers
+from grader.repair.in_result import answers, without_answers
 from grader.report.group import student_line
 from grader.report.job import ReportJob, make_job
 from grader.report.rendering.worker import Reply

@@ -58,7 +58,7 @@ class Specimen:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class SpecimenOutcome:
     """What came of a specimen; problems: what is not as it should be, empty when all is."""
 
     specimen: Specimen
@@ -70,7 +70,7 @@ def specimens(lab: Lab) -> list[Specimen]:
 
     Raises
     ------
-    LabError : the table names what does not exist, leaves a kernel out, or contradicts itself.
+    FileError : the table names what does not exist, leaves a kernel out, or contradicts itself.
     """
     if lab.selftest is None:
         return []
@@ -113,14 +113,14 @@ def examine(
     backend: str = "auto",
     jobs: int | None = None,
     labs_folders: Sequence[Path] = (),
-    done: Callable[[Finding], None] | None = None,
-) -> list[Finding]:
-    """Grade every specimen; findings in the order given.
+    done: Callable[[SpecimenOutcome], None] | None = None,
+) -> list[SpecimenOutcome]:
+    """Grade every specimen; outcomes in the order given.
 
     Parameters
     ----------
     jobs : specimens at the same time, None for one per core.
-    done : told of each finding as it comes.
+    done : told of each outcome as it comes.
     """
     tasks = [
         GradeTask(
@@ -138,13 +138,13 @@ def examine(
         for specimen in found
     ]
     by_task = {(specimen.lab, bytes(specimen.file)): specimen for specimen in found}
-    findings: dict[tuple[str, bytes], Finding] = {}
+    outcomes: dict[tuple[str, bytes], SpecimenOutcome] = {}
     for task, outcome in grade_all(tasks, job_count(len(tasks), jobs)) if tasks else ():
         key = (task.options.lab, task.path)
-        findings[key] = Finding(by_task[key], tuple(problems(by_task[key], outcome)))
+        outcomes[key] = SpecimenOutcome(by_task[key], tuple(problems(by_task[key], outcome)))
         if done is not None:
-            done(findings[key])
-    return [findings[task.options.lab, task.path] for task in tasks]
+            done(outcomes[key])
+    return [outcomes[task.options.lab, task.path] for task in tasks]
 
 
 def problems(specimen: Specimen, outcome: Outcome) -> list[Message]:
@@ -195,7 +195,7 @@ def selftest(
     Raises
     ------
     UsageError : no such lab, or it has no kernels to be tested with.
-    LabError : the files of the lab are wrong.
+    FileError : the files of the lab are wrong.
     """
     from grader.report import terminal
 
@@ -206,26 +206,26 @@ def selftest(
     out = terminal.console()
     count = 0
 
-    def tell(finding: Finding) -> None:
+    def tell(outcome: SpecimenOutcome) -> None:
         nonlocal count
         count += 1
-        mark = "✗" if finding.problems else "✓"
-        out.print(f"{count}/{len(known)} {mark} {finding.specimen.lab}/{finding.specimen.name}", soft_wrap=True)
+        mark = "✗" if outcome.problems else "✓"
+        out.print(f"{count}/{len(known)} {mark} {outcome.specimen.lab}/{outcome.specimen.name}", soft_wrap=True)
 
-    findings = examine(known, backend, jobs, labs_folders, tell)
+    outcomes = examine(known, backend, jobs, labs_folders, tell)
     titles = [msg("selftest.kernel"), msg("selftest.must_fail"), msg("selftest.verdict")]
-    terminal.show_table(out, [words.text(title) for title in titles], [_row(f, len(chosen) > 1) for f in findings])
-    wrong = sum(bool(finding.problems) for finding in findings)
-    out.print(words.text(msg("selftest.count", n=len(findings) - wrong, total=len(findings))))
+    terminal.show_table(out, [words.text(title) for title in titles], [_row(f, len(chosen) > 1) for f in outcomes])
+    wrong = sum(bool(outcome.problems) for outcome in outcomes)
+    out.print(words.text(msg("selftest.count", n=len(outcomes) - wrong, total=len(outcomes))))
     return 1 if wrong else 0
 
 
-def _row(finding: Finding, with_lab: bool) -> tuple[str, str, str]:
-    specimen = finding.specimen
+def _row(outcome: SpecimenOutcome, with_lab: bool) -> tuple[str, str, str]:
+    specimen = outcome.specimen
     fails = ", ".join(
         words.text(msg("selftest.place", check=check, line=line)) if line else check
         for check, line in specimen.fails.items()
     )
     name = f"{specimen.lab}/{specimen.name}" if with_lab else specimen.name
-    verdict = "✓" if not finding.problems else "✗ " + "; ".join(words.text(problem) for problem in finding.problems)
+    verdict = "✓" if not outcome.problems else "✗ " + "; ".join(words.text(problem) for problem in outcome.problems)
     return name, fails or words.text(msg("selftest.nothing")), verdict

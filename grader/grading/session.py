@@ -17,7 +17,7 @@ from grader.course.roster import read_roster
 from grader.grading import workers
 from grader.grading.gathering import course_folders, gather
 from grader.grading.options import GradeOptions
-from grader.grading.output.paths import Outputs, check_writable, command
+from grader.grading.output.paths import Outputs, command, writable
 from grader.grading.students import Work
 from grader.grading.workers import GradeTask
 from grader.lab import labs
@@ -56,9 +56,8 @@ def grade(order: Order) -> int:
     KeyboardInterrupt : Ctrl-C or a like signal; everything finished by then is on disk and shown.
     """
     options, started_s = order.options, time.time()
-    check_writable(order.out)
     # Started first of all: while this process grades, that one imports what drawing needs.
-    with rendering_pool(order.pdf) as rendering:
+    with writable(order.out), rendering_pool(order.pdf) as rendering:
         rendering.warm()
         folders = [Path(folder) for folder in options.labs_folders]
         lab = labs.find(options.lab, folders)
@@ -72,11 +71,11 @@ def grade(order: Order) -> int:
         outputs.discard_all_partial(started_s)
         tasks = {work.student: _task(work, options) for work in found.works if not work.refusal}
         if found.is_single:
-            from grader.grading.single import grade_single
+            from grader.grading.with_report import grade_with_report
 
             (task,) = tasks.values()
             (person,) = (work.person for work in found.works if not work.refusal)
-            return grade_single(task, lab, outputs, rendering, order.pdf, found.notices, decider, person)
+            return grade_with_report(task, lab, outputs, rendering, order.pdf, found.notices, decider, person)
         from grader.grading.group import Group
         from grader.grading.identity import Identity
         from grader.grading.output.cache import ResultCache

@@ -97,7 +97,7 @@ def load(folder: Path) -> Lab:
 
     Raises
     ------
-    LabError : anything wrong in lab.yaml or a file that it names; says file, line, key, what was got and allowed.
+    FileError : anything wrong in lab.yaml or a file that it names; says file, line, key, what was got and allowed.
     """
     file = read(folder / "lab.yaml")
     top = file.decode(_Lab)

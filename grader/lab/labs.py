@@ -33,8 +33,8 @@ def find(lab_id: str, extra_dirs: Sequence[Path] = ()) -> Lab:
 
     Raises
     ------
-    UsageError : there is none; names the labs there are, near misses first.
-    LabError : its files are wrong.
+    UsageError : there is none; names the available labs, near misses first.
+    FileError : its files are wrong.
     """
     from grader.lab.file import load
     from grader.yaml_file import choose
@@ -50,7 +50,7 @@ def all_labs(extra_dirs: Sequence[Path] = ()) -> list[Lab]:
 
     Raises
     ------
-    LabError : the files of one are wrong.
+    FileError : the files of one are wrong.
     """
     from grader.lab.file import load
 

@@ -69,7 +69,7 @@ def sweeps_of(
 
     Raises
     ------
-    LabError : a key, a name, a formula or a value is wrong; says where.
+    FileError : a key, a name, a formula or a value is wrong; says where.
     """
     return tuple(_Reader(file, name, variants, sizes, cases, is_timed).read(part) for name, part in parts.items())
 

@@ -73,7 +73,7 @@ class _VariantPart(_Part, frozen=True):
 
 
 def launch_of(file: YamlFile, keys: KeyPath, part: LaunchPart, sizes: list[str]) -> LaunchRule:
-    """The rule that stands at `keys`.  LabError, with its line, where it makes no launch."""
+    """The rule that stands at `keys`.  FileError, with its line, where it makes no launch."""
     check_known(file, (*keys, "covers"), part.covers, sizes)
     at = (*keys, "block")
     numbers = [n for n in part.block if isinstance(n, int)]
@@ -92,7 +92,7 @@ def launch_of(file: YamlFile, keys: KeyPath, part: LaunchPart, sizes: list[str])
 
 
 def variant_of(file: YamlFile, name: str, data: object, parameters: tuple[Parameter, ...], references: Path) -> Variant:
-    """The variant of that name.  LabError, with its line, where anything in it is wrong."""
+    """The variant of that name.  FileError, with its line, where anything in it is wrong."""
     keys: KeyPath = ("variants", name)
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise file.error(msg("labs.variant_name"), keys)
@@ -126,7 +126,7 @@ def _smaller_block(
 def reference_of(
     file: YamlFile, keys: KeyPath, part: ReferencePart, parameters: tuple[Parameter, ...], references: Path
 ) -> ReferenceKernel:
-    """The kernel that stands at `keys`.  LabError, with its line, where it is not in its file or its launch is none."""
+    """The kernel that stands at `keys`.  FileError where its file has it not or its launch is none."""
     sizes = [p.name for p in parameters if p.kind == "size"]
     check_known(file, (*keys, "arguments"), part.arguments, [p.name for p in parameters])
     check_known(file, (*keys, "template"), part.template, sizes)

@@ -13,7 +13,7 @@ from grader.lab import formula
 from grader.lab.records import Lab, Sizes
 from grader.launching.arrays import Array, placeholder, shape_at
 from grader.launching.geometry import Geometry, geometry
-from grader.launching.programs import Built, Program, ProgramStore, handed_in
+from grader.launching.programs import Built, DeviceProgram, ProgramStore, handed_in
 from grader.launching.sizes import SizeRules
 from grader.submission.kernels.records import KernelParameter
 from grader.submission.records import Interpretation, Submission, VariantBinding
@@ -76,13 +76,13 @@ class BoundKernel:
         arguments = ", ".join(str(sizes[role]) if role else text for text, role in self.interpretation.template)
         return f"{self.binding.expression.partition('<')[0]}<{arguments}>"
 
-    def program(self, sizes: Sizes) -> Program:
+    def program(self, sizes: Sizes) -> DeviceProgram:
         """What has to be compiled for a launch at some sizes."""
         constants = tuple((name, sizes[role]) for role, name in self.interpretation.constants)
         expression = self.expression(sizes)
         is_as_handed_in = not constants and expression in self.together
         expressions = self.together if is_as_handed_in else (expression,)
-        return Program(self.submission, self.binding.kernel.file, expressions, constants)
+        return DeviceProgram(self.submission, self.binding.kernel.file, expressions, constants)
 
     def load(self, programs: ProgramStore, sizes: Sizes) -> Loaded:
         """The kernel in a program compiled for some sizes."""

@@ -26,7 +26,7 @@ class Compiler(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class DeviceProgram:
     """What is compiled at a time: a file of a submission, for some kernels, with values for constants of its.
 
     expressions: what names the kernels to the compiler ("k", "k<16>").
@@ -38,13 +38,13 @@ class Program:
     constants: tuple[tuple[str, int], ...] = ()
 
 
-def handed_in(submission: Submission) -> dict[str, Program]:
+def handed_in(submission: Submission) -> dict[str, DeviceProgram]:
     """Every file that holds a bound kernel, with all such kernels of it, as it was handed in; by file."""
     wanted: dict[str, list[str]] = {}
     for binding in submission.bindings.values():
         if isinstance(binding, VariantBinding):
             wanted.setdefault(binding.kernel.file, []).append(binding.expression)
-    return {file: Program(submission, file, tuple(dict.fromkeys(names))) for file, names in wanted.items()}
+    return {file: DeviceProgram(submission, file, tuple(dict.fromkeys(names))) for file, names in wanted.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +86,11 @@ class ProgramStore:
         """Whether programs are compiled down to what one kind of device runs."""
         return self.architecture.startswith("sm_")
 
-    def order(self, program: Program) -> None:
+    def order(self, program: DeviceProgram) -> None:
         """Have a program compiled, if it is not yet."""
         self._ordered(self._texts(program), program.expressions)
 
-    def get(self, program: Program) -> Built:
+    def get(self, program: DeviceProgram) -> Built:
         """A program, compiled."""
         return self.get_text(self._texts(program), program.expressions)
 
@@ -99,7 +99,7 @@ class ProgramStore:
         found = self._ordered(sources, tuple(expressions))
         return found.result() if isinstance(found, Future) else found
 
-    def _texts(self, program: Program) -> dict[str, str]:
+    def _texts(self, program: DeviceProgram) -> dict[str, str]:
         key = (id(program.submission), program.file, program.constants)
         if key not in self._sources:
             # The submission is kept beside its texts: its id is nobody else's then.

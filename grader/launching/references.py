@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from grader.backends.base import BufferArgument, LaunchRequest, ScalarArgument
 from grader.backends.cooperative import waits_for_grid
-from grader.errors import LabError
+from grader.errors import FileError
 from grader.lab.records import Lab, ReferenceKernel, Sizes, Variant
 from grader.launching.arrays import placeholder, shape_at
 from grader.launching.geometry import grid_of
@@ -30,7 +30,7 @@ def compile_references(
 
     Raises
     ------
-    LabError : one does not compile.
+    FileError : one does not compile.
     """
     wanted = list(sizes)
     found = {}
@@ -41,7 +41,7 @@ def compile_references(
         result = built.result
         if not result.ok:
             error = next((d for d in result.diagnostics if d.severity == "error"), None)
-            raise LabError(
+            raise FileError(
                 error.message if error else f"does not compile: {result.reason}",
                 kernel.file,
                 error.line if error else None,

@@ -42,7 +42,7 @@ class Trials:
 
         Raises
         ------
-        LabError : the oracle cannot say what has to come out.
+        FileError : the oracle cannot say what has to come out.
         """
         refused = self._refused(kernel, sizes)
         if refused is not None:

@@ -10,7 +10,7 @@ from grader.errors import InternalError
 from grader.observation.programs import programs_of
 from grader.observation.stage import TRACED, seen_run, texts_made
 from grader.observation.stored import Stored
-from grader.programs.observe import Run, observe_each
+from grader.programs.observe import Start, observe_each
 from grader.programs.sources import read_program
 from grader.submission.files.source import SourceText
 from grader.submission.observed import Observed, SeenRun
@@ -46,7 +46,7 @@ def probed(sources: Sequence[SourceText], observed: Observed, store: Stored | No
         if not texts and (arguments, typed) == (first.arguments, first.stdin):
             continue
         paths = [source.path for source in files]
-        ways = [Run(arguments, typed)]
+        ways = [Start(arguments, typed)]
         try:
             texts = {**texts_made(files), **texts}
             program = read_program(paths, arguments, texts)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from grader.device_limits import MAX_THREADS_PER_BLOCK
-from grader.programs.observe import Run
+from grader.programs.observe import Start
 from grader.submission.files.source import SourceText
 
 MAX_PROGRAMS = 6
@@ -57,7 +57,7 @@ def launched_in(sources: Sequence[SourceText]) -> set[str]:
     return {name for name in kernels if words[name] > 1}
 
 
-def ways_to_start(sources: Sequence[SourceText], sizes: Sequence[int] = (), threads: int = USUAL_BLOCK) -> list[Run]:
+def ways_to_start(sources: Sequence[SourceText], sizes: Sequence[int] = (), threads: int = USUAL_BLOCK) -> list[Start]:
     """What the program is started with: nothing; then, where it takes arguments, sizes of the lab in either order.
 
     sizes: those that kernels are profiled at.  What the program would read from a keyboard is the same, line by line;
@@ -69,24 +69,24 @@ def ways_to_start(sources: Sequence[SourceText], sizes: Sequence[int] = (), thre
     block = str(_side_of_tile(text) or threads)
     stdin = "\n".join([*usual, *[block] * 16, ""]).encode() if reads else b""
     count = max((int(number) for number in _ARGUMENT.findall(text) if int(number) < 10), default=0)
-    ways = [Run((), stdin)]
+    ways = [Start((), stdin)]
     if count:
         for order in dict.fromkeys((usual, usual[::-1])):
-            ways.append(Run((*order, *[block] * count)[:count], stdin))
-        ways.append(Run((max(usual, key=int),) * count, stdin))
+            ways.append(Start((*order, *[block] * count)[:count], stdin))
+        ways.append(Start((max(usual, key=int),) * count, stdin))
     if count > 1:
         # "N threads", as lectures have it.
-        ways.append(Run((max(usual, key=int), *[block] * (count - 1)), stdin))
+        ways.append(Start((max(usual, key=int), *[block] * (count - 1)), stdin))
     if reads:
         largest = max(usual, key=int)
-        ways.append(Run((), "\n".join([*[largest] * 16, ""]).encode()))
+        ways.append(Start((), "\n".join([*[largest] * 16, ""]).encode()))
         # A menu: each of its items, and a size for those that ask for one; twice, as some are wanted before others.
         items = [line for item in range(1, 10) for line in (str(item), largest)]
-        ways.append(Run((), "\n".join([*items, *items, "0", ""]).encode()))
+        ways.append(Start((), "\n".join([*items, *items, "0", ""]).encode()))
     return list({(way.arguments, way.stdin): way for way in ways}.values())
 
 
-def ways_to_choose(sources: Sequence[SourceText], sizes: Sequence[int] = (), threads: int = USUAL_BLOCK) -> list[Run]:
+def ways_to_choose(sources: Sequence[SourceText], sizes: Sequence[int] = (), threads: int = USUAL_BLOCK) -> list[Start]:
     """What a program is started with that is told by a number which of its kernels to launch; none for any other.
 
     The number comes first, then perhaps a block's sides, then sizes; from a keyboard also after as many sizes as are
@@ -103,15 +103,15 @@ def ways_to_choose(sources: Sequence[SourceText], sizes: Sequence[int] = (), thr
         if count:
             # Those at the end are sizes, where there is room for a block's sides before them.
             others = (*[block] * 2, *usual * 2) if count > 3 else (*usual, block)
-            ways.append(Run((number, *others)[:count]))
+            ways.append(Start((number, *others)[:count]))
         elif _READS_INPUT.search(text):
-            ways.append(Run((), "\n".join([number, *usual, *[block] * 8, ""]).encode()))
+            ways.append(Start((), "\n".join([number, *usual, *[block] * 8, ""]).encode()))
     before = _read_before_choice(text)
     if before and not count:
         # One block may have to hold it all, so that only a size as small as a block's side is launched.
         for size in (max(usual, key=int), block):
             for number in map(str, range(1, MAX_CHOICES)):
-                ways.append(Run((), "\n".join([*[size] * before, number, *[size] * 8, ""]).encode()))
+                ways.append(Start((), "\n".join([*[size] * before, number, *[size] * 8, ""]).encode()))
     return ways
 
 

@@ -17,8 +17,8 @@ from grader.message import Message, msg
 from grader.observation.programs import USUAL_BLOCK, launched_in, programs_of, ways_to_choose, ways_to_start
 from grader.observation.stored import Stored
 from grader.processes.system import IS_LINUX
-from grader.programs.observe import Run, observe_each
-from grader.programs.records import Argument, Finding, Observation, ObservedLaunch, RunLimits
+from grader.programs.observe import Start, observe_each
+from grader.programs.records import Argument, Observation, ObservedLaunch, ProgramFinding, RunLimits
 from grader.programs.smaller import Change, applied, changes
 from grader.programs.sources import read_program
 from grader.submission.files.source import SourceText
@@ -42,7 +42,7 @@ HOST_FAULTS = frozenset(
     | {"time_of_failed_launch", "double_free", "wrong_free", "use_after_free", "leak"}
 )
 """Findings of a run that are the host code's doing."""
-NO_FINDING = Finding("", "remark", msg("observation.no_main"))
+NO_FINDING = ProgramFinding("", "remark", msg("observation.no_main"))
 HANGS = frozenset({"programs.hangs", "programs.process_died", "programs.compiler_hangs"})
 """What a clock or a machine has ended: it might come to another end elsewhere."""
 NOT_KEPT = HANGS | {"programs.compiler_time"}
@@ -100,7 +100,7 @@ def _observed(sources: Sequence[SourceText], store: Stored | None, sizes: Sequen
     return Observed(tuple(sorted(runs, key=lambda run: run.change is not None)), failed=hung)
 
 
-def _runs(files: Sequence[SourceText], ways: Sequence[Run], choices: Sequence[Run] = ()) -> list[SeenRun]:
+def _runs(files: Sequence[SourceText], ways: Sequence[Start], choices: Sequence[Start] = ()) -> list[SeenRun]:
     """All runs of one program that show something which those before did not.
 
     choices: what it is given besides, where some of its kernels were not launched.
@@ -109,14 +109,14 @@ def _runs(files: Sequence[SourceText], ways: Sequence[Run], choices: Sequence[Ru
     made = texts_made(files)
     wanted = launched_in(files)
     seen: set[str] = set()
-    started: list[Run] = []
+    started: list[Start] = []
 
     def is_enough(observation: Observation) -> bool:
         seen.update(
             _plain(launch.kernel)[0] for launch in observation.launches if _is_whole(launch) and not launch.error
         )
         # Without arguments it may have been told how to be called, and be larger than with them.
-        started.append(ways[len(started)] if len(started) < len(ways) else Run())
+        started.append(ways[len(started)] if len(started) < len(ways) else Start())
         is_last_word = bool(started[-1].arguments) or not any(way.arguments for way in ways)
         return wanted <= seen or (is_last_word and _is_too_large(observation))
 
@@ -141,7 +141,11 @@ def _runs(files: Sequence[SourceText], ways: Sequence[Run], choices: Sequence[Ru
 
 
 def _further(
-    files: Sequence[SourceText], ways: Sequence[Run], before: Sequence[SeenRun], wanted: set[str], seen: set[str]
+    files: Sequence[SourceText],
+    ways: Sequence[Start],
+    before: Sequence[SeenRun],
+    wanted: set[str],
+    seen: set[str],
 ) -> list[SeenRun]:
     """Runs with a size made smaller, and with kernels that are run."""
     start = next(
@@ -161,7 +165,7 @@ def _further(
     for limits in (TRACED, EXECUTED) if was_too_large else (EXECUTED,):
         for change in changes(texts, way, before[-1].cause.id if before[-1].cause else "")[:MAX_SMALLER]:
             replaced, others = applied(change, texts, way)
-            run = Run(others, start.stdin)
+            run = Start(others, start.stdin)
             observation = observe_each(paths, [run], limits, {**texts_made(files), **replaced})[0]
             found.append(seen_run(files, observation, run, change, limits.executes))
             seen.update(launch.kernel for launch in found[-1].launches)
@@ -196,7 +200,7 @@ def _is_whole(launch: ObservedLaunch) -> bool:
 def seen_run(
     files: Sequence[SourceText],
     observation: Observation,
-    run: Run,
+    run: Start,
     change: Change | None = None,
     executed: bool = False,
 ) -> SeenRun:

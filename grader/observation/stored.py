@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from grader.files import write_atomically
-from grader.programs.observe import Run
+from grader.programs.observe import Start
 from grader.programs.sources import Program
 from grader.submission.observed import SeenRun
 
@@ -28,14 +28,14 @@ class Stored:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def get(self, program: Program, ways: Sequence[Run]) -> list[SeenRun] | None:
+    def get(self, program: Program, ways: Sequence[Start]) -> list[SeenRun] | None:
         """The runs of a program, None where it was not run before."""
         try:
             return msgspec.msgpack.decode(self._place(program, ways).read_bytes(), type=list[SeenRun])
         except (OSError, msgspec.MsgspecError):
             return None
 
-    def put(self, program: Program, ways: Sequence[Run], runs: Sequence[SeenRun]) -> None:
+    def put(self, program: Program, ways: Sequence[Start], runs: Sequence[SeenRun]) -> None:
         """Keep a program's runs, and the newest of the others; nothing is said where that cannot be."""
         with contextlib.suppress(OSError):
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -45,7 +45,7 @@ class Stored:
                 for path in sorted(kept, key=lambda path: path.stat().st_mtime)[: MAX_KEPT // 4]:
                     path.unlink(missing_ok=True)
 
-    def _place(self, program: Program, ways: Sequence[Run]) -> Path:
+    def _place(self, program: Program, ways: Sequence[Start]) -> Path:
         data = {name: hashlib.sha256(content).hexdigest() for name, content in sorted(program.data.items())}
         parts = (
             list(ways),

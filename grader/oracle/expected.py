@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from grader.errors import LabError
+from grader.errors import FileError
 from grader.lab.records import Lab, Parameter, Sizes
 from grader.message import msg
 from grader.oracle.projected import Float64, Projected, blank, rows_of
@@ -27,7 +27,7 @@ class Oracle:
 
     Raises
     ------
-    LabError : the oracle's file cannot be run, or what it gives does not fit the lab's parameters.
+    FileError : the oracle's file cannot be run, or what it gives does not fit the lab's parameters.
     """
 
     def __init__(self, lab: Lab) -> None:
@@ -110,13 +110,13 @@ class Oracle:
             if parameter.kind != kind:
                 continue
             if parameter.name not in arrays:
-                raise LabError(msg("oracle.missing_output", name=parameter.name), self._lab.oracle)
+                raise FileError(msg("oracle.missing_output", name=parameter.name), self._lab.oracle)
             self._shaped(parameter.name, arrays[parameter.name], _shape(parameter, sizes))
         return arrays
 
     def _shaped(self, name: str, array: Array, shape: tuple[int, ...]) -> Array:
         if array.shape != shape:
-            raise LabError(
+            raise FileError(
                 msg("oracle.shape", name=name, got=str(array.shape), shape=str(shape)),
                 self._lab.oracle,
             )
@@ -127,7 +127,7 @@ class Oracle:
         try:
             return compute()
         except Exception as error:
-            raise LabError(
+            raise FileError(
                 msg("oracle.failed", sizes=str(dict(sizes)), kind=type(error).__name__, error=str(error)),
                 self._lab.oracle,
             ) from error
@@ -144,14 +144,14 @@ def _shape(parameter: Parameter, sizes: Sizes) -> tuple[int, ...]:
 def _load(lab: Lab) -> ModuleType:
     spec = importlib.util.spec_from_file_location(f"oracle_of_{lab.id.replace('-', '_')}", lab.oracle)
     if spec is None or spec.loader is None:
-        raise LabError(msg("oracle.no_python"), lab.oracle)
+        raise FileError(msg("oracle.no_python"), lab.oracle)
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
     except Exception as error:
-        raise LabError(f"{type(error).__name__}: {error}", lab.oracle) from error
+        raise FileError(f"{type(error).__name__}: {error}", lab.oracle) from error
     projects = any(hasattr(module, name) for name in PROJECTION)
     for name in ("inputs", "expected", *(PROJECTION if projects else ())):
         if not callable(getattr(module, name, None)):
-            raise LabError(msg("oracle.no_function", name=name), lab.oracle)
+            raise FileError(msg("oracle.no_function", name=name), lab.oracle)
     return module

@@ -60,6 +60,52 @@ def no_core_dumps() -> None:
         _lower(resource.RLIMIT_CORE, 0)
 
 
+def bound_for_good(
+    *,
+    file_bytes: int,
+    descriptors: int | None = None,
+    address_bytes: int | None = None,
+    data_bytes: int | None = None,
+    cpu_seconds: int | None = None,
+) -> None:
+    """Bound what this process uses, or by what the shell allows if that is less, and let it dump no core.
+
+    Nothing of it on a system without such limits; the wall clock, which the parent watches, holds there too.
+
+    file_bytes: of a file that it writes.  data_bytes: memory of its own.  cpu_seconds: SIGXCPU comes then, SIGKILL a
+    second later.  None: as before.
+    """
+    if resource is None:
+        return
+    wanted = {
+        resource.RLIMIT_AS: address_bytes,
+        resource.RLIMIT_DATA: data_bytes,
+        resource.RLIMIT_FSIZE: file_bytes,
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_NOFILE: descriptors,
+        resource.RLIMIT_CPU: cpu_seconds,
+    }
+    for kind, value in wanted.items():
+        if value is not None:
+            hard = resource.getrlimit(kind)[1]
+            most = value + 1 if kind == resource.RLIMIT_CPU else value
+            most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+            resource.setrlimit(kind, (min(value, most), most))
+
+
+def allow_cpu_seconds(seconds: float) -> None:
+    """Have the kernel end this process after `seconds` more of processor time, rounded up; may be called again.
+
+    Earlier where the shell that all was started from allows less.
+    """
+    if resource is None:
+        return
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    limit = int(used.ru_utime + used.ru_stime + seconds) + 1
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    resource.setrlimit(resource.RLIMIT_CPU, (limit if hard == resource.RLIM_INFINITY else min(limit, hard), hard))
+
+
 def _lower(kind: int, value: int) -> None:
     """Lower a limit: never above what holds already, and never the hard one, which could not be raised again."""
     soft, hard = resource.getrlimit(kind)

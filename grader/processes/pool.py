@@ -17,7 +17,7 @@ from typing import Generic, Literal, Protocol, Self, TypeVar
 import msgspec
 
 from grader.processes.channel import PeerGone
-from grader.processes.child import END_WAIT_S, Child, Ending, Program
+from grader.processes.child import END_WAIT_S, Child, ChildProgram, Ending
 from grader.processes.system import READ, WRITE, wait_for
 
 Task = TypeVar("Task")
@@ -91,7 +91,7 @@ class Pool(Generic[Task, Reply]):
 
     def __init__(
         self,
-        program: Program,
+        program: ChildProgram,
         replies: msgspec.msgpack.Decoder[Reply | Waiting],
         is_last: Callable[[Reply], bool],
         deadline_s: float,

@@ -13,7 +13,7 @@ import msgspec
 
 from grader.message import Message, msg
 from grader.programs.kernels import DeviceCompiler
-from grader.programs.records import Finding, Observation, RunLimits
+from grader.programs.records import Observation, ProgramFinding, RunLimits
 from grader.programs.runtime.devices import DEFAULT, MODELS
 from grader.programs.sandbox.messages import Order
 from grader.programs.sandbox.process import ProgramProcess
@@ -33,8 +33,8 @@ NO_LIMITS = RunLimits()
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """What a program is given: its arguments, and what it reads from standard input."""
+class Start:
+    """How a program is started: its arguments, and what it reads from standard input."""
 
     arguments: Sequence[str] = ()
     stdin: bytes = b""
@@ -69,8 +69,8 @@ def observe(
     InternalError : the toolchain is not installed, or a process of ours failed.
     """
     program = read_program(paths, arguments)
-    first = _observe(program, [Run(arguments, stdin)], model, limits, emit, progress, host_cache)[0]
-    mended = [Finding("mended", "warning", msg("programs.mended"), line, file) for file, line in program.mended]
+    first = _observe(program, [Start(arguments, stdin)], model, limits, emit, progress, host_cache)[0]
+    mended = [ProgramFinding("mended", "warning", msg("programs.mended"), line, file) for file, line in program.mended]
     first.findings = [*mended, *first.findings]
     if not smaller or not is_too_large(first):
         return first
@@ -78,7 +78,7 @@ def observe(
     for change in changes(program.original, arguments, first.cause.id if first.cause else "")[:MAX_TRIES]:
         replaced, others = applied(change, program.original, arguments)
         again = read_program(paths, others, replaced)
-        second = _observe(again, [Run(others, stdin)], model, limits, _to_nobody, progress, host_cache)[0]
+        second = _observe(again, [Start(others, stdin)], model, limits, _to_nobody, progress, host_cache)[0]
         if second.exit is not None and not is_too_large(second):
             return _joined(first, second, change)
         if second.exit is not None and ended is None:
@@ -91,7 +91,7 @@ def observe(
 
 def observe_each(
     paths: Sequence[Path],
-    runs: Sequence[Run],
+    runs: Sequence[Start],
     limits: RunLimits,
     replaced: Mapping[str, str] | None = None,
     enough: Callable[[Observation], bool] = lambda _observation: False,
@@ -117,12 +117,15 @@ def _joined(first: Observation, second: Observation, change: Change) -> Observat
     """A program's run with what a smaller one showed: its launches where the first came to none, and its faults."""
     before, after = change.numbers
     told = msg("programs.smaller", name=change.name, before=before, after=after)
-    findings = [*first.findings, Finding("smaller", "remark", told, change.line if change.file else 0, change.file)]
+    findings = [
+        *first.findings,
+        ProgramFinding("smaller", "remark", told, change.line if change.file else 0, change.file),
+    ]
     known = {(f.kind, f.file, f.line) for f in first.findings}
     for finding in second.findings:
         if finding.severity != "remark" and (finding.kind, finding.file, finding.line) not in known:
             message = msg("programs.at_smaller_size", fault=finding.message)
-            findings.append(Finding(finding.kind, finding.severity, message, finding.line, finding.file))
+            findings.append(ProgramFinding(finding.kind, finding.severity, message, finding.line, finding.file))
     first.findings = findings
     if first.cause is not None and len(second.launches) > len(first.launches):
         first.launches = second.launches
@@ -137,7 +140,7 @@ def _to_nobody(_descriptor: int, _data: bytes) -> None:
 
 def _observe(
     program: Program,
-    runs: Sequence[Run],
+    runs: Sequence[Start],
     model: str,
     limits: RunLimits,
     emit: Callable[[int, bytes], None],
@@ -231,4 +234,4 @@ def _why_not(host: HostProgram, program: Program) -> tuple[Message, str, int]:
 
 
 def _not_run(cause: Message, file: str, line: int) -> Observation:
-    return Observation(None, [], [Finding("not_run", "error", cause, line, file)], cause)
+    return Observation(None, [], [ProgramFinding("not_run", "error", cause, line, file)], cause)

@@ -22,7 +22,7 @@ class RunLimits(msgspec.Struct, frozen=True):
     kernel_instructions: int = 3_000_000_000
 
 
-class Finding(msgspec.Struct, frozen=True):
+class ProgramFinding(msgspec.Struct, frozen=True):
     """Something worth telling about a run.
 
     severity: "error" (the program is wrong), "warning" (it may be), "remark" (worth knowing).
@@ -121,7 +121,7 @@ class Observation(msgspec.Struct):
 
     exit: int | None
     launches: list[ObservedLaunch]
-    findings: list[Finding]
+    findings: list[ProgramFinding]
     cause: Message | None = None
     stdout: bytes = b""
     stderr: bytes = b""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from grader.ptx.records import Hazard
 from grader.repair.change import Change
@@ -11,12 +13,18 @@ from grader.repair.function import Function
 from grader.result import Diagnosis, Element, ElementRange, ElementRead
 from grader.submission.cpp.tree import LOOPS, WORD
 
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
 AWAY = 1.3
 """What a change costs more in a line that nothing points to."""
 UNLIKELY = 0.7
 """What is left of the weight of lines beside the one that is known to be wrong."""
 FADING = 0.6
 """What is left of a line's weight in the lines that its names come from."""
+
+RIGHT = 0.4
+"""How much points to what was seen to bring in nothing wrong."""
 
 _ORDER = ("race", "barrier_divergence", "warp_sync", "out_of_bounds", "uninitialized")
 
@@ -60,10 +68,12 @@ _SHIFTS: Mapping[str, Mapping[str, float]] = {
 class Clues:
     """What is known of a fault.
 
-    lines: how much points to a line, 0 to 1.  symptoms: names of `_SHIFTS`.
+    lines: how much points to a line, 0 to 1.  places: the same of parts of lines, from and to a character of the file:
+    one access of several, one declaration of several.  symptoms: names of `_SHIFTS`.
     """
 
     lines: Mapping[int, float]
+    places: Sequence[tuple[int, int, float]]
     symptoms: tuple[str, ...]
 
     def cost(self, change: Change) -> float:
@@ -72,7 +82,13 @@ class Clues:
         for symptom in self.symptoms:
             table = _SHIFTS[symptom]
             shift += table.get(change.group, table.get(change.kind, table.get("", 0.0)))
-        return change.cost + shift + AWAY * (1 - self.lines.get(change.line, 0.0))
+        return change.cost + shift + AWAY * (1 - self.weight(change))
+
+    def weight(self, change: Change) -> float:
+        """How much points to the place of a change."""
+        start, end = min(e.start for e in change.edits), max(e.end for e in change.edits)
+        around = [(high - low, weight) for low, high, weight in self.places if low <= start and end <= high]
+        return min(around, default=(0, self.lines.get(change.line, 0.0)))[1]
 
 
 def clues_of(
@@ -81,15 +97,18 @@ def clues_of(
     hazards: Iterable[Hazard],
     diagnosis: Diagnosis | None,
     lines: Iterable[int],
+    names: Mapping[str, str],
 ) -> Clues:
     """The clues of a failed check.
 
     Parameters
     ----------
     hazards : of the run that shows the fault.  lines : others that the check speaks of.
+    names : what the lab's arrays are called in the kernel, by role.
     """
     found = sorted(hazards, key=lambda h: (_ORDER.index(h.kind) if h.kind in _ORDER else len(_ORDER), h.line))
     weights: dict[int, float] = dict.fromkeys(lines, 1.0)
+    suspects: dict[tuple[int, str], float] = {}
     for hazard in found:
         weights[hazard.line] = 1.0
         if hazard.other_line:
@@ -98,18 +117,24 @@ def clues_of(
     if check in ("bank_conflicts", "coalescing"):
         symptoms = [check]
     if found:
-        first = found[0]
-        symptoms.append(_named(first))
+        symptoms += dict.fromkeys(_named(h) for h in found if h is found[0] or h.kind == "out_of_bounds")
+    outside = {(h.line, _name(h.space, h.array, names)): 1.0 for h in found if h.kind == "out_of_bounds"}
     if diagnosis is not None:
-        for line, weight in _lines_of(diagnosis).items():
-            weights[line] = max(weights.get(line, 0.0), weight)
+        made, parts = _lines_of(diagnosis, names)
+        # What leaves its array comes of that one index, whatever else the wrong value was made from.
+        less = FADING if outside else 1.0
+        for line, weight in made.items():
+            weights[line] = max(weights.get(line, 0.0), less * weight)
+        suspects |= {} if outside else parts
         symptoms += _symptoms(diagnosis)
+    suspects |= outside
     if "write_write" in symptoms:
         # Two threads with one index: what is elsewhere comes of it.
         weights = {n: w if n == found[0].line else UNLIKELY * w for n, w in weights.items()}
     if found and found[0].kind == "uninitialized":
         weights |= dict.fromkeys(_lines_that_fill(functions, found[0].array), 1.0)
-    return Clues(_traced_back(functions, weights), tuple(dict.fromkeys(s for s in symptoms if s in _SHIFTS)))
+    traced, places = _traced_back(functions, weights, suspects)
+    return Clues(traced, places, tuple(dict.fromkeys(s for s in symptoms if s in _SHIFTS)))
 
 
 def _named(first: Hazard) -> str:
@@ -120,18 +145,42 @@ def _named(first: Hazard) -> str:
     return "write_write" if is_one_line else first.kind
 
 
-def _lines_of(diagnosis: Diagnosis) -> dict[int, float]:
-    """Lines that made the first wrong element; those that filled what it was made from count a little less."""
+def _name(space: str, array: str, names: Mapping[str, str]) -> str:
+    return names.get(array, array) if space == "global" else array
+
+
+def _lines_of(diagnosis: Diagnosis, names: Mapping[str, str]) -> tuple[dict[int, float], dict[tuple[int, str], float]]:
+    """Lines that made the first wrong element, and accesses in them by line and array that are to blame first.
+
+    Those that filled what it was made from count a little less; far less where only some of the lines that read it
+    brought in what does not belong there, since they handed on what is right, and more than the readers where all did.
+    """
+    surplus = [read for read in diagnosis.reads if _is_surplus(read, diagnosis.surplus)]
+    arrays = {read.array for read in surplus}
+    readers = {a: {r.line for r in diagnosis.reads if r.array == a} for a in arrays}
+    guilty = {a: {r.line for r in surplus if r.array == a} for a in arrays}
     lines: dict[int, float] = {}
+    suspects: dict[tuple[int, str], float] = {}
     for read in diagnosis.reads:
-        if read.put_by is not None:
-            lines[read.put_by.line] = 0.9
-    surplus = {read.line for read in diagnosis.reads if _is_surplus(read, diagnosis.surplus)}
-    lines |= {read.line: UNLIKELY if surplus and read.line not in surplus else 1.0 for read in diagnosis.reads}
+        name, put = _name(read.space, read.array, names), read.put_by
+        is_clean = bool(surplus) and (read.array not in arrays or guilty[read.array] < readers[read.array])
+        is_filled_so = not is_clean and len(readers.get(read.array, ())) > 1
+        if put is not None:
+            weight = RIGHT if is_clean else 1.0 if is_filled_so else 0.9
+            lines[put.line] = max(lines.get(put.line, 0.0), weight)
+            if read.array in arrays and not is_clean:
+                suspects[put.line, name] = weight
+                suspects |= {(put.line, names.get(source.array, source.array)): weight for source in read.put_from}
+        is_guilty = not surplus or (read.array in arrays and read.line in guilty[read.array])
+        weight = UNLIKELY if not is_guilty or (is_filled_so and put is not None) else 1.0
+        lines[read.line] = max(lines.get(read.line, 0.0), weight)
+        if surplus and is_guilty:
+            suspects[read.line, name] = max(suspects.get((read.line, name), 0.0), weight)
+    has_clean = bool(surplus) and {read.array for read in diagnosis.reads} > arrays
     for writer in (diagnosis.writer, diagnosis.overwritten):
         if writer is not None:
-            lines[writer.line] = 1.0
-    return lines
+            lines[writer.line] = max(lines.get(writer.line, 0.0), UNLIKELY if has_clean else 1.0)
+    return lines, suspects
 
 
 def _is_surplus(read: ElementRead, surplus: Sequence[ElementRange]) -> bool:
@@ -172,23 +221,25 @@ def _symptoms(diagnosis: Diagnosis) -> list[str]:
     return found
 
 
-def _traced_back(functions: Sequence[Function], weights: Mapping[int, float]) -> dict[int, float]:
-    """The weights, with those of the lines that names in heavy lines come from, and of the branches around them."""
+def _traced_back(
+    functions: Sequence[Function], weights: Mapping[int, float], suspects: Mapping[tuple[int, str], float]
+) -> tuple[dict[int, float], list[tuple[int, int, float]]]:
+    """The weights, with those of the lines that names in heavy lines come from, and of the branches around them.
+
+    suspects: accesses that are to blame by line and array; of their lines only the names in their indices count.
+    """
     found = dict(weights)
-    for _round in range(3):
-        for function in functions:
+    places: list[tuple[int, int, float]] = []
+    for function in functions:
+        own, words = _accesses(function, suspects)
+        places += own
+        for _round in range(3):
             heavy: dict[str, float] = {}
             for line, weight in found.items():
-                for word in _words(function, line):
+                for word in words.get(line, _words(function, line)):
                     heavy[word] = max(heavy.get(word, 0.0), weight)
             for node in function.nodes:
-                name = ""
-                if node.type == "init_declarator":
-                    declarator = node.child_by_field_name("declarator")
-                    name = function.text(declarator) if declarator is not None else ""
-                elif node.type == "assignment_expression":
-                    left = node.child_by_field_name("left")
-                    name = function.text(left).partition("[")[0] if left is not None else ""
+                name = _set_by(function, node)
                 if name in heavy:
                     line = function.line(node)
                     found[line] = max(found.get(line, 0.0), FADING * heavy[name])
@@ -197,7 +248,44 @@ def _traced_back(functions: Sequence[Function], weights: Mapping[int, float]) ->
                     inside = [w for n, w in found.items() if node.start_point.row < n <= node.end_point.row + 1]
                     line = function.line(node)
                     found[line] = max([found.get(line, 0.0), *(0.9 * w for w in inside)])
-    return found
+        places += _declarations(function, found, heavy)
+    return found, places
+
+
+def _accesses(
+    function: Function, suspects: Mapping[tuple[int, str], float]
+) -> tuple[list[tuple[int, int, float]], dict[int, set[str]]]:
+    """How much points to each access of the lines with suspects; the words of these lines that count."""
+    known = [a for a in function.accesses if (a.line, a.array) in suspects]
+    words: dict[int, set[str]] = {}
+    for access in known:
+        words.setdefault(access.line, {access.array}).update(access.words)
+    places = [(a.start, a.end, suspects.get((a.line, a.array), RIGHT)) for a in function.accesses if a.line in words]
+    return places, words
+
+
+def _declarations(
+    function: Function, lines: Mapping[int, float], heavy: Mapping[str, float]
+) -> Iterator[tuple[int, int, float]]:
+    """How much points to each variable of a line that declares several."""
+    declarators = [n for n in function.nodes if n.type == "init_declarator"]
+    count = Counter(function.line(n) for n in declarators)
+    for node in declarators:
+        line = function.line(node)
+        if count[line] > 1 and line in lines:
+            weight = FADING * heavy.get(_set_by(function, node), 0.0)
+            yield function.at(node.start_byte), function.at(node.end_byte), weight
+
+
+def _set_by(function: Function, node: Node) -> str:
+    """The name that a declaration or an assignment gives a value, or an array its size; "" for all others."""
+    if node.type in ("init_declarator", "array_declarator"):
+        inner = node.child_by_field_name("declarator")
+    elif node.type == "assignment_expression":
+        inner = node.child_by_field_name("left")
+    else:
+        return ""
+    return function.text(inner).partition("[")[0].strip("*& ") if inner is not None else ""
 
 
 def _words(function: Function, line: int) -> set[str]:

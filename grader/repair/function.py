@@ -52,6 +52,21 @@ class Variable:
     type: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Access:
+    """An element of an array that is read or written by index.
+
+    start, end: in characters of the file.  words: of its indices.
+    """
+
+    array: str
+    line: int
+    start: int
+    end: int
+    words: frozenset[str]
+    node: Node
+
+
 @dataclass(frozen=True)
 class Function:
     """A kernel, or a device function that it calls.
@@ -105,6 +120,26 @@ class Function:
     def statements(self) -> tuple[Node, ...]:
         """Its statements, from the outside in."""
         return tuple(n for n in self.nodes if is_statement(n))
+
+    @cached_property
+    def accesses(self) -> tuple[Access, ...]:
+        """What it reads and writes of arrays by index, in order of the text."""
+        found = []
+        for node in self.nodes:
+            parent = node.parent
+            is_inner = parent is not None and parent.child_by_field_name("argument") == node
+            if node.type != "subscript_expression" or (parent is not None and is_inner and parent.type == node.type):
+                continue
+            base: Node | None = node
+            words: set[str] = set()
+            while base is not None and base.type == "subscript_expression":
+                indices = base.child_by_field_name("indices")
+                words |= self.parsed.words(indices) if indices is not None else set()
+                base = base.child_by_field_name("argument")
+            if base is not None:
+                place = (self.at(node.start_byte), self.at(node.end_byte))
+                found.append(Access(self.text(base), self.line(node), *place, frozenset(words), node))
+        return tuple(found)
 
     @cached_property
     def barriers(self) -> tuple[Node, ...]:

@@ -65,7 +65,8 @@ class Screen:
             batch = changes[start : start + min(BATCH, budget.changes)]
             budget.changes -= len(batch)
             for change, built, entry in self._compiled(batch):
-                if budget.is_spent:
+                # The last changes that may be compiled are run as well.
+                if budget.instructions <= 0:
                     return
                 if self._is_cured(built, entry, budget):
                     yield change

@@ -8,26 +8,28 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from grader.errors import LabError, UsageError
+from grader.errors import FileError, UsageError
 from grader.launching.kernel import BoundKernel, bound_kernels
 from grader.launching.trial import Trials
 from grader.message import Message
-from grader.repair.arrays import array_changes
 from grader.repair.change import Change, changed
+from grader.repair.changes.arrays import array_changes
+from grader.repair.changes.barriers import barrier_changes
+from grader.repair.changes.conditions import guard_changes
+from grader.repair.changes.expressions import expression_changes
+from grader.repair.changes.first_values import value_changes
 from grader.repair.clues import clues_of
 from grader.repair.diff import diff_lines
 from grader.repair.effect import effect_msg
-from grader.repair.expressions import expression_changes
 from grader.repair.function import Function, functions_of
-from grader.repair.guards import TurnedAway, turned_away
 from grader.repair.proof import Proof
 from grader.repair.screen import Budget, Screen
-from grader.repair.statements import barrier_changes, guard_changes, value_changes
 from grader.repair.symptom import Symptom, symptom_of
+from grader.repair.turned_away import TurnedAway, turned_away
 from grader.result import Check
 from grader.running.evidence import Evidence
 from grader.submission.cpp.tree import ParsedFile
-from grader.submission.rewriting.changes import Program
+from grader.submission.rewriting.changes import Original
 
 MAX_CHANGES = 120
 """Changes of all kernels of a submission that are compiled; some 20 ms each on one core."""
@@ -42,7 +44,7 @@ OF_OTHERS = ("speedup", "launch", "host_code")
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class FoundRepair:
     """A change that was run and graded.
 
     mends: names of the variant's checks that failed and pass with it.  is_complete: every check passes with it.
@@ -60,9 +62,9 @@ class Finding:
 
 
 def search(
-    program: Program, trials: Trials, drawn_trials: Trials, found: Mapping[str, Evidence], checks: Sequence[Check]
-) -> tuple[list[Finding], list[TurnedAway]]:
-    """At most one finding for each variant with a failed check, in the lab's order; the same of conditions.
+    original: Original, trials: Trials, drawn_trials: Trials, found: Mapping[str, Evidence], checks: Sequence[Check]
+) -> tuple[list[FoundRepair], list[TurnedAway]]:
+    """At most one repair for each variant with a failed check, in the lab's order; the same of conditions.
 
     Parameters
     ----------
@@ -70,49 +72,49 @@ def search(
     """
     budget = Budget(MAX_CHANGES, MAX_INSTRUCTIONS)
     proofs = MAX_PROOFS
-    findings, conditions = [], []
-    kernels = bound_kernels(trials.lab, program.submission)
+    repairs, conditions = [], []
+    kernels = bound_kernels(trials.lab, original.submission)
     for name, evidence in found.items():
         own = [c for c in checks if c.variant == name]
         symptom = symptom_of(evidence, own) if name in kernels else None
         if symptom is None or evidence.interpretation is None or budget.is_spent or proofs <= 0:
             continue
         kernel = kernels[name].read_as(evidence.interpretation)
-        parsed = program.file_of(kernel.binding.kernel)
+        parsed = original.file_of(kernel.binding.kernel)
         functions = functions_of(parsed, kernel.binding.kernel.name) if parsed is not None else []
         if parsed is None or not functions or not _lies_true(kernel, functions):
             continue
         screen = Screen(trials, kernel, functions, symptom)
-        proof = Proof(trials, drawn_trials, program.rebind, parsed.source, kernel, evidence)
-        finding, used = _found(screen, proof, parsed, own, budget, proofs)
+        proof = Proof(trials, drawn_trials, original.rebind, parsed.source, kernel, evidence)
+        repair, used = _found(screen, proof, parsed, own, budget, proofs)
         proofs -= used
-        if finding is not None:
-            findings.append(finding)
+        if repair is not None:
+            repairs.append(repair)
         if any(c.check == symptom.check and c.diagnosis is not None and c.diagnosis.unwritten for c in own):
             condition = turned_away(screen, name, functions)
             if condition is not None:
                 conditions.append(condition)
-    return findings, conditions
+    return repairs, conditions
 
 
 def _found(
     screen: Screen, proof: Proof, parsed: ParsedFile, checks: Sequence[Check], budget: Budget, proofs: int
-) -> tuple[Finding | None, int]:
+) -> tuple[FoundRepair | None, int]:
     """What makes one kernel right, and how many proofs were made."""
     ranked = _ranked(screen.functions, screen.kernel, checks, screen.symptom)
-    partial: Finding | None = None
+    partial: FoundRepair | None = None
     used = 0
     for change in screen.survivors(ranked, budget):
         used += 1
         try:
             graded = proof.graded(change)
-        except (LabError, UsageError):
+        except (FileError, UsageError):
             graded = None
         if graded is not None:
-            finding = _judged(parsed, proof.evidence, change, checks, *graded)
-            if finding is not None and finding.is_complete:
-                return finding, used
-            partial = partial or finding
+            repair = _judged(parsed, proof.evidence, change, checks, *graded)
+            if repair is not None and repair.is_complete:
+                return repair, used
+            partial = partial or repair
         if used >= proofs:
             break
     return partial, used
@@ -125,8 +127,8 @@ def _judged(
     before: Sequence[Check],
     after: Sequence[Check],
     changed_evidence: Evidence,
-) -> Finding | None:
-    """The finding that a change is: None where it mends nothing, or spoils what was right."""
+) -> FoundRepair | None:
+    """The repair that a change makes: None where it mends nothing, or spoils what was right."""
     new = {c.check: c for c in after}
     old = [c for c in before if c.check in new and c.check not in OF_OTHERS]
     spoilt = [c for c in old if c.status == "pass" and new[c.check].status != "pass"]
@@ -137,7 +139,7 @@ def _judged(
     text = parsed.source.text
     diff = tuple(diff_lines(text, changed(text, change)))
     effect = effect_msg(mended, evidence.counters, changed_evidence.counters, diff)
-    return Finding(evidence.variant.name, parsed.file, change, mended, is_complete, diff, effect)
+    return FoundRepair(evidence.variant.name, parsed.file, change, mended, is_complete, diff, effect)
 
 
 def _is_waiting(check: Check) -> bool:
@@ -159,9 +161,10 @@ def _ranked(
 ) -> list[tuple[Function, Change]]:
     """All changes, likeliest first, each text once."""
     diagnosis = next((c.diagnosis for c in checks if c.check == symptom.check), None)
-    clues = clues_of(functions, symptom.check, symptom.hazards, diagnosis, symptom.lines)
+    names = _names(kernel)
+    clues = clues_of(functions, symptom.check, symptom.hazards, diagnosis, symptom.lines, names)
     shares = any(f.uses_shared for f in functions)
-    extents = _extents(kernel)
+    extents = _extents(kernel, names)
     rows: list[tuple[float, int, Function, Change]] = []
     for function in functions:
         found = [*barrier_changes(function, shares), *expression_changes(function), *array_changes(function)]
@@ -176,13 +179,17 @@ def _ranked(
     return list(ranked.values())
 
 
-def _extents(kernel: BoundKernel) -> dict[str, tuple[str, ...]]:
-    """What the axes of the lab's arrays are called in the kernel, by the arrays' names there."""
+def _names(kernel: BoundKernel) -> dict[str, str]:
+    """What the lab's arrays and sizes are called in the kernel, by role."""
     names = {
         role: p.name for role, p in zip(kernel.interpretation.roles, kernel.binding.kernel.parameters, strict=True)
     }
     names |= dict(kernel.interpretation.constants)
-    names |= {role: text for text, role in kernel.interpretation.template if role}
+    return names | {role: text for text, role in kernel.interpretation.template if role}
+
+
+def _extents(kernel: BoundKernel, names: dict[str, str]) -> dict[str, tuple[str, ...]]:
+    """What the axes of the lab's arrays are called in the kernel, by the arrays' names there."""
     sizes = set(kernel.lab.size_names)
     equal = [names[n] for n in kernel.lab.equal_sizes if n in names]
     found = {}

@@ -13,7 +13,8 @@ from grader.result import CaseKind, Check
 from grader.running.evidence import Evidence
 from grader.submission.records import Interpretation
 
-LEAST_INSTRUCTIONS = 400_000
+LEAST_INSTRUCTIONS = 1_500_000
+"""A faulty kernel may do next to nothing: what makes it right does all of its work."""
 MOST_INSTRUCTIONS = 8_000_000
 SLOWER = 4
 """How much more than the kernel as it is a changed one may take at the same size."""
@@ -105,8 +106,9 @@ def symptom_of(evidence: Evidence, checks: Sequence[Check]) -> Symptom | None:
     if check.check in ("coalescing", "bank_conflicts") and run.outcome.counters is not None:
         excess = excess_of(run.outcome.counters, metric)
     cases = [SmallCase(kind, sizes, _instructions(run), True, excess, metric)]
+    # Only what is right at the first size comes to be run at others.
     cases += [
-        SmallCase(r.kind, dict(r.sizes), _instructions(r)) for r in _others(evidence, evidence.interpretation, sizes)
+        SmallCase(r.kind, dict(r.sizes), MOST_INSTRUCTIONS) for r in _others(evidence, evidence.interpretation, sizes)
     ]
     lines = tuple(dict.fromkeys(n for n in (check.line, *check.data.get("lines", [])) if isinstance(n, int)))
     return Symptom(check.check, tuple(cases), tuple(faults(run)), lines, run.is_right)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from grader.i18n import _
 from grader.report.labels import check_status, result_status
 from grader.report.numbers import Numbers
-from grader.report.view import FAULT_STATUSES, blocked_points, lost_points, shortened, title_of, where
+from grader.report.summary import FAULT_STATUSES, blocked_points, lost_points, shortened, title_of, where
 from grader.report.visible import visible_line
 from grader.result import Result, Variant
 

@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from grader.diagnosis.first_wrong import WrongCase, diagnose
-from grader.errors import LabError
+from grader.errors import FileError
 from grader.lab.records import Sizes
 from grader.launching.arrays import shape_at
 from grader.launching.geometry import tile_of_output
@@ -107,7 +107,7 @@ def _attempt(trials: Trials, kernel: BoundKernel, sizes: Sizes) -> Diagnosis | N
         return None
     try:
         run = trials.run(kernel, "correct", sizes, observe=True, trace=True)
-    except LabError:
+    except FileError:
         # The lab does not go that small.
         return None
     return _diagnosis(trials.oracle, kernel, run) if run.outcome.status == "ok" else None

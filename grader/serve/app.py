@@ -25,7 +25,7 @@ from grader.paths import data_root
 from grader.report.job import in_language, make_job
 from grader.report.labels import check_status, result_status
 from grader.report.numbers import Numbers
-from grader.report.view import faults
+from grader.report.summary import faults
 from grader.report.visible import visible, visible_line
 from grader.result import Check, Result
 from grader.serve.access import GROUP_POLICY, HEADERS, REPORT_POLICY, Rate, entered, is_own
@@ -107,7 +107,7 @@ class Page:
             return _complaint(_("a .cu file or a notebook (.ipynb) is expected"), 415)
         wait_s = self.rate.wait_s(request.client.host if request.client else "")
         if wait_s:
-            return _later(_("too many files in a minute; the page tries again by itself"), 429, wait_s)
+            return _later(_("too many files in one minute; the page will try again"), 429, wait_s)
         try:
             content = await _body(request, MOST_BYTES[suffix])
         except ClientDisconnect:
@@ -119,7 +119,7 @@ class Page:
         try:
             job = self.jobs.hand_in(f"{stem}{suffix}", content, lab, language)
         except Full:
-            return _later(_("many files wait; the page tries again by itself"), 503, 5)
+            return _later(_("many files are waiting; the page will try again"), 503, 5)
         except OSError:
             return _complaint(_("the file could not be kept"), 507)
         return _with(JSONResponse({"id": job.id}, status_code=202))
@@ -273,7 +273,7 @@ def _words() -> Mapping[str, str]:
         "report": _("The whole report"),
         "fix": _("What to fix"),
         "failed": _("The grader failed; this is not your fault."),
-        "unreachable": _("The page cannot be reached; it tries again by itself."),
+        "unreachable": _("The server cannot be reached; the page will try again."),
     }
 
 

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Literal
 
 from grader.errors import UsageError
-from grader.grading.one import task_of
 from grader.grading.options import GradeOptions
+from grader.grading.result_only import task_of
 from grader.grading.workers import (
     Checked,
     Failed,

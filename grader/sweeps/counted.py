@@ -24,7 +24,7 @@ from grader.oracle.expected import Oracle
 from grader.result import Estimate, SweepPoint, SweepRecord
 from grader.running.evidence import Evidence
 from grader.submission.records import VariantBinding
-from grader.submission.rewriting.changes import Program
+from grader.submission.rewriting.changes import Original
 from grader.sweeps.plan import PreparedPoint, Target, infeasible, places, prepare, reference_target
 
 SECTOR_BYTES = 32
@@ -242,25 +242,25 @@ def ended(outcome: LaunchOutcome) -> Message:
 
 
 def targets_of(
-    lab: Lab, program: Program | None, found: Mapping[str, Evidence]
+    lab: Lab, original: Original | None, found: Mapping[str, Evidence]
 ) -> tuple[list[Target], dict[str, Message]]:
     """The kernels that are swept: the student's that are right, then the lab's own; and why others are not.
 
-    program: the student's; None when there is nothing to be changed in it.
+    original: the student's; None when there is nothing to be changed in it.
     """
     wanted = {name for sweep in lab.sweeps for name in sweep.variants}
     targets: list[Target] = []
     left_out: dict[str, Message] = {}
-    is_long = program is not None and sum(len(s.text) for s in program.submission.sources) > MOST_CHARACTERS
+    is_long = original is not None and sum(len(s.text) for s in original.submission.sources) > MOST_CHARACTERS
     for name, evidence in found.items():
         if name not in wanted:
             continue
         reason = _unswept(evidence) or (msg("sweeps.file_too_long") if is_long else None)
-        if reason is not None or program is None or evidence.interpretation is None:
+        if reason is not None or original is None or evidence.interpretation is None:
             left_out[name] = reason or msg("sweeps.not_run")
         else:
-            kernel = BoundKernel(lab, program.submission, evidence.bound, evidence.interpretation)
-            targets.append(Target(name, "submission", program, kernel))
+            kernel = BoundKernel(lab, original.submission, evidence.bound, evidence.interpretation)
+            targets.append(Target(name, "submission", original, kernel))
     targets += [reference_target(lab, variant) for variant in lab.variants if variant.name in wanted]
     return targets, left_out
 

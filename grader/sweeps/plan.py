@@ -23,7 +23,7 @@ from grader.submission.files.source import SourceText
 from grader.submission.kernels.kernel import kernels_in
 from grader.submission.kernels.loops import unroll_factor
 from grader.submission.records import Interpretation, LaunchPlan, Submission, VariantBinding
-from grader.submission.rewriting.changes import Change, Changed, Program, relaunched, same_interpretation
+from grader.submission.rewriting.changes import Change, Changed, Original, relaunched, same_interpretation
 
 Owner = Literal["submission", "reference"]
 Infeasible = Literal["impossible", "fixed", "wrong", "failed"]
@@ -41,11 +41,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A kernel that is swept: the student's as it was graded, or the lab's own; `program` is what it is changed in."""
+    """A kernel that is swept: the student's as it was graded, or the lab's own; `original` is what it is changed in."""
 
     variant: str
     of: Owner
-    program: Program
+    original: Original
     kernel: BoundKernel
 
 
@@ -108,7 +108,7 @@ def prepare(lab: Lab, sweep: Sweep, target: Target, place: Place) -> PreparedPoi
         taken=frozenset(name for _role, name in interpretation.constants),
         unroll=next((value for parameter, value in turned if parameter.unroll), 0),
     )
-    changed = target.program.changed(target.kernel.binding, change)
+    changed = target.original.changed(target.kernel.binding, change)
     if changed.obstacle:
         return infeasible(target, place, "fixed", _obstacle(changed))
     read = _interpretation(lab, target, changed)
@@ -159,7 +159,7 @@ def reference_target(lab: Lab, variant: Variant) -> Target:
     binding = submission.bindings[variant.name]
     assert isinstance(binding, VariantBinding)
     bound = BoundKernel(lab, submission, binding, binding.interpretations[0])
-    return Target(variant.name, "reference", Program(submission, read), bound)
+    return Target(variant.name, "reference", Original(submission, read), bound)
 
 
 def _reference_submission(lab: Lab, variant: Variant, kernel: ReferenceKernel, source: SourceText) -> Submission:
@@ -189,7 +189,7 @@ def _reference_submission(lab: Lab, variant: Variant, kernel: ReferenceKernel, s
 
 
 def _interpretation(lab: Lab, target: Target, changed: Changed) -> Interpretation | None:
-    if changed.submission is target.program.submission:
+    if changed.submission is target.original.submission:
         return target.kernel.interpretation
     if target.of == "reference":
         return changed.binding.interpretations[0]

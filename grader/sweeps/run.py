@@ -17,7 +17,7 @@ from grader.submission.binding.bind import bind
 from grader.submission.files.folder import FoundSubmission
 from grader.submission.files.source import SourceText, decode
 from grader.submission.records import Submission
-from grader.submission.rewriting.changes import Program
+from grader.submission.rewriting.changes import Original
 from grader.sweeps import cache
 from grader.sweeps.counted import EmulatorSweeps, KnownPoints, targets_of
 from grader.sweeps.plan import Owner
@@ -34,7 +34,7 @@ _known: dict[str, KnownPoints] = {}
 
 def sweep(
     lab: Lab,
-    program: Program,
+    original: Original,
     evidence: Mapping[str, Evidence],
     oracle: Oracle,
     compiler: CompilerProcess,
@@ -47,11 +47,11 @@ def sweep(
         from grader.gpu.host.session import GpuFault
 
         with suppress(GpuFault, lock.Busy):
-            return measure_time(lab, program, evidence, oracle, compiler, gpu, remeasure)
-    return count_work(lab, program, evidence, oracle, compiler, architecture)
+            return measure_time(lab, original, evidence, oracle, compiler, gpu, remeasure)
+    return count_work(lab, original, evidence, oracle, compiler, architecture)
 
 
-def changeable(lab: Lab, found: FoundSubmission, submission: Submission) -> Program:
+def original_of(lab: Lab, found: FoundSubmission, submission: Submission) -> Original:
     """A submission of which changed copies can be made: its texts are read and bound anew."""
     main = submission.sources[: len(found.files)]
 
@@ -62,12 +62,12 @@ def changeable(lab: Lab, found: FoundSubmission, submission: Submission) -> Prog
         sources = [texts.get(source.path, source) for source in main]
         return bind(found, sources, lab, header, submission.observed, submission.read_true)
 
-    return Program(submission, rebind)
+    return Original(submission, rebind)
 
 
 def count_work(
     lab: Lab,
-    program: Program,
+    original: Original,
     evidence: Mapping[str, Evidence],
     oracle: Oracle,
     compiler: CompilerProcess,
@@ -75,7 +75,7 @@ def count_work(
 ) -> list[SweepRecord]:
     """All of the lab's sweeps on the emulator; `evidence` by variant tells which kernels are right."""
 
-    targets, left_out = targets_of(lab, program, evidence)
+    targets, left_out = targets_of(lab, original, evidence)
     key = key_of({}, "", lab_files(lab), compiler.nvrtc_version(), architecture, "")
     known = _known.setdefault(key, {})
     return EmulatorSweeps(lab, oracle, compiler, known).run(targets, left_out)
@@ -83,7 +83,7 @@ def count_work(
 
 def measure_time(
     lab: Lab,
-    program: Program,
+    original: Original,
     evidence: Mapping[str, Evidence],
     oracle: Oracle,
     compiler: CompilerProcess,
@@ -102,9 +102,9 @@ def measure_time(
 
     session = gpu.session()
     device = session.device
-    targets, left_out = targets_of(lab, program, evidence)
+    targets, left_out = targets_of(lab, original, evidence)
     key = key_of(
-        dict(program.submission.device_source),
+        dict(original.submission.device_source),
         repr([(t.variant, t.of, t.kernel.interpretation) for t in targets]),
         lab_files(lab),
         gpu.compiler.nvrtc_version(),

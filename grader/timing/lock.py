@@ -1,4 +1,4 @@
-"""One user of a GPU at a time, across processes and users of this machine.
+"""One user at a time of a GPU, or of the processor where that is timed, across processes and users of this machine.
 
 Who waits here does no work: `tell_of_waiting` lets a process that works against a clock have that clock stopped.
 """
@@ -37,7 +37,7 @@ def tell_of_waiting(listener: Listener) -> None:
 
 
 def lock_path(uuid: str) -> Path:
-    """The lock file of a GPU, by its UUID; the same for all users."""
+    """The lock file of a GPU, by its UUID, or of "cpu"; the same for all users."""
     return Path(tempfile.gettempdir()) / f"cuda-lab-grader-{re.sub(r'[^0-9A-Za-z-]', '_', uuid)}.lock"
 
 

@@ -8,7 +8,7 @@ TEXTS: Texts = {
     "system": N_("operating system"),
     "for_system": N_("what is confined, and what runs at all"),
     "container": N_("{system}, in a container"),
-    "advice_windows": N_("WSL confines compilers and runs whole programs: docs/places.md, five lines"),
+    "advice_windows": N_("WSL confines compilers and runs whole programs: see docs/places.md"),
     "advice_macos": N_("NVRTC is not published for macOS; grade in the container: docs/places.md"),
     "old_gpu": N_("{model}, compute capability {capability}: CUDA 13 no longer compiles for it"),
     "advice_old_gpu": N_("kernels are timed on Turing (7.5) and newer; everything else is graded all the same"),
@@ -22,7 +22,9 @@ TEXTS: Texts = {
     "lacks": N_("{package} is not installed"),
     "for_gpu": N_("measures times; without it speedup stays pending"),
     "gpu": N_("GPU and driver"),
-    "advice_gpu": N_("NVIDIA driver 580 or later (apt install nvidia-driver); everything but timing works without it"),
+    "advice_gpu": N_(
+        "NVIDIA driver 580 or later (apt install nvidia-driver-580 on Ubuntu); everything but timing works without it"
+    ),
     "no_gpu": N_("no NVIDIA GPU"),
     "no_driver": N_("no NVIDIA driver"),
     "driver": N_("driver {version}"),

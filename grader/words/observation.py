@@ -20,7 +20,7 @@ def read_file(file: str, why: str, line: int) -> str:
 
 def cut(why: str, line: int) -> str:
     """A program whose own code never ends, as far as can be told, though its launches are known."""
-    return _("The program, run without its kernels, was ended: {why}.").format(why=_at(why, line))
+    return _("The program, run without its kernels, was stopped: {why}.").format(why=_at(why, line))
 
 
 def not_graded(why: str) -> str:

@@ -131,8 +131,8 @@ TEXTS: Texts = {
         "Segmentation fault: the host code accesses an address that does not belong to it, perhaps a device pointer."
     ),
     "bad_function": N_(
-        "Segmentation fault: the host code calls a function through a pointer to none, perhaps of a file that could "
-        "not be opened."
+        "Segmentation fault: the host code calls a function through an invalid pointer; perhaps a file could not be "
+        "opened."
     ),
     "bad_address": N_("Segmentation fault: a call is given an address outside the program's memory ({address})."),
     "stack_overflow": N_("Stack overflow in the host code."),

@@ -56,7 +56,7 @@ TEXTS: Texts = {
     "grade_again": N_(
         "{student}: the stored results do not decide {checks}; no grade is changed, grade the group again"
     ),
-    "remarked": Plural("{n} grade changed", "{n} grades changed"),
+    "rescored": Plural("{n} grade changed", "{n} grades changed"),
     "other_version": N_("the worker has another version of the grader"),
     "no_dask": N_("--cluster needs Dask: pip install 'cuda-lab-grader[cluster]'"),
     "no_cluster": N_("--cluster {address}: {reason}"),

@@ -29,7 +29,7 @@ from grader.submission.files.source import decode
 from grader.submission.records import VariantBinding
 from grader.sweeps.counted import EmulatorSweeps
 from grader.sweeps.plan import PreparedPoint, Target, reference_target
-from grader.sweeps.run import changeable
+from grader.sweeps.run import original_of
 from tests.checks.evidence_factory import check, evidence
 from tests.sample_results import counters
 
@@ -110,7 +110,7 @@ def process() -> Iterator[CompilerProcess]:
 def targets_of(lab: Lab, file: Path) -> list[Target]:
     found = find_sources(file, lab.id)
     submission = bind(found, [decode(f) for f in found.files], lab)
-    program = changeable(lab, found, submission)
+    program = original_of(lab, found, submission)
     bound = [(name, b) for name, b in submission.bindings.items() if isinstance(b, VariantBinding)]
     return [
         Target(name, "submission", program, BoundKernel(lab, submission, b, b.interpretations[0])) for name, b in bound

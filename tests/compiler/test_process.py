@@ -18,9 +18,9 @@ import pytest
 from grader.compiler.diagnostics import MAX_STATIC_BYTES, Diagnostic
 from grader.compiler.process import CompilerProcess
 from grader.compiler.result import CompileResult
-from grader.compiler.sandbox import landlock_version
 from grader.errors import InternalError
 from grader.message import as_message, msg
+from grader.processes.confinement import landlock_version
 from grader.ptx.limits import Limits
 from grader.words import text
 

@@ -14,7 +14,7 @@ from grader.course.decisions import Decider, find_decider, undone, write_ledger
 from grader.course.overrides import Overrides
 from grader.course.people import Person
 from grader.course.rules import Penalty, Rules, days_late, penalty_pct, read_rules
-from grader.errors import LabError, UsageError
+from grader.errors import FileError, UsageError
 from grader.lab import labs
 from grader.report.decisions import decision_lines
 from grader.result import decode, encode
@@ -99,7 +99,7 @@ def test_penalties_keep_within_their_bounds(late: timedelta, rate: float, floor:
     ],
 )
 def test_a_wrong_file_names_its_line(text: str, line: int, words: str, tmp_path: Path) -> None:
-    with pytest.raises(LabError, match=words) as error:
+    with pytest.raises(FileError, match=words) as error:
         rules(tmp_path, text)
     assert error.value.line == line
 
@@ -164,7 +164,7 @@ def test_a_total_comes_after_everything_else(tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_decision_names_its_line(text: str, words: str, tmp_path: Path) -> None:
-    with pytest.raises(LabError, match=words) as error:
+    with pytest.raises(FileError, match=words) as error:
         decider(tmp_path, text).overrides.validate(LAB)
     assert error.value.line == 4
 

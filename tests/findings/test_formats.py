@@ -16,8 +16,8 @@ from msgspec import structs
 from grader import i18n
 from grader.findings.formats import FORMATS, write
 from grader.findings.whereabouts import Whereabouts, repository_of
-from grader.grading.one import grade_one
 from grader.grading.options import GradeOptions
+from grader.grading.result_only import graded_result
 from grader.result import Result
 from tests.findings.sarif_subset import SUBSET
 
@@ -28,7 +28,7 @@ OPTIONS = GradeOptions(lab="transpose", backend="emulator", sweeps=False)
 @pytest.fixture(scope="module")
 def conflict() -> Result:
     """Petrova's tile is read by columns: a 32-way conflict in line 44."""
-    return grade_one(SAMPLES / "petrova", OPTIONS)[0]
+    return graded_result(SAMPLES / "petrova", OPTIONS)[0]
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +75,7 @@ def test_the_same_fault_of_several_launches_is_one_remark(tmp_path: Path) -> Non
     again = next(number for number, line in enumerate(lines) if "transp_simple<<<" in line)
     lines.insert(again, lines[again])
     (tmp_path / "transpose.cu").write_text("\n".join(lines), "utf-8")
-    result = grade_one(tmp_path / "transpose.cu", OPTIONS)[0]
+    result = graded_result(tmp_path / "transpose.cu", OPTIONS)[0]
     told = [
         f"transpose.cu, lines {again + 1}, {again + 2}: The program never checks whether the launch of transp_simple"
     ]
@@ -90,7 +90,7 @@ def test_markdown_tells_what_waits_from_what_does_not_apply(conflict: Result) ->
 
 
 def test_every_compiler_error_has_its_line(repository: Path) -> None:
-    result = grade_one(repository / "my lab" / "transpose.cu", OPTIONS)[0]
+    result = graded_result(repository / "my lab" / "transpose.cu", OPTIONS)[0]
     lines = printed("gcc", result, repository / "my lab" / "transpose.cu").splitlines()
     at = {
         int(m[1]) for m in (re.search(r"transpose\.cu:(\d+):\d+: error: .*\[compiles\]", line) for line in lines) if m
@@ -133,7 +133,7 @@ def test_sarif_is_valid_and_names_the_line(conflict: Result) -> None:
 
 
 def test_sarif_escapes_paths(repository: Path) -> None:
-    result = grade_one(repository / "my lab" / "transpose.cu", OPTIONS)[0]
+    result = graded_result(repository / "my lab" / "transpose.cu", OPTIONS)[0]
     log = json.loads(printed("sarif", result, repository / "my lab" / "transpose.cu"))
     jsonschema.validate(log, SUBSET, jsonschema.Draft7Validator)
     uris = {r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for r in log["runs"][0]["results"]}

@@ -19,7 +19,15 @@ from tests.programs.expected import PROGRAMS, expected_of, files_of, wanted_laun
 
 HERE = Path(__file__).parent
 STAND_INS = Path(__file__).parents[2] / "grader/programs/toolchain/include"
-HELPERS = ("helper_cuda.h", "helper_functions.h", "helper_image.h", "helper_string.h", "helper_timer.h", "wb.h")
+HELPERS = (
+    "common.h",
+    "helper_cuda.h",
+    "helper_functions.h",
+    "helper_image.h",
+    "helper_string.h",
+    "helper_timer.h",
+    "wb.h",
+)
 """Headers of samples and courses, which no toolkit has: the grader's own serve for nvcc as well."""
 UNDEFINED = {"race", "uninitialized", "stream_race", "out_of_bounds", "use_after_free", "copy_size"}
 """What a program prints after these is anybody's guess."""
@@ -47,11 +55,11 @@ def launch_log(nvcc: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def built(folder: Path, expected: dict[str, Any], nvcc: str, place: Path) -> Path:
-    helpers = place / "helpers"
-    helpers.mkdir()
+    # As "common.h", and as "../common/common.h", which a textbook's programs include.
+    helpers = place / "helpers" / "common"
+    helpers.mkdir(parents=True)
     for name in HELPERS:
-        if (STAND_INS / name).is_file():
-            shutil.copy(STAND_INS / name, helpers)
+        shutil.copy(STAND_INS / name, helpers)
     program = place / "program"
     command = [nvcc, "-arch=native", "-std=c++17", "-w", "-rdc=true", "-cudart", "shared", "-I", str(helpers)]
     files = files_of(folder, expected)

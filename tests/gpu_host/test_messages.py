@@ -16,6 +16,7 @@ from grader.gpu.messages import (
     Failed,
     KernelFacts,
     Launch,
+    LaunchOnce,
     Load,
     Message,
     Prepare,
@@ -24,7 +25,6 @@ from grader.gpu.messages import (
     Ran,
     Reply,
     Request,
-    Run,
     Scalar,
     Target,
     replies_on,
@@ -37,7 +37,7 @@ LAUNCH = Launch("m", "k", (1, 2, 3), (32, 1, 1), 64, [Array("a", "float32", 4, 8
 FACTS = KernelFacts(32, 1024, 0, 4, 50.0)
 REQUESTS = [
     Load("m", b"\0cubin"),
-    Run(LAUNCH),
+    LaunchOnce(LAUNCH),
     Prepare([Target("student:a", LAUNCH, "reference:a")], {"in:float32": (4096, 16)}, "cold", 0.02, 16, 0.0, 1e-5),
 ]
 REPLIES = [
@@ -122,7 +122,9 @@ class StandIn(Worker):
         for descriptor in descriptors:
             self.files.append(os.pread(descriptor, 99, 0))
             os.close(descriptor)
-        return Failed(719, "CUDA_ERROR_LAUNCH_FAILED", "kernel", isinstance(request, Run), type(request).__name__)
+        return Failed(
+            719, "CUDA_ERROR_LAUNCH_FAILED", "kernel", isinstance(request, LaunchOnce), type(request).__name__
+        )
 
 
 def test_the_worker_answers_until_its_context_is_broken_or_nobody_asks(ends: Ends) -> None:
@@ -130,13 +132,13 @@ def test_the_worker_answers_until_its_context_is_broken_or_nobody_asks(ends: End
     file = os.memfd_create("test")
     os.write(file, b"arrays")
     for request in REQUESTS:
-        ends.grader.send(request, [file] if isinstance(request, Run) else [])
+        ends.grader.send(request, [file] if isinstance(request, LaunchOnce) else [])
     os.close(file)
     worker.serve(ends.device)
     # Nothing is answered once a launch broke the context.
     assert [ends.grader.receive(), ends.grader.receive()] == [
         Failed(719, "CUDA_ERROR_LAUNCH_FAILED", "kernel", False, "Load"),
-        Failed(719, "CUDA_ERROR_LAUNCH_FAILED", "kernel", True, "Run"),
+        Failed(719, "CUDA_ERROR_LAUNCH_FAILED", "kernel", True, "LaunchOnce"),
     ]
     assert not ends.grader.has_news() and worker.files == [b"arrays"]
     ends.grader.close()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from grader.cli import main as cli
-from grader.errors import LabError
+from grader.errors import FileError
 from grader.grading.selftest import KINDS, NOT_OF_THE_KERNEL, Specimen, examine, problems, specimens
 from grader.grading.workers import Failed, Graded, Outcome, Refused
 from grader.lab import labs
@@ -54,14 +54,14 @@ def test_the_table_is_read(tmp_path: Path) -> None:
     ],
 )
 def test_a_table_that_is_wrong_is_refused(tmp_path: Path, table: str, message: str) -> None:
-    with pytest.raises(LabError, match=r"verdicts\.yaml") as caught:
+    with pytest.raises(FileError, match=r"verdicts\.yaml") as caught:
         specimens(lab_with(tmp_path, table))
     assert message in str(caught.value)
 
 
 def test_a_folder_that_is_not_there_is_named_with_its_line(tmp_path: Path) -> None:
     lab = labs.find("transpose")
-    with pytest.raises(LabError, match=r"lab\.yaml:\d+: selftest: no such folder: .*gone"):
+    with pytest.raises(FileError, match=r"lab\.yaml:\d+: selftest: no such folder: .*gone"):
         specimens(replace(lab, selftest=tmp_path / "gone"))
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.errors import LabError, UsageError
+from grader.errors import FileError, UsageError
 from grader.lab import labs
 from grader.lab.checks import BankConflictSettings, WaysShare
 from grader.lab.file import load
@@ -156,7 +156,7 @@ def test_every_built_in_lab_loads() -> None:
 )
 def test_faults_are_named(edit: Callable[[str, str], Path], old: str, new: str, words: list[str]) -> None:
     folder = edit(old, new)
-    with pytest.raises(LabError) as caught:
+    with pytest.raises(FileError) as caught:
         load(folder)
     message = str(caught.value)
     for word in words:
@@ -188,14 +188,14 @@ def test_a_lab_says_what_stands_on_the_title_page(edit: Callable[[str, str], Pat
 
 def test_a_missing_key_is_named(edit: Callable[[str, str], Path]) -> None:
     folder = edit("launch: {block: [32, 32], covers: [cols, rows]}", "")
-    with pytest.raises(LabError, match=r"lab\.yaml:\d+: missing key `launch`; .*allowed: .*launch"):
+    with pytest.raises(FileError, match=r"lab\.yaml:\d+: missing key `launch`; .*allowed: .*launch"):
         load(folder)
 
 
 def test_a_missing_text_is_named(edit: Callable[[str, str], Path]) -> None:
     folder = edit("seed: 1", "seed: 2")
     (folder / "task.ru.md").unlink()
-    with pytest.raises(LabError, match=r"no such file: .*task\.ru\.md"):
+    with pytest.raises(FileError, match=r"no such file: .*task\.ru\.md"):
         load(folder)
 
 
@@ -213,7 +213,7 @@ def test_a_missing_text_is_named(edit: Callable[[str, str], Path]) -> None:
 )
 def test_what_is_no_lab_file(tmp_path: Path, raw: bytes, words: str) -> None:
     (tmp_path / "lab.yaml").write_bytes(raw)
-    with pytest.raises(LabError, match=words):
+    with pytest.raises(FileError, match=words):
         load(tmp_path)
 
 
@@ -226,7 +226,7 @@ def test_any_text_is_data_or_an_error(text: str) -> None:
         path.write_bytes(text.encode("utf-8", errors="surrogatepass"))
         try:
             file = read(path)
-        except LabError as error:
+        except FileError as error:
             assert "x.yaml" in str(error)
         else:
             assert file.data is None or file.lines[()] >= 1
@@ -289,7 +289,7 @@ def test_faults_of_formulas_and_best_kernels_are_named(
     edit: Callable[[str, str], Path], old: str, new: str, words: list[str]
 ) -> None:
     folder = edit(old, new)
-    with pytest.raises(LabError) as caught:
+    with pytest.raises(FileError) as caught:
         load(folder)
     text = str(caught.value)
     for word in words:
@@ -302,7 +302,7 @@ def test_faults_are_told_in_the_language_in_use(edit: Callable[[str, str], Path]
 
     folder = edit("races: 7", "race: 7")
     i18n.use("ru")
-    with pytest.raises(LabError, match=r"race: неизвестная проверка; возможно, имелось в виду `races`\?"):
+    with pytest.raises(FileError, match=r"race: неизвестная проверка; возможно, имелось в виду `races`\?"):
         load(folder)
     with pytest.raises(UsageError, match="нет работы 'nosuch'"):
         labs.find("nosuch")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.errors import LabError
+from grader.errors import FileError
 from grader.lab import labs
 from grader.lab.file import load
 from grader.lab.records import Lab, Sweep
@@ -100,7 +100,7 @@ def test_kinds_of_host_memory_have_metrics_of_their_own(tmp_path: Path) -> None:
 )
 def test_faults_are_named_with_their_line(tmp_path: Path, old: str, new: str, words: list[str]) -> None:
     assert TILE.count(old) == 1
-    with pytest.raises(LabError) as error:
+    with pytest.raises(FileError) as error:
         lab_with(tmp_path, TILE.replace(old, new))
     assert re.search(r"lab\.yaml:\d+: ", str(error.value))
     for word in words:
@@ -125,7 +125,7 @@ def test_faults_are_named_with_their_line(tmp_path: Path, old: str, new: str, wo
     ],
 )
 def test_faults_beside_the_axis(tmp_path: Path, extra: str, words: list[str]) -> None:
-    with pytest.raises(LabError) as error:
+    with pytest.raises(FileError) as error:
         lab_with(tmp_path, f"{TILE}    {extra}\n")
     for word in words:
         assert word in str(error.value)
@@ -138,7 +138,7 @@ def test_rates_need_to_know_what_is_timed(tmp_path: Path) -> None:
     lab = lab_with(tmp_path, TILE + "    metrics: {gpu: [gb_per_s]}\n")
     file = read(lab.path)
     assert isinstance(file.data, dict)
-    with pytest.raises(LabError, match="gb_per_s needs the lab's `timing`"):
+    with pytest.raises(FileError, match="gb_per_s needs the lab's `timing`"):
         sweeps_of(file, file.data["sweeps"], ["naive"], ["rows", "cols"], lab.cases, is_timed=False)
 
 

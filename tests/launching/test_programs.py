@@ -15,7 +15,7 @@ from grader.compiler.result import CompileResult
 from grader.grading import pipeline
 from grader.lab import labs
 from grader.launching.kernel import BoundKernel
-from grader.launching.programs import Program, ProgramStore
+from grader.launching.programs import DeviceProgram, ProgramStore
 from grader.launching.trial import Trials
 from grader.oracle.expected import Oracle
 from grader.result import Check, Result
@@ -97,10 +97,10 @@ SUBMISSION = Submission(
 def test_a_program_is_compiled_once_for_each_value_of_its_constants() -> None:
     compiler = Compiler()
     programs = ProgramStore(compiler, "compute_75")
-    plain = Program(SUBMISSION, "x.cu", ("k",))
+    plain = DeviceProgram(SUBMISSION, "x.cu", ("k",))
     built = programs.get(plain)
     assert programs.get(plain) is built and built.code.ptx == PTX and built.result.entries == {"k": "_k"}
-    seven = programs.get(Program(SUBMISSION, "x.cu", ("k",), (("N", 7),)))
+    seven = programs.get(DeviceProgram(SUBMISSION, "x.cu", ("k",), (("N", 7),)))
     assert seven.key != built.key
     assert [sources["x.cu"] for sources, _names, _target in compiler.asked] == ["#define N 9", "#define N 7"]
     assert {target for _sources, _names, target in compiler.asked} == {"compute_75"}
@@ -110,10 +110,10 @@ def test_what_is_ordered_is_compiled_beside() -> None:
     compiler = Compiler()
     with ThreadPoolExecutor(1) as pool:
         programs = ProgramStore(compiler, "compute_75", pool)
-        programs.order(Program(SUBMISSION, "x.cu", ("k",)))
+        programs.order(DeviceProgram(SUBMISSION, "x.cu", ("k",)))
         pool.submit(lambda: None).result()
         assert len(compiler.asked) == 1
-        assert programs.get(Program(SUBMISSION, "x.cu", ("k",))).result.ok
+        assert programs.get(DeviceProgram(SUBMISSION, "x.cu", ("k",))).result.ok
     assert len(compiler.asked) == 1
 
 

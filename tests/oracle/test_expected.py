@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from grader.errors import LabError
+from grader.errors import FileError
 from grader.lab import labs
 from grader.lab.file import load
 from grader.lab.records import Lab
@@ -82,5 +82,5 @@ def test_a_wrong_oracle_blames_the_lab(tmp_path: Path, code: str, words: str) ->
         shutil.copytree(data_root() / part, tmp_path / part)
     (tmp_path / "reference/transpose/oracle.py").write_text(code)
     lab = load(tmp_path / "assignments/transpose")
-    with pytest.raises(LabError, match=words):
+    with pytest.raises(FileError, match=words):
         Oracle(lab).case({"rows": 4, "cols": 5}, {})

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grader.errors import LabError
+from grader.errors import FileError
 from grader.grading import pipeline
 from grader.lab import labs
 from grader.lab.file import load
@@ -157,7 +157,7 @@ def edited(folder: Path, change: Callable[[str], str]) -> Oracle:
 
 
 def test_an_oracle_with_half_of_it_blames_the_lab(lab_folder: Path) -> None:
-    with pytest.raises(LabError, match="has no function `projection`"):
+    with pytest.raises(FileError, match="has no function `projection`"):
         edited(lab_folder, lambda text: text.replace("def projection(", "def projections("))
 
 
@@ -165,7 +165,7 @@ def test_a_projection_of_another_shape_blames_the_lab(lab_folder: Path) -> None:
     oracle = edited(lab_folder, lambda text: text.replace("    return vectors\n", "    return vectors[1:]\n"))
     case = oracle.projected(SIZES, {})
     assert case is not None
-    with pytest.raises(LabError, match=r"`c` has shape \(2047, 32\), the lab says \(2048, 32\)"):
+    with pytest.raises(FileError, match=r"`c` has shape \(2047, 32\), the lab says \(2048, 32\)"):
         case.compare("c", np.zeros((N, N), np.float32))
 
 
@@ -173,7 +173,7 @@ def test_a_projection_that_fails_blames_the_lab(lab_folder: Path) -> None:
     oracle = edited(lab_folder, lambda text: text.replace("    return vectors\n", "    return vectors / nothing\n"))
     case = oracle.projected(SIZES, {})
     assert case is not None
-    with pytest.raises(LabError, match=r"the oracle failed at \{'n': 2048\}: NameError"):
+    with pytest.raises(FileError, match=r"the oracle failed at \{'n': 2048\}: NameError"):
         case.compare("c", np.zeros((N, N), np.float32))
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from grader.processes.child import Program
+from grader.processes.child import ChildProgram
 from grader.processes.pool import Answer, Lost, Pool, Waiting, wait
 from tests.processes.worker import Do, Done, Word
 
@@ -22,7 +22,7 @@ REPLIES = msgspec.msgpack.Decoder(Done | Word | Waiting)
 
 
 def pool(size: int = 1, deadline_s: float = 20.0, data_bytes: int = 0) -> Pool[Do, Reply]:
-    program = Program("tests.processes.worker", data_bytes=data_bytes)
+    program = ChildProgram("tests.processes.worker", data_bytes=data_bytes)
     return Pool(program, REPLIES, lambda reply: isinstance(reply, Done), deadline_s, size)
 
 

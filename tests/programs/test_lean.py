@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.programs.observe import Run, observe_each
+from grader.programs.observe import Start, observe_each
 from grader.programs.records import RunLimits
 from grader.programs.sandbox import lean
 from grader.programs.sources import read_program
@@ -64,5 +64,5 @@ def test_a_run_that_comes_to_a_function_left_out_is_begun_anew(tmp_path: Path, r
     whole = module(tmp_path, text)
     names, left_out = lean.Layout.of(whole).names, lean.lean(whole, lean.called()).left_out
     assert not rare or any("basic_ostreamIw" in names[index] for index in left_out)
-    (found,) = observe_each([tmp_path / "a.cu"], [Run()], TRACED)
+    (found,) = observe_each([tmp_path / "a.cu"], [Start()], TRACED)
     assert (found.exit, found.stdout, [launch.kernel for launch in found.launches]) == (0, printed, ["k"])

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from grader.errors import InternalError
-from grader.programs.observe import Run, observe, observe_each
+from grader.programs.observe import Start, observe, observe_each
 from grader.programs.records import Observation, RunLimits
 from grader.programs.sandbox.messages import Order
 from grader.programs.sandbox.process import ProgramProcess
@@ -93,8 +93,8 @@ def test_a_run_knows_nothing_of_those_before_it_in_its_process(tmp_path: Path) -
     (tmp_path / "a.cu").write_text(AGAIN)
     limits = RunLimits(executes=False, host_bytes=1 << 30)
     paths = [tmp_path / "a.cu"]
-    first, other, again, more = observe_each(paths, [Run(), Run(["x"]), Run(), Run(["x"])], limits)
+    first, other, again, more = observe_each(paths, [Start(), Start(["x"]), Start(), Start(["x"])], limits)
     assert first.exit == 1 and other.cause is not None and other.cause.id == "programs.aborted"
     assert [launch.grid for launch in (*first.launches, *other.launches)] == [(1, 1, 1), (2, 1, 1)]
     assert (again, more) == (first, other)
-    assert observe_each(paths, [Run(["x"])], limits) == [other]
+    assert observe_each(paths, [Start(["x"])], limits) == [other]

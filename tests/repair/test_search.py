@@ -12,7 +12,7 @@ from grader.grading.pipeline import grade
 from grader.lab.labs import find
 from grader.launching.run import Run
 from grader.launching.trial import Trials
-from grader.repair.told import answers, without_answers
+from grader.repair.in_result import answers, without_answers
 from grader.result import Check
 from tests.repair.conftest import KERNELS, Grade
 

@@ -15,7 +15,7 @@ from grader import i18n
 from grader.paths import data_root
 from grader.report.group import failed_row, group_row
 from grader.report.page import groups, html
-from grader.report.views import ReportPage
+from grader.report.page.views import ReportPage
 from tests import sample_results
 from tests.report.jobs import job
 

@@ -9,8 +9,8 @@ from grader.submission.binding.bind import bind
 from grader.submission.cpp.parse import parse
 from grader.submission.cpp.tree import ParsedFile
 from grader.submission.files.folder import FoundSubmission, find_sources
-from grader.submission.files.settings import LabSettings
 from grader.submission.files.source import SourceText, decode, decode_bytes
+from grader.submission.files.submission_yaml import LabSettings
 from grader.submission.observed import NOTHING_OBSERVED, Observed
 from grader.submission.records import Submission
 

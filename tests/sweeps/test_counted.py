@@ -24,7 +24,7 @@ from grader.submission.files.source import decode as decode_source
 from grader.submission.records import VariantBinding
 from grader.sweeps.counted import EmulatorSweeps
 from grader.sweeps.plan import PreparedPoint, Target, places, prepare, reference_target
-from grader.sweeps.run import changeable
+from grader.sweeps.run import original_of
 from grader.words import text, told
 
 TEXT = {"en": "…", "ru": "…"}
@@ -82,9 +82,9 @@ def references(lab: Lab) -> list[Target]:
 def students(lab: Lab, file: Path) -> list[Target]:
     found = find_sources(file, lab.id)
     submission = bind(found, [decode_source(f) for f in found.files], lab)
-    program = changeable(lab, found, submission)
+    original = original_of(lab, found, submission)
     return [
-        Target(name, "submission", program, BoundKernel(lab, submission, b, b.interpretations[0]))
+        Target(name, "submission", original, BoundKernel(lab, submission, b, b.interpretations[0]))
         for name, b in submission.bindings.items()
         if isinstance(b, VariantBinding)
     ]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 from grader.gpu.measurement.work import cpu_times_of
@@ -42,3 +45,38 @@ def test_other_sizes_are_timed_anew(tmp_path: Path) -> None:
     cpu_times_of(LAB, Oracle(LAB), sizes(64), store)
     cpu_times_of(LAB, Oracle(LAB), sizes(128), store)
     assert len(list(tmp_path.iterdir())) == 2
+
+
+TIME = """
+import sys
+import os
+import subprocess
+import sys
+from pathlib import Path
+from grader.gpu.measurement.work import cpu_times_of
+from grader.lab import labs
+from grader.oracle.expected import Oracle
+from grader.timing.store import Store
+lab = labs.find("transpose")
+print("ready", flush=True)
+sys.stdin.readline()
+print(cpu_times_of(lab, Oracle(lab), [{"rows": 2048, "cols": 2048}], Store(Path(sys.argv[1]))))
+"""
+
+
+def test_of_gradings_side_by_side_one_measures(tmp_path: Path) -> None:
+    (tmp_path / "locks").mkdir()
+    command = [sys.executable, "-c", TIME, str(tmp_path / "store")]
+    environment = {**os.environ, "TMPDIR": str(tmp_path / "locks")}
+    started = [
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+        for _ in range(3)
+    ]
+    for process in started:
+        assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    for process in started:
+        assert process.stdin is not None
+        process.stdin.write("\n")
+        process.stdin.flush()
+    told = [process.communicate(timeout=60)[0] for process in started]
+    assert told[0].startswith("[CpuTime(") and set(told) == {told[0]}

@@ -12,6 +12,7 @@ from grader.cli.errors import internal, refused_by_system
 from grader.cli.options import PathType, labs_option, lang_option
 from grader.errors import UsageError
 from grader.i18n import _
+from grader.report.stream import speak_utf8
 
 LINES = ("gcc", "github")
 """The formats that several submissions can be printed in, one after another."""
@@ -75,6 +76,8 @@ def _check(
     if len(paths) > 1 and format_name not in LINES:
         text = _("Several PATHs can be printed as {formats} only; got --format {format}")
         raise UsageError(text.format(formats=", ".join(LINES), format=format_name))
+    if format_name != "gcc":
+        speak_utf8()
     code = 0
     for path in paths:
         try:
@@ -103,19 +106,19 @@ def _one(
 ) -> tuple[str, int]:
     """What is printed of one submission, and the exit code that it asks for."""
     from grader.findings.formats import write
-    from grader.grading.one import grade_one, lab_of, stored_one
     from grader.grading.options import GradeOptions
+    from grader.grading.result_only import graded_result, lab_of, stored_result
     from grader.result import exit_code
 
     seconds: float | None = None
     if source is not None:
         # What that grading took, nobody wrote down.
-        result = stored_one(path)
+        result = stored_result(path)
     else:
         names = tuple(str(folder) for folder in labs_folders)
         found = lab or lab_of(path, names)
         options = GradeOptions(
             lab=found, backend=backend, language=lang, labs_folders=names, sweeps=False, repairs=False
         )
-        result, seconds = grade_one(path, options)
+        result, seconds = graded_result(path, options)
     return write(format_name, result, source or path, lang, seconds, out_of), exit_code([result])

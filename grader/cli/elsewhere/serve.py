@@ -20,8 +20,10 @@ SHORTEST_TOKEN = 12
 def serve_command() -> click.Command:
     """`grade serve`: the options, in the language in use."""
     options: list[click.Parameter] = [
-        click.Option(["--host"], default="127.0.0.1", show_default=True, help=_("Address to listen at.")),
-        click.Option(["--port"], type=click.IntRange(0, 65535), default=8642, show_default=True, help=_("Its port.")),
+        click.Option(["--host"], default="127.0.0.1", show_default=True, help=_("Address to listen on.")),
+        click.Option(
+            ["--port"], type=click.IntRange(0, 65535), default=8642, show_default=True, help=_("Port to listen on.")
+        ),
         click.Option(
             ["--name"],
             multiple=True,
@@ -32,7 +34,7 @@ def serve_command() -> click.Command:
             ["--token"],
             envvar="GRADE_TOKEN",
             default="",
-            help=_("What who hands in has to bring; made up where others can reach the page and none is given."),
+            help=_("Token that students enter; one is generated if others can reach the page and none is given."),
         ),
         click.Option(
             ["--reports"],
@@ -51,14 +53,14 @@ def serve_command() -> click.Command:
             type=click.IntRange(min=1),
             default=200,
             show_default=True,
-            help=_("How many files may wait; who brings more is asked to come back later."),
+            help=_("How many files may wait; whoever submits more is asked to come back later."),
         ),
         click.Option(
             ["--per-minute"],
             type=click.IntRange(min=1),
             default=60,
             show_default=True,
-            help=_("Files that one client may hand in a minute."),
+            help=_("Files that one client may submit per minute."),
         ),
         backend_option(),
         labs_option(),

@@ -45,8 +45,8 @@ def watch_command() -> click.Command:
 def _watch(path: Path, lab: str | None, labs_folders: tuple[Path, ...], lang: str) -> int:
     """Ends with Ctrl-C only, as every command that is interrupted does."""
     from grader.compiler.process import CompilerProcess
-    from grader.grading.one import lab_of, task_of
     from grader.grading.options import GradeOptions
+    from grader.grading.result_only import lab_of, task_of
 
     names = tuple(str(folder) for folder in labs_folders)
     options = GradeOptions(
@@ -67,7 +67,7 @@ def _watch(path: Path, lab: str | None, labs_folders: tuple[Path, ...], lang: st
 
 def _grade(path: Path, options: GradeOptions, compiler: CompilerProcess) -> None:
     from grader.findings.formats import write
-    from grader.grading.one import grade_one
+    from grader.grading.result_only import graded_result
     from grader.report.labels import result_status
     from grader.report.numbers import Numbers
     from grader.report.visible import visible_line
@@ -75,7 +75,7 @@ def _grade(path: Path, options: GradeOptions, compiler: CompilerProcess) -> None
     # The first character of these two lines is what an editor knows a round by (docs/places.md).
     print(f"▶ {visible_line(str(path))} · {time.strftime('%H:%M:%S')}", flush=True)
     try:
-        result, seconds = grade_one(path, options, compiler)
+        result, seconds = graded_result(path, options, compiler)
     except UsageError as error:
         # Half a save, a file renamed: the next one is looked at again.
         print(f"■ ! {visible_line(' '.join(str(error).split()))}", flush=True)

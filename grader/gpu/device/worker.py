@@ -28,6 +28,7 @@ from grader.gpu.messages import (
     HELPERS_MODULE,
     Failed,
     HostCopiesDone,
+    LaunchOnce,
     Load,
     Loaded,
     Message,
@@ -36,7 +37,6 @@ from grader.gpu.messages import (
     Ready,
     Request,
     Round,
-    Run,
     Warm,
     WarmUp,
     requests_on,
@@ -161,7 +161,7 @@ class Worker:
             if isinstance(request, WarmUp):
                 return self._warm_up(request.busy_ms)
             self._mapping.use(descriptors)
-            if isinstance(request, Run):
+            if isinstance(request, LaunchOnce):
                 return launch.run(self._device, self._modules, request.launch, self._mapping.view)
             self._close_rounds()
             if isinstance(request, Prepare):

@@ -22,6 +22,7 @@ from grader.gpu.messages import (
     HostCopiesDone,
     KernelFacts,
     Launch,
+    LaunchOnce,
     Load,
     Message,
     NoDevice,
@@ -31,7 +32,6 @@ from grader.gpu.messages import (
     Ready,
     Round,
     RoundDone,
-    Run,
     Scalar,
     Target,
     Warm,
@@ -130,7 +130,7 @@ class GpuSession:
         if failed is not None:
             return failed, None
         self._buffer.clear()
-        message = Run(launch_message(module, request, self._buffer.place(request)))
+        message = LaunchOnce(launch_message(module, request, self._buffer.place(request)))
         try:
             reply = self._process.ask(message, RUN_LIMIT_S, [self._buffer.fill()])
         except ProcessLost as lost:

@@ -55,7 +55,7 @@ def calibrate(lab: Lab) -> list[Calibration]:
     Raises
     ------
     UsageError : no GPU, nothing to be timed, or a kernel that is launch-bound at every size.
-    LabError : a reference kernel does not compile.
+    FileError : a reference kernel does not compile.
     """
     if not has_driver():
         raise UsageError(msg("calibrate.no_gpu"))

@@ -107,7 +107,7 @@ class _Retelling:
 
     def _show(self, job: ReportJob) -> None:
         from grader.report import terminal
-        from grader.report.view import summary
+        from grader.report.summary import summary
 
         terminal.show_result(self._out, summary(job))
         self._out.print()

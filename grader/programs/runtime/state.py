@@ -8,7 +8,7 @@ from typing import Any
 
 from grader.message import Message, msg
 from grader.programs.emulated import Allocation, Gpu
-from grader.programs.records import Finding, ObservedLaunch, RunLimits
+from grader.programs.records import ObservedLaunch, ProgramFinding, RunLimits
 from grader.programs.runtime.devices import Model
 from grader.programs.runtime.errors import STICKY, name_of
 from grader.programs.sandbox.guest import Guest
@@ -32,7 +32,7 @@ class ProgramEnded(Exception):
 class CudaError(Exception):
     """A call fails with this error; `finding` says more than the error itself."""
 
-    def __init__(self, code: int, finding: Finding | None = None) -> None:
+    def __init__(self, code: int, finding: ProgramFinding | None = None) -> None:
         self.code = code
         self.finding = finding
         super().__init__(code)
@@ -101,7 +101,7 @@ class Failure:
     code: int
     place: Place
     noticed: bool
-    finding: Finding | None = None
+    finding: ProgramFinding | None = None
     launch: ObservedLaunch | None = None
 
 
@@ -150,7 +150,7 @@ class State:
         self.unread: list[Failure] = []
         self.launches: list[ObservedLaunch] = []
         self.launch_count = 0
-        self.findings: list[Finding] = []
+        self.findings: list[ProgramFinding] = []
         self._told: set[tuple[Any, ...]] = set()
         self.kernels: dict[int, Kernel] = {}
         self.units: dict[int, int] = {}
@@ -177,16 +177,16 @@ class State:
 
     # -- what is told ------------------------------------------------------------------------
 
-    def tell(self, kind: str, severity: str, message: Message, place: Place = NOWHERE) -> Finding:
+    def tell(self, kind: str, severity: str, message: Message, place: Place = NOWHERE) -> ProgramFinding:
         """Keep a finding, once for a place."""
-        finding = Finding(kind, severity, message, place.line, place.file)
+        finding = ProgramFinding(kind, severity, message, place.line, place.file)
         key = (kind, place.line, place.file, message.id, str(sorted(message.data.items(), key=str))[:300])
         if key not in self._told and len(self.findings) < MAX_FINDINGS:
             self._told.add(key)
             self.findings.append(finding)
         return finding
 
-    def fail(self, call: str, code: int, place: Place, finding: Finding | None = None) -> Failure:
+    def fail(self, call: str, code: int, place: Place, finding: ProgramFinding | None = None) -> Failure:
         """Record that a call failed, and set the error that the program can ask for."""
         self.last_error = code
         if code in STICKY:

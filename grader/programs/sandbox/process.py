@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from grader.errors import InternalError
 from grader.message import msg
 from grader.processes.channel import DeadlinePassed, PeerGone
-from grader.processes.child import END_WAIT_S, Child, Program
+from grader.processes.child import END_WAIT_S, Child, ChildProgram
 from grader.programs.records import Observation
 from grader.programs.sandbox.messages import FROM_PROGRAM, Broken, Code, Done, Order, Printed, Wanted
 
@@ -22,11 +22,12 @@ class ProgramProcess:
 
     def __init__(self, use_landlock: bool = True) -> None:
         kept = {name: os.environ[name] for name in ("OPENBLAS_CORETYPE",) if name in os.environ}
-        program = Program(
+        program = ChildProgram(
             "grader.programs.sandbox.worker",
             () if use_landlock else ("without-landlock",),
             # Lines of the host's code in what wasmtime says of a crash.
             environment={"WASMTIME_BACKTRACE_DETAILS": "1", **kept},
+            is_forkable=True,
         )
         self._child = Child(program, FROM_PROGRAM)
         self._is_ready = False

@@ -13,18 +13,11 @@ UNCONFINED = "without landlock\n"
 
 def main(order: str) -> None:
     """Carry out an order of `confined.run`: command, rights, limits."""
-    import resource
-
-    from grader.compiler import sandbox
+    from grader.processes import confinement, limits
 
     asked = json.loads(order)
-    limits = asked["limits"]
-    sandbox.die_with_parent()
-    if not (asked["landlock"] and sandbox.confine(asked["rights"])):
+    limits.die_with_parent(os.getppid())
+    if not (asked["landlock"] and confinement.confine(asked["rights"])):
         os.write(2, UNCONFINED.encode())
-    resource.setrlimit(resource.RLIMIT_AS, (limits["address"], limits["address"]))
-    resource.setrlimit(resource.RLIMIT_DATA, (limits["data"], limits["data"]))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limits["file"], limits["file"]))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_CPU, (limits["seconds"], limits["seconds"] + 1))
+    limits.bound_for_good(**asked["limits"])
     os.execve(asked["command"][0], asked["command"], {"PATH": ""})

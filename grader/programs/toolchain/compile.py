@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.compiler.sandbox import EXECUTE, READ, WRITE
 from grader.errors import InternalError
 from grader.message import msg
+from grader.processes.confinement import EXECUTE, READ, WRITE
 from grader.programs.toolchain import confined, zig
 from grader.programs.toolchain.advance import FLAGS, INCLUDE, RUNTIME, USUAL, precompiled
 from grader.programs.toolchain.extent import TooLong, too_long

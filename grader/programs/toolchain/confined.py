@@ -46,10 +46,12 @@ class Done:
 
 
 def run(command: Sequence[str], rights: Mapping[str, int], folder: Path, use_landlock: bool = True) -> Done:
-    """Run `command` in `folder` with nothing but `rights` (see `grader.compiler.sandbox.confine`)."""
+    """Run `command` in `folder` with nothing but `rights` (see `grader.processes.confinement.confine`)."""
     if not IS_LINUX:
         raise InternalError(msg("programs.not_on_this_system"))
-    limits = {"address": ADDRESS_BYTES, "data": DATA_BYTES, "file": FILE_BYTES, "seconds": CPU_SECONDS}
+    limits = {
+        "address_bytes": ADDRESS_BYTES, "data_bytes": DATA_BYTES, "file_bytes": FILE_BYTES, "cpu_seconds": CPU_SECONDS,
+    }  # fmt: skip
     order = json.dumps({"command": list(command), "rights": dict(rights), "landlock": use_landlock, "limits": limits})
     # Without `site`: the few modules that the child needs are found without it, in a third of the time.
     start = f"import sys; sys.path.append({str(_ROOT)!r}); from {become.__name__} import main; main(sys.argv[1])"

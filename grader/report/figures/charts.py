@@ -9,8 +9,8 @@ from typing import Literal
 from grader.i18n import _
 from grader.report.job import ReportJob
 from grader.report.numbers import Numbers
-from grader.report.view import variant_columns
-from grader.report.views import VariantView
+from grader.report.summary import variant_columns
+from grader.report.summary_views import VariantView
 from grader.result import Counters, LineCounters, Variant
 
 BANKS = 32

@@ -10,7 +10,7 @@ from grader.i18n import _
 from grader.report.job import ReportJob, SweepText
 from grader.report.labels import variant_colour
 from grader.report.numbers import Numbers
-from grader.report.view import variant_columns
+from grader.report.summary import variant_columns
 from grader.result import SweepPoint, SweepRecord
 
 MEASURED = ("time", "total_time", "gflop_per_s", "gb_per_s")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from grader.i18n import _
 from grader.report.job import ReportJob
-from grader.report.view import size_text
+from grader.report.summary import size_text
 from grader.result import Diagnosis, ElementRange
 
 if TYPE_CHECKING:

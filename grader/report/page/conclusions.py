@@ -7,7 +7,7 @@ from math import prod
 from grader.i18n import _
 from grader.report.job import ReportJob
 from grader.report.numbers import Numbers, ratio_digits
-from grader.report.view import size_text, variant_columns
+from grader.report.summary import size_text, variant_columns
 from grader.result import Counters, Timing, Variant
 
 NEGLIGIBLE = 1.005

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from grader.i18n import _
 from grader.report.job import ReportJob
 from grader.report.numbers import NO_BREAK_SPACE, Numbers, digits_needed
-from grader.report.view import variant_columns
-from grader.report.views import ResourceTable, WitnessCounter, WitnessFinding, WitnessTables
+from grader.report.page.views import ResourceTable, WitnessCounter, WitnessFinding, WitnessTables
+from grader.report.summary import variant_columns
 from grader.result import Resources, Variant, Witness
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 
-from grader.report.views import Token
+from grader.report.page.views import Token
 from grader.report.visible import visible
 
 MAX_LINE_CHARACTERS = 400

@@ -23,9 +23,9 @@ from grader.report.page.scripts import REPORT, script, script_hash
 from grader.report.page.sweep_text import sweep_conclusions, sweep_notes, sweeps_intro
 from grader.report.page.tables import counter_table, kernel_rows, reproduce
 from grader.report.page.times import host_memory_table, time_table
+from grader.report.page.views import FigureView, Page, Picture, SweepSection, TitleView, WrongPicture
 from grader.report.page.warp_steps import warp_steps
-from grader.report.view import summary
-from grader.report.views import FigureView, Page, Picture, SweepSection, TitleView, WrongPicture
+from grader.report.summary import summary
 from grader.report.visible import visible
 
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ from grader.report.job import ReportJob
 from grader.report.labels import check_status
 from grader.report.numbers import Numbers
 from grader.report.page.highlight import highlight_lines, lines_of
-from grader.report.view import FAULT_STATUSES, shortened, title_of, variant_columns
-from grader.report.views import GapRow, LineRow, Listing, NoteGroup, VariantView
+from grader.report.page.views import GapRow, LineRow, Listing, NoteGroup
+from grader.report.summary import FAULT_STATUSES, shortened, title_of, variant_columns
+from grader.report.summary_views import VariantView
 from grader.result import LineCounters, Result, Source, Variant
 
 KINDS = ("kernel", "fault", "hazard", "counter")

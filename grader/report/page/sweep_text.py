@@ -17,8 +17,8 @@ from grader.report.figures.sweep_charts import (
 )
 from grader.report.job import ReportJob
 from grader.report.numbers import Numbers
-from grader.report.view import size_text, variant_columns
-from grader.report.views import SweepNotes
+from grader.report.page.views import SweepNotes
+from grader.report.summary import size_text, variant_columns
 from grader.result import SweepPoint, SweepRecord
 
 WHO = "\ue000"

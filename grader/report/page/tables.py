@@ -9,8 +9,8 @@ from grader.i18n import _
 from grader.report.job import ReportJob
 from grader.report.labels import check_status
 from grader.report.numbers import NO_BREAK_SPACE, Numbers, digits_needed
-from grader.report.view import shortened, size_text, status_view, variant_columns, where
-from grader.report.views import CaseView, CounterTable, KernelRow, Reproduce
+from grader.report.page.views import CaseView, CounterTable, KernelRow, Reproduce
+from grader.report.summary import shortened, size_text, status_view, variant_columns, where
 from grader.result import Case, Counters, Environment, Launch, Result, Variant
 
 

@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from grader.i18n import _, ngettext
 from grader.report.job import ReportJob
 from grader.report.numbers import NO_BREAK_SPACE, Numbers, ratio_digits, time_digits
-from grader.report.view import size_text, variant_columns
-from grader.report.views import HeadView, TimeRow, TimeTable, VariantView
+from grader.report.page.views import HeadView, TimeRow, TimeTable
+from grader.report.summary import size_text, variant_columns
+from grader.report.summary_views import VariantView
 from grader.result import Ratio, Timing, Variant
 
 NOTHING = "–"

@@ -20,8 +20,8 @@ from grader.report.figures.warp_rows import (
     wavefronts,
 )
 from grader.report.job import ReportJob
-from grader.report.step_views import StepCell, StepRequest, StepRow, StepsView, StepTick
-from grader.report.view import variant_columns, where
+from grader.report.page.step_views import StepCell, StepRequest, StepRow, StepsView, StepTick
+from grader.report.summary import variant_columns, where
 from grader.report.visible import visible
 from grader.result import LineCounters, Result, Variant, WarpArray, WarpRequest, WarpSteps
 

@@ -6,7 +6,7 @@ from functools import cache
 
 import msgspec
 
-from grader.processes.child import Program
+from grader.processes.child import ChildProgram
 from grader.processes.pool import Pool, Waiting
 from grader.report.job import ReportJob
 from grader.report.rendering.worker import Reply
@@ -25,5 +25,5 @@ def _replies() -> msgspec.msgpack.Decoder[Reply | Waiting]:
 def rendering_pool(pdf: bool = True, size: int = 1) -> Pool[ReportJob, Reply]:
     """A pool of `size` renderers; each takes a core and some 200 MB."""
     options = () if pdf else ("--no-pdf",)
-    program = Program("grader.report.rendering.worker", options, MEMORY_BYTES)
+    program = ChildProgram("grader.report.rendering.worker", options, MEMORY_BYTES)
     return Pool(program, _replies(), lambda reply: reply.event == "done", DEADLINE_S, size, TIDY_BYTES)

@@ -24,7 +24,7 @@ from grader.result import Record
 
 if TYPE_CHECKING:
     from grader.report.figures.draw import Format
-    from grader.report.views import Page
+    from grader.report.page.views import Page
 
 GARBAGE_BYTES = 64 << 20
 """So much more is held than after garbage was last looked for, and it is looked for again."""

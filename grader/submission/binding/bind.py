@@ -24,8 +24,8 @@ from grader.submission.cpp.edits import Edit
 from grader.submission.cpp.tree import ParsedFile
 from grader.submission.expressions.number_types import NUMBER_WORDS
 from grader.submission.files.folder import FoundSubmission, variant_settings
-from grader.submission.files.settings import VariantSettings
 from grader.submission.files.source import SourceText, decode
+from grader.submission.files.submission_yaml import VariantSettings
 from grader.submission.kernels.records import Kernel
 from grader.submission.observed import NOTHING_OBSERVED, Observed
 from grader.submission.records import Missing, Origin, Submission, VariantBinding
@@ -51,7 +51,7 @@ def bind(
 
     Raises
     ------
-    LabError : `submission.yaml` names a variant, a kernel or a role that does not exist.
+    FileError : `submission.yaml` names a variant, a kernel or a role that does not exist.
     UsageError : a local header is no text; the files take too much work to read.
     """
     with effort.limited(sources[0].path if sources else found.folder):

@@ -19,7 +19,7 @@ from grader.submission.cpp.tree import (
 )
 from grader.submission.effort import spend
 from grader.submission.expressions.constants import Constants, Lookup
-from grader.submission.expressions.syntax import Expression
+from grader.submission.expressions.nodes import Expression
 from grader.submission.kernels.records import Kernel, KernelParameter, SharedArray
 
 if TYPE_CHECKING:
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 _POINTERS = {"pointer_declarator", "abstract_pointer_declarator", "array_declarator", "abstract_array_declarator"}
 _REFERENCES = {"reference_declarator", "abstract_reference_declarator"}
-_EFFECTS = {"assignment_expression", "update_expression", "call_expression"}
+# A comma or an error is what the tree has of code that only the compiler can read, or refuse.
+_EFFECTS = {"assignment_expression", "update_expression", "call_expression", "comma_expression", "ERROR"}
 
 
 def kernels_in(parsed: ParsedFile) -> tuple[Kernel, ...]:

@@ -61,7 +61,7 @@ class Changed:
 
 
 @dataclass(slots=True)
-class Program:
+class Original:
     """A submission, or the lab's own kernels, of which changed copies are made; each is made once."""
 
     submission: Submission

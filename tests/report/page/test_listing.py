@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.report.page import highlight, listing
-from grader.report.views import LineRow, Listing
+from grader.report.page.views import LineRow, Listing
 from grader.result import Source
 from tests import sample_results
 from tests.report.jobs import job

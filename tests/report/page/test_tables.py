@@ -6,7 +6,7 @@ from grader.lab import labs
 from grader.report.job import make_job
 from grader.report.numbers import Numbers
 from grader.report.page import tables
-from grader.report.view import size_text, summary
+from grader.report.summary import size_text, summary
 from grader.result import Case, Launch
 from tests import sample_results
 from tests.report.jobs import job

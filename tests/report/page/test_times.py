@@ -7,7 +7,7 @@ import msgspec
 from grader import i18n
 from grader.report.job import ReportJob
 from grader.report.page import html, times
-from grader.report.views import TimeTable
+from grader.report.page.views import TimeTable
 from grader.result import HostMemory, Ratio, Timing
 from tests import sample_results
 from tests.report.jobs import job

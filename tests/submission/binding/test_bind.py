@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from grader.errors import LabError
+from grader.errors import FileError
 from grader.lab.records import Lab
 from grader.launching.geometry import grid_of
 from grader.submission.binding.bind import bind
 from grader.submission.files.folder import find_sources
-from grader.submission.files.settings import LabSettings, VariantSettings
 from grader.submission.files.source import decode
+from grader.submission.files.submission_yaml import LabSettings, VariantSettings
 from grader.submission.records import Missing, Origins, Submission, VariantBinding
 from tests.submission.labs import FLIP, LINE, PRODUCT, SOURCES, bound, bound_file
 
@@ -287,7 +287,7 @@ def test_one_instance_is_one_variant(tmp_path: Path) -> None:
     (tmp_path / "flip.cu").write_text(TILES % LAUNCHES)
     (tmp_path / "submission.yaml").write_text("labs: {flip: {variants: {shared: tile, padded: 'tile<32, 2>'}}}\n")
     found = find_sources(tmp_path, "flip")
-    with pytest.raises(LabError, match="template arguments tell two"):
+    with pytest.raises(FileError, match="template arguments tell two"):
         bind(found, [decode(file) for file in found.files], FLIP)
 
 
@@ -575,7 +575,7 @@ def test_a_named_kernel_is_no_other_variant() -> None:
 def test_settings_that_cannot_be(tmp_path: Path, entry: str, words: str) -> None:
     (tmp_path / "flip.cu").write_text(kernel("naive", "naive"))
     (tmp_path / "submission.yaml").write_text(f"labs:\n  flip:\n    variants:\n      {entry}\n")
-    with pytest.raises(LabError, match=words) as error:
+    with pytest.raises(FileError, match=words) as error:
         found = find_sources(tmp_path, "flip")
         bind(found, [decode(file) for file in found.files], FLIP)
     assert error.value.path == tmp_path / "submission.yaml"

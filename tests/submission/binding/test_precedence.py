@@ -9,7 +9,7 @@ from itertools import combinations
 import pytest
 
 from grader.submission.binding.precedence import OF_LAUNCHES, Fact, first, weakest_of
-from grader.submission.files.settings import LabSettings, VariantSettings
+from grader.submission.files.submission_yaml import LabSettings, VariantSettings
 from grader.submission.records import ORIGINS, Origin, Origins, VariantBinding
 from tests.submission.labs import LINE, bound
 

@@ -8,20 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from grader.errors import LabError, UsageError
+from grader.errors import FileError, UsageError
 from grader.submission.files.folder import find_sources, variant_settings
-from grader.submission.files.settings import VariantSettings
 from grader.submission.files.source import decode
-
-KERNEL = "__global__ void k(int *a) { a[0] = 1; }\n"
-
-
-def make(root: Path, *files: str) -> Path:
-    for file in files:
-        path = root / file
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(KERNEL)
-    return root
+from grader.submission.files.submission_yaml import VariantSettings
+from tests.student_files import make
 
 
 def names(root: Path, path: str, lab: str = "flip") -> tuple[str, list[str]]:
@@ -151,7 +142,7 @@ labs:
 )
 def test_wrong_settings_name_file_and_line(tmp_path: Path, text: str, line: int | None, words: str) -> None:
     folder = with_settings(tmp_path, text)
-    with pytest.raises(LabError, match=words) as error:
+    with pytest.raises(FileError, match=words) as error:
         find_sources(folder, "flip")
     assert error.value.path == folder / "submission.yaml"
     if "[" * 50 not in text and text != "name: [":
@@ -166,7 +157,7 @@ def test_a_named_file_must_lie_in_the_students_folder(tmp_path: Path) -> None:
 
 def test_settings_for_a_variant_that_the_lab_lacks(tmp_path: Path) -> None:
     folder = with_settings(tmp_path, "labs:\n  flip:\n    file: one.cu\n    variants:\n      paded: k\n")
-    with pytest.raises(LabError, match=r"labs\.flip\.variants\.paded: .*did you mean `padded`") as error:
+    with pytest.raises(FileError, match=r"labs\.flip\.variants\.paded: .*did you mean `padded`") as error:
         variant_settings(find_sources(folder, "flip"), ["naive", "padded"])
     assert error.value.line == 5
 
@@ -189,7 +180,7 @@ def test_a_folder_with_nothing_is_an_error(tmp_path: Path) -> None:
 def test_names_that_no_file_has(tmp_path: Path, name: str) -> None:
     shown = json.dumps(name)
     folder = with_settings(tmp_path, f"labs: {{flip: {{file: {shown}}}}}")
-    with pytest.raises(LabError, match="no such file") as error:
+    with pytest.raises(FileError, match="no such file") as error:
         find_sources(folder, "flip")
     assert error.value.line == 1
     with pytest.raises(UsageError, match="no such file or folder"):

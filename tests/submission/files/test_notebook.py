@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from grader.errors import UsageError
 from grader.findings.formats import write
-from grader.grading.one import grade_one
 from grader.grading.options import GradeOptions
-from grader.report.view import where
+from grader.grading.result_only import graded_result
+from grader.report.summary import where
 from grader.submission.files.notebook import notebook_sources
 from grader.submission.files.source import SourceText
 
@@ -149,7 +149,7 @@ def test_a_notebook_is_graded_like_the_program_in_it(tmp_path: Path) -> None:
     file = tmp_path / "transpose.ipynb"
     file.write_bytes(notebook(*cells))
     options = GradeOptions(lab="transpose", backend="emulator", sweeps=False)
-    result, _seconds = grade_one(tmp_path, options)
+    result, _seconds = graded_result(tmp_path, options)
     assert (result.score.earned, result.score.possible) == (76, 91)
     # Its main was run.
     launch = result.variants["padded"].launch

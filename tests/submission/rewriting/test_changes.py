@@ -13,8 +13,8 @@ from grader.submission.binding.bind import bind
 from grader.submission.files.folder import find_sources
 from grader.submission.files.source import SourceText, decode
 from grader.submission.records import Interpretation, LaunchPlan, Missing, Submission, VariantBinding
-from grader.submission.rewriting.changes import Change, Changed, Program, relaunched, same_interpretation
-from grader.sweeps.run import changeable
+from grader.submission.rewriting.changes import Change, Changed, Original, relaunched, same_interpretation
+from grader.sweeps.run import original_of
 
 LAB = labs.find("transpose")
 NAMES = ("tile(_?dim)?", "[bt]s")
@@ -45,21 +45,21 @@ int main()
 """
 
 
-def program(folder: Path, **files: str) -> Program:
+def program(folder: Path, **files: str) -> Original:
     """A student's folder with these files, bound to the lab; `main` is the `.cu` file."""
     for name, text in files.items():
         (folder / ("transpose.cu" if name == "main" else f"{name}.h")).write_text(text, "utf-8")
     found = find_sources(folder / "transpose.cu", LAB.id)
-    return changeable(LAB, found, bind(found, [decode(f) for f in found.files], LAB))
+    return original_of(LAB, found, bind(found, [decode(f) for f in found.files], LAB))
 
 
-def binding(made: Program, variant: str = "shared") -> VariantBinding:
+def binding(made: Original, variant: str = "shared") -> VariantBinding:
     found = made.submission.bindings[variant]
     assert isinstance(found, VariantBinding)
     return found
 
 
-def changed(made: Program, value: int, width: int = 0, taken: tuple[str, ...] = ()) -> Changed:
+def changed(made: Original, value: int, width: int = 0, taken: tuple[str, ...] = ()) -> Changed:
     change = Change(constants=((NAMES, value),), width=width, taken=frozenset(taken))
     return made.changed(binding(made), change)
 
@@ -164,7 +164,7 @@ def test_loops_unrolled_by_hand_have_the_one_factor() -> None:
     lab = labs.find("matmul")
     file = data_root() / "tests/kernels/matmul/good/unroll_tile_by_hand.cu"
     found = find_sources(file, lab.id)
-    made = changeable(lab, found, bind(found, [decode(f) for f in found.files], lab))
+    made = original_of(lab, found, bind(found, [decode(f) for f in found.files], lab))
     own = binding(made, "unrolled")
     other = made.changed(own, Change(unroll=2))
     assert (other.obstacle, other.unrolled) == ("by_hand", own.kernel.unroll)
@@ -220,7 +220,7 @@ def test_the_reading_that_was_graded_is_found_again() -> None:
 
 def test_an_unreadable_change_is_said(tmp_path: Path) -> None:
     made = program(tmp_path, main="#define TILE_DIM 32\n#define ROWS 8\n" + TILED + HOST)
-    lost = Program(
+    lost = Original(
         made.submission,
         lambda texts: replace(made.submission, bindings={"shared": Missing("shared", "no_candidate")}),
     )
@@ -235,6 +235,6 @@ def test_sources_by_path_are_handed_over(tmp_path: Path) -> None:
         seen.append(dict(texts))  # type: ignore[call-overload]
         return made.submission
 
-    Program(made.submission, rebind).changed(binding(made), Change(constants=((NAMES, 8),)))
+    Original(made.submission, rebind).changed(binding(made), Change(constants=((NAMES, 8),)))
     ((path, source),) = seen[0].items()
     assert path == tmp_path / "transpose.cu" and source.text.startswith("#define TILE_DIM 8\n")

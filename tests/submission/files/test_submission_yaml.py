@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from grader.errors import LabError, UsageError
-from grader.submission.files.settings import LabSettings, Settings, read_settings
+from grader.errors import FileError, UsageError
+from grader.submission.files.submission_yaml import LabSettings, Settings, read_settings
 from grader.submission.observed import Observed, SeenLaunch, SeenRun
 from tests.submission.labs import bound
 
@@ -42,7 +42,7 @@ def test_the_title_page_is_taken_as_it_is_written(tmp_path: Path) -> None:
     settings = read(tmp_path, "title_page:\n  university: СибГУТИ\n  teacher: Малков Е. А.\n  city:\n  year: 2026\n")
     assert settings.title_page == {"university": "СибГУТИ", "teacher": "Малков Е. А.", "year": "2026"}
     assert read(tmp_path, "title_page:\n").title_page == {}
-    with pytest.raises(LabError, match=r"submission\.yaml:2: title_page\.town: unknown key; .*allowed: .*city"):
+    with pytest.raises(FileError, match=r"submission\.yaml:2: title_page\.town: unknown key; .*allowed: .*city"):
         read(tmp_path, "title_page:\n  town: Новосибирск\n")
 
 
@@ -68,7 +68,7 @@ def test_other_labs_are_looked_through_and_unknown_ones_are_told(tmp_path: Path)
 
 @pytest.mark.parametrize("name", ["filp", "Flip", "flips", "flip_", "fliip"])
 def test_the_labs_own_name_misspelt_is_an_error(tmp_path: Path, name: str) -> None:
-    with pytest.raises(LabError, match=rf"labs\.{name}: no such lab; did you mean `flip`") as error:
+    with pytest.raises(FileError, match=rf"labs\.{name}: no such lab; did you mean `flip`") as error:
         read(tmp_path, f"name: a\nlabs:\n  {name}:\n    file: a.cu\n")
     assert error.value.line == 3
 
@@ -105,7 +105,7 @@ def test_another_labs_name_is_no_slip(tmp_path: Path) -> None:
     ],
 )
 def test_what_no_launch_can_have_is_refused_at_its_line(tmp_path: Path, text: str, line: int, words: str) -> None:
-    with pytest.raises(LabError, match=words) as error:
+    with pytest.raises(FileError, match=words) as error:
         read(
             tmp_path, f"labs:\n  flip:\n    variants:\n      naive:\n        {text.replace(chr(10), chr(10) + '  ')}\n"
         )
@@ -127,15 +127,15 @@ def test_no_tag_is_too_much(tmp_path: Path, tag: str, value: str) -> None:
 def test_files_that_are_none(tmp_path: Path) -> None:
     path = tmp_path / "submission.yaml"
     os.mkfifo(path)
-    with pytest.raises(LabError, match="not a plain file"):
+    with pytest.raises(FileError, match="not a plain file"):
         read_settings(path, "flip")
     path.unlink()
     path.symlink_to(path)
-    with pytest.raises(LabError, match="cannot be read: Too many levels"):
+    with pytest.raises(FileError, match="cannot be read: Too many levels"):
         read_settings(path, "flip")
     path.unlink()
     path.mkdir()
-    with pytest.raises(LabError, match="not a plain file"):
+    with pytest.raises(FileError, match="not a plain file"):
         read_settings(path, "flip")
 
 
@@ -143,7 +143,7 @@ def test_a_file_of_gigabytes_is_not_read(tmp_path: Path) -> None:
     path = tmp_path / "submission.yaml"
     with path.open("wb") as file:
         file.truncate(6 << 30)
-    with pytest.raises(LabError, match="6442450944 bytes; at most 262144"):
+    with pytest.raises(FileError, match="6442450944 bytes; at most 262144"):
         read_settings(path, "flip")
 
 

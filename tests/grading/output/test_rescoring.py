@@ -1,4 +1,4 @@
-"""`grade remark`: a changed lab file's points and thresholds give what grading by it gives, with nothing run."""
+"""`grade rescore`: a changed lab file's points and thresholds give what grading by it gives, with nothing run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from grader.cli import main as cli
-from grader.grading.output.mark_again import mark_again
+from grader.grading.output.rescored_check import rescored_check
 from grader.lab import labs
 from grader.lab.checks import BankConflictSettings, SpeedupSettings, WaysShare
 from grader.lab.records import CheckSpec
@@ -39,18 +39,18 @@ def test_points_changed_in_the_lab_file(
     assert changed != text
     file.write_text(changed)
     capsys.readouterr()
-    assert cli.run(["remark", "reports", *options]) == 0
+    assert cli.run(["rescore", "reports", *options]) == 0
     assert "changed" in capsys.readouterr().out
-    remarked = {p.parent.parent.name: decode(p.read_bytes()) for p in (tmp_path / "reports").glob("*/*/result.json")}
+    rescored = {p.parent.parent.name: decode(p.read_bytes()) for p in (tmp_path / "reports").glob("*/*/result.json")}
     cli.run([*grading, "--force"])
     graded = {p.parent.parent.name: decode(p.read_bytes()) for p in (tmp_path / "reports").glob("*/*/result.json")}
-    assert {name: (r.score, r.status) for name, r in remarked.items()} == {
+    assert {name: (r.score, r.status) for name, r in rescored.items()} == {
         name: (r.score, r.status) for name, r in graded.items()
     }
-    assert {name: r.checks for name, r in remarked.items()} == {name: r.checks for name, r in graded.items()}
+    assert {name: r.checks for name, r in rescored.items()} == {name: r.checks for name, r in graded.items()}
     # More than that has to be graded.
     file.write_text(changed.replace("seed: ", "seed: 1"))
-    assert cli.run(["remark", "reports", *options]) == 2
+    assert cli.run(["rescore", "reports", *options]) == 2
     assert "grade the group again" in capsys.readouterr().err
 
 
@@ -70,23 +70,23 @@ def check(status: str, earned: float, **data: object) -> Check:
     ],
 )
 def test_points_follow_the_share(made: Check, points: float, expected: tuple[float, float, float]) -> None:
-    again = mark_again(made, CheckSpec("b", points), 20, settings_changed=False)
+    again = rescored_check(made, CheckSpec("b", points), 20, settings_changed=False)
     assert again is not None
     assert (again.earned, again.pending, again.possible) == expected
     # Whatever else was changed, what is not stored is not made up.
-    assert mark_again(made, CheckSpec("b", points, BankConflictSettings()), 20, settings_changed=True) is None
+    assert rescored_check(made, CheckSpec("b", points, BankConflictSettings()), 20, settings_changed=True) is None
 
 
 def test_what_waits_goes_on_waiting() -> None:
     made = msgspec.structs.replace(check("skip", 0), skip_reason="not_measured", pending=20.0)
-    again = mark_again(made, CheckSpec("b", 8), 20, settings_changed=True)
+    again = rescored_check(made, CheckSpec("b", 8), 20, settings_changed=True)
     assert again is not None and (again.earned, again.pending, again.possible) == (0, 8, 8)
 
 
 def test_thresholds_are_compared_with_what_was_found() -> None:
     conflict = check("fail", 0, ways=4)
     spec = CheckSpec("b", 20, BankConflictSettings(partial=(WaysShare(ways=4, share=0.5),)))
-    again = mark_again(conflict, spec, 20, settings_changed=True)
+    again = rescored_check(conflict, spec, 20, settings_changed=True)
     assert again is not None and (again.status, again.earned) == ("fail", 10)
     figures = msg("checks.speedup.figures", sizes=msg("x.y"), speedup=1.8, low=1.7, high=1.9)
     timed = msgspec.structs.replace(
@@ -94,13 +94,13 @@ def test_thresholds_are_compared_with_what_was_found() -> None:
         message_said=msg("checks.speedup.timed", figures=figures, thresholds=msg("x.z")),
     )
     spec = CheckSpec("b", 20, SpeedupSettings(against="a", full=1.6))
-    again = mark_again(timed, spec, 20, settings_changed=True)
+    again = rescored_check(timed, spec, 20, settings_changed=True)
     assert again is not None and (again.status, again.earned) == ("pass", 20)
     asked = SpeedupSettings(against="a", full=2.5, minimum=1.8)
-    undecided = mark_again(timed, CheckSpec("b", 20, asked), 20, True)
+    undecided = rescored_check(timed, CheckSpec("b", 20, asked), 20, True)
     assert undecided is not None and undecided.status == "borderline"
     # Compared with another kernel's time, nobody knows.
-    assert mark_again(timed, CheckSpec("b", 20, SpeedupSettings(against="c", full=1.6)), 20, True) is None
+    assert rescored_check(timed, CheckSpec("b", 20, SpeedupSettings(against="c", full=1.6)), 20, True) is None
 
 
 def test_every_lab_can_be_told_from_another(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Findings as they stand in a result: the hints that they make true, and the change for who may see it."""
+"""Repairs as they stand in a result: the hints that they make true, and the change for who may see it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from msgspec import structs
 
 from grader.message import Message, joined, msg
-from grader.repair.guards import TurnedAway
-from grader.repair.search import Finding
+from grader.repair.search import FoundRepair
+from grader.repair.turned_away import TurnedAway
 from grader.result import Check, Repair, Result
 from grader.words import told
 
@@ -24,15 +24,15 @@ FOLLOW = "checks.correct.hint_unwritten"
 """How to look for a condition that turns threads away, where none is known."""
 
 
-def with_findings(result: Result, findings: Sequence[Finding], conditions: Sequence[TurnedAway] = ()) -> Result:
+def with_repairs(result: Result, found: Sequence[FoundRepair], conditions: Sequence[TurnedAway] = ()) -> Result:
     """`result` with the hints of the checks that a change mends, and the change where all checks pass with it.
 
     conditions: those that turned threads away, of the checks that found what nobody wrote.
     """
-    by_variant = {finding.variant: finding for finding in findings}
+    by_variant = {repair.variant: repair for repair in found}
     by_check = {(one.variant, one.check): one for one in conditions}
     checks = [_with_condition(check, by_check.get((check.variant, check.check))) for check in result.checks]
-    checks = [_with_finding(check, by_variant.get(check.variant)) for check in checks]
+    checks = [_with_repair(check, by_variant.get(check.variant)) for check in checks]
     return structs.replace(result, checks=checks)
 
 
@@ -59,12 +59,12 @@ def answers(result: Result) -> str:
     return "\n".join(parts)
 
 
-def hint_msg(finding: Finding) -> Message | None:
+def hint_msg(found: FoundRepair) -> Message | None:
     """Line and kind of the fault, and what was seen with one change there."""
-    change = finding.change
+    change = found.change
     known = f"{change.kind}_{change.detail}" if change.detail in DETAILS.get(change.kind, ()) else change.kind
     fault = msg(f"repairs.{known}", line=change.line)
-    return joined(fault, msg("repairs.verified") if finding.is_complete else msg("repairs.verified_partly"))
+    return joined(fault, msg("repairs.verified") if found.is_complete else msg("repairs.verified_partly"))
 
 
 def _with_condition(check: Check, condition: TurnedAway | None) -> Check:
@@ -74,16 +74,16 @@ def _with_condition(check: Check, condition: TurnedAway | None) -> Check:
     return told(structs.replace(check, hint_said=joined(condition.hint, known)))
 
 
-def _with_finding(check: Check, finding: Finding | None) -> Check:
-    if finding is None or check.status != "fail" or check.check not in finding.mends:
+def _with_repair(check: Check, found: FoundRepair | None) -> Check:
+    if found is None or check.status != "fail" or check.check not in found.mends:
         return check
     repair = None
-    if finding.is_complete:
+    if found.is_complete:
         repair = Repair(
-            file=finding.file,
-            line=finding.change.line,
-            kind=finding.change.kind,
-            diff=list(finding.diff),
-            effect_said=finding.effect,
+            file=found.file,
+            line=found.change.line,
+            kind=found.change.kind,
+            diff=list(found.diff),
+            effect_said=found.effect,
         )
-    return told(structs.replace(check, hint_said=joined(hint_msg(finding), check.hint_said), repair=repair))
+    return told(structs.replace(check, hint_said=joined(hint_msg(found), check.hint_said), repair=repair))

@@ -19,13 +19,13 @@ from grader.processes.pool import Pool, wait
 from grader.report import terminal
 from grader.report.job import ReportJob, make_job
 from grader.report.rendering.worker import Reply
-from grader.report.view import summary
+from grader.report.summary import summary
 from grader.report.visible import visible_line
 from grader.result import Result, exit_code
 from grader.words import text
 
 
-def grade_single(
+def grade_with_report(
     task: GradeTask,
     lab: Lab,
     outputs: Outputs,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from grader.compiler.process import CompilerProcess
 
 
-def grade_one(path: Path, options: GradeOptions, compiler: CompilerProcess | None = None) -> tuple[Result, float]:
+def graded_result(path: Path, options: GradeOptions, compiler: CompilerProcess | None = None) -> tuple[Result, float]:
     """The result of the one submission at `path`, graded in this process, and the seconds that it took.
 
     compiler: one that is running already, of this student's files alone; None for one of its own.
@@ -46,7 +46,7 @@ def task_of(path: Path, options: GradeOptions) -> GradeTask:
 
     Raises
     ------
-    UsageError : see `grade_one`.
+    UsageError : see `graded_result`.
     """
     folders = [Path(folder) for folder in options.labs_folders]
     found = find_works([path], options.lab, list(labs.folders(folders)), Path("reports"))
@@ -76,7 +76,7 @@ def lab_of(path: Path, labs_folders: Sequence[str] = ()) -> str:
     return found[0]
 
 
-def stored_one(path: Path) -> Result:
+def stored_result(path: Path) -> Result:
     """The one result that lies at `path`, a `result.json` or a folder, in the language in use.
 
     Raises

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.errors import GraderError, LabError, UsageError
-from grader.submission.files.settings import Settings, read_settings
+from grader.errors import FileError, GraderError, UsageError
+from grader.submission.files.submission_yaml import Settings, read_settings
 
 pytestmark = pytest.mark.slow
 
@@ -67,7 +67,7 @@ def read(folder: Path, raw: bytes) -> Settings | None:
     path.write_bytes(raw)
     try:
         return read_settings(path, "flip", ("flip", "other"))
-    except (LabError, UsageError) as error:
+    except (FileError, UsageError) as error:
         assert isinstance(error, GraderError) and str(error).strip() and "\n" not in str(error).strip()
     return None
 

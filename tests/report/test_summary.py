@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from grader.report import view
 from grader.report.numbers import Numbers
+from grader.report.summary import shortened, summary, totals
 from grader.result import Check
 from tests import sample_results
 from tests.report.jobs import job
@@ -17,22 +17,22 @@ def check(name: str, variant: str, **fields: object) -> Check:
 
 
 def test_the_mark_adds_up() -> None:
-    shown = view.summary(job())["score"]
+    shown = summary(job())["score"]
     assert (shown["earned"], shown["possible"], shown["pending"], shown["lost"]) == ("80", "100", "20", "")
     assert (shown["earned_pct"], shown["pending_pct"]) == (80.0, 20.0)
-    shown = view.summary(job(sample_results.failed()))["score"]
+    shown = summary(job(sample_results.failed()))["score"]
     assert (shown["earned"], shown["possible"], shown["pending"], shown["lost"]) == ("25", "80", "", "55")
 
 
 def test_the_matrix_has_a_cell_per_variant() -> None:
-    rows = {row["check"]: row["cells"] for row in view.summary(job(sample_results.failed()))["matrix"]}
+    rows = {row["check"]: row["cells"] for row in summary(job(sample_results.failed()))["matrix"]}
     assert [c and (c["symbol"], c["points"]) for c in rows["present"]] == [("✗", "0 of 10"), None, None]
     assert [c and (c["symbol"], c["points"]) for c in rows["correct"]] == [("–", "0 of 10"), ("✓", "20"), None]
     assert [c and (c["symbol"], c["points"]) for c in rows["speedup"]] == [None, None, ("≈", "5 of 10")]
 
 
 def test_a_check_that_waits_says_what_for() -> None:
-    shown = view.summary(job())
+    shown = summary(job())
     cell = next(row for row in shown["matrix"] if row["check"] == "speedup")["cells"][2]
     assert cell is not None
     assert (cell["symbol"], cell["word"], cell["points"]) == ("…", "not measured", "20 pending")
@@ -47,20 +47,20 @@ def test_faults_come_dearest_first_and_the_graders_own_last() -> None:
         check("technique", "padded", status="pass", earned=10.0, message="fine"),
     ]
     result = msgspec.structs.replace(sample_results.failed(), checks=checks)
-    faults = view.summary(job(result))["faults"]
+    faults = summary(job(result))["faults"]
     assert [(f["message"], f["lost"]) for f in faults] == [("dear", "20"), ("small", "5"), ("ours", "")]
 
 
 def test_one_fault_of_all_variants_is_told_once() -> None:
     checks = [check("compiles", v, message="line 3: no semicolon", line=3) for v in ("shared", "padded")]
     result = msgspec.structs.replace(sample_results.failed(), checks=checks)
-    (fault,) = view.summary(job(result))["faults"]
+    (fault,) = summary(job(result))["faults"]
     assert [v["name"] for v in fault["variants"]] == ["shared", "padded"]
     assert (fault["lost"], fault["where"]) == ("20", "transpose.cu:3")
 
 
 def test_a_fault_quotes_its_line() -> None:
-    fault = view.summary(job(sample_results.failed()))["faults"][0]
+    fault = summary(job(sample_results.failed()))["faults"][0]
     assert fault["where"] == "transpose.cu:12"
     assert fault["code"] == "if (x < rows && y < cols) out[y * rows + x] = t[threadIdx.x][threadIdx.y];"
 
@@ -68,7 +68,7 @@ def test_a_fault_quotes_its_line() -> None:
 def test_a_remark_made_twice_is_told_once() -> None:
     result = sample_results.passed()
     variants = {name: msgspec.structs.replace(v, remarks=["odd"]) for name, v in result.variants.items()}
-    shown = view.summary(job(msgspec.structs.replace(result, variants=variants, remarks=["whole"])))["remarks"]
+    shown = summary(job(msgspec.structs.replace(result, variants=variants, remarks=["whole"])))["remarks"]
     assert [(r["text"], [v["name"] for v in r["variants"]]) for r in shown] == [
         ("whole", []),
         ("odd", ["naive", "shared", "padded"]),
@@ -76,7 +76,7 @@ def test_a_remark_made_twice_is_told_once() -> None:
 
 
 def test_points_of_no_check_are_no_division_by_zero() -> None:
-    assert view.totals([], Numbers("en"))["earned_pct"] == 0.0
+    assert totals([], Numbers("en"))["earned_pct"] == 0.0
 
 
 def test_a_fault_names_the_points_that_wait_for_it() -> None:
@@ -90,7 +90,7 @@ def test_a_fault_names_the_points_that_wait_for_it() -> None:
         waits("races", "shared", "launch"),
     ]
     result = msgspec.structs.replace(sample_results.failed(), checks=checks)
-    (fault,) = view.summary(job(result))["faults"]
+    (fault,) = summary(job(result))["faults"]
     assert (fault["message"], fault["lost"], fault["held"]) == ("empty body", "", "20")
 
 
@@ -102,18 +102,18 @@ def test_one_fault_at_several_places_names_them_all() -> None:
         for v, n in (("naive", None), ("shared", 7), ("padded", 9))
     ]
     result = msgspec.structs.replace(sample_results.failed(), checks=checks, variants=variants)
-    (fault,) = view.summary(job(result))["faults"]
+    (fault,) = summary(job(result))["faults"]
     assert fault["where"] == "transpose.cu:7, other.cu:9"
     assert (fault["code"], fault["lost"]) == ("", "30")
     # In other words it is another fault.
     checks[2] = check("launch", "padded", message="4096 threads", hint="Take fewer.", line=9)
-    assert len(view.summary(job(msgspec.structs.replace(result, checks=checks)))["faults"]) == 2
+    assert len(summary(job(msgspec.structs.replace(result, checks=checks)))["faults"]) == 2
 
 
 def test_a_message_is_shortened_to_its_first_sentence() -> None:
-    assert view.shortened("One thing. Another thing.") == "One thing"
-    assert view.shortened("One line\nanother") == "One line"
+    assert shortened("One thing. Another thing.") == "One thing"
+    assert shortened("One line\nanother") == "One line"
     # No word is cut in two.
-    assert view.shortened("word " * 40) == "word " * 21 + "word …"
-    assert view.shortened("x" * 200) == "x" * 200
-    assert view.shortened("") == ""
+    assert shortened("word " * 40) == "word " * 21 + "word …"
+    assert shortened("x" * 200) == "x" * 200
+    assert shortened("") == ""

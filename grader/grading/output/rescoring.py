@@ -1,4 +1,4 @@
-"""Marks stored results again by a changed lab file and a teacher's decisions; nothing is run."""
+"""Scores stored results again by a changed lab file and a teacher's decisions; nothing is run."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from grader.course.overrides import read_ledger
 from grader.errors import UsageError, describe_os_error
 from grader.exports.roster import rest_of, rules_of
 from grader.files import write_atomically
-from grader.grading.output.mark_again import mark_again
 from grader.grading.output.paths import RESULT_NAME
+from grader.grading.output.rescored_check import rescored_check
 from grader.grading.output.retelling import retell
 from grader.grading.output.stored import StoredRun, stored_groups
 from grader.lab import labs
@@ -25,7 +25,7 @@ from grader.result import Result, encode, score_of, status_of
 from grader.words import check_title, text, told
 
 
-def remark(folder: Path, language: str, pdf: bool = True, labs_folders: Sequence[Path] = ()) -> int:
+def rescore(folder: Path, language: str, pdf: bool = True, labs_folders: Sequence[Path] = ()) -> int:
     """Mark what lies in `folder` again and say whose marks change and why; returns the exit code.
 
     Raises
@@ -49,19 +49,19 @@ def remark(folder: Path, language: str, pdf: bool = True, labs_folders: Sequence
     changes, untold = 0, 0
     try:
         for run in runs:
-            changed, left = _Remarking(run, known[run.lab], decider, language).mark()
+            changed, left = _Rescoring(run, known[run.lab], decider, language).mark()
             changes, untold = changes + changed, untold + left
         write_ledger(decider, folder)
     except OSError as error:
         raise UsageError(describe_os_error(error)) from error
-    print(text(msg("session.remarked", n=changes)))
+    print(text(msg("session.rescored", n=changes)))
     if untold:
         return 2
     retell(folder, language, pdf, labs_folders)
     return 0
 
 
-class _Remarking:
+class _Rescoring:
     """A lab's group that is marked again."""
 
     def __init__(self, run: StoredRun, lab: Lab, decider: Decider, language: str) -> None:
@@ -106,7 +106,7 @@ class _Remarking:
             if old is None or spec is None:
                 unclear.append(check.id)
                 continue
-            again = mark_again(check, spec, old.points, self._settings_changed(check.id))
+            again = rescored_check(check, spec, old.points, self._settings_changed(check.id))
             if again is None:
                 unclear.append(check.id)
             else:

@@ -1,4 +1,4 @@
-"""Marks a check again by other points and thresholds, from what is stored of it; nothing is run.
+"""A check scored again by other points and thresholds, from what is stored of it; nothing is run.
 
 What a kernel did does not change with the lab file's thresholds, so where a check's `data` hold what its thresholds are
 compared with, its verdict follows from them.  Everything else has to be graded again.
@@ -26,7 +26,7 @@ class _Again:
     message: Message | None
 
 
-def mark_again(check: Check, spec: CheckSpec, old_points: float, settings_changed: bool) -> Check | None:
+def rescored_check(check: Check, spec: CheckSpec, old_points: float, settings_changed: bool) -> Check | None:
     """The check by `spec`, None where what is stored does not suffice; old_points: what it could give before."""
     possible = 0.0 if check.skip_reason == "not_applicable" else spec.points
     if not settings_changed or check.status in ("skip", "error"):

@@ -78,6 +78,7 @@ class Settings:
 
     title_page: by field of `grader.result.TitlePage`, those that are given.
     unknown_labs: lines of entries for labs that nobody knows.
+    document: the file itself, None where there is none.
     """
 
     name: str = ""
@@ -85,6 +86,7 @@ class Settings:
     title_page: Mapping[str, str] = field(default_factory=dict)
     lab: LabSettings = field(default_factory=LabSettings)
     unknown_labs: tuple[int, ...] = ()
+    document: YamlFile | None = None
 
 
 def read_file(path: Path) -> YamlFile:
@@ -92,7 +94,7 @@ def read_file(path: Path) -> YamlFile:
 
     Raises
     ------
-    LabError : see `yaml_file.read`.
+    FileError : see `yaml_file.read`.
     """
     return yaml_file.read(path, lambda raw: text_of_bytes(raw)[0])
 
@@ -104,12 +106,12 @@ def read_settings(path: Path, lab_id: str, known_labs: Collection[str] = ()) -> 
 
     Raises
     ------
-    LabError : anything wrong in it, with line, key and what is allowed.  A lab's name that is `lab_id` misspelt too:
+    FileError : anything wrong in it, with line, key and what is allowed.  A lab's name that is `lab_id` misspelt too:
       what stands there would be left out without a word.
     """
     file = read_file(path)
     if file.data is None:
-        return Settings()
+        return Settings(document=file)
     data = file.data
     if isinstance(data, dict):
         for key in ("name", "group"):
@@ -132,6 +134,7 @@ def read_settings(path: Path, lab_id: str, known_labs: Collection[str] = ()) -> 
         _title_page(file, document.title_page),
         labs.get(lab_id, LabSettings()),
         lines,
+        file,
     )
 
 
@@ -197,7 +200,7 @@ def _variant_settings(file: YamlFile, keys: KeyPath, given: object) -> VariantSe
 
 
 def check_variants(file: YamlFile, lab_id: str, settings: LabSettings, variants: Collection[str]) -> None:
-    """Refuse settings for a variant that the lab does not have.  LabError, with its line."""
+    """Refuse settings for a variant that the lab does not have.  FileError, with its line."""
     for name in settings.variants:
         if name not in variants:
             message = msg("submission.no_variant", allowed=yaml_file.choose(name, variants))

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from grader.compiler.sandbox import landlock_version
+from grader.processes.confinement import landlock_version
 
 ROOT = Path(__file__).parent.parent.parent
 
 
 def run(code: str) -> subprocess.CompletedProcess[str]:
-    program = f"import sys; sys.path.insert(0, {str(ROOT)!r})\nfrom grader.compiler import sandbox\n{code}"
+    program = f"import sys; sys.path.insert(0, {str(ROOT)!r})\nfrom grader.processes import confinement, limits\n{code}"
     return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=20, check=False)
 
 
@@ -25,7 +25,7 @@ def test_only_the_given_folders_can_be_read(tmp_path: Path) -> None:
     (tmp_path / "b").write_text("outside")
     code = f"""
 import socket
-print(sandbox.confine_files([{str(tmp_path / "allowed")!r}]))
+print(confinement.confine_files([{str(tmp_path / "allowed")!r}]))
 print(open({str(tmp_path / "allowed" / "a")!r}).read())
 for attempt in (
     lambda: open({str(tmp_path / "b")!r}),
@@ -46,7 +46,7 @@ for attempt in (
 
 def test_limits(tmp_path: Path) -> None:
     code = f"""
-sandbox.limit_resources()
+limits.bound_for_good(file_bytes=0, descriptors=64, address_bytes=2 << 30, data_bytes=640 << 20)
 try:
     bytearray(3 << 30)
 except MemoryError:
@@ -63,5 +63,5 @@ except OSError:
 
 
 def test_processor_time_ends() -> None:
-    result = run("sandbox.allow_cpu_seconds(0)\nwhile True: pass")
+    result = run("limits.allow_cpu_seconds(0)\nwhile True: pass")
     assert result.returncode == -24  # SIGXCPU

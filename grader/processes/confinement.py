@@ -1,13 +1,8 @@
-"""What a compiler process may do: read NVRTC's own files, and nothing else.
+"""What a process may touch, given up for good: Landlock (Linux 5.13) takes away every file but those named, and TCP.
 
 `#include`, `__has_include` and friends make a compiler read files, and its log, its output and its success tell what
-is in them.  So the process that compiles a student's file confines itself before it sees that file:
-
-- Landlock (Linux 5.13) takes away every file but those of NVRTC, and TCP;
-- resource limits bound memory, processor time, and forbid writing files and dumping core;
-- the parent kills the whole process group when the wall-clock limit has passed (an included FIFO uses no time).
-
-Everything here is called inside that process; it holds no secret, has an empty environment and no arguments to hide.
+is in them; a sandbox that failed would let a program do the same.  So a process that is handed a student's file
+confines itself before it sees that file.  Everything here is called inside that process.
 """
 
 from __future__ import annotations
@@ -18,12 +13,7 @@ import stat
 import struct
 from collections.abc import Mapping, Sequence
 
-from grader.processes import limits
-from grader.processes.system import IS_LINUX, resource
-
-ADDRESS_BYTES = 2 << 30
-DATA_BYTES = 640 << 20
-"""Memory of its own; a program of a course takes a tenth."""
+from grader.processes.system import IS_LINUX
 
 # Same numbers on every architecture: the system calls are younger than the unified table.
 _LANDLOCK_CREATE_RULESET = 444
@@ -44,45 +34,6 @@ _PR_SET_NO_NEW_PRIVS = 38
 _FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
 _NET_RIGHTS_FROM, _NET_RIGHTS = 4, 0b11
 _SCOPES_FROM, _SCOPES = 6, 0b11
-
-
-def die_with_parent() -> None:
-    """Have the kernel kill this process when the one that started it dies."""
-    limits.die_with_parent(os.getppid() if IS_LINUX else 0)
-
-
-def limit_resources() -> None:
-    """Bound memory; forbid files, core dumps and many descriptors.  Processor time: `allow_cpu_seconds`.
-
-    Nothing of it on a system without such limits; the wall clock, which the parent watches, holds there too.
-    """
-    if resource is None:
-        return
-    _bound(resource.RLIMIT_AS, ADDRESS_BYTES)
-    _bound(resource.RLIMIT_DATA, DATA_BYTES)
-    _bound(resource.RLIMIT_FSIZE, 0)
-    _bound(resource.RLIMIT_CORE, 0)
-    _bound(resource.RLIMIT_NOFILE, 64)
-
-
-def _bound(kind: int, value: int) -> None:
-    """Bound a resource for good, by `value` or by what the shell allows if that is less."""
-    hard = resource.getrlimit(kind)[1]
-    most = value if hard == resource.RLIM_INFINITY else min(value, hard)
-    resource.setrlimit(kind, (most, most))
-
-
-def allow_cpu_seconds(seconds: float) -> None:
-    """Have the kernel kill this process after `seconds` more of processor time, rounded up.
-
-    Earlier where the shell that all was started from allows less.
-    """
-    if resource is None:
-        return
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    limit = int(used.ru_utime + used.ru_stime + seconds) + 1
-    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
-    resource.setrlimit(resource.RLIMIT_CPU, (limit if hard == resource.RLIM_INFINITY else min(limit, hard), hard))
 
 
 def landlock_version() -> int:

@@ -1,6 +1,7 @@
-"""A result as plain text in tables: what the terminal and the pages show, all numbers already formatted.
+"""The summary of a result: mark, checks against variants, what to mend; plain text, all numbers already formatted.
 
-The views (`views.py`) hold strings, lists and dicts only, so that a template or a terminal table need decide nothing.
+The views (`summary_views.py`) hold strings, lists and dicts only, so that a template or a terminal table need decide
+nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from grader.report.decisions import decision_lines
 from grader.report.job import ReportJob
 from grader.report.labels import Status, check_status, result_status, variant_colour
 from grader.report.numbers import Numbers
-from grader.report.views import (
+from grader.report.summary_views import (
     CellView,
     FaultView,
     InapplicableRow,
