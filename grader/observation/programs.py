@@ -119,9 +119,9 @@ def _read_before_choice(text: str) -> int:
     """Numbers that a program reads before the one that it then chooses by, in the order of its text."""
     chooses = _CHOOSES.search(text)
     head = text[: chooses.start()] if chooses is not None else ""
-    formats = [match[1] for match in _SCANNED.finditer(head)]
-    read = sum(len(re.findall(r"%[ld]", line)) for line in formats)
-    read += sum(line.count(">>") for line in _TYPED_IN.findall(head))
+    formats = [str(match[1]) for match in _SCANNED.finditer(head)]
+    typed = [str(match[1]) for match in _TYPED_IN.finditer(head)]
+    read = sum(len(re.findall(r"%[ld]", line)) for line in formats) + sum(line.count(">>") for line in typed)
     return min(max(read - 1, 0), MAX_CHOICES)
 
 
