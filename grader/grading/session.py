@@ -16,7 +16,7 @@ from grader.course.roster import read_roster
 from grader.grading import workers
 from grader.grading.gathering import course_folders, gather
 from grader.grading.options import GradeOptions
-from grader.grading.output.paths import Outputs, check_writable, command
+from grader.grading.output.paths import Outputs, command, writable
 from grader.grading.students import Work
 from grader.grading.workers import GradeTask
 from grader.lab import labs
@@ -55,9 +55,8 @@ def grade(order: Order) -> int:
     KeyboardInterrupt : Ctrl-C or a like signal; everything finished by then is on disk and shown.
     """
     options, started_s = order.options, time.time()
-    check_writable(order.out)
     # Started first of all: while this process grades, that one imports what drawing needs.
-    with rendering_pool(order.pdf) as rendering:
+    with writable(order.out), rendering_pool(order.pdf) as rendering:
         rendering.warm()
         folders = [Path(folder) for folder in options.labs_folders]
         lab = labs.find(options.lab, folders)

@@ -16,8 +16,8 @@ from grader.submission.binding.grids import THE_SIZE, formulas_of, is_unsure
 from grader.submission.binding.precedence import OF_LAUNCHES, OF_PROGRAM, Fact, first, weakest_of
 from grader.submission.binding.profiled import Block, block_at, lab_block, shared_bytes_at
 from grader.submission.binding.sizes import CompileTime, NamedSizes, solve
+from grader.submission.expressions.nodes import Expression
 from grader.submission.expressions.number_types import SIZES_OF_TYPES
-from grader.submission.expressions.syntax import Expression
 from grader.submission.files.submission_yaml import VariantSettings
 from grader.submission.kernels.records import Kernel, LaunchSite
 from grader.submission.kernels.shape import KernelShape

@@ -19,7 +19,7 @@ from grader.submission.cpp.tree import (
 )
 from grader.submission.effort import spend
 from grader.submission.expressions.constants import Constants, Lookup
-from grader.submission.expressions.syntax import Expression
+from grader.submission.expressions.nodes import Expression
 from grader.submission.kernels.records import Kernel, KernelParameter, SharedArray
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from grader.device_limits import MAX_THREADS_PER_BLOCK
 from grader.submission.cpp.tree import WORD, ParsedFile, descendants
 from grader.submission.effort import spend_on
 from grader.submission.expressions.constants import Constants, Lookup
-from grader.submission.expressions.syntax import Expression, Number
+from grader.submission.expressions.nodes import Expression, Number
 from grader.submission.kernels.kernel import local_values
 from grader.submission.kernels.records import Kernel
 
