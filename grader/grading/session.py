@@ -78,8 +78,8 @@ def grade(order: Order) -> int:
         from grader.gpu.host.choosing import several_gpus, start_listing
         from grader.grading.feeding import AT_ONCE_ON_A_GPU
         from grader.grading.group import Group
-        from grader.grading.identity import Identity
         from grader.grading.output.cache import ResultCache
+        from grader.grading.output.identity import Identity
         from grader.report import terminal
 
         jobs = workers.job_count(len(tasks), order.jobs)

@@ -13,7 +13,7 @@ from grader.cli import main as cli
 from grader.exports.entries import Entry, gpu_models
 from grader.gpu.host import choosing
 from grader.grading import workers
-from grader.grading.identity import Identity
+from grader.grading.output.identity import Identity
 from grader.processes.pool import Pool
 from grader.result import decode
 from tests import sample_results
