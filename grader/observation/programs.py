@@ -17,12 +17,14 @@ MAX_CHOICES = 8
 USUAL_SIZE = "256"
 USUAL_BLOCK = 16
 
-_MAIN = re.compile(r"\bmain\s*\([^;{}]{0,200}\)\s*(?:try\s*)?\{")
+_MAIN = re.compile(r"\b(?:_t)?main\s*\([^;{}]{0,200}\)\s*(?:try\s*)?\{")
 _COMMENT = re.compile(r"//[^\n]*+|/\*.*?\*/", re.DOTALL)
 _INCLUDED = re.compile(r"^[ \t]*#[ \t]*include[ \t]*\"([^\"\n]+\.(?:cu|cpp|cc|c))\"", re.M)
 _ARGUMENT = re.compile(r"\bargv\s*\[\s*(\d+)\s*\]")
-_READS_INPUT = re.compile(r"\bcin\b|\bscanf\s*\(|\bstdin\b|\bgetchar\s*\(")
+_READS_INPUT = re.compile(r"\bcin\b|\bscanf(?:_s)?\s*\(|\bstdin\b|\bgetchar\s*\(")
 _CHOOSES = re.compile(r"\bswitch\s*\([^{}]{1,200}\)\s*\{\s*case\s+\d+\s*:")
+_SCANNED = re.compile(r"\bscanf(?:_s)?\s*\(\s*\"([^\"\n]*)\"")
+_TYPED_IN = re.compile(r"\bcin\b([^;{}]{0,200});")
 _KERNEL = re.compile(
     r"\b__global__\b[^;{}()]{0,200}?(?:__launch_bounds__\s*\([^()]*\)[^;{}()]{0,100}?)?([A-Za-z_]\w*)\s*\("
 )
@@ -87,7 +89,8 @@ def ways_to_start(sources: Sequence[SourceText], sizes: Sequence[int] = (), thre
 def ways_to_choose(sources: Sequence[SourceText], sizes: Sequence[int] = (), threads: int = USUAL_BLOCK) -> list[Start]:
     """What a program is started with that is told by a number which of its kernels to launch; none for any other.
 
-    The number comes first, then perhaps a block's sides, then sizes.
+    The number comes first, then perhaps a block's sides, then sizes; from a keyboard also after as many sizes as are
+    read before it.
     """
     text = "\n".join(_COMMENT.sub(" ", source.text) for source in sources)
     if not _CHOOSES.search(text):
@@ -103,7 +106,23 @@ def ways_to_choose(sources: Sequence[SourceText], sizes: Sequence[int] = (), thr
             ways.append(Start((number, *others)[:count]))
         elif _READS_INPUT.search(text):
             ways.append(Start((), "\n".join([number, *usual, *[block] * 8, ""]).encode()))
+    before = _read_before_choice(text)
+    if before and not count:
+        # One block may have to hold it all, so that only a size as small as a block's side is launched.
+        for size in (max(usual, key=int), block):
+            for number in map(str, range(1, MAX_CHOICES)):
+                ways.append(Start((), "\n".join([*[size] * before, number, *[size] * 8, ""]).encode()))
     return ways
+
+
+def _read_before_choice(text: str) -> int:
+    """Numbers that a program reads before the one that it then chooses by, in the order of its text."""
+    chooses = _CHOOSES.search(text)
+    head = text[: chooses.start()] if chooses is not None else ""
+    formats = [str(match[1]) for match in _SCANNED.finditer(head)]
+    typed = [str(match[1]) for match in _TYPED_IN.finditer(head)]
+    read = sum(len(re.findall(r"%[ld]", line)) for line in formats) + sum(line.count(">>") for line in typed)
+    return min(max(read - 1, 0), MAX_CHOICES)
 
 
 def _side_of_tile(text: str) -> int | None:

@@ -24,7 +24,7 @@ _TIME = frozenset({"clock_before_end", "event_not_recorded", "event_not_reached"
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _NOT_LINE_END = re.compile(r"[^\n]")
-_MAIN = re.compile(r"\bmain\s*\([^;{}]{0,200}\)\s*(?:try\s*)?\{")
+_MAIN = re.compile(r"\b(?:_t)?main\s*\([^;{}]{0,200}\)\s*(?:try\s*)?\{")
 # Host code that feeds a kernel; what stands in a snippet to show a launch does not.
 _FEEDS = re.compile(r"\bcudaMemcpy\w*\s*\(|\bcudaMallocManaged\b|\bcudaHostAlloc\b|\bcudaMallocHost\b|__managed__")
 _ASKS = re.compile(

@@ -149,6 +149,10 @@ def test_a_program_that_is_told_a_number_is_given_each() -> None:
     typed = "int main() { int k; cin >> k; switch (k) { case 1: a<<<1, 2>>>(); } }"
     assert ways_to_choose([source("a.cu", typed)], [96])[1].stdin.split()[:3] == [b"1", b"96", b"16"]
     assert ways_to_choose([source("a.cu", text.replace("switch", "while"))], [96]) == []
+    # After two sizes, of each of which the smaller may be all that one block holds.
+    last = 'int main() { scanf("%d %d", &n, &m); cin >> k; switch (k) { case 1: a<<<1, n>>>(); } }'
+    given = [way.stdin.split()[:4] for way in ways_to_choose([source("a.cu", last)], [96])]
+    assert [b"96", b"96", b"3", b"96"] in given and [b"16", b"16", b"3", b"16"] in given
 
 
 @pytest.mark.slow

@@ -224,8 +224,9 @@ class Run:
 
         from grader.message import msg
         from grader.programs.records import Observation
-        from grader.programs.runtime.state import ProgramEnded
+        from grader.programs.runtime.state import NOWHERE, ProgramEnded
         from grader.programs.sandbox.guest import Guest
+        from grader.programs.sandbox.wasi import MAX_OUTPUT_BYTES
 
         store = wasmtime.Store(_engine())
         store.set_limits(memory_size=self._limits.host_bytes, memories=1, instances=1, tables=4, table_elements=1 << 20)
@@ -256,6 +257,8 @@ class Run:
                 raise NotWhole from error
             cause = self._trap(error)
             state.tell("crash", "error", cause, self._place_of(error))
+        if self._wasi.is_cut:
+            state.tell("output_cut", "remark", msg("programs.output_cut", limit=MAX_OUTPUT_BYTES >> 20), NOWHERE)
         state.finish(code, crashed=cause is not None and cause.id in CRASHES)
         return Observation(
             code,

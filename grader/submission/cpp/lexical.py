@@ -17,6 +17,9 @@ _BRACKET = re.compile(
 _CAST = re.compile(r"([{(,]\s*+)(unsigned|signed|long|short)(?=\s*+\(\s*+[^\s*&)])")
 _TYPE_OF_ONE_WORD = {"unsigned": "uint32_t", "signed": "Signed", "long": "Long", "short": "Short"}
 
+# The grammar takes the next line for the body of a macro that has none, where blanks end its line.
+_NO_BODY = re.compile(r"^([ \t]*+#[ \t]*+define[ \t]++\w++(?:\([^()\n]*+\))?)[ \t]([ \t]*+\r?)$", re.MULTILINE)
+
 _SKIPPED = re.compile(SKIPPED, re.VERBOSE | re.DOTALL)
 
 
@@ -69,3 +72,8 @@ def with_plain_casts(text: str) -> str:
     To the grammar such a word begins a declaration, and the brace before it a function's body.
     """
     return _CAST.sub(lambda match: match[1] + _TYPE_OF_ONE_WORD[match[2]], text)
+
+
+def with_bodies_of_macros(text: str) -> str:
+    """`text` with a `;` in place of the first of the blanks that end the line of a macro without a body."""
+    return _NO_BODY.sub(lambda match: f"{match[1]};{match[2]}", text)

@@ -33,7 +33,7 @@ _COMPILING = ("cu", "cuda", "nvcc", "jupyda", "cuda_group_save", "grade")
 _WRITING = ("writefile", "file")
 _SUFFIXES = (".cu", ".cuh", ".h", ".hpp")
 _MAGIC = re.compile(r"\s*%%(\w+)[ \t]*(.*)")
-_MAIN = re.compile(r"\bmain\s*\([^;{]*\)\s*\{")
+_MAIN = re.compile(r"\b(?:_t)?main\s*\([^;{]*\)\s*\{")
 _INCLUDE = re.compile(r'(\s*)#\s*include\s*"([^"\n]+)"(.*)')
 
 
