@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import ctypes
 import os
 import resource
 import subprocess
@@ -127,10 +128,24 @@ def run(folder: Path, arguments: list[str], environment: Mapping[str, str], stud
     watch.start()
     process.wait()
     wall_s = time.monotonic() - began
+    _wait_for_orphans()
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     memory = watch.end()
     return Figures(wall_s, wall_s if watch.marks_s is None else watch.marks_s, cpu_s, memory)
+
+
+def _adopt_orphans() -> None:
+    """Have the kernel count what processes took whose parents were killed: they become children of this one."""
+    pr_set_child_subreaper = 36
+    ctypes.CDLL(None).prctl(pr_set_child_subreaper, 1, 0, 0, 0)
+
+
+def _wait_for_orphans() -> None:
+    """They end with their parents."""
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            os.wait()
 
 
 def main() -> None:
@@ -142,6 +157,7 @@ def main() -> None:
     parser.add_argument("--backend", choices=("emulator", "gpu"), default="emulator")
     parser.add_argument("--gpus", default="", help="how many to use, one run each: 1,2")
     options = parser.parse_args()
+    _adopt_orphans()
     arguments = ["--lab", options.lab, "--backend", options.backend]
     arguments += ["--no-pdf"] if options.no_pdf else []
     arguments += ["--jobs", str(options.jobs)] if options.jobs else []

@@ -176,7 +176,8 @@ class CompilerProcess:
     def _start(self, install: bool = False) -> None:
         options = (["install"] if install else []) + ([] if self._use_landlock else ["without-landlock"])
         toolkits = json.dumps([str(folder) for folder in self._toolkits])
-        program = ChildProgram("grader.compiler.worker", (self._header_folder, toolkits, *options), environment={})
+        arguments = (self._header_folder, toolkits, *options)
+        program = ChildProgram("grader.compiler.worker", arguments, environment={}, is_forkable=True)
         self._child, self._ready = Child(program, FROM_COMPILER), None
 
     def _await_ready(self, install: bool = False) -> Ready:

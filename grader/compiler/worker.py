@@ -33,6 +33,14 @@ class NoHeaders(Exception):
     """NVRTC brings no headers of the device and no toolkit has them; its text is NVRTC's version."""
 
 
+def prepare() -> None:
+    """Load what any compilation needs."""
+    from grader.compiler import nvrtc
+    from grader.processes import channel, confinement, limits  # noqa: F401
+
+    nvrtc.version()
+
+
 def main(connection: socket.socket, header_folder: str, toolkits: str, *options: str) -> None:
     """Serve compile requests on `connection` until it is closed.
 

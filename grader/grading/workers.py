@@ -24,6 +24,7 @@ from grader.grading.options import GradeOptions
 from grader.lab.records import Lab
 from grader.message import Message, msg, verbatim
 from grader.naming import printable, printable_all, printable_result
+from grader.processes import fork_server
 from grader.processes.channel import Channel, PeerGone
 from grader.processes.child import ChildProgram
 from grader.processes.limits import shortage
@@ -226,27 +227,31 @@ def _output(event: Lost[GradeTask]) -> str:
 def main(connection: socket.socket) -> None:
     """Serve tasks until the parent closes the channel."""
     from grader.timing import lock
-    from grader.words import speak
 
     channel = Channel(connection, msgspec.msgpack.Decoder(GradeTask))
     lock.tell_of_waiting(lambda waits: channel.send(Waiting(waits, lock.WAIT_S)))
-    while True:
-        try:
-            task = channel.receive()
-        except PeerGone:
-            return
-        speak(task.options.language)
+    with fork_server.kept(), contextlib.suppress(PeerGone):
+        while True:
+            _serve(channel)
 
-        def checked(checks: list[Check]) -> None:
-            # What cannot be sent is told with the result.
-            with contextlib.suppress(UnicodeEncodeError, OverflowError):
-                channel.send(Checked(checks=checks))
 
-        outcome = _printable(_outcome(task, lambda result: channel.send(Judged(result=result)), checked))
-        try:
-            channel.send(outcome)
-        except (ValueError, MemoryError):
-            channel.send(Failed(details=traceback.format_exc()))
+def _serve(channel: Channel[GradeTask]) -> None:
+    """One task.  Raises PeerGone."""
+    from grader.words import speak
+
+    task = channel.receive()
+    speak(task.options.language)
+
+    def checked(checks: list[Check]) -> None:
+        # What cannot be sent is told with the result.
+        with contextlib.suppress(UnicodeEncodeError, OverflowError):
+            channel.send(Checked(checks=checks))
+
+    outcome = _printable(_outcome(task, lambda result: channel.send(Judged(result=result)), checked))
+    try:
+        channel.send(outcome)
+    except (ValueError, MemoryError):
+        channel.send(Failed(details=traceback.format_exc()))
 
 
 def _printable(outcome: Outcome) -> Outcome:

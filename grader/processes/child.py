@@ -12,12 +12,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Generic
 
 import msgspec
 
+from grader.processes import fork_server
 from grader.processes.channel import Channel, Received
 from grader.processes.system import INHERITS, READ, resident_bytes, wait_for
 
@@ -36,12 +37,15 @@ class ChildProgram:
     module: its function `main(connection, *arguments)` is called with a socket; see `Channel`.
     data_bytes: memory that it may have of its own, 0 for no bound.
     environment: its variables; None for those of this process.
+    is_forkable: whether it may be forked from a process that has called the module's function `prepare`: one that
+      begins no thread, opens nothing, and leaves what confines the child to `main` (`grader.processes.fork_server`).
     """
 
     module: str
     arguments: tuple[str, ...] = ()
     data_bytes: int = 0
     environment: Mapping[str, str] | None = None
+    is_forkable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,7 @@ class Child(Generic[Received]):
 
     def __init__(self, program: ChildProgram, decoder: msgspec.msgpack.Decoder[Received]) -> None:
         self._ending: Ending | None = None
+        self._process: subprocess.Popen[bytes] | fork_server.Forked
         with contextlib.ExitStack() as undo:
             self._output = _output_file()
             undo.callback(os.close, self._output)
@@ -92,18 +97,23 @@ class Child(Generic[Received]):
         ours, theirs = socket.socketpair()
         with contextlib.ExitStack() as undo, theirs:
             undo.callback(ours.close)
-            self._process = subprocess.Popen(
-                _command(program, str(theirs.fileno())),
-                stdin=subprocess.DEVNULL,
-                stdout=self._output,
-                stderr=self._output,
-                pass_fds=[theirs.fileno()],
-                env=None if program.environment is None else dict(program.environment),
-                # What is typed at the terminal is for the parent to act on.
-                start_new_session=True,
-            )
+            self._process = self._forked(program, theirs) or _started(program, theirs, self._output)
             undo.pop_all()
         return ours
+
+    def _forked(self, program: ChildProgram, theirs: socket.socket) -> fork_server.Forked | None:
+        """The child forked; None where it is to be started from the beginning."""
+        if not program.is_forkable:
+            return None
+
+        def start(connection: socket.socket) -> subprocess.Popen[bytes]:
+            serving = replace(program, module=fork_server.__name__, arguments=(program.module,), data_bytes=0)
+            return _started(serving, connection, subprocess.DEVNULL)
+
+        server = fork_server.server_of(program.module, program.environment, start)
+        if server is None:
+            return None
+        return server.fork(program.arguments, program.data_bytes, theirs, self._output)
 
     def _connected(self, program: ChildProgram) -> socket.socket:
         """Start it and have it connect back; who does not know what it was told on its standard input is not it."""
@@ -113,7 +123,7 @@ class Child(Generic[Received]):
             # Without it Windows starts no Python.
             environment |= {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ}
         with socket.create_server(("127.0.0.1", 0)) as listening:
-            self._process = subprocess.Popen(
+            self._process = process = subprocess.Popen(
                 _command(program, f"port:{listening.getsockname()[1]}"),
                 stdin=subprocess.PIPE,
                 stdout=self._output,
@@ -121,15 +131,15 @@ class Child(Generic[Received]):
                 env=environment,
                 creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
             )
-            assert self._process.stdin is not None
-            with contextlib.suppress(OSError), self._process.stdin as stdin:
+            assert process.stdin is not None
+            with contextlib.suppress(OSError), process.stdin as stdin:
                 stdin.write(token)
             listening.settimeout(0.5)
             while True:
                 try:
                     connection, _address = listening.accept()
                 except TimeoutError:
-                    if self._process.poll() is not None:
+                    if process.poll() is not None:
                         # It has ended: the channel says so to whoever listens.
                         ours, theirs = socket.socketpair()
                         theirs.close()
@@ -159,8 +169,8 @@ class Child(Generic[Received]):
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 if hasattr(os, "killpg"):
                     os.killpg(self._process.pid, signal.SIGKILL)
-                else:
-                    self._process.kill()
+            # One just forked has no group of its own yet.
+            self._process.kill()
             status = self._process.wait()
             self.channel.close()
             self._ending = Ending(status, self._printed())
@@ -169,8 +179,9 @@ class Child(Generic[Received]):
     def _await(self, seconds: float) -> None:
         """Wait for its death, without taking note of it."""
         if not hasattr(os, "pidfd_open"):
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(seconds)
+            if isinstance(self._process, subprocess.Popen):
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self._process.wait(seconds)
             return
         try:
             descriptor = os.pidfd_open(self._process.pid)
@@ -187,6 +198,20 @@ class Child(Generic[Received]):
         text = os.read(self._output, OUTPUT_BYTES)
         os.close(self._output)
         return text.decode("utf-8", errors="replace").strip()
+
+
+def _started(program: ChildProgram, theirs: socket.socket, output: int) -> subprocess.Popen[bytes]:
+    """A process that has its end of a pair of sockets."""
+    return subprocess.Popen(
+        _command(program, str(theirs.fileno())),
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=output,
+        pass_fds=[theirs.fileno()],
+        env=None if program.environment is None else dict(program.environment),
+        # What is typed at the terminal is for the parent to act on.
+        start_new_session=True,
+    )
 
 
 def _command(program: ChildProgram, connection: str) -> list[str]:

@@ -41,12 +41,16 @@ _CAUSES = (
     (re.compile(r"cub/.*"), "cub"),
     (re.compile(r"opencv2?/.*|opencv.*"), "opencv"),
     (re.compile(r"mpi\.h"), "mpi"),
-    (re.compile(r"windows\.h|Windows\.h|conio\.h|intrin\.h"), "windows"),
+    (re.compile(r"winsock2?\.h|(?:intrin|process|direct|io|shellapi|psapi|d3d\w*|atl\w*|afx\w*)\.h"), "windows"),
     (
         re.compile(r"cufft.*|cusparse.*|cusolver.*|cudnn.*|nccl.*|nvml\.h|npp.*|cutlass/.*|cudaGL.*|GL/.*|nvrtc\.h"),
         "library",
     ),
 )
+
+
+# Headers of Windows of which there is here what programs take times with; they may want more of it.
+_WINDOWS = re.compile(r"windows\.h|conio\.h|tchar\.h|mmsystem\.h", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,7 @@ class Program:
     device: what NVRTC compiles, by unit: text by name, the unit's own first.
     original: the files' text as it was written.  parameters: names of the parameters of each kernel.
     obstacle: why it cannot run here, where the text shows it already.
+    windows: the header of Windows that it includes, "" for none, and where: what it lacks may be in that.
     data: files that it may open.
     mended: files and lines where quotation marks stand in place of brackets.
     """
@@ -68,6 +73,8 @@ class Program:
     parameters: Mapping[str, tuple[str, ...]]
     obstacle: Message | None = None
     obstacle_at: tuple[str, int] = ("", 0)
+    windows: str = ""
+    windows_at: tuple[str, int] = ("", 0)
     data: Mapping[str, bytes] = field(default_factory=dict)
     mended: tuple[tuple[str, int], ...] = ()
 
@@ -102,6 +109,7 @@ def _read_program(paths: Sequence[Path], arguments: Sequence[str], replaced: Map
         units[path.name] = read(path)
     headers: dict[str, ParsedFile] = {}
     obstacle, at = None, ("", 0)
+    windows, windows_at = "", ("", 0)
     queue = list(units.items())
     while queue:
         name, parsed = queue.pop()
@@ -118,6 +126,8 @@ def _read_program(paths: Sequence[Path], arguments: Sequence[str], replaced: Map
                 cause = _cause_of(wanted)
                 if cause:
                     obstacle, at = msg(f"programs.needs_{cause}", header=wanted), (name, line)
+                if _WINDOWS.fullmatch(wanted) and not windows:
+                    windows, windows_at = wanted, (name, line)
     both = {**headers, **units}
     device = {}
     for name, parsed in units.items():
@@ -132,6 +142,8 @@ def _read_program(paths: Sequence[Path], arguments: Sequence[str], replaced: Map
         parameters,
         obstacle,
         at,
+        windows,
+        windows_at,
         _data(folder, both, arguments),
         tuple((name, line) for name, parsed in both.items() for line in pasted_lines(parsed.source.text)),
     )
@@ -208,9 +220,12 @@ def _methods(node: object) -> list[object]:
 
 def _include(match: re.Match[str], beside: Path, folder: Path) -> str:
     wanted = match[3].strip()
+    found = _own_header(wanted, beside, folder)
+    if found is None and wanted != wanted.lower() and (_STAND_INS / wanted.lower()).is_file():
+        # Where letters' case makes no other file: `Windows.h`.
+        return f"{match[1]}<{wanted.lower()}>"
     if "/" not in wanted or match[2] == "<":
         return match[0]
-    found = _own_header(wanted, beside, folder)
     if found is None:
         # A course's own, in a folder that was not handed in: `../common/book.h`.
         name = Path(wanted).name

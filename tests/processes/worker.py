@@ -34,6 +34,15 @@ class Word(msgspec.Struct, frozen=True, tag="word"):
     text: str
 
 
+_remembered: list[str] = []
+_prepared: list[str] = []
+
+
+def prepare() -> None:
+    """What a server does before it forks."""
+    _prepared.append("once")
+
+
 def main(connection: socket.socket, *arguments: str) -> None:
     channel = Channel(connection, msgspec.msgpack.Decoder(Do))
     while True:
@@ -84,6 +93,16 @@ def main(connection: socket.socket, *arguments: str) -> None:
                 channel.send(Waiting(True, 30.0))
                 time.sleep(task.value)
                 channel.send(Waiting(False))
+            case "remember":
+                _remembered.append(task.text)
+                channel.send(Done(f"remembered {task.text}"))
+                continue
+            case "recall":
+                channel.send(Done(f"recalled {' '.join(_remembered) or 'nothing'}"))
+                continue
+            case "prepared":
+                channel.send(Done(f"prepared {' '.join(_prepared)}"))
+                continue
             case "echo":
                 channel.send(Done(task.text))
                 continue

@@ -27,6 +27,7 @@ class ProgramProcess:
             () if use_landlock else ("without-landlock",),
             # Lines of the host's code in what wasmtime says of a crash.
             environment={"WASMTIME_BACKTRACE_DETAILS": "1", **kept},
+            is_forkable=True,
         )
         self._child = Child(program, FROM_PROGRAM)
         self._is_ready = False

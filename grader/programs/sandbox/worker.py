@@ -33,6 +33,8 @@ CRASHES = frozenset(
 
 def main(connection: socket.socket, *options: str) -> None:
     """Serve one run; options: "without-landlock" to do as on a kernel that lacks it."""
+    import wasmtime
+
     from grader.processes import confinement, limits
     from grader.processes.channel import Channel, PeerGone
     from grader.programs.sandbox.messages import TO_PROGRAM, Broken, Done, Order, Ready
@@ -41,7 +43,9 @@ def main(connection: socket.socket, *options: str) -> None:
     nowhere = os.open(os.devnull, os.O_RDWR)
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
-    _import_everything()
+    prepare()
+    # What a first compilation asks of the system it asks before this process is confined.
+    wasmtime.Module(_engine(), b"\0asm\1\0\0\0")
     confined = "without-landlock" not in options and confinement.confine_files(_own_files())
     limits.bound_for_good(file_bytes=0, descriptors=64)
     with contextlib.suppress(PeerGone):
@@ -77,11 +81,13 @@ def _own_files() -> list[str]:
     return sorted({str(Path(module.__file__).parent) for module in modules if module.__file__})
 
 
-def _import_everything() -> None:
+@functools.cache
+def prepare() -> None:
+    """Import all that a run may need: a confined process reads few files."""
     import importlib
     import pkgutil
 
-    import wasmtime
+    import wasmtime  # noqa: F401
 
     import grader.diagnosis.faults
     import grader.programs.runtime
@@ -93,7 +99,6 @@ def _import_everything() -> None:
             importlib.import_module(module.name)
     for name in ("ctypes.util", "dataclasses", "struct", "traceback", "grader.programs.emulated"):
         importlib.import_module(name)
-    wasmtime.Module(_engine(), b"\0asm\1\0\0\0")
 
 
 def _configuration() -> Any:
@@ -219,8 +224,9 @@ class Run:
 
         from grader.message import msg
         from grader.programs.records import Observation
-        from grader.programs.runtime.state import ProgramEnded
+        from grader.programs.runtime.state import NOWHERE, ProgramEnded
         from grader.programs.sandbox.guest import Guest
+        from grader.programs.sandbox.wasi import MAX_OUTPUT_BYTES
 
         store = wasmtime.Store(_engine())
         store.set_limits(memory_size=self._limits.host_bytes, memories=1, instances=1, tables=4, table_elements=1 << 20)
@@ -251,6 +257,8 @@ class Run:
                 raise NotWhole from error
             cause = self._trap(error)
             state.tell("crash", "error", cause, self._place_of(error))
+        if self._wasi.is_cut:
+            state.tell("output_cut", "remark", msg("programs.output_cut", limit=MAX_OUTPUT_BYTES >> 20), NOWHERE)
         state.finish(code, crashed=cause is not None and cause.id in CRASHES)
         return Observation(
             code,

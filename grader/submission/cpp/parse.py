@@ -25,11 +25,16 @@ from grader.submission.cpp.declarations import (
     unset_variables,
 )
 from grader.submission.cpp.kernel_macros import with_kernels_shown
-from grader.submission.cpp.lexical import deepest_nesting, with_plain_casts, without_unclosed_comment
 from grader.submission.cpp.tree import Item, ParsedFile, declared_name, descendants, function_declarator, qualifiers_of
 from grader.submission.expressions.constants import Constants
 from grader.submission.expressions.macros import Macro
 from grader.submission.files.source import SourceText
+from grader.submission.lexical import (
+    deepest_nesting,
+    with_bodies_of_macros,
+    with_plain_casts,
+    without_unclosed_comment,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -100,7 +105,8 @@ def _parse(source: SourceText, macros: Mapping[str, Macro] | None) -> ParsedFile
         if reached > limit:
             raise UsageError(msg("submission.nested", path=source.path, line=line, depth=reached, limit=limit))
     data = source.text.encode("utf-8", errors="replace")
-    root = _tree(with_plain_casts(without_unclosed_comment(source.text)).encode("utf-8", errors="replace"), source)
+    readable = with_bodies_of_macros(with_plain_casts(without_unclosed_comment(source.text)))
+    root = _tree(readable.encode("utf-8", errors="replace"), source)
     walk = _Walk(data)
     walk.container(root, active=True, namespace="")
     functions: dict[str, Item] = {}
@@ -339,7 +345,9 @@ class _Walk:
             parameters = node.child_by_field_name("parameters")
             if name is not None:
                 names = tuple(node_text(p) for p in parameters.named_children) if parameters is not None else None
-                body = re.sub(r"\\\n", " ", node_text(value)) if value is not None else ""
+                # As it was written: what is read has a `;` for a body that is not there.
+                written = self.data[value.start_byte : value.end_byte] if value is not None else b""
+                body = re.sub(r"\\\n", " ", written.decode("utf-8", errors="replace")).strip()
                 self.constants.macros[node_text(name)] = Macro(body, names, node.start_point.row + 1)
         elif kind in {"variable", "type"}:
             learn_constants(self.constants, node)

@@ -12,16 +12,7 @@ from grader.errors import FileError, UsageError
 from grader.submission.files.folder import find_sources, variant_settings
 from grader.submission.files.source import decode
 from grader.submission.files.submission_yaml import VariantSettings
-
-KERNEL = "__global__ void k(int *a) { a[0] = 1; }\n"
-
-
-def make(root: Path, *files: str) -> Path:
-    for file in files:
-        path = root / file
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(KERNEL)
-    return root
+from tests.student_files import make
 
 
 def names(root: Path, path: str, lab: str = "flip") -> tuple[str, list[str]]:

@@ -1,0 +1,247 @@
+"""Children forked from a process that has imported what they need: one of many starts in a twentieth of the time.
+
+A process that starts child after child of the same kinds opens `kept`; from then on every child whose `ChildProgram`
+says that it can be forked is, by a server of its kind that is started with the first.  A child shares nothing with
+those before it but what the server had imported: what one does to its memory, none of the others sees.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import gc
+import importlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from typing import NoReturn
+
+import msgspec
+
+from grader.processes import limits
+from grader.processes.system import IS_LINUX
+
+START_LIMIT_S = 60.0
+"""For the server's imports; it answers at once after them."""
+_MOST_BYTES = 1 << 16
+
+
+class Fork(msgspec.Struct, frozen=True, tag="fork"):
+    """To the server: fork a child that runs `main` of its module; beside it come its connection and its output."""
+
+    arguments: tuple[str, ...]
+    data_bytes: int
+
+
+class Await(msgspec.Struct, frozen=True, tag="await"):
+    """To the server: wait for the end of a child."""
+
+    pid: int
+
+
+class Said(msgspec.Struct, frozen=True):
+    """The server's answer: the child's process id or status; error: the system's number where it could not fork."""
+
+    number: int
+    error: int = 0
+
+
+class Forked:
+    """A child that a server has forked; as much of `subprocess.Popen` as is asked of it."""
+
+    def __init__(self, pid: int, server: ForkServer) -> None:
+        self.pid = pid
+        self._server = server
+        self._status: int | None = None
+
+    def kill(self) -> None:
+        """Kill it."""
+        # Its number is its own until it is waited for.
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+
+    def wait(self) -> int:
+        """Its exit status, or minus the number of the signal that ended it."""
+        if self._status is None:
+            self._status = self._server.status(self.pid)
+        return self._status
+
+
+class ForkServer:
+    """A process that forks children of one kind, to be used by the thread that started it.
+
+    start: starts the server, given its end of the connection.
+
+    Raises
+    ------
+    OSError : it cannot be started.
+    """
+
+    def __init__(self, start: Callable[[socket.socket], subprocess.Popen[bytes]]) -> None:
+        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs, contextlib.ExitStack() as undo:
+            undo.callback(self._socket.close)
+            self._process = start(theirs)
+            undo.pop_all()
+        self._socket.settimeout(START_LIMIT_S)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it can be asked for a child."""
+        return self._process.poll() is None
+
+    def fork(self, arguments: tuple[str, ...], data_bytes: int, connection: socket.socket, output: int) -> Forked:
+        """A child, as `Child` starts them.
+
+        Raises
+        ------
+        OSError : it could not be forked, or the server is no more.
+        """
+        said = self._ask(Fork(arguments, data_bytes), [connection.fileno(), output])
+        if said.error:
+            raise OSError(said.error, os.strerror(said.error))
+        return Forked(said.number, self)
+
+    def status(self, pid: int) -> int:
+        """The status of a child that has ended or is about to; that of one killed, where the server is no more."""
+        try:
+            return self._ask(Await(pid), []).number
+        except OSError:
+            # With it go its children.
+            return -signal.SIGKILL
+
+    def end(self) -> None:
+        """End the server, and with it its children."""
+        self._socket.close()
+        self._process.kill()
+        self._process.wait()
+
+    def _ask(self, order: Fork | Await, descriptors: list[int]) -> Said:
+        try:
+            socket.send_fds(self._socket, [msgspec.msgpack.encode(order)], descriptors)
+            raw = self._socket.recv(_MOST_BYTES)
+        except OSError:
+            # Whatever it says later would be taken for the answer to something else.
+            self.end()
+            raise
+        if not raw:
+            self.end()
+            raise OSError(errno.ESRCH, os.strerror(errno.ESRCH))
+        return msgspec.msgpack.decode(raw, type=Said)
+
+
+Kind = tuple[str, frozenset[tuple[str, str]] | None]
+_KEPT = threading.local()
+
+
+@contextlib.contextmanager
+def kept() -> Iterator[None]:
+    """While the block runs, children that can be are forked from servers, which end with it.
+
+    Of this thread alone: the kernel ends a server, and with it its children, with the thread that started it.
+    """
+    if not IS_LINUX:
+        yield
+        return
+    servers: dict[Kind, ForkServer] = {}
+    _KEPT.servers = servers
+    try:
+        yield
+    finally:
+        del _KEPT.servers
+        for server in servers.values():
+            server.end()
+
+
+def server_of(
+    module: str, environment: Mapping[str, str] | None, start: Callable[[socket.socket], subprocess.Popen[bytes]]
+) -> ForkServer | None:
+    """The server of a kind of children, started with `start` where there is none yet; None outside of `kept`.
+
+    Raises
+    ------
+    OSError : it cannot be started.
+    """
+    servers: dict[Kind, ForkServer] | None = getattr(_KEPT, "servers", None)
+    if servers is None:
+        return None
+    kind = module, None if environment is None else frozenset(environment.items())
+    server = servers.get(kind)
+    if server is not None and not server.is_running:
+        server.end()
+        server = None
+    if server is None:
+        server = servers[kind] = ForkServer(start)
+    return server
+
+
+def main(connection: socket.socket, module: str) -> None:
+    """The server: fork children that run `main` of `module` until the connection closes."""
+    work = importlib.import_module(module)
+    # What is missing is told by the child that misses it.
+    with contextlib.suppress(Exception):
+        work.prepare()
+    gc.collect()
+    # Or the first look for garbage would copy all of it.
+    gc.freeze()
+    decoder = msgspec.msgpack.Decoder(Fork | Await)
+    while True:
+        raw, descriptors, _flags, _address = socket.recv_fds(connection, _MOST_BYTES, 2)
+        if not raw:
+            return
+        order = decoder.decode(raw)
+        match order:
+            case Await():
+                said = Said(os.waitstatus_to_exitcode(os.waitpid(order.pid, 0)[1]))
+            case Fork():
+                said = _fork(connection, work.main, order, *descriptors)
+        connection.send(msgspec.msgpack.encode(said))
+
+
+def _fork(connection: socket.socket, work: Callable[..., None], order: Fork, theirs: int, output: int) -> Said:
+    """Fork a child that does its work and ends; what it was given is closed here."""
+    server = os.getpid()
+    try:
+        pid = os.fork()
+    except OSError as error:
+        return Said(0, error.errno or errno.EAGAIN)
+    else:
+        if pid:
+            return Said(pid)
+        _be_child(connection, work, order, theirs, output, server)
+    finally:
+        os.close(theirs)
+        os.close(output)
+
+
+def _be_child(
+    connection: socket.socket, work: Callable[..., None], order: Fork, theirs: int, output: int, server: int
+) -> NoReturn:
+    """The life of a child, from the first steps of `entry` on."""
+    status = 1
+    try:
+        limits.die_with_parent(server)
+        os.setsid()
+        connection.close()
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        os.close(output)
+        if order.data_bytes:
+            limits.bound_memory(order.data_bytes)
+        work(socket.socket(fileno=theirs), *order.arguments)
+        status = 0
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else 1
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        with contextlib.suppress(Exception):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        # Nothing that the server would do at its end is the child's to do.
+        os._exit(status)
