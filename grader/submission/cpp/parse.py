@@ -25,16 +25,16 @@ from grader.submission.cpp.declarations import (
     unset_variables,
 )
 from grader.submission.cpp.kernel_macros import with_kernels_shown
-from grader.submission.cpp.lexical import (
+from grader.submission.cpp.tree import Item, ParsedFile, declared_name, descendants, function_declarator, qualifiers_of
+from grader.submission.expressions.constants import Constants
+from grader.submission.expressions.macros import Macro
+from grader.submission.files.source import SourceText
+from grader.submission.lexical import (
     deepest_nesting,
     with_bodies_of_macros,
     with_plain_casts,
     without_unclosed_comment,
 )
-from grader.submission.cpp.tree import Item, ParsedFile, declared_name, descendants, function_declarator, qualifiers_of
-from grader.submission.expressions.constants import Constants
-from grader.submission.expressions.macros import Macro
-from grader.submission.files.source import SourceText
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -25,6 +25,7 @@ from grader.submission.files.submission_yaml import (
     read_settings,
 )
 from grader.submission.files.versions import versions_among
+from grader.submission.lexical import line_of_main, without_comments
 from grader.yaml_file import YamlFile, shortened
 
 SUFFIXES = (".cu", ".ipynb")
@@ -35,8 +36,6 @@ MAX_ENTRIES = 10_000
 # Bytes of a file that are looked at to tell whose it is.
 MAX_LOOKED_AT = 1 << 20
 
-_COMMENT = re.compile(r"//[^\n]*+|/\*.*?\*/", re.DOTALL)
-_MAIN = re.compile(r"\b(?:_t)?main\s*\([^;{}()]{0,200}\)\s*(?:try\s*)?\{")
 _CALLED = re.compile(r"\b([A-Za-z_]\w*)\s*(?:<[^<>;(){}]{0,100}>\s*)?(?:<<<|\()")
 _KERNEL = re.compile(r"\b__global__\b[^;{}()]{0,200}?\b([A-Za-z_]\w*)\s*\([^;{}]{0,1000}\)\s*\{")
 _WORDS_OF_C = frozenset({"if", "for", "while", "switch", "catch"})
@@ -278,7 +277,7 @@ def _are_parts(files: list[Path], known_labs: Collection[str]) -> bool:
 
 
 def _has_main(file: Path) -> bool:
-    return _MAIN.search(_plain(file)) is not None
+    return line_of_main(_plain(file)) > 0
 
 
 def _with_callees(main: Path, others: list[Path], known_labs: Collection[str]) -> list[Path]:
@@ -289,7 +288,7 @@ def _with_callees(main: Path, others: list[Path], known_labs: Collection[str]) -
     found = [main]
     for other in others[:MAX_SOURCES]:
         defined = _plain(other)
-        is_part = other.stem.lower() not in labs and _MAIN.search(defined) is None
+        is_part = other.stem.lower() not in labs and not line_of_main(defined)
         if is_part and called & set(_DEFINED.findall(defined)):
             found.append(other)
     return sorted(found)
@@ -304,7 +303,7 @@ def _plain(file: Path) -> str:
         data = read_plain(file, MAX_LOOKED_AT)
     except OSError:
         return ""
-    return _COMMENT.sub(" ", data.decode("utf-8", errors="replace"))
+    return without_comments(data.decode("utf-8", errors="replace"))
 
 
 def _deeper(folder: Path, lab_id: str, known_labs: Collection[str]) -> list[list[Path]]:
