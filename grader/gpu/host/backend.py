@@ -6,11 +6,10 @@ from grader.backends.base import Code, LaunchOutcome, LaunchRequest
 from grader.gpu.host.session import GpuSession
 from grader.gpu.messages import KernelFacts
 from grader.result import BackendName
-from grader.timing import lock
 
 
 class GpuBackend:
-    """Runs programs in machine code in the process of a session, beside others who do not time anything."""
+    """Runs programs in machine code in the process of a session."""
 
     def __init__(self, session: GpuSession) -> None:
         self._session = session
@@ -21,19 +20,12 @@ class GpuBackend:
         return "gpu"
 
     def run(self, code: Code, request: LaunchRequest) -> LaunchOutcome:
-        """Run one launch.
-
-        Raises
-        ------
-        lock.Busy : somebody timed all the while.
-        """
+        """Run one launch."""
         return self.run_with_facts(code, request)[0]
 
     def run_with_facts(self, code: Code, request: LaunchRequest) -> tuple[LaunchOutcome, KernelFacts | None]:
         """As `run`, with what the driver knows of the kernel."""
-        # For one launch, not for all: while this process compares, others may time.
-        with lock.shared(self._session.device.uuid):
-            return self._session.run_with_facts(self.load(code), request)
+        return self._session.run_with_facts(self.load(code), request)
 
     def load(self, code: Code) -> str:
         """Make a program known to the session, if it is not yet; the name that it has there."""
