@@ -82,8 +82,8 @@ def find_sources(
     variants: the lab's, after which a student's programs may be called.
 
     Looked for in turn: the file that `submission.yaml` names, `<lab>.cu`, `<lab>/*.cu`, the folder's only `.cu` file,
-    all of them where they make up one program or, without a `main`, parts of one, programs called after the lab or its variants with the files that have
-    no `main`, `<lab>.cu` or all `.cu` files of the only folder below that has any.
+    all of them where they make up one program or, without a `main`, parts of one, programs called after the lab or its
+    variants with the files that have no `main`, `<lab>.cu` or all `.cu` files of the only folder below that has any.
     With a `<lab>.cu` come the files whose functions it calls.
 
     Raises
