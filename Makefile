@@ -2,6 +2,7 @@
 # make test       set everything up, lint, type-check, run the quick tests
 # make test-slow  the slow tests;  make test-gpu: those that need a GPU
 # make check-install  the package, installed alone, works outside the checkout
+# make check-container  the image of the Containerfile, built and graded in; needs podman
 # make lock       the lock file anew
 # make bench      how fast grading and the emulator are here; needs no GPU (benchmarks/ has two more that do)
 # make messages   extract and compile the translations
@@ -15,7 +16,7 @@ STUDENT ?= submissions/ivanov
 SYSTEM_PACKAGES ?= yes
 export SYSTEM_PACKAGES
 
-.PHONY: lock demo test lint test-quick test-slow test-gpu check-install messages bench clean
+.PHONY: lock demo test lint test-quick test-slow test-gpu check-install check-container messages bench clean
 
 demo: $(VENV)/.ready
 	$(BIN)/grade $(STUDENT) --lab $(LAB)
@@ -40,6 +41,9 @@ test-gpu: $(VENV)/.ready-dev
 
 check-install:
 	PYTHON=$(PYTHON) scripts/check-install $(LAB)
+
+check-container:
+	scripts/check-container
 
 messages: $(VENV)/.ready-dev
 	$(BIN)/python scripts/messages.py

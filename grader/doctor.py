@@ -69,7 +69,11 @@ def _system() -> Tool:
         return Tool(name, purpose, "optional", f"macOS {platform.mac_ver()[0]}", msg("doctor.advice_macos"))
     if "microsoft" in release.lower():
         return Tool(name, purpose, "ok", f"WSL ({release})")
-    inside = Path("/run/.containerenv").exists() or Path("/.dockerenv").exists()
+    # A read-only root hides podman's file; the variable is of the interface that containers tell of themselves by
+    # (https://systemd.io/CONTAINER_INTERFACE/), which Docker does not follow.
+    inside = bool(os.environ.get("container")) or any(  # noqa: SIM112
+        map(os.path.exists, ("/run/.containerenv", "/.dockerenv"))
+    )
     machine = f"Linux {release}, {platform.machine()}"
     return Tool(name, purpose, "ok", msg("doctor.container", system=machine) if inside else machine)
 

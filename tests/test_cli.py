@@ -256,10 +256,14 @@ def test_no_arguments_is_a_request_for_help(here: Path, capsys: pytest.CaptureFi
 
 def test_wrong_command_lines_get_one_line(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     student = SAMPLES / "ivanov"
-    assert complaint(capsys, "nowhere", "--lab", "transpose") == "nowhere: no such file or folder"
+    assert complaint(capsys, "nowhere", "--lab", "transpose", "--out", "a/b") == "nowhere: no such file or folder"
+    assert list(here.iterdir()) == []
     assert complaint(capsys, student) == "--lab is missing; see grade --help"
     assert complaint(capsys, student, "--lab", "transpose", "--no-pfd") == (
         "no such option: --no-pfd; did you mean --no-pdf?"
+    )
+    assert complaint(capsys, "chekc", student) == (
+        "chekc: no such command, and no such file or folder; did you mean grade check?"
     )
     assert "did you mean `transpose`?" in complaint(capsys, student, "--lab", "transpos")
     assert "fast" in complaint(capsys, student, "--lab", "transpose", "--backend", "fast")

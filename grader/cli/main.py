@@ -31,8 +31,9 @@ from grader.cli.report import report_command, rescore_command
 from grader.cli.run import run_command, split
 from grader.cli.signals import Interrupted, interruptible
 from grader.cli.similar import similar_command
-from grader.errors import GraderError
+from grader.errors import GraderError, UsageError
 from grader.i18n import _
+from grader.report.stream import prepare_standard_streams
 
 INTERRUPTED = 130
 
@@ -44,6 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run(arguments: list[str]) -> int:
     """Run the command line; returns the exit code, having printed one line on standard error if it is 2 or 3."""
+    prepare_standard_streams()
     i18n.use(language_of(arguments, os.environ))
     click_texts.speak(i18n.language())
     commands = {
@@ -70,6 +72,8 @@ def run(arguments: list[str]) -> int:
                 return _invoke(run_command(), "grade run", words, own)
             if arguments and arguments[0] in commands:
                 return _invoke(commands[arguments[0]](), f"grade {arguments[0]}", arguments[1:])
+            if arguments:
+                _no_command(arguments[0], list(commands))
             return _invoke(grade_command(), "grade", arguments or ["--help"])
     except click.exceptions.Exit as request:
         # After --help or --version.
@@ -90,6 +94,16 @@ def run(arguments: list[str]) -> int:
         if refusal:
             return complain(refusal, 2)
         return complain(str(internal(error, Path(tempfile.gettempdir()))), 3)
+
+
+def _no_command(word: str, commands: Sequence[str]) -> None:
+    """Refuse a first word that is nearly a command's name and no file either: what it lacks is not `--lab`."""
+    import difflib
+
+    near = difflib.get_close_matches(word, commands, n=1)
+    if near and not word.startswith("-") and not os.path.lexists(word):
+        text = _("{word}: no such command, and no such file or folder; did you mean grade {command}?")
+        raise UsageError(text.format(word=word, command=near[0]))
 
 
 def _invoke(command: click.Command, name: str, arguments: list[str], own: object = None) -> int:

@@ -7,7 +7,6 @@ grader is at fault (`grader.errors`).
 from __future__ import annotations
 
 import platform
-import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -24,21 +23,20 @@ from grader.grading.secret import secret as course_secret
 from grader.lab.records import Lab
 from grader.message import Message, msg
 from grader.result import Check, Environment, Result, Source, Student, TitlePage, score_of, status_of
-from grader.running.evidence import Compilation, Diagnostic, Evidence
-from grader.running.host_code import host_code
+from grader.running.evidence import Evidence
 from grader.submission.files.source import SourceText
-from grader.submission.records import Missing, Submission, VariantBinding
+from grader.submission.records import Missing, Submission
 from grader.words import told
 
 if TYPE_CHECKING:
     from grader.compiler.process import CompilerProcess
-    from grader.compiler.result import CompileResult
     from grader.gpu.measurement.part import Gpu
-    from grader.launching.programs import ProgramStore
     from grader.launching.trial import Trials
     from grader.submission.files.folder import FoundSubmission
 
+
 BACKENDS = ("auto", "gpu", "emulator")
+
 ARCHITECTURE = "compute_75"
 """The oldest target that NVRTC still compiles for; what the emulator runs."""
 
@@ -87,6 +85,7 @@ def grade(
         found_files, submission = _read(path, lab)
         from grader.backends.emulator import Emulator
         from grader.grading.alternatives import with_best
+        from grader.grading.compilations import compiled
         from grader.launching.programs import ProgramStore
         from grader.launching.trial import Trials
         from grader.oracle.expected import Oracle
@@ -94,7 +93,7 @@ def grade(
 
         # Compile: what does not is evidence already.
         programs = ProgramStore(compiler, ARCHITECTURE)
-        found = _compiled(lab, submission, programs)
+        found = compiled(lab, submission, programs)
         environment = _environment(lab, compiler.nvrtc_version(), command)
         # Run on the emulator, at the lab's sizes and at a case that is drawn.
         oracle = Oracle(lab)
@@ -104,7 +103,7 @@ def grade(
         drawn_trials = replace(trials, lab=drawn_lab, oracle=Oracle(drawn_lab))
         found = _run(trials, drawn_trials, submission, found, checked)
         submission, found = with_best(
-            submission, found, lambda one: _run(trials, drawn_trials, one, _compiled(lab, one, programs))
+            submission, found, lambda one: _run(trials, drawn_trials, one, compiled(lab, one, programs))
         )
         emulated = found
         environment = structs.replace(environment, drawn_seed=drawn.seed, drawn_by=drawn.by)
@@ -256,59 +255,6 @@ def _known_labs(lab: Lab) -> set[str]:
     from grader.lab.labs import folders
 
     return set(folders([lab.path.parent.parent]))
-
-
-def _compiled(lab: Lab, submission: Submission, programs: ProgramStore) -> dict[str, Evidence]:
-    """The evidence of each variant after every file that holds a bound kernel was compiled."""
-    from grader.launching.programs import handed_in
-
-    built = {file: programs.get(program).result for file, program in handed_in(submission).items()}
-    found = {}
-    for variant in lab.variants:
-        binding = submission.bindings[variant.name]
-        unobserved = submission.observed.failed
-        evidence = Evidence(lab, variant, binding, source=submission.device_source, unobserved=unobserved)
-        found[variant.name] = evidence
-        if isinstance(binding, Missing):
-            found[variant.name] = replace(evidence, compilation=_unread(submission, binding, programs))
-        else:
-            compilation = _compilation(submission, binding, built[binding.kernel.file])
-            host = host_code(submission, binding.kernel)
-            found[variant.name] = replace(evidence, compilation=compilation, host=host)
-    return found
-
-
-def _unread(submission: Submission, missing: Missing, programs: ProgramStore) -> Compilation:
-    """What the compiler says of a kernel that could not be read, from its first line to its last."""
-    from grader.compiler.causes import closing_line
-
-    file, line = missing.data.get("file"), missing.data.get("line")
-    source = next((s for s in submission.sources if s.path.name == file), None)
-    if missing.reason != "inactive" or source is None or not isinstance(line, int):
-        return Compilation()
-    # The host's headers are not there; the kernel is judged without them.
-    text = re.sub(r"(?m)^[ \t]*#[ \t]*include\b[^\n]*", "", source.text)
-    last = closing_line(source.text, line)
-    errors = tuple(e for e in _errors(programs.get_text({str(file): text}, []).result) if line <= e.line <= last)
-    return Compilation("errors", errors) if errors else Compilation()
-
-
-def _errors(result: CompileResult) -> tuple[Diagnostic, ...]:
-    return tuple(
-        Diagnostic(d.file, d.line, d.message, d.hint, d.cause) for d in result.diagnostics if d.severity == "error"
-    )
-
-
-def _compilation(submission: Submission, binding: VariantBinding, result: CompileResult) -> Compilation:
-    if binding.expression in result.entries:
-        return Compilation()
-    failure = {"forbidden_include": "errors", "": "missing_entry"}.get(result.reason, result.reason)
-    errors = _errors(result)
-    unit = submission.units.get(binding.kernel.file, binding.kernel.file)
-    missing = [
-        (name, file, line) for file, name, line in submission.missing_headers if file in (unit, binding.kernel.file)
-    ]
-    return Compilation(failure, errors, tuple(missing))
 
 
 def _run(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from grader.ptx.counted.runner import shortcuts_of
 from grader.ptx.errors import LaunchError
 from grader.ptx.frontend.nodes import Function, Module
 from grader.ptx.limits import Budget, Limits
@@ -23,7 +24,7 @@ from grader.ptx.memory.arrays import MemoryArray
 from grader.ptx.memory.device import Buffer, Device
 from grader.ptx.memory.windows import shared_window
 from grader.ptx.memory.workspace import workspace_of
-from grader.ptx.native.engine import Engine
+from grader.ptx.native.engine import FEW_LANES, Engine
 from grader.ptx.observers.hazards import HazardLog
 from grader.ptx.observers.interface import NOBODY, Observer, Scene, Watchers
 from grader.ptx.observers.races import Races
@@ -205,10 +206,12 @@ class _Run:
 
     def _interpret(self, patience: int | None) -> Outcome:
         outcome = self._begin(patience)
+        lanes = min(self._total, self._together) * self._padded
+        shortcuts = shortcuts_of(self._code) if lanes > FEW_LANES else {}
         for batch, symbols in self._batches(outcome):
             registers = self._code.fresh_registers.copy()
             first = Group(batch, batch.layout.root, [Frame(self._code, registers, symbols)], 0, ())
-            Scheduler(batch).run(first)
+            Scheduler(batch, shortcuts).run(first)
         return outcome
 
     def report(self, outcome: Outcome) -> LaunchReport:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from msgspec import structs
 
 from grader.message import Message, joined, msg
-from grader.repair.guards import TurnedAway
 from grader.repair.search import FoundRepair
+from grader.repair.turned_away import TurnedAway
 from grader.result import Check, Repair, Result
 from grader.words import told
 

@@ -12,18 +12,20 @@ from grader.errors import FileError, UsageError
 from grader.launching.kernel import BoundKernel, bound_kernels
 from grader.launching.trial import Trials
 from grader.message import Message
-from grader.repair.arrays import array_changes
 from grader.repair.change import Change, changed
+from grader.repair.changes.arrays import array_changes
+from grader.repair.changes.barriers import barrier_changes
+from grader.repair.changes.conditions import guard_changes
+from grader.repair.changes.expressions import expression_changes
+from grader.repair.changes.first_values import value_changes
 from grader.repair.clues import clues_of
 from grader.repair.diff import diff_lines
 from grader.repair.effect import effect_msg
-from grader.repair.expressions import expression_changes
 from grader.repair.function import Function, functions_of
-from grader.repair.guards import TurnedAway, turned_away
 from grader.repair.proof import Proof
 from grader.repair.screen import Budget, Screen
-from grader.repair.statements import barrier_changes, guard_changes, value_changes
 from grader.repair.symptom import Symptom, symptom_of
+from grader.repair.turned_away import TurnedAway, turned_away
 from grader.result import Check
 from grader.running.evidence import Evidence
 from grader.submission.cpp.tree import ParsedFile

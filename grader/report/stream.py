@@ -3,11 +3,30 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import sys
+from pathlib import Path
 from typing import IO, Any
 
 READER_GONE = (errno.EPIPE, errno.EIO, errno.ECONNRESET)
+
+
+def prepare_standard_streams() -> None:
+    """Have both take whatever is written to them: a closed one takes it to nowhere, an old encoding shows `?`."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            # Open until the process ends, as the one that it stands for would be.
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace" if name == "stdout" else "backslashreplace")
+
+
+def speak_utf8() -> None:
+    """Have standard output be UTF-8 whatever the locale: what reads JSON or a service's format expects no other."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")
 
 
 class LastingStream:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 PIPE_WIDTH = 100
+PROSE_WIDTH = 20
+"""Columns below which sentences in a table cannot be read."""
 STYLES = {"pass": "green", "fail": "bold red", "borderline": "yellow", "error": "bold yellow"}
 
 
@@ -251,31 +253,68 @@ def show_group(out: Console, rows: Sequence[GroupRow], variants: Sequence[str]) 
     """
     from rich.text import Text
 
+    titles = [_("Student"), _("Grade"), *variants]
+    lines = [[row.student, row.mark, *(f"{cell.symbol} {cell.text}" for cell in row.cells)] for row in rows]
+    beside = out.width - _table_width([titles, *lines]) >= PROSE_WIDTH
     table = _table()
-    table.add_column(_("Student"), overflow="fold")
-    table.add_column(_("Grade"), justify="right", no_wrap=True)
+    table.add_column(titles[0], overflow="fold")
+    table.add_column(titles[1], justify="right", no_wrap=True)
     for variant in variants:
         table.add_column(Text(variant), overflow="fold")
-    table.add_column(_("Worst fault"), ratio=1, overflow="fold")
+    if beside:
+        table.add_column(_("Worst fault"), ratio=1, overflow="fold")
     for row in rows:
         cells = [Text(f"{cell.symbol} {cell.text}", style=STYLES.get(cell.key, "dim")) for cell in row.cells]
         cells += [Text("")] * (len(variants) - len(cells))
         mark = Text(row.mark, style=STYLES.get(row.key, ""))
-        table.add_row(Text(row.student), mark, *cells, Text(row.fault))
+        table.add_row(Text(row.student), mark, *cells, *([Text(row.fault)] if beside else []))
     out.print()
     out.print(table)
+    if not beside and any(row.fault for row in rows):
+        out.print(Text(_("Worst fault"), style="bold"))
+        for row in rows:
+            if row.fault:
+                out.print(Text(f"{row.student}: {row.fault}"))
+        out.print()
 
 
 def show_table(out: Console, titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A plain table; the first column does not wrap."""
+    """A plain table; the first column does not wrap.
+
+    Where the terminal is too narrow for words beside each other, each row is a paragraph: its first cell, then a line
+    for each other one with its title.
+    """
+    from rich.padding import Padding
     from rich.text import Text
 
+    needed = [[row[0], *(_narrowed(cell) for cell in row[1:])] for row in [titles, *rows]]
+    if _table_width(needed) > out.width:
+        for row in rows:
+            out.print(Text(row[0], style="bold"))
+            for title, cell in zip(titles[1:], row[1:], strict=True):
+                if cell:
+                    out.print(Padding(Text(f"{title}: {cell}"), (0, 0, 0, 2), expand=False))
+        out.print()
+        return
     table = _table()
     for index, title in enumerate(titles):
         table.add_column(title, no_wrap=index == 0, overflow="fold")
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     out.print(table)
+
+
+def _table_width(rows: Sequence[Sequence[str]]) -> int:
+    """The columns that a table of these cells takes, edges included, when no cell is broken."""
+    from rich.cells import cell_len
+
+    count = max(map(len, rows))
+    return sum(max(cell_len(row[i]) for row in rows if i < len(row)) + 2 for i in range(count)) + 1
+
+
+def _narrowed(text: str) -> str:
+    """As much of a cell as it needs in width: all of a short text, of prose its longest word."""
+    return text[:PROSE_WIDTH] if len(text) <= PROSE_WIDTH else max((text[:PROSE_WIDTH], *text.split()), key=len)
 
 
 def _table() -> Table:

@@ -19,7 +19,7 @@ except ImportError:
     # Windows, where nothing is timed.
     fcntl = None  # type: ignore[assignment]
 
-POLL_S = 0.05
+POLL_S = 0.01
 WAIT_S = 900.0
 """How long a grading waits for the GPU before it goes on without."""
 
@@ -39,6 +39,16 @@ def tell_of_waiting(listener: Listener) -> None:
 def lock_path(uuid: str) -> Path:
     """The lock file of a GPU, by its UUID, or of "cpu"; the same for all users."""
     return Path(tempfile.gettempdir()) / f"cuda-lab-grader-{re.sub(r'[^0-9A-Za-z-]', '_', uuid)}.lock"
+
+
+def lock_file(name: str) -> int:
+    """A descriptor of the lock file of a name, open; for a child to lock, which ends with its death.
+
+    Raises
+    ------
+    OSError : it cannot be made or opened.
+    """
+    return _open(lock_path(name))
 
 
 @contextmanager

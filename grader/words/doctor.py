@@ -22,7 +22,9 @@ TEXTS: Texts = {
     "lacks": N_("{package} is not installed"),
     "for_gpu": N_("measures times; without it speedup stays pending"),
     "gpu": N_("GPU and driver"),
-    "advice_gpu": N_("NVIDIA driver 580 or later (apt install nvidia-driver); everything but timing works without it"),
+    "advice_gpu": N_(
+        "NVIDIA driver 580 or later (apt install nvidia-driver-580 on Ubuntu); everything but timing works without it"
+    ),
     "no_gpu": N_("no NVIDIA GPU"),
     "no_driver": N_("no NVIDIA driver"),
     "driver": N_("driver {version}"),

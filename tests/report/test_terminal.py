@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from rich.console import Console
 
 from grader import i18n
 from grader.report import terminal
@@ -175,3 +176,42 @@ def test_output_to_a_full_disk_is_told_once(capfd: pytest.CaptureFixture[str]) -
             out.print("a line")
             out.file.flush()
     assert capfd.readouterr().err == "grade: No space left on device\n"
+
+
+def narrow(columns: int) -> tuple[Console, io.StringIO]:
+    out = terminal.console(file := io.StringIO())
+    out.width = columns
+    return out, file
+
+
+def test_a_table_that_does_not_fit_is_told_row_by_row() -> None:
+    titles = ["Tool", "Found", "What to install"]
+    rows = [
+        ["✓ a-tool-of-ours", "13.5", ""],
+        ["– another", "not installed", "apt install the-package-with-a-long-name"],
+    ]
+    out, file = narrow(80)
+    terminal.show_table(out, titles, rows)
+    assert "Tool" in file.getvalue().splitlines()[1]
+    out, file = narrow(40)
+    terminal.show_table(out, titles, rows)
+    assert [line.rstrip() for line in file.getvalue().splitlines()] == [
+        "✓ a-tool-of-ours",
+        "  Found: 13.5",
+        "– another",
+        "  Found: not installed",
+        "  What to install: apt install",
+        "  the-package-with-a-long-name",
+        "",
+    ]
+
+
+@pytest.mark.parametrize("columns", [50, 60, 80, 100])
+def test_no_word_of_a_group_s_faults_is_broken(columns: int) -> None:
+    rows = [group_row(sample_results.failed(), VARIANTS, "en"), failed_row("smirnov", "nothing was handed in at all")]
+    out, file = narrow(columns)
+    terminal.show_group(out, rows, VARIANTS)
+    words = file.getvalue().split()
+    assert {"conflicts", "nothing", "handed"} <= set(words), words
+    assert ("smirnov:" in words) == (columns < 80)
+    assert max(map(len, file.getvalue().splitlines())) <= columns

@@ -12,6 +12,7 @@ from grader.cli.errors import internal, refused_by_system
 from grader.cli.options import PathType, labs_option, lang_option
 from grader.errors import UsageError
 from grader.i18n import _
+from grader.report.stream import speak_utf8
 
 LINES = ("gcc", "github")
 """The formats that several submissions can be printed in, one after another."""
@@ -75,6 +76,8 @@ def _check(
     if len(paths) > 1 and format_name not in LINES:
         text = _("Several PATHs can be printed as {formats} only; got --format {format}")
         raise UsageError(text.format(formats=", ".join(LINES), format=format_name))
+    if format_name != "gcc":
+        speak_utf8()
     code = 0
     for path in paths:
         try:

@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import fcntl
 import mmap
 import os
 import resource
 import socket
 import sys
+import time
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from grader.gpu.device import driver, host_memory, launch
@@ -49,11 +52,13 @@ HEAP_BYTES = 1 << 20
 """Of device-side malloc: enough for a student's experiment."""
 
 COUNTERS = 64
+TURN_LIMIT_S, TURN_POLL_S = 25.0, 0.01
+"""How long others are let open their devices first; less than the grader waits for this process in all."""
 _PR_SET_PDEATHSIG, _SIGKILL = 1, 9
 
 
 def main(arguments: list[str]) -> None:
-    """`arguments`: the descriptor of the channel."""
+    """`arguments`: the descriptors of the channel, and of the lock files of which one is held to open the device."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     channel = requests_on(socket.socket(fileno=int(arguments[0])))
@@ -61,7 +66,8 @@ def main(arguments: list[str]) -> None:
     printed = os.memfd_create("printed", os.MFD_CLOEXEC)
     os.dup2(printed, 1)
     try:
-        handle, ready = _open()
+        with _turn([int(descriptor) for descriptor in arguments[1:]]):
+            handle, ready = _open()
     except (DriverError, ImportError, RuntimeError, OSError) as error:
         channel.send(NoDevice(reason=(str(error).strip().splitlines() or [""])[0][:300]))
         return
@@ -70,6 +76,27 @@ def main(arguments: list[str]) -> None:
         Worker(handle, ready, printed).serve(channel)
     # Ending by the interpreter's way would wait for a context that may never answer.
     os._exit(0)
+
+
+@contextlib.contextmanager
+def _turn(locks: Sequence[int]) -> Iterator[None]:
+    """Hold one of some lock files, if one can be had in time."""
+    deadline = time.monotonic() + TURN_LIMIT_S
+    while locks and not any(_locked(one) for one in locks) and time.monotonic() < deadline:
+        time.sleep(TURN_POLL_S)
+    try:
+        yield
+    finally:
+        for one in locks:
+            os.close(one)
+
+
+def _locked(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def _open() -> tuple[Any, Ready]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from tempfile import NamedTemporaryFile, TemporaryFile
 from urllib.parse import quote
@@ -19,13 +19,26 @@ RESULT_NAME = "result.json"
 LOG_NAME = "grade-error.log"
 
 
-def check_writable(out: Path) -> None:
-    """Refuse a folder that cannot be written to before anything is graded.
+@contextlib.contextmanager
+def writable(out: Path) -> Iterator[None]:
+    """Refuse a folder that cannot be written to before anything is graded; a refused order leaves none behind.
 
     Raises
     ------
     UsageError : it cannot be made, or takes no files.
     """
+    made = [folder for folder in (out, *out.parents) if not folder.exists()]
+    _check_writable(out)
+    try:
+        yield
+    except UsageError:
+        with contextlib.suppress(OSError):
+            for folder in made:
+                folder.rmdir()
+        raise
+
+
+def _check_writable(out: Path) -> None:
     try:
         out.mkdir(parents=True, exist_ok=True)
         with TemporaryFile(dir=out):

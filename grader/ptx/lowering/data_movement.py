@@ -131,11 +131,17 @@ def _generic_symbol(code: Code, operand: Operand, spec: AccessSpec) -> None:
         spec.space = code.program.space_of(operand.base.name)
 
 
-def _load(code: Code, instruction: Instruction) -> Step:
+def load_spec(code: Code, instruction: Instruction) -> AccessSpec:
+    """The static side of a load, with what becomes of the value.  Raises UnsupportedInstruction."""
     spec = AccessSpec(instruction, "load")
     spec.is_copy, spec.compared = code.uses.is_copy(instruction), code.uses.is_compared(instruction)
     spec.looked_at = code.uses.is_looked_at(instruction)
     spec.polls = spec.strong and code.polls(instruction)
+    return spec
+
+
+def _load(code: Code, instruction: Instruction) -> Step:
+    spec = load_spec(code, instruction)
     target, source = instruction.operands
     _generic_symbol(code, source, spec)
     address, offset = address_getter(code, source)

@@ -109,14 +109,15 @@ class BlockBatch:
 
     # -- progress ----------------------------------------------------------------------
 
-    def count(self, block: CodeBlock, lanes: Lanes) -> None:
-        """Some lanes execute a block."""
+    def count(self, block: CodeBlock, lanes: Lanes, times: int = 1) -> None:
+        """Some lanes execute a block so many times."""
         budget = self.budget
-        budget.thread_instructions += block.size * lanes.n
-        budget.warp_instructions += block.size * lanes.n_warps
-        budget.issued += block.size
-        block.executions += lanes.n
-        self.clock += CYCLES * block.size
+        size = block.size * times
+        budget.thread_instructions += size * lanes.n
+        budget.warp_instructions += size * lanes.n_warps
+        budget.issued += size
+        block.executions += lanes.n * times
+        self.clock += CYCLES * size
 
     def pass_time(self, cycles: int) -> None:
         """Let the clock go on."""

@@ -9,14 +9,20 @@ lowest place in reverse post-order goes first, so threads that parted meet again
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping
 
 from grader.ptx.limits import TakesLong
 from grader.ptx.machine.barriers import Barriers
 from grader.ptx.machine.block_batch import BlockBatch
+from grader.ptx.machine.code import CodeBlock
 from grader.ptx.machine.convergence import Convergence
 from grader.ptx.machine.groups import Group
 from grader.ptx.machine.non_termination import NonTermination
 from grader.ptx.machine.queue import ProgramPoint, Queue
+
+Shortcut = Callable[[Group], bool]
+"""Carries out many rounds of the loop whose header a group stands at; False where nothing was done."""
+_NONE: Mapping[CodeBlock, Shortcut] = {}
 
 SPIN_PATIENCE = 4
 """Turns a spinning loop gets before somebody else who can run gets one."""
@@ -25,8 +31,9 @@ SPIN_PATIENCE = 4
 class Scheduler:
     """Runs one batch: decides who goes next."""
 
-    def __init__(self, batch: BlockBatch) -> None:
+    def __init__(self, batch: BlockBatch, shortcuts: Mapping[CodeBlock, Shortcut] = _NONE) -> None:
         self.batch = batch
+        self._shortcuts = shortcuts
         self.queue = Queue(batch)
         self.barriers = Barriers(batch, self.queue)
         self.convergence = Convergence(batch, self.queue)
@@ -105,6 +112,12 @@ class Scheduler:
                     self._endless.enter(group)
             if block.collective and not lanes.whole_warps and self.convergence.hold(group, block):
                 return
+            # Only where nobody else could take a turn meanwhile.
+            shortcut = self._shortcuts.get(block) if self._shortcuts and not pending else None
+            if shortcut is not None and shortcut(group):
+                if time.process_time() - budget.began_s > limits.seconds:
+                    raise limits.out_of_time(block.line)
+                continue
             batch.count(block, lanes)
             budget.turns += 1
             if budget.thread_instructions > limits.instructions or budget.issued > limits.issued:

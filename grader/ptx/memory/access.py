@@ -75,6 +75,12 @@ class Access:
         self.changed = changed
         self.together: Sequence[ResolvedAddress] = (resolved,)
 
+    def moved(self, distance: int) -> Access:
+        """The same by the same lanes, so many bytes further on."""
+        address = self.address
+        resolved = ResolvedAddress(address.array, address.vec, address.shift + distance, address.lanes)
+        return Access(self.spec, resolved, self.geometry)
+
 
 class AccessSpec:
     """The static side of a load, store or atomic.

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from grader.ptx.limits import Budget
 from grader.ptx.memory.access import Access
+from grader.ptx.memory.address_resolution import ResolvedAddress
 from grader.ptx.memory.arrays import MemoryArray
 from grader.ptx.observers.hazards import HazardLog
 from grader.ptx.records import LaunchReport
@@ -20,6 +21,29 @@ class BarrierCompletion:
 
     barrier: int
     parties: list[tuple[Lanes, bool]]
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedLoads:
+    """Loads of a loop: its first iteration's in their order, how far each moves in every further one, in bytes.
+
+    All lanes of each go to one array of global memory in every iteration; times: how many iterations there are.
+    """
+
+    first: tuple[Access, ...]
+    steps: tuple[int, ...]
+    times: int
+
+    @property
+    def address(self) -> ResolvedAddress:
+        """Of the last load of the first iteration."""
+        return self.first[-1].address
+
+    def one_by_one(self) -> Iterator[Access]:
+        """All of them in the order in which they happen."""
+        for iteration in range(self.times):
+            for event, step in zip(self.first, self.steps, strict=True):
+                yield event.moved(iteration * step) if iteration else event
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +72,9 @@ class Observer:
     def access(self, event: Access) -> None:
         """Lanes load, store or change something, in shared or global memory."""
 
+    def repeated(self, loads: RepeatedLoads) -> None:
+        """Lanes have gone through a loop that only loads; who has `access` and not this is told of each load."""
+
     def barrier(self, released: Array | None, completion: BarrierCompletion | None) -> None:
         """Threads are released: the blocks, (blocks,) bool, None for all; who met where it was not for whole blocks."""
 
@@ -73,7 +100,7 @@ class Observer:
 class Watchers:
     """Who watches some blocks, by what they want to be told."""
 
-    __slots__ = ("access", "arrival", "barrier", "end", "fence", "renewed", "warp_sync")
+    __slots__ = ("access", "arrival", "barrier", "end", "fence", "renewed", "repeated", "warp_sync")
 
     def __init__(self, observers: Sequence[Observer] = ()) -> None:
         def those_with(name: str) -> list[Callable[..., None]]:
@@ -81,6 +108,7 @@ class Watchers:
             return [getattr(o, name) for o in observers if getattr(type(o), name) is not plain]
 
         self.access: list[Callable[[Access], None]] = those_with("access")
+        self.repeated: list[Callable[[RepeatedLoads], None]] = those_with("repeated")
         self.barrier: list[Callable[[Array | None, BarrierCompletion | None], None]] = those_with("barrier")
         self.arrival: list[Callable[[int, Lanes], None]] = those_with("arrival")
         self.warp_sync: list[Callable[[Lanes], None]] = those_with("warp_sync")

@@ -14,7 +14,7 @@ import numpy as np
 from grader.ptx.memory.access import Access
 from grader.ptx.memory.arrays import MemoryArray
 from grader.ptx.observers.happens_before import HappensBefore
-from grader.ptx.observers.interface import BarrierCompletion, Observer, Scene
+from grader.ptx.observers.interface import BarrierCompletion, Observer, RepeatedLoads, Scene
 from grader.ptx.observers.order_graph import StrongAccess
 from grader.ptx.observers.race_reports import report_conflicts
 from grader.ptx.observers.shadow import AccessEpoch, BarrierOrder, Shadow
@@ -42,7 +42,7 @@ class Races(Observer):
         self._kept: dict[int, Any] = {}
         self._kept_bytes = 0
         self._global: dict[int, Shadow] = {}
-        self._reads: dict[int, list[tuple[Access, VectorClock, int]]] = {}
+        self._reads: dict[int, list[tuple[Access | RepeatedLoads, VectorClock, int]]] = {}
         self._read_bytes: dict[int, int] = {}
         self._graph = HappensBefore()
 
@@ -70,6 +70,18 @@ class Races(Observer):
             self._global_access(event)
         if (self._graph.active or spec.releases) and (spec.strong or (event.op == "store" and self._signals(event))):
             self._graph.access(StrongAccess.of(event), self._clock, self._settle)
+
+    def repeated(self, loads: RepeatedLoads) -> None:
+        """Take note of the loads of a loop."""
+        arrays = {id(event.address.array): event.address.array for event in loads.first}
+        if any(key in self._global for key in arrays):
+            for event in loads.one_by_one():
+                self._global_access(event)
+            return
+        for array in arrays.values():
+            own = [k for k, event in enumerate(loads.first) if event.address.array is array]
+            first, steps = tuple(loads.first[k] for k in own), tuple(loads.steps[k] for k in own)
+            self._note_read(array, RepeatedLoads(first, steps, loads.times))
 
     def _settle(self) -> None:
         """Judge what is waiting to be judged, before the graph goes on."""
@@ -213,12 +225,13 @@ class Races(Observer):
         found = self._check(shadow, event, self._clock, self._graph.now)
         shadow.last = None if found else key
 
-    def _note_read(self, array: MemoryArray, event: Access) -> None:
+    def _note_read(self, array: MemoryArray, event: Access | RepeatedLoads) -> None:
         """Most arrays that are read are never written: keep the reads until somebody writes."""
         reads = self._reads.setdefault(id(array), [])
-        vec = event.address.vec
-        lanes = event.address.lanes.n if vec is not None and not (reads and reads[-1][0].address.vec is vec) else 0
-        if event.address.lanes.n < EVENT_LANES:
+        address = event.address
+        vec = address.vec
+        lanes = address.lanes.n if vec is not None and not (reads and reads[-1][0].address.vec is vec) else 0
+        if address.lanes.n < EVENT_LANES:
             lanes = EVENT_LANES
         self._read_bytes[id(array)] = self._read_bytes.get(id(array), 0) + 8 * lanes
         if not (reads and reads[-1][1] is self._clock):
@@ -229,8 +242,9 @@ class Races(Observer):
 
     def _start(self, array: MemoryArray) -> Shadow:
         shadow = self._global[id(array)] = Shadow(array.size)
-        for event, clock, moment in self._reads.pop(id(array), []):
-            self._check(shadow, event, clock, moment)
+        for what, clock, moment in self._reads.pop(id(array), []):
+            for event in what.one_by_one() if isinstance(what, RepeatedLoads) else (what,):
+                self._check(shadow, event, clock, moment)
         return shadow
 
     # -- the rules ---------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,9 +11,12 @@ import numpy as np
 from grader.ptx.memory.access import Access
 from grader.ptx.memory.address_resolution import ResolvedAddress
 from grader.ptx.observers import metrics
-from grader.ptx.observers.interface import Observer
+from grader.ptx.observers.interface import Observer, RepeatedLoads
 from grader.ptx.records import LaunchReport, LineCounter
+from grader.ptx.values.kinds import Vec
 from grader.ptx.values.lanes import Array, Lanes, remember
+
+_HERE = (0,)
 
 
 class Traffic(Observer):
@@ -31,7 +35,30 @@ class Traffic(Observer):
         resolved, together = event.address, event.together
         if resolved is not together[0] or not event.spec.is_counted:
             return
-        space = "shared" if resolved.array.space == "shared" else "global"
+        counter = self._counter(event)
+        if len(together) == 1:
+            cost = self._cost(resolved, event.op, event.width, counter.space)
+            self._add(counter, resolved.lanes.n, cost, resolved)
+        else:
+            lanes = event.geometry.union([part.lanes for part in together])
+            cost = _measure(lanes, addresses_of(together, lanes), event.op, event.width, counter.space)[0]
+            self._add(counter, lanes.n, cost, None)
+
+    def repeated(self, loads: RepeatedLoads) -> None:
+        """Count the loads of a loop: what one costs comes back after so many iterations."""
+        for event, step in zip(loads.first, loads.steps, strict=True):
+            if not event.spec.is_counted:
+                continue
+            counter, resolved = self._counter(event), event.address
+            period = metrics.SECTOR_BYTES // math.gcd(step, metrics.SECTOR_BYTES)
+            distances = [phase * step for phase in range(min(period, loads.times))]
+            costs = self._costs(resolved, event.op, event.width, counter.space, distances)
+            for phase, cost in enumerate(costs):
+                times = -(-(loads.times - phase) // period)
+                self._add(counter, resolved.lanes.n, cost, None, times)
+
+    def _counter(self, event: Access) -> LineCounter:
+        space = "shared" if event.address.array.space == "shared" else "global"
         key = (id(event.instruction), space)
         counter = self._by_instruction.get(key)
         if counter is None:
@@ -40,37 +67,53 @@ class Traffic(Observer):
                 (line, space, event.op, event.width), LineCounter(line, space, event.op, event.width)
             )
             self._by_instruction[key] = counter
-        if len(together) == 1:
-            cost = self._cost(resolved, event.op, event.width, space)
-            counter.lanes += resolved.lanes.n
-        else:
-            lanes = event.geometry.union([part.lanes for part in together])
-            cost = _measure(lanes, addresses_of(together, lanes), event.op, event.width, space)
-            counter.lanes += lanes.n
-        counter.requests += cost[0]
-        counter.wavefronts += cost[1]
-        counter.sectors += cost[2]
-        counter.ideal += cost[3]
-        counter.unique_bytes += cost[4]
-        counter.few_requests += cost[7]
-        counter.few_lanes += cost[8]
+        return counter
+
+    def _add(
+        self,
+        counter: LineCounter,
+        lanes: int,
+        cost: tuple[Any, ...],
+        resolved: ResolvedAddress | None,
+        times: int = 1,
+    ) -> None:
+        counter.lanes += lanes * times
+        counter.requests += cost[0] * times
+        counter.wavefronts += cost[1] * times
+        counter.sectors += cost[2] * times
+        counter.ideal += cost[3] * times
+        counter.unique_bytes += cost[4] * times
+        counter.few_requests += cost[7] * times
+        counter.few_lanes += cost[8] * times
         if cost[5] > counter.ways or not counter.worst_words:
             counter.ways = max(counter.ways, cost[5])
-            counter.worst_words = _own_words(resolved, cost) if len(together) == 1 else cost[6]
+            counter.worst_words = cost[6] if resolved is None else _own_words(resolved, cost)
 
     def _cost(self, resolved: ResolvedAddress, op: str, width: int, space: str) -> tuple[Any, ...]:
-        period = metrics.WAVEFRONT_BYTES if space == "shared" else metrics.SECTOR_BYTES
-        if resolved.vec is None:
-            memo: dict[Any, Any] = resolved.lanes.memo
-            key: tuple[Any, ...] = ("traffic", op, width, space)
-        else:
-            memo = resolved.vec.memo
-            key = ("traffic", op, width, space, resolved.shift % period)
-        found = memo.get(key)
-        if found is None:
-            cost = _measure(resolved.lanes, addresses_of([resolved], resolved.lanes), op, width, space)
-            found = remember(memo, key, (*cost, _start(resolved)))
-        return found
+        memo, period = _memo(resolved, space)
+        found: tuple[Any, ...] | None = memo.get(("traffic", op, width, space, resolved.shift % period))
+        return self._costs(resolved, op, width, space, _HERE)[0] if found is None else found
+
+    def _costs(
+        self, resolved: ResolvedAddress, op: str, width: int, space: str, distances: Sequence[int]
+    ) -> list[tuple[Any, ...]]:
+        """What an access costs, moved by each of some distances."""
+        memo, period = _memo(resolved, space)
+        keys = [("traffic", op, width, space, (resolved.shift + distance) % period) for distance in distances]
+        found = {key: memo[key] for key in keys if key in memo}
+        missing = {key: distance for key, distance in zip(keys, distances, strict=True) if key not in found}
+        if missing:
+            if len(distances) > 1:
+                # Other loads of the loop will go to the places in between: all at once they cost little more.
+                every = {
+                    ("traffic", op, width, space, (resolved.shift + k) % period): k for k in range(0, period, width)
+                }
+                missing = {key: distance for key, distance in (missing | every).items() if key not in memo}
+            addresses = addresses_of([resolved], resolved.lanes)
+            costs = _measure(resolved.lanes, addresses, op, width, space, resolved.vec, list(missing.values()))
+            for (key, distance), cost in zip(missing.items(), costs, strict=True):
+                found[key] = remember(memo, key, (*cost, _start(resolved) + distance))
+        return [found[key] for key in keys]
 
     def take(self, counters: Sequence[LineCounter]) -> None:
         """Take over what was counted elsewhere, by line, space, operation and width, each once."""
@@ -80,6 +123,13 @@ class Traffic(Observer):
     def finish(self, report: LaunchReport) -> None:
         """Add the counters to the report, by line."""
         report.counters.by_line = sorted(self._lines.values(), key=lambda c: (c.line, c.space, c.op, c.width_bytes))
+
+
+def _memo(resolved: ResolvedAddress, space: str) -> tuple[dict[Any, Any], int]:
+    """Where it is kept what an access costs, and after how many bytes that comes back."""
+    if resolved.vec is None:
+        return resolved.lanes.memo, 1
+    return resolved.vec.memo, metrics.WAVEFRONT_BYTES if space == "shared" else metrics.SECTOR_BYTES
 
 
 def addresses_of(all_resolved: Sequence[ResolvedAddress], lanes: Lanes) -> Array:
@@ -109,12 +159,33 @@ def _own_words(resolved: ResolvedAddress, cost: tuple[Any, ...]) -> tuple[int, .
     return tuple(word + further if word >= 0 else word for word in words)
 
 
-def _measure(lanes: Lanes, addresses: Array, op: str, width: int, space: str) -> tuple[Any, ...]:
-    """(requests, wavefronts, sectors, ideal, unique bytes, ways, worst request's words, few_requests, few_lanes)."""
+def _measure(
+    lanes: Lanes,
+    addresses: Array,
+    op: str,
+    width: int,
+    space: str,
+    vec: Vec | None = None,
+    distances: Sequence[int] = (0,),
+) -> list[tuple[Any, ...]]:
+    """(requests, wavefronts, sectors, ideal, unique bytes, ways, worst request's words, few_requests, few_lanes).
+
+    One for each distance that all addresses are moved by.  vec: what the addresses are a constant further than.
+    """
     active = lanes.active_table()
     offsets = lanes.to_warps(addresses, 0)
-    rows, weights = _distinct_rows(offsets, active)
+    # Rows that are alike stay so wherever all of them are moved.
+    known = None if vec is None else vec.memo.get("rows")
+    rows, weights = known or _distinct_rows(offsets, active)
+    if vec is not None and known is None:
+        remember(vec.memo, "rows", (rows, weights))
     sample, mask = offsets[rows], active[rows]
+    count = len(distances)
+    if count > 1:
+        sample = (sample + np.array(distances, np.int64)[:, None, None]).reshape(-1, sample.shape[1])
+        mask = np.tile(mask, (count, 1))
+    else:
+        sample = sample + distances[0]
     unique = metrics.unique_bytes(sample, mask, width)
     if space == "shared":
         wavefronts, ideal = metrics.shared_wavefronts(sample, mask, width, op)
@@ -125,26 +196,25 @@ def _measure(lanes: Lanes, addresses: Array, op: str, width: int, space: str) ->
         ideal = -(-unique // metrics.SECTOR_BYTES)
         wavefronts = np.zeros_like(sectors)
         ways = np.ones_like(sectors)
-    worst_words: tuple[int, ...] = ()
-    if space == "shared":
-        # Of equally bad requests the first warp's: its words are the ones a reader can follow by hand.
-        worst = int(min(np.flatnonzero(wavefronts == wavefronts.max()), key=lambda row: rows[row]))
-        words = np.where(mask[worst], sample[worst] // metrics.BANK_BYTES, -1)
-        worst_words = tuple(words.tolist())
+    few = (0, 0) if lanes.whole_warps else _few(active, width)
+    totals = np.stack((wavefronts, sectors, ideal, unique)).reshape(4, count, -1) @ weights
+    most = ways.reshape(count, -1).max(axis=1)
+    result = []
+    for k, (sums, way) in enumerate(zip(totals.T.tolist(), most.tolist(), strict=True)):
+        words: tuple[int, ...] = ()
+        if space == "shared":
+            own = slice(k * len(rows), (k + 1) * len(rows))
+            words = _worst_words(wavefronts[own], rows, sample[own], mask[own])
+        result.append((lanes.n_warps, *sums, way, words, *few))
+    return result
 
-    def total(values: Array) -> int:
-        return int((values * weights).sum())
 
-    return (
-        lanes.n_warps,
-        total(wavefronts),
-        total(sectors),
-        total(ideal),
-        total(unique),
-        int(ways.max()),
-        worst_words,
-        *((0, 0) if lanes.whole_warps else _few(active, width)),
-    )
+def _worst_words(wavefronts: Array, rows: Array, sample: Array, mask: Array) -> tuple[int, ...]:
+    """Where the lanes of the worst request of shared memory go."""
+    # Of equally bad requests the first warp's: its words are the ones a reader can follow by hand.
+    worst = int(min(np.flatnonzero(wavefronts == wavefronts.max()), key=lambda row: rows[row]))
+    words: tuple[int, ...] = tuple(np.where(mask[worst], sample[worst] // metrics.BANK_BYTES, -1).tolist())
+    return words
 
 
 def _few(active: Array, width: int) -> tuple[int, int]:
@@ -162,10 +232,13 @@ def _distinct_rows(offsets: Array, active: Array) -> tuple[Array, Array]:
     n = len(offsets)
     if n <= 4:
         return np.arange(n), np.ones(n, np.int64)
-    first = np.where(active, offsets, np.iinfo(np.int64).max).min(axis=1, keepdims=True)
-    moved = np.where(active, offsets - first // 128 * 128, -1)
+    whole = bool(active.all())
+    first = (offsets if whole else np.where(active, offsets, np.iinfo(np.int64).max)).min(axis=1, keepdims=True)
+    moved = offsets - (first & -128)
+    if not whole:
+        moved = np.where(active, moved, -1)
     # A row's pattern as one number: equal rows have equal keys, unequal ones differ but for chance of 2^-64.
-    key = (moved.astype(np.uint64) + np.uint64(1)) @ _MIX
+    key = (moved.view(np.uint64) + np.uint64(1)) @ _MIX
     _, rows, weights = np.unique(key, return_index=True, return_counts=True)
     return rows, weights
 

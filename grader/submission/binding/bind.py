@@ -186,6 +186,7 @@ def _known(entry: Entry, lab: Lab) -> Known:
         threads=entry.threads,
         expression=entry.expression,
         is_instance=entry.is_instance,
+        is_pointwise=entry.shape.is_pointwise,
     )
 
 

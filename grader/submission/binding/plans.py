@@ -16,8 +16,8 @@ from grader.submission.binding.grids import THE_SIZE, formulas_of, is_unsure
 from grader.submission.binding.precedence import OF_LAUNCHES, OF_PROGRAM, Fact, first, weakest_of
 from grader.submission.binding.profiled import Block, block_at, lab_block, shared_bytes_at
 from grader.submission.binding.sizes import CompileTime, NamedSizes, solve
+from grader.submission.expressions.nodes import Expression
 from grader.submission.expressions.number_types import SIZES_OF_TYPES
-from grader.submission.expressions.syntax import Expression
 from grader.submission.files.submission_yaml import VariantSettings
 from grader.submission.kernels.records import Kernel, LaunchSite
 from grader.submission.kernels.shape import KernelShape
@@ -152,12 +152,29 @@ class _Planner:
         formulas = tuple(self.formula(e, top=False) or "" for e in site.block_expressions)
         if site.block is not None:
             depends = any(self.formula(e) for e in site.block_expressions)
-            return _Threads(site.block, formulas if depends and all(formulas) else ())
+            return _Threads(site.block, formulas if depends and all(formulas) else self.sides_of_data())
         if not formulas or not all(formulas):
             return None
         # The formulas may have no value at the profiled sizes.
         inferred = self.inferred_threads()
         return _Threads(inferred.block if inferred is not None else lab_block(self.rule, self.lab), formulas)
+
+    def sides_of_data(self) -> tuple[str, ...]:
+        """The block's axes as sizes, where a launch of one block was seen that is as large as the data.
+
+        Only of a kernel that knows of no other block: `k<<<1, m>>>(a, b, n, p)`, whose text does not tell what `m` is.
+        """
+        site = self.site
+        if site is None or not site.observed or site.grid != (1, 1, 1) or site.block is None:
+            return ()
+        if "blockIdx" in self.shape.text or "gridDim" in self.shape.text or not is_possible_block(site.block):
+            return ()
+        own, usual = self.own_sizes(), self.rule.covers
+        found = []
+        for axis, threads in enumerate(site.block):
+            names = [*usual[axis : axis + 1], *usual, *self.lab.size_names]
+            found.append("1" if threads == 1 else next((name for name in names if own.get(name) == threads), ""))
+        return tuple(found) if all(found) and any(name != "1" for name in found) else ()
 
     def inferred_threads(self) -> _Threads | None:
         width = self.shape.width()
@@ -178,7 +195,8 @@ class _Planner:
 
         def inferred() -> int | None:
             # Where the lab says what a block covers, `blockIdx.x * N` is an address: the N-th row of so many elements.
-            if usual:
+            # A block of several rows is launched in another way than the lab's.
+            if usual and not (len(rule.covers) == 1 and block[1] > 1):
                 return None
             rows = self.shape.side() if axis == 1 and self.shape.rows_at_a_time(block[0]) == block[1] else None
             return self.shape.covered(axis, block) or rows or None

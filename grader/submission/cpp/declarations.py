@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from grader.submission.effort import spend_on
 from grader.submission.expressions.constants import Constants
-from grader.submission.expressions.syntax import Number
+from grader.submission.expressions.nodes import Number
 
 if TYPE_CHECKING:
     from tree_sitter import Node

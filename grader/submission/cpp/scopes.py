@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from grader.submission.cpp.tree import ParsedFile, declared_name, descendants
 from grader.submission.effort import spend
 from grader.submission.expressions.constants import Constants
-from grader.submission.expressions.syntax import Call, Expression, Name, Number
+from grader.submission.expressions.nodes import Call, Expression, Name, Number
 
 if TYPE_CHECKING:
     from tree_sitter import Node

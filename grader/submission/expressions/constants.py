@@ -9,22 +9,10 @@ from dataclasses import dataclass, field
 from grader.submission.effort import spend
 from grader.submission.expressions.arithmetic import FUNCTIONS, Unknown, Value, binary, unary
 from grader.submission.expressions.macros import MAX_STEPS, Macro, expand
+from grader.submission.expressions.nodes import Binary, Call, Cast, Conditional, Expression, Name, Number, SizeOf, Unary
 from grader.submission.expressions.number_types import DTYPES, SIZES_OF_TYPES
-from grader.submission.expressions.syntax import (
-    MAX_DEPTH,
-    Binary,
-    Call,
-    Cast,
-    Conditional,
-    Expression,
-    Name,
-    NotReadable,
-    Number,
-    SizeOf,
-    Unary,
-    parse_tokens,
-    tokens,
-)
+from grader.submission.expressions.syntax import MAX_DEPTH, parse_tokens
+from grader.submission.expressions.tokens import NotReadable, tokens
 
 Lookup = Callable[[str], Expression | None]
 

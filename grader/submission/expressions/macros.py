@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from grader.submission.effort import spend
-from grader.submission.expressions.syntax import MAX_DEPTH, MAX_TOKENS, NotReadable, Token, tokens
+from grader.submission.expressions.syntax import MAX_DEPTH
+from grader.submission.expressions.tokens import MAX_TOKENS, NotReadable, Token, tokens
 
 MAX_STEPS = 4096
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from grader.submission.cpp.tree import LOOPS, WORD, Item, ParsedFile, declared_name, descendants, remembered
 from grader.submission.effort import spend, spend_on
 from grader.submission.expressions.constants import Lookup
-from grader.submission.expressions.syntax import Expression
+from grader.submission.expressions.nodes import Expression
 from grader.submission.kernels.kernel import local_values
 from grader.submission.kernels.records import Loop, factor_of
 

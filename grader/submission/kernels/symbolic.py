@@ -9,18 +9,8 @@ from dataclasses import replace
 from grader.submission.cpp.scopes import MAX_STEPS, Scope
 from grader.submission.effort import spend
 from grader.submission.expressions.constants import Constants
+from grader.submission.expressions.nodes import Binary, Call, Cast, Conditional, Expression, Name, Number, SizeOf, Unary
 from grader.submission.expressions.number_types import SIZES_OF_TYPES
-from grader.submission.expressions.syntax import (
-    Binary,
-    Call,
-    Cast,
-    Conditional,
-    Expression,
-    Name,
-    Number,
-    SizeOf,
-    Unary,
-)
 
 MAX_NODES = 200
 # Constants made of each other double the work at each level; what fits a formula needs a fraction of this.
@@ -46,7 +36,7 @@ _ROUNDING = {
     "std::floor": "({} // 1)",
 }
 _FRACTION = re.compile(r"\b(?:float|double)\b")
-_FUNCTIONS = {"min": "min", "max": "max", "std::min": "min", "std::max": "max"}
+_FUNCTIONS = {"min": "min", "max": "max", "std::min": "min", "std::max": "max", "cuda::ceil_div": "ceil_div"}
 
 
 def named_constants(constants: Constants) -> Constants:

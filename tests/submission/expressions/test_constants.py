@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from grader.submission.expressions.constants import Constants
 from grader.submission.expressions.macros import Macro
-from grader.submission.expressions.syntax import Call, Name, NotReadable, Number, parse_expression
+from grader.submission.expressions.nodes import Call, Name, Number
+from grader.submission.expressions.syntax import parse_expression
+from grader.submission.expressions.tokens import NotReadable
 from tests.submission.labs import parsed
 
 

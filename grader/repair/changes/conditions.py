@@ -1,4 +1,4 @@
-"""Changes of statements: barriers, guards, first values."""
+"""Changes of the conditions that accesses stand under: where there is none, or too weak a one."""
 
 from __future__ import annotations
 
@@ -7,97 +7,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from grader.repair.change import Change
-from grader.repair.function import BARRIER, Function, ancestors, condition_of, is_statement
+from grader.repair.function import Function, ancestors, condition_of, is_statement
 from grader.submission.cpp.edits import Edit
-from grader.submission.cpp.tree import LOOPS
+from grader.submission.cpp.tree import WORD
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+
 MAX_GUARDS = 6
 """Conditions that are tried at one place."""
-CALL = f"{BARRIER}();"
 _NEAR_END = re.compile(r"(?P<index>\w+) >= (?P<width>\w+)")
 _FAR_END = re.compile(r"(?P<index>\w+) < \w+ - (?P<width>\w+)")
-
-
-def barrier_changes(function: Function, shares: bool) -> Iterator[Change]:
-    """A barrier after every statement that all threads come by, one moved out of its branch, one taken away.
-
-    shares: whether the kernel has shared memory.
-    """
-    if not shares:
-        return
-    for barrier in function.barriers:
-        yield from _moved(function, barrier)
-        edit = function.replaced(barrier, ";")
-        yield Change("barrier", function.line(barrier), (edit,), 3.5, "remove_barrier", "removed")
-    for call in function.statements:
-        text = function.text(call).replace(" ", "")
-        if text.startswith("__syncwarp("):
-            yield Change("barrier", function.line(call), (function.replaced(call, CALL),), 0.8, "barrier", "stronger")
-    for statement in function.statements:
-        if not _is_uniform(function, statement) or statement in function.barriers:
-            continue
-        following = statement.next_named_sibling
-        if following is not None and following in function.barriers:
-            continue
-        parent = statement.parent
-        if parent is None:
-            continue
-        indent = function.indent(statement)
-        if parent.type == "compound_statement":
-            if following is None and parent.parent is not None and parent == function.body:
-                continue
-            if statement.type == "declaration" and "[" not in function.text(statement):
-                continue
-            is_end = following is None and parent.parent is not None and parent.parent.type in LOOPS
-            edit = function.inserted(statement.end_byte, f"\n{indent}{CALL}")
-            last_line = statement.end_point.row + 1
-            cost = 2.0 if is_end else 2.2
-            yield Change("barrier", last_line, (edit,), cost, "barrier", "loop_end" if is_end else "after")
-            if statement.prev_named_sibling is None and parent.parent is not None and parent.parent.type in LOOPS:
-                edit = function.inserted(statement.start_byte, f"{CALL}\n{indent}")
-                yield Change("barrier", function.line(statement), (edit,), 2.4, "barrier", "loop_start")
-        elif parent.type in LOOPS:
-            edits = (
-                function.inserted(statement.start_byte, "{ "),
-                function.inserted(statement.end_byte, f" {CALL} }}"),
-            )
-            yield Change("barrier", statement.end_point.row + 1, edits, 2.6, "barrier", "loop_end")
-
-
-def _moved(function: Function, barrier: Node) -> Iterator[Change]:
-    """The barrier after the outermost branch that it stands in, within its loop."""
-    outermost = None
-    for outer in ancestors(barrier, function.body):
-        if outer.type in LOOPS:
-            break
-        if outer.type == "if_statement":
-            outermost = outer
-    if outermost is None:
-        return
-    parent = outermost.parent
-    after = f"\n{function.indent(outermost)}{CALL}"
-    edits: tuple[Edit, ...]
-    if parent is not None and parent.type in LOOPS:
-        edits = (
-            function.inserted(outermost.start_byte, "{ "),
-            function.replaced(barrier, ";" if barrier.parent and barrier.parent.type == "if_statement" else ""),
-            function.inserted(outermost.end_byte, f"{after} }}"),
-        )
-    else:
-        removed = ";" if barrier.parent is not None and barrier.parent.type != "compound_statement" else ""
-        edits = (function.replaced(barrier, removed), function.inserted(outermost.end_byte, after))
-    yield Change("barrier", function.line(barrier), edits, 0.9, "move_barrier", "in_branch")
-
-
-def _is_uniform(function: Function, statement: Node) -> bool:
-    """Whether it stands in loops alone."""
-    for outer in ancestors(statement, function.body):
-        if outer.type in ("if_statement", "switch_statement", "else_clause", "case_statement"):
-            return False
-    return True
 
 
 def guard_changes(function: Function, extents: Mapping[str, Sequence[str]]) -> Iterator[Change]:
@@ -175,8 +96,6 @@ def _guarded(
 
 def _usable(function: Function, outer: Node, text: str, names: set[str]) -> bool:
     """Whether the names of a condition are known before a statement."""
-    from grader.submission.cpp.tree import WORD
-
     known = set(function.known_at(outer))
     return all(word in known for word in WORD.findall(text) if word in names)
 
@@ -187,8 +106,6 @@ def _barriers_in(function: Function, node: Node) -> list[Node]:
 
 def _return_place(function: Function, text: str) -> Node | None:
     """The declaration after which all names of a condition are known; None where a barrier comes later."""
-    from grader.submission.cpp.tree import WORD
-
     words = set(WORD.findall(text))
     used = [v for v in function.variables if v.name in words and v.role != "array"]
     start = max((v.start for v in used), default=0)
@@ -286,75 +203,6 @@ def _other_ends(conditions: Sequence[str], sizes: Sequence[str]) -> Iterator[str
         far = _FAR_END.fullmatch(condition)
         if far is not None:
             yield f"{far['index']} >= {far['width']}"
-
-
-def value_changes(function: Function) -> Iterator[Change]:
-    """First values: of variables without one, of sums that go on from one element to the next, of what is left out."""
-    for node in function.statements:
-        if node.type == "declaration" and "__shared__" not in function.text(node):
-            yield from _first_values(function, node)
-        elif node.type == "if_statement":
-            yield from _else_zero(function, node)
-        elif node.type == "expression_statement":
-            yield from _reset(function, node)
-            edit = function.replaced(node, ";")
-            if node not in function.barriers:
-                yield Change("expression", function.line(node), (edit,), 4.8, "delete", "removed")
-
-
-def _first_values(function: Function, node: Node) -> Iterator[Change]:
-    type_node = node.child_by_field_name("type")
-    for declarator in node.children_by_field_name("declarator"):
-        if declarator.type == "identifier":
-            edit = function.inserted(declarator.end_byte, " = 0")
-            yield Change("initial_value", function.line(declarator), (edit,), 1.2, "zero", "missing")
-        elif declarator.type == "init_declarator" and type_node is not None:
-            value = declarator.child_by_field_name("value")
-            name = declarator.child_by_field_name("declarator")
-            known = next((v for v in function.variables if name is not None and v.name == function.text(name)), None)
-            if value is not None and known is not None and known.role == "value" and function.text(value) != "0":
-                yield Change("initial_value", function.line(declarator), (function.replaced(value, "0"),), 2.2, "zero")
-            accumulates = name is not None and f"{function.text(name)} +=" in function.text(function.body)
-            if accumulates and "int" in function.text(type_node).split():
-                edit = function.replaced(type_node, "float")
-                yield Change("expression", function.line(node), (edit,), 2.4, "type")
-
-
-def _else_zero(function: Function, node: Node) -> Iterator[Change]:
-    body = node.child_by_field_name("consequence")
-    if body is None or node.child_by_field_name("alternative") is not None:
-        return
-    if body.type == "compound_statement" and len(body.named_children) == 1:
-        body = body.named_children[0]
-    inner = body.named_children[0] if body.type == "expression_statement" and body.named_children else None
-    left = inner.child_by_field_name("left") if inner is not None and inner.type == "assignment_expression" else None
-    if left is not None and left.type == "subscript_expression":
-        edit = function.inserted(node.end_byte, f"\n{function.indent(node)}else {function.text(left)} = 0;")
-        yield Change("initial_value", function.line(node), (edit,), 2.4, "else_zero", "missing")
-
-
-def _reset(function: Function, node: Node) -> Iterator[Change]:
-    """A sum set to 0 where each of the loops around it begins; one that is added to is stored to instead."""
-    inner = node.named_children[0] if node.named_children else None
-    if inner is None or inner.type != "assignment_expression":
-        return
-    operator, left = inner.child_by_field_name("operator"), inner.child_by_field_name("left")
-    if operator is None or left is None or operator.type != "+=" or left.type != "identifier":
-        return
-    variable = function.known_at(node).get(function.text(left))
-    if variable is None:
-        return
-    for outer in ancestors(node, function.body):
-        if outer.type not in LOOPS or outer.start_byte < variable.start:
-            continue
-        body = outer.child_by_field_name("body")
-        edit = function.inserted(outer.start_byte, f"{variable.name} = 0;\n{function.indent(outer)}")
-        if outer.parent is not None and outer.parent.type == "compound_statement":
-            yield Change("initial_value", function.line(outer), (edit,), 2.0, "reset", "missing")
-        if body is not None and body.type == "compound_statement" and body.named_children:
-            first = body.named_children[0]
-            edit = function.inserted(first.start_byte, f"{variable.name} = 0;\n{function.indent(first)}")
-            yield Change("initial_value", function.line(first), (edit,), 2.6, "reset", "missing")
 
 
 def _holds(branch: Node, access: Node) -> bool:

@@ -1,0 +1,172 @@
+"""The arithmetic of a loop as WebAssembly: four threads to a vector, some vectors side by side.
+
+All that differs from one run to the next lies in memory, at fixed places (`Layout`): how many iterations there are,
+where tables begin, where each load begins and by how much it moves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from grader.ptx.counted.form import Arithmetic, Form
+
+CONTIGUOUS, EQUAL, SCATTERED, UNIFORM = "contiguous", "equal", "scattered", "uniform"
+"""Where four neighbouring threads load: one after the other, one place, anywhere; one place for all threads."""
+LANES = 4
+UNROLLED = 4
+WORD = 4
+GROUPS, TRIPS = 0, WORD
+"""Where the numbers of rounds of the outer and of the inner loop lie."""
+
+_VECTOR = {
+    ("fma", "f32"): "f32x4.relaxed_madd",
+    ("add", "f32"): "f32x4.add",
+    ("sub", "f32"): "f32x4.sub",
+    ("mul", "f32"): "f32x4.mul",
+    ("add", "b32"): "i32x4.add",
+    ("sub", "b32"): "i32x4.sub",
+    ("mul", "b32"): "i32x4.mul",
+}
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What generated code depends on, beside the loop: how each load's lanes lie, and which loads share a table.
+
+    kinds: of the loads, in order; tables: for each load the number of its table, −1 where it needs none.
+    """
+
+    kinds: tuple[str, ...]
+    tables: tuple[int, ...]
+
+    @cached_property
+    def table_kinds(self) -> tuple[str, ...]:
+        """Of each table."""
+        found = dict(zip(self.tables, self.kinds, strict=True))
+        return tuple(found[number] for number in range(max(self.tables) + 1))
+
+    @property
+    def unrolled(self) -> int:
+        """Vectors side by side."""
+        return 1 if SCATTERED in self.kinds else UNROLLED
+
+
+class Layout:
+    """Where the words lie that say what is to be done."""
+
+    def __init__(self, form: Form, shape: Shape) -> None:
+        place = 2 * WORD
+
+        def take(count: int) -> list[int]:
+            nonlocal place
+            start, place = place, place + count * WORD
+            return list(range(start, place, WORD))
+
+        loads = len(shape.kinds)
+        self.begins, self.steps = take(loads), take(loads)
+        self.tables = take(len(shape.table_kinds))
+        self.inputs, self.outputs = take(len(form.inputs)), take(len(form.outputs))
+        self.end = place
+
+
+def generate(form: Form, shape: Shape) -> str:
+    """A module that exports its `memory` and `run`."""
+    return _Text(form, shape).module()
+
+
+class _Text:
+    def __init__(self, form: Form, shape: Shape) -> None:
+        self._form, self._shape = form, shape
+        self._layout = Layout(form, shape)
+        self._copies = range(shape.unrolled)
+        self._locals: dict[str, str] = {}
+
+    def module(self) -> str:
+        body = "\n".join(self._outer())
+        declared = "\n".join(f"(local ${name} {kind})" for name, kind in self._locals.items())
+        return f'(module (memory (export "memory") 1)\n(func (export "run")\n{declared}\n{body}))'
+
+    def _set(self, name: str, value: str, kind: str = "i32") -> str:
+        self._locals[name] = kind
+        return f"(local.set ${name} {value})"
+
+    def _word(self, name: str, place: int) -> str:
+        return self._set(name, f"(i32.load (i32.const {place}))")
+
+    def _outer(self) -> list[str]:
+        form, shape, layout = self._form, self._shape, self._layout
+        lines = [self._word("groups", GROUPS)]
+        lines += [self._word(f"t{k}", place) for k, place in enumerate(layout.tables)]
+        lines += [self._word(f"i{r}", place) for r, place in zip(form.inputs, layout.inputs, strict=True)]
+        lines += [self._word(f"o{r}", place) for (r, _), place in zip(form.outputs, layout.outputs, strict=True)]
+        lines += [self._word(f"s{k}", place) for k, place in enumerate(layout.steps)]
+        lines.append("(loop $group")
+        advanced: dict[str, int] = {}
+        for number, kind in enumerate(shape.table_kinds):
+            entries = LANES if kind == SCATTERED else 1
+            for copy in self._copies:
+                for entry in range(entries):
+                    offset = WORD * (copy * entries + entry)
+                    lines.append(
+                        self._set(f"p{number}_{copy}_{entry}", f"(i32.load offset={offset} (local.get $t{number}))")
+                    )
+            advanced[f"t{number}"] = WORD * entries * shape.unrolled
+        for register in form.inputs:
+            for copy in self._copies:
+                value = f"(v128.load offset={16 * copy} (local.get $i{register}))"
+                lines.append(self._set(f"r{register}_{copy}", value, "v128"))
+            advanced[f"i{register}"] = 16 * shape.unrolled
+        lines += [self._word(f"d{k}", place) for k, place in enumerate(layout.begins)]
+        lines.append(self._word("trips", TRIPS))
+        lines += self._inner()
+        for register, _ in form.outputs:
+            for copy in self._copies:
+                lines.append(
+                    f"(v128.store offset={16 * copy} (local.get $o{register}) (local.get $r{register}_{copy}))"
+                )
+            advanced[f"o{register}"] = 16 * shape.unrolled
+        lines += [self._set(name, f"(i32.add (local.get ${name}) (i32.const {n}))") for name, n in advanced.items()]
+        lines.append("(br_if $group (local.tee $groups (i32.sub (local.get $groups) (i32.const 1)))))")
+        return lines
+
+    def _inner(self) -> list[str]:
+        lines = ["(loop $trip"]
+        number = 0
+        for part in self._form.body:
+            for copy in self._copies:
+                value = self._arithmetic(part, copy) if isinstance(part, Arithmetic) else self._load(number, copy)
+                lines.append(self._set(f"r{part.target}_{copy}", value, "v128"))
+            number += not isinstance(part, Arithmetic)
+        lines += [self._set(f"d{k}", f"(i32.add (local.get $d{k}) (local.get $s{k}))") for k in range(number)]
+        lines.append("(br_if $trip (local.tee $trips (i32.sub (local.get $trips) (i32.const 1)))))")
+        return lines
+
+    def _load(self, number: int, copy: int) -> str:
+        kind, table = self._shape.kinds[number], self._shape.tables[number]
+        begin = f"(local.get $d{number})"
+        if kind == UNIFORM:
+            return f"(v128.load32_splat {begin})"
+
+        def place(entry: int) -> str:
+            return f"(i32.add (local.get $p{table}_{copy}_{entry}) {begin})"
+
+        if kind == CONTIGUOUS:
+            return f"(v128.load align=4 {place(0)})"
+        if kind == EQUAL:
+            return f"(v128.load32_splat {place(0)})"
+        value = f"(v128.load32_zero {place(0)})"
+        for lane in range(1, LANES):
+            value = f"(v128.load32_lane {lane} {place(lane)} {value})"
+        return value
+
+    def _arithmetic(self, part: Arithmetic, copy: int) -> str:
+        operands = [
+            f"(local.get $r{operand}_{copy})"
+            if isinstance(operand, int)
+            else f"(v128.const i32x4 {' '.join([str(operand[1])] * LANES)})"
+            for operand in part.operands
+        ]
+        if part.operation == "mad":
+            return f"(i32x4.add (i32x4.mul {operands[0]} {operands[1]}) {operands[2]})"
+        return f"({_VECTOR[part.operation, part.kind]} {' '.join(operands)})"

@@ -1,0 +1,317 @@
+"""Carries out the loops that can be carried out at once, in place of their iterations."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from grader.ptx.counted.form import Form, form_of
+from grader.ptx.counted.generate import (
+    CONTIGUOUS,
+    EQUAL,
+    LANES,
+    SCATTERED,
+    UNIFORM,
+    UNROLLED,
+    WORD,
+    Layout,
+    Shape,
+    generate,
+)
+from grader.ptx.counted.progress import Irregular, Progress, advance, progress_of
+from grader.ptx.isa.rounding import canonical_nan
+from grader.ptx.machine.block_batch import BlockBatch
+from grader.ptx.machine.code import Code, CodeBlock
+from grader.ptx.machine.groups import Group
+from grader.ptx.machine.scheduler import Shortcut
+from grader.ptx.memory.access import Access
+from grader.ptx.memory.address_resolution import ResolvedAddress, as_int64, locate
+from grader.ptx.memory.arrays import MemoryArray
+from grader.ptx.native.module import engine, kept
+from grader.ptx.observers.interface import RepeatedLoads
+from grader.ptx.values.kinds import UNSIGNED, Vec, as_array
+from grader.ptx.values.lanes import Array, remember
+
+FEWEST_LANES = 256
+"""Fewer are no slower one iteration after the other."""
+FEWEST_TRIPS = 4
+MOST_TRIPS = 4096
+"""At once: in between the clock is looked at."""
+PATIENCE = 4_000_000
+"""Thread-instructions of a loop before it is worth its compilation, of 10 ms."""
+MAX_BYTES = 256 << 20
+"""Of arrays that are copied."""
+PAGE = 65536
+
+
+def shortcuts_of(code: Code) -> Mapping[CodeBlock, Shortcut]:
+    """The loops of a kernel that can be carried out at once."""
+    kept_with: dict[str, dict[CodeBlock, Shortcut]] = code.program.module.derived.setdefault("counted", {})
+    found = kept_with.get(code.name)
+    if found is None:
+        found = kept_with[code.name] = {}
+        for block, known in zip(code.blocks, code.graph.blocks, strict=True):
+            form = form_of(code, block, known.successors)
+            if form is not None:
+                found[block] = CountedLoop(code, form)
+    return found
+
+
+@dataclass
+class _Resolved:
+    """A load of the first iteration: where it goes, and how far it moves in every further one."""
+
+    address: ResolvedAddress
+    step: int
+    low: int
+    """Byte offset in its array of the smallest lane, in the first iteration."""
+
+
+@dataclass
+class CountedLoop:
+    """One loop; called with a group at its header."""
+
+    code: Code
+    form: Form
+    waited: int = 0
+    pause: int = 0
+    failures: int = 0
+    modules: dict[Shape, _Module | None] = field(default_factory=dict)
+
+    def __call__(self, group: Group) -> bool:
+        """Go round as often as can be told, with everybody told of it; False where nothing was done."""
+        lanes, batch = group.lanes, group.batch
+        watchers = batch.watchers
+        if lanes.n < FEWEST_LANES or len(watchers.repeated) != len(watchers.access):
+            return False
+        if self.pause:
+            self.pause -= 1
+            return False
+        try:
+            progress = progress_of(self.form, group.registers, self.code.register_bytes, MOST_TRIPS)
+            loads = self._resolved(batch, group, progress)
+        except Irregular:
+            self.failures += 1
+            self.pause = 2 ** min(self.failures, 10)
+            return False
+        self.failures = 0
+        work = self.form.block.size * progress.trips
+        budget, limits = batch.budget, batch.budget.limits
+        if progress.trips < FEWEST_TRIPS or budget.issued + work > limits.issued:
+            return False
+        if budget.thread_instructions + work * lanes.n > limits.instructions:
+            return False
+        self.waited += self.form.block.size * lanes.n
+        if self.waited + work * lanes.n < PATIENCE:
+            return False
+        results = self._computed(group, progress, loads)
+        if results is None:
+            return False
+        self._tell(batch, progress, loads)
+        batch.count(self.form.block, lanes, progress.trips)
+        batch.budget.turns += progress.trips
+        self._go_on(group, progress, results)
+        return True
+
+    def _resolved(self, batch: BlockBatch, group: Group, progress: Progress) -> list[_Resolved]:
+        """Where the loads go.  Raises Irregular unless all of them are all right in all iterations."""
+        found = []
+        further = progress.trips - 1
+        for load, (value, step) in zip(self.form.loads, progress.before, strict=True):
+            resolved = locate(batch.device, value, load.offset, WORD, group.lanes)
+            if resolved is None or step % WORD:
+                raise Irregular
+            array = resolved.array
+            low, high = (0, 0) if resolved.vec is None else resolved.vec.signed_bounds()
+            low, high = low + resolved.shift, high + resolved.shift
+            first, last = low + min(0, further * step), high + max(0, further * step) + WORD
+            if array.space != "global" or array.rows or first < 0 or last > array.size:
+                raise Irregular
+            if array.valid is not None and not array.valid[array.storage + first : array.storage + last].all():
+                raise Irregular
+            found.append(_Resolved(resolved, step, low))
+        return found
+
+    def _tell(self, batch: BlockBatch, progress: Progress, loads: list[_Resolved]) -> None:
+        if batch.watchers.repeated:
+            first = tuple(
+                Access(load.spec, where.address, batch.geometry)
+                for load, where in zip(self.form.loads, loads, strict=True)
+            )
+            all_loads = RepeatedLoads(first, tuple(where.step for where in loads), progress.trips)
+            for tell in batch.watchers.repeated:
+                tell(all_loads)
+
+    def _go_on(self, group: Group, progress: Progress, results: dict[int, Array]) -> None:
+        """Registers and place after the last iteration."""
+        sizes = self.code.register_bytes
+        for index, (value, step) in progress.after.items():
+            group.registers[index] = advance(value, (progress.trips - 1) * step, 8 * sizes[index])
+        for index, result in results.items():
+            group.registers[index] = Vec(result, group.lanes)
+        if progress.leaves:
+            group.block = self.form.after
+            group.from_back_edge = (self.form.block.index, self.form.after) in self.code.back_edges
+        else:
+            group.from_back_edge = True
+
+    def _computed(self, group: Group, progress: Progress, loads: list[_Resolved]) -> dict[int, Array] | None:
+        """Registers of data as the last iteration leaves them."""
+        kinds: list[str] = []
+        tables: list[int] = []
+        offsets: list[Array] = []
+        numbers: dict[int, int] = {}
+        for where in loads:
+            vec = where.address.vec
+            if vec is None:
+                kinds.append(UNIFORM)
+                tables.append(-1)
+                continue
+            kind, table = _quads(vec)
+            kinds.append(kind)
+            if id(vec) not in numbers:
+                numbers[id(vec)] = len(offsets)
+                offsets.append(table)
+            tables.append(numbers[id(vec)])
+        if not offsets:
+            return None
+        shape = Shape(tuple(kinds), tuple(tables))
+        if shape not in self.modules:
+            self.modules[shape] = _Module.of(self.form, shape)
+        module = self.modules[shape]
+        return None if module is None else module.run(group, progress.trips, loads, offsets)
+
+
+def _quads(vec: Vec) -> tuple[str, Array]:
+    """How four neighbouring lanes lie to each other, and the byte offsets from the smallest lane's that tell the rest.
+
+    The offsets are one for four lanes, or for each lane where lanes are scattered; the last ones are repeated until
+    there are as many as are worked on at once.
+    """
+    found: tuple[str, Array] | None = vec.memo.get("quads")
+    if found is None:
+        offsets = (as_int64(vec) - vec.signed_bounds()[0]).astype(np.int32)
+        if len(offsets) % LANES:
+            offsets = np.pad(offsets, (0, -len(offsets) % LANES), "edge")
+        quads = offsets.reshape(-1, LANES)
+        distances = quads - quads[:, :1]
+        if (distances == _NEIGHBOURS).all():
+            kind, quads = CONTIGUOUS, quads[:, :1]
+        elif not distances.any():
+            kind, quads = EQUAL, quads[:, :1]
+        else:
+            kind = SCATTERED
+        if len(quads) % UNROLLED:
+            quads = np.pad(quads, ((0, -len(quads) % UNROLLED), (0, 0)), "edge")
+        found = remember(vec.memo, "quads", (kind, quads.ravel()))
+    return found
+
+
+_NEIGHBOURS = np.arange(LANES, dtype=np.int32) * WORD
+
+
+class _Module:
+    """A loop's machine code for one shape of its loads, with a memory of its own."""
+
+    def __init__(self, form: Form, shape: Shape) -> None:
+        import wasmtime
+
+        self._form, self._shape = form, shape
+        self._layout = Layout(form, shape)
+        module = kept(wasmtime.Module(engine(), bytes(wasmtime.wat2wasm(generate(form, shape)))))
+        self._store = kept(wasmtime.Store(engine()))
+        exports = wasmtime.Instance(self._store, module, []).exports(self._store)
+        self._memory: Any = exports["memory"]
+        self._run: Any = exports["run"]
+        self._bytes = np.zeros(0, np.uint8)
+
+    @classmethod
+    def of(cls, form: Form, shape: Shape) -> _Module | None:
+        """The machine code; None where there is no WebAssembly runtime for this platform, or no room for one."""
+        try:
+            import wasmtime
+        except ImportError:
+            return None
+        try:
+            return cls(form, shape)
+        except wasmtime.WasmtimeError:
+            # A process whose address space is limited.
+            return None
+
+    def run(self, group: Group, trips: int, loads: list[_Resolved], offsets: list[Array]) -> dict[int, Array] | None:
+        """Registers after so many iterations; None where what is loaded is too much to be copied."""
+        n = group.lanes.n
+        padded = -(-n // (LANES * UNROLLED)) * LANES * UNROLLED
+        spans = _spans(loads, trips)
+        layout, form = self._layout, self._form
+        end = -(-layout.end // 64) * 64
+        places: list[int] = []
+        sizes = [table.nbytes for table in offsets] + [WORD * padded] * (len(form.inputs) + len(form.outputs))
+        for size in [*sizes, *(high - low for _, low, high in spans.values())]:
+            places.append(end)
+            end = -(-(end + size) // 64) * 64
+        if end > MAX_BYTES or not self._grow(end):
+            return None
+        memory = self._bytes
+        words = memory[: layout.end].view(np.int32)
+        words[0], words[1] = padded // (LANES * self._shape.unrolled), trips
+        rest = iter(places)
+        for table, place in zip(offsets, layout.tables, strict=True):
+            words[place // WORD] = at = next(rest)
+            memory[at : at + table.nbytes].view(np.int32)[:] = table
+        for index, place in zip(form.inputs, layout.inputs, strict=True):
+            words[place // WORD] = at = next(rest)
+            memory[at : at + WORD * n].view(np.uint32)[:] = as_array(group.registers[index], UNSIGNED[4])
+        results: dict[int, Array] = {}
+        for (index, _), place in zip(form.outputs, layout.outputs, strict=True):
+            words[place // WORD] = at = next(rest)
+            results[index] = memory[at : at + WORD * n].view(np.uint32)
+        copies: dict[int, int] = {}
+        for key, (array, low, high) in spans.items():
+            at = next(rest)
+            copies[key] = at - low
+            memory[at : at + high - low] = array.data[array.storage + low : array.storage + high]
+        for where, begin, step in zip(loads, layout.begins, layout.steps, strict=True):
+            words[begin // WORD] = copies[id(where.address.array)] + where.low
+            words[step // WORD] = where.step
+        self._run(self._store)
+        return {index: _result(results[index], fresh) for index, fresh in form.outputs}
+
+    def _grow(self, size: int) -> bool:
+        missing = size - len(self._bytes)
+        if missing > 0:
+            pages = -(-size // PAGE) - self._memory.size(self._store)
+            if pages > 0:
+                import wasmtime
+
+                try:
+                    self._memory.grow(self._store, pages)
+                except wasmtime.WasmtimeError:
+                    return False
+            length = self._memory.data_len(self._store)
+            address = ctypes.cast(self._memory.data_ptr(self._store), ctypes.POINTER(ctypes.c_uint8))
+            self._bytes = np.ctypeslib.as_array(address, (length,))
+        return True
+
+
+def _spans(loads: list[_Resolved], trips: int) -> dict[int, tuple[MemoryArray, int, int]]:
+    """By array, the byte offsets between which it is read."""
+    found: dict[int, tuple[MemoryArray, int, int]] = {}
+    for where in loads:
+        vec = where.address.vec
+        width = 0 if vec is None else vec.signed_bounds()[1] - vec.signed_bounds()[0]
+        moved = (trips - 1) * where.step
+        low, high = where.low + min(0, moved), where.low + width + max(0, moved) + WORD
+        array, other_low, other_high = found.get(id(where.address.array), (where.address.array, low, high))
+        found[id(array)] = (array, min(low, other_low), max(high, other_high))
+    return found
+
+
+def _result(bits: Array, fresh: bool) -> Array:
+    """A register's values, out of the memory of generated code, whose NaNs are not a GPU's."""
+    copied = bits.copy()
+    return canonical_nan(copied.view(np.float32)) if fresh else copied

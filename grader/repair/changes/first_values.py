@@ -1,0 +1,82 @@
+"""Changes of first values: of variables, of sums, of elements that a branch leaves out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from grader.repair.change import Change
+from grader.repair.function import Function, ancestors
+from grader.submission.cpp.tree import LOOPS
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+
+def value_changes(function: Function) -> Iterator[Change]:
+    """First values: of variables without one, of sums that go on from one element to the next, of what is left out."""
+    for node in function.statements:
+        if node.type == "declaration" and "__shared__" not in function.text(node):
+            yield from _first_values(function, node)
+        elif node.type == "if_statement":
+            yield from _else_zero(function, node)
+        elif node.type == "expression_statement":
+            yield from _reset(function, node)
+            edit = function.replaced(node, ";")
+            if node not in function.barriers:
+                yield Change("expression", function.line(node), (edit,), 4.8, "delete", "removed")
+
+
+def _first_values(function: Function, node: Node) -> Iterator[Change]:
+    type_node = node.child_by_field_name("type")
+    for declarator in node.children_by_field_name("declarator"):
+        if declarator.type == "identifier":
+            edit = function.inserted(declarator.end_byte, " = 0")
+            yield Change("initial_value", function.line(declarator), (edit,), 1.2, "zero", "missing")
+        elif declarator.type == "init_declarator" and type_node is not None:
+            value = declarator.child_by_field_name("value")
+            name = declarator.child_by_field_name("declarator")
+            known = next((v for v in function.variables if name is not None and v.name == function.text(name)), None)
+            if value is not None and known is not None and known.role == "value" and function.text(value) != "0":
+                yield Change("initial_value", function.line(declarator), (function.replaced(value, "0"),), 2.2, "zero")
+            accumulates = name is not None and f"{function.text(name)} +=" in function.text(function.body)
+            if accumulates and "int" in function.text(type_node).split():
+                edit = function.replaced(type_node, "float")
+                yield Change("expression", function.line(node), (edit,), 2.4, "type")
+
+
+def _else_zero(function: Function, node: Node) -> Iterator[Change]:
+    body = node.child_by_field_name("consequence")
+    if body is None or node.child_by_field_name("alternative") is not None:
+        return
+    if body.type == "compound_statement" and len(body.named_children) == 1:
+        body = body.named_children[0]
+    inner = body.named_children[0] if body.type == "expression_statement" and body.named_children else None
+    left = inner.child_by_field_name("left") if inner is not None and inner.type == "assignment_expression" else None
+    if left is not None and left.type == "subscript_expression":
+        edit = function.inserted(node.end_byte, f"\n{function.indent(node)}else {function.text(left)} = 0;")
+        yield Change("initial_value", function.line(node), (edit,), 2.4, "else_zero", "missing")
+
+
+def _reset(function: Function, node: Node) -> Iterator[Change]:
+    """A sum set to 0 where each of the loops around it begins; one that is added to is stored to instead."""
+    inner = node.named_children[0] if node.named_children else None
+    if inner is None or inner.type != "assignment_expression":
+        return
+    operator, left = inner.child_by_field_name("operator"), inner.child_by_field_name("left")
+    if operator is None or left is None or operator.type != "+=" or left.type != "identifier":
+        return
+    variable = function.known_at(node).get(function.text(left))
+    if variable is None:
+        return
+    for outer in ancestors(node, function.body):
+        if outer.type not in LOOPS or outer.start_byte < variable.start:
+            continue
+        body = outer.child_by_field_name("body")
+        edit = function.inserted(outer.start_byte, f"{variable.name} = 0;\n{function.indent(outer)}")
+        if outer.parent is not None and outer.parent.type == "compound_statement":
+            yield Change("initial_value", function.line(outer), (edit,), 2.0, "reset", "missing")
+        if body is not None and body.type == "compound_statement" and body.named_children:
+            first = body.named_children[0]
+            edit = function.inserted(first.start_byte, f"{variable.name} = 0;\n{function.indent(first)}")
+            yield Change("initial_value", function.line(first), (edit,), 2.6, "reset", "missing")
