@@ -122,6 +122,22 @@ typedef unsigned int uint;
     assert result.ok, result.log
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "cudaError_t e = cudaSuccess; a[0] = e;",
+        # No word of the source says that it asks for the runtime's types.
+        "\n#define PASTED(a, b) a##b\nPASTED(cu, daError_t) e = PASTED(cu, daSuccess); a[0] = e;",
+        "a[0] = tex1D<float>(0, 0.5f);",
+        "float4 v = make_float4(1, 2, 3, 4); a[0] = v.x + __ldg(a) + warpSize + dim3(2).y + float(clock64());",
+    ],
+    ids=["runtime", "pasted", "texture", "no more than a kernel needs"],
+)
+def test_what_the_runtime_declares_is_there_for_who_asks_for_it(compiler: CompilerProcess, body: str) -> None:
+    result = compiler.compile({"lab.cu": f"__global__ void k(float *a) {{ {body} }}"}, ["k"], "compute_75")
+    assert result.ok, result.diagnostics
+
+
 def test_own_headers_are_served_from_memory(compiler: CompilerProcess) -> None:
     sources = {
         "main.cu": '#include "inc/sizes.h"\n#include "../more.cuh"\n'

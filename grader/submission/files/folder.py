@@ -37,6 +37,8 @@ MAX_ENTRIES = 10_000
 MAX_LOOKED_AT = 1 << 20
 
 _CALLED = re.compile(r"\b([A-Za-z_]\w*)\s*(?:<[^<>;(){}]{0,100}>\s*)?(?:<<<|\()")
+_KERNEL = re.compile(r"\b__global__\b[^;{}()]{0,200}?\b([A-Za-z_]\w*)\s*\([^;{}]{0,1000}\)\s*\{")
+_WORDS_OF_C = frozenset({"if", "for", "while", "switch", "catch"})
 _DEFINED = re.compile(r"\b([A-Za-z_]\w*)\s*\([^;{}]{0,1000}\)\s*\{")
 
 
@@ -80,8 +82,8 @@ def find_sources(
     variants: the lab's, after which a student's programs may be called.
 
     Looked for in turn: the file that `submission.yaml` names, `<lab>.cu`, `<lab>/*.cu`, the folder's only `.cu` file,
-    all of them where they make up one program, programs called after the lab or its variants with the files that have
-    no `main`, `<lab>.cu` or all `.cu` files of the only folder below that has any.
+    all of them where they make up one program or, without a `main`, parts of one, programs called after the lab or its
+    variants with the files that have no `main`, `<lab>.cu` or all `.cu` files of the only folder below that has any.
     With a `<lab>.cu` come the files whose functions it calls.
 
     Raises
@@ -231,7 +233,7 @@ def _search(
     inside = _sources_in(path / lab_id)
     if inside:
         return inside
-    if len(here) == 1 or _are_one_program(here):
+    if len(here) == 1 or _are_one_program(here) or _are_parts(here, known_labs):
         return here
     programs = [file for file in here[:MAX_SOURCES] if _has_main(file)]
     versions = versions_among(programs, lab_id, known_labs, variants)
@@ -251,6 +253,27 @@ def _search(
 def _are_one_program(files: list[Path]) -> bool:
     """Whether one of the files has `main`, so that the others can only be parts of its program."""
     return 1 < len(files) <= MAX_SOURCES and sum(_has_main(file) for file in files) == 1
+
+
+def _are_parts(files: list[Path], known_labs: Collection[str]) -> bool:
+    """Whether the files are kernels and what launches them, without a `main`, nothing defined in two of them."""
+    if not 1 < len(files) <= MAX_SOURCES or any(f.suffix.lower() != SUFFIXES[0] or _has_main(f) for f in files):
+        return False
+    labs = {name.lower() for name in known_labs}
+    if any(file.stem.lower() in labs for file in files):
+        return False
+    texts = [_plain(file) for file in files]
+    defined = [name for text in texts for name in set(_KERNEL.findall(text))]
+    called = [set(_CALLED.findall(text)) for text in texts]
+    # They belong together where one calls what another one defines.
+    is_joined = any(
+        name in called[other]
+        for i, text in enumerate(texts)
+        for name in set(_DEFINED.findall(text)) - _WORDS_OF_C
+        for other in range(len(texts))
+        if other != i
+    )
+    return len(defined) == len(set(defined)) and is_joined
 
 
 def _has_main(file: Path) -> bool:

@@ -76,6 +76,19 @@ def test_files_of_one_program_are_taken_together(tmp_path: Path) -> None:
         find_sources(folder, "flip")
 
 
+def test_kernels_and_what_launches_them_are_taken_without_a_main(tmp_path: Path) -> None:
+    folder = tmp_path / "ivanov"
+    folder.mkdir()
+    kernel = "__global__ void turn(float *a) { a[0] = 1; }\n"
+    (folder / "kernels.cu").write_text(kernel)
+    (folder / "launch.cu").write_text("__global__ void turn(float *a);\nvoid run(float *a) { turn<<<1, 1>>>(a); }\n")
+    assert [f.name for f in find_sources(folder, "flip").files] == ["kernels.cu", "launch.cu"]
+    # Two versions of one kernel are no parts of one program.
+    (folder / "old.cu").write_text(kernel)
+    with pytest.raises(UsageError, match="several"):
+        find_sources(folder, "flip")
+
+
 def test_an_empty_folder_is_named(tmp_path: Path) -> None:
     (tmp_path / "ivanov").mkdir()
     with pytest.raises(UsageError, match="there lies: nothing"):
