@@ -10,7 +10,17 @@ import io
 import tarfile
 from pathlib import Path
 
-from grader.programs.toolchain import library
+from grader.programs.toolchain import library, zig
+
+LICENCES = {
+    "zig": "LICENSE",
+    "llvm": "lib/libcxx/LICENSE.TXT",
+    "musl": "lib/libc/musl/COPYRIGHT",
+    "wasi-libc": "lib/libc/wasi/LICENSE",
+    "wasi-libc-mit": "lib/libc/wasi/LICENSE-MIT",
+    "cloudlibc": "lib/libc/wasi/libc-bottom-half/cloudlibc/LICENSE",
+}
+"""Of what the library is compiled from, in `ziglang`: whoever hands on the library hands on these."""
 
 
 def packed(folder: Path) -> bytes:
@@ -34,6 +44,8 @@ def main() -> None:
         old.unlink()
     target = library.SHIPPED / f"{library.key()}.tar.xz"
     target.write_bytes(packed(built.folder))
+    for name, source in LICENCES.items():
+        (library.SHIPPED / f"LICENSE-{name}.txt").write_bytes((zig.folder() / source).read_bytes())
     print(f"\n{target}: {target.stat().st_size} bytes")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import shutil
 import signal
@@ -12,6 +13,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +21,12 @@ from grader.cli import main as cli
 
 ROOT = Path(__file__).parent.parent
 SAMPLES = ROOT / "submissions"
+
+
+def vscode_tasks() -> list[dict[str, Any]]:
+    """Of docs/vscode/tasks.json, which has a comment on top as VS Code allows."""
+    lines = (ROOT / "docs" / "vscode" / "tasks.json").read_text("utf-8").splitlines()
+    return list(json.loads("\n".join(line for line in lines if not line.strip().startswith("//")))["tasks"])
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
@@ -36,6 +44,16 @@ def test_check_prints_findings_and_writes_nothing(
     assert (code, err) == (1, "")
     assert out.startswith("prog.cu:44:5: error: 32-way bank conflict")
     assert [path.name for path in tmp_path.iterdir()] == ["prog.cu"]
+    # The Problems panel of VS Code shows every line, hints too.
+    for task in vscode_tasks():
+        rule = task["problemMatcher"]["pattern"]
+        matched = [re.match(rule["regexp"], line) for line in out.splitlines()]
+        assert all(matched)
+        (fault, hint, *_more) = [found.groups() for found in matched if found]
+        place = ("prog.cu", "44", "5")
+        assert (*fault[:4], fault[rule["code"] - 1]) == (*place, "error", "bank_conflicts")
+        assert (*hint[:4], hint[rule["code"] - 1]) == (*place, "note", None)
+        assert hint[rule["message"] - 1].startswith("Lanes 0 and 1 ")
     code, out, _err = run(capsys, "check", SAMPLES / "ivanov", "--lab", "transpose", "--format", "json")
     assert code == 0
     assert [finding for finding in json.loads(out)["findings"] if finding["level"] != "note"] == []
@@ -113,7 +131,9 @@ def watched(tmp_path: Path) -> Iterator[tuple[Watch, Path]]:
 def test_watch_grades_again_soon_after_a_save(watched: tuple[Watch, Path]) -> None:
     watch, file = watched
     first = watch.round()
-    assert first[0].startswith("▶ ")
+    rounds = vscode_tasks()[1]["problemMatcher"]["background"]
+    assert re.match(rounds["beginsPattern"], first[0])
+    assert re.match(rounds["endsPattern"], first[-1])
     assert "transpose.cu:44:5: error: 32-way bank conflict" in first[1]
     text = file.read_text("utf-8")
     took = []
@@ -128,6 +148,14 @@ def test_watch_grades_again_soon_after_a_save(watched: tuple[Watch, Path]) -> No
         took.append(time.monotonic() - began)
         expected = f"transpose.cu:{45 + number}:5: error: 32-way bank conflict"
         assert any(expected in line for line in lines) != mended, lines
+    # As an editor saves: emptied, then written bit by bit; what lies there meanwhile is not what was saved.
+    saved += "// the end\n"
+    with file.open("w", encoding="utf-8") as stream:
+        for start in range(0, len(saved), len(saved) // 20):
+            time.sleep(0.01)
+            stream.write(saved[start : start + len(saved) // 20])
+            stream.flush()
+    assert watch.round()[-1].startswith("■ ✓ ")
     # The program is run at each save, too; without that half a second.
     assert min(took) < 3.0, took
     # The same content saved again is nothing new.

@@ -221,7 +221,18 @@ GPU_PARTS: dict[str, set[str]] = {
 
 
 # What `submission` is made of, from the bottom up: each may import what stands above it.
-SUBMISSION_PARTS = ["effort", "observed", "files", "expressions", "cpp", "kernels", "records", "rewriting", "binding"]
+SUBMISSION_PARTS = [
+    "effort",
+    "observed",
+    "lexical",
+    "files",
+    "expressions",
+    "cpp",
+    "kernels",
+    "records",
+    "rewriting",
+    "binding",
+]
 
 
 @pytest.mark.parametrize(

@@ -48,8 +48,8 @@ def moodle(order: Order) -> list[File]:
     https://vpl.dis.ulpgc.es/documentation/
     """
     # What the server keeps beside the student's files has no folders: the lab's own go to the server with the grader.
-    names = ("vpl_run.sh", "vpl_evaluate.sh", "vpl_debug.sh")
-    files = [File(name, template(f"moodle/{name}", order), executable=True) for name in names]
+    scripts = {"vpl_run.sh": "vpl_check.sh", "vpl_debug.sh": "vpl_check.sh", "vpl_evaluate.sh": "vpl_evaluate.sh"}
+    files = [File(name, template(f"moodle/{script}", order), executable=True) for name, script in scripts.items()]
     server = [File("server/install.sh", template("moodle/install.sh", order), executable=True)]
     return [*files, *server, *_grader(order, "server/"), *lab_files(order, "server/labs/")]
 

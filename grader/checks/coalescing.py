@@ -12,6 +12,9 @@ from grader.running.evidence import Evidence
 TOLERANCE = 1e-9
 """Ratios are quotients of integers; this only absorbs the rounding of the quotient."""
 
+LANES = 32
+SECTOR_BYTES = 32
+
 SIDES = {"load": ("load",), "store": ("store", "atomic")}
 """What is held against what is asked of loads, and of stores: an atomic operation stores as well."""
 
@@ -47,7 +50,7 @@ def judge(evidence: Evidence, settings: CoalescingSettings) -> Verdict:
         key=lambda c: c.sectors / c.ideal,
     )
     message = msg("checks.coalescing.failed", figures=figures, line=worst.line)
-    hint = joined(_hint(worst), _way_out(evidence, settings, loads, stores))
+    hint = _narrow(evidence, worst) or joined(_hint(worst), _way_out(evidence, settings, loads, stores))
     return failed(message, hint, worst.line, credit, data=data)
 
 
@@ -88,7 +91,27 @@ def _figure(counters: Counters, side: str) -> Message:
 
 
 def _hint(worst: LineCounters) -> Message:
-    return msg("checks.coalescing.hint", sectors=worst.sectors / worst.requests, ideal=worst.ideal / worst.requests)
+    sectors, ideal = _per_request(worst)
+    return msg("checks.coalescing.hint", sectors=sectors, ideal=ideal)
+
+
+def _narrow(evidence: Evidence, worst: LineCounters) -> Message | None:
+    """Of a block so narrow that a warp takes pieces of several rows, its lanes side by side in each; else None."""
+    width, height, _depth = evidence.interpretation.launch.block if evidence.interpretation else (LANES, 1, 1)
+    if width >= LANES or height < 2:
+        return None
+    rows = min(-(-LANES // width), height)
+    # A piece touches a sector for every 32 of its bytes, and one more where it begins within one.
+    most = rows * (width * worst.width_bytes / SECTOR_BYTES + 1)
+    sectors, ideal = _per_request(worst)
+    if sectors > most or most >= min(LANES, width * height):
+        return None
+    return msg("checks.coalescing.hint_narrow", sectors=sectors, ideal=ideal, width=width, rows=rows)
+
+
+def _per_request(row: LineCounters) -> tuple[float, float]:
+    """Sectors that a request takes, and the fewest that would hold its bytes."""
+    return round(row.sectors / row.requests, 4), round(row.ideal / row.requests, 4)
 
 
 def _way_out(evidence: Evidence, settings: CoalescingSettings, loads: float, stores: float) -> Message | None:

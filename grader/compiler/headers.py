@@ -38,6 +38,7 @@ typedef decltype(sizeof 0) size_t;
 typedef long ptrdiff_t;
 typedef decltype(nullptr) nullptr_t;
 }
+#define register
 #define CHAR_BIT 8
 #define SCHAR_MAX 127
 #define UCHAR_MAX 255

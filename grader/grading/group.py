@@ -24,6 +24,7 @@ from grader.exports.entries import Entry, Table, brief, gpu_models, source_of
 from grader.exports.page import rows_of
 from grader.exports.registry import COURSE_EXPORTS, EXPORTS
 from grader.grading.cluster.pool import ExecutorPool
+from grader.grading.feeding import Feeder
 from grader.grading.output.cache import ResultCache, with_person
 from grader.grading.output.comparing import compare_once
 from grader.grading.output.paths import Outputs
@@ -65,6 +66,7 @@ class Group:
     grading : makes what grades so many at a time: processes, or a cluster.
     marks_first : whether everybody's marks come before anybody's sweeps; then a submission is graded twice, the second
       time with the times of the first.
+    gpus : those that submissions are timed on, each wholly on one; () for the first that there is.
     """
 
     def __init__(
@@ -80,6 +82,7 @@ class Group:
         decider: Decider,
         grading: Callable[[int], GradingPool],
         marks_first: bool = False,
+        gpus: Sequence[str] = (),
     ) -> None:
         self._works = works
         self._tasks = tasks
@@ -92,6 +95,7 @@ class Group:
         self._decider = decider
         self._grading = grading
         self._marks_first = marks_first
+        self._gpus = gpus
         self._announced = Announcer(outputs)
         # By place in the table: a work that is refused may have the name of another.
         self._entries: dict[int, Entry] = {}
@@ -163,12 +167,18 @@ class Group:
             for place, work in enumerate(self._works):
                 if work.refusal:
                     self._refuse(place, work.student, work.refusal, 2, told)
-            for task in tasks:
-                first = _for_marks(task) if self._marks_first else task
-                grading.submit(first, first)
+            feeder = Feeder(grading, jobs, self._gpus)
+            feeder.submit(_for_marks(task) if self._marks_first else task for task in tasks)
+            # Who has no marks yet of those that get them first, and who is to be graded once more.
+            unmarked = {task.student for task in tasks} if self._marks_first else set()
             marked: list[GradeTask] = []
-            while grading.unfinished or self._rendering.unfinished:
+            while feeder or self._rendering.unfinished:
                 for event in grading.events():
+                    if isinstance(event, Lost) or event.is_last:
+                        feeder.ended(event.task)
+                    is_marked = event.task.student in unmarked and (isinstance(event, Lost) or event.is_last)
+                    if is_marked:
+                        unmarked.discard(event.task.student)
                     if isinstance(event, Lost):
                         self._take(event.task, lost(event), told)
                     elif isinstance(event.reply, Judged):
@@ -176,21 +186,20 @@ class Group:
                         self._judged[event.task.student] = event.reply.result
                     elif isinstance(event.reply, Checked):
                         continue
-                    elif isinstance(event.reply, Graded) and event.task is not self._tasks[event.task.student]:
+                    elif isinstance(event.reply, Graded) and is_marked:
                         # Its marks; the rest comes when everybody has theirs.
                         self._judged[event.task.student] = event.reply.result
                         self._mark(event.task, event.reply)
                         marked.append(self._tasks[event.task.student])
                     else:
                         self._take(event.task, event.reply, told)
-                if marked and all(task is self._tasks[task.student] for task in grading.unfinished):
-                    for task in marked:
-                        grading.submit(task, task)
+                if marked and not unmarked:
+                    feeder.submit(marked)
                     marked.clear()
                 self._collect(told)
                 if time.monotonic() >= self._stale_s:
                     self._write_tables()
-                if grading.unfinished or self._rendering.unfinished:
+                if feeder or self._rendering.unfinished:
                     wait(grading, self._rendering)
 
     def _take(self, task: GradeTask, outcome: Outcome, told: Account) -> None:

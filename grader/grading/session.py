@@ -6,7 +6,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -76,22 +75,27 @@ def grade(order: Order) -> int:
             (task,) = tasks.values()
             (person,) = (work.person for work in found.works if not work.refusal)
             return grade_with_report(task, lab, outputs, rendering, order.pdf, found.notices, decider, person)
+        from grader.gpu.host.choosing import several_gpus, start_listing
+        from grader.grading.feeding import AT_ONCE_ON_A_GPU
         from grader.grading.group import Group
-        from grader.grading.identity import Identity
         from grader.grading.output.cache import ResultCache
+        from grader.grading.output.identity import Identity
         from grader.report import terminal
 
         jobs = workers.job_count(len(tasks), order.jobs)
         # A report takes longer than a grading.
         rendering.size = jobs
         is_fresh = order.is_fresh or options.remeasure
+        # The driver takes its time with this question and with the next.
+        listing = start_listing() if options.backend != "emulator" and not order.cluster else None
         identity = Identity(lab, options, known_labs)
         cache = ResultCache(outputs, lab, identity, options.language, order.pdf, is_fresh)
         is_timed = identity.with_gpu and not order.cluster
         # What students are not shown stays with whoever grades a group.
         tasks = {name: structs.replace(t, options=structs.replace(options, answers=True)) for name, t in tasks.items()}
-        if is_timed:
-            tasks = _shared_out(tasks)
+        gpus = several_gpus(listing) if is_timed else []
+        if is_timed and order.jobs is None:
+            jobs = min(jobs, AT_ONCE_ON_A_GPU * max(1, len(gpus)))
         group = Group(
             found.works,
             tasks,
@@ -105,18 +109,9 @@ def grade(order: Order) -> int:
             partial(_grading, order, lab),
             # Sweeps take most of a GPU's time, and no mark depends on them.
             marks_first=is_timed and options.sweeps and bool(lab.sweeps),
+            gpus=gpus,
         )
         return group.grade(terminal.console(), jobs, found.notices)
-
-
-def _shared_out(tasks: dict[str, GradeTask]) -> dict[str, GradeTask]:
-    """The tasks on all GPUs of this machine that are of one model, in turn."""
-    from grader.gpu.host.choosing import several_gpus
-
-    gpus = several_gpus()
-    if not gpus:
-        return tasks
-    return {name: structs.replace(tasks[name], gpu=gpu) for name, gpu in zip(tasks, cycle(gpus), strict=False)}
 
 
 def _grading(order: Order, lab: Lab, jobs: int) -> GradingPool:

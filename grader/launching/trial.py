@@ -52,6 +52,16 @@ class Trials:
             return Run(kind, sizes, self._not_compiled(kernel, sizes, loaded.built), None, backend=self.backend.name)
         return self.run_loaded(kernel, loaded.built, loaded.entry, kind, sizes, observe, trace)
 
+    def prepare(self, kernel: BoundKernel, sizes: Sizes) -> None:
+        """Compile and compute what `run` needs at some sizes, for whoever runs them against a clock or holding a lock.
+
+        Raises
+        ------
+        FileError : the oracle cannot say what has to come out.
+        """
+        if self._refused(kernel, sizes) is None and kernel.load(self.programs, sizes).entry is not None:
+            self._case(kernel, sizes)
+
     def run_loaded(
         self,
         kernel: BoundKernel,
@@ -70,8 +80,7 @@ class Trials:
         refused = self._refused(kernel, sizes)
         if refused is not None:
             return Run(kind, sizes, refused, None, backend=self.backend.name)
-        projected = self.oracle.projected(sizes, kernel.dtypes)
-        inputs, expected = (projected.inputs, projected.blanks) if projected else self.oracle.case(sizes, kernel.dtypes)
+        projected, inputs, expected = self._case(kernel, sizes)
         launch = replace(
             kernel.launch(built, entry, sizes, inputs, expected, observe, trace), instructions=instructions
         )
@@ -86,6 +95,14 @@ class Trials:
             changed_inputs=tuple(name for name in inputs if name in outcome.outputs),
             backend=self.backend.name,
         )
+
+    def _case(
+        self, kernel: BoundKernel, sizes: Sizes
+    ) -> tuple[Projected | None, Mapping[str, Array], Mapping[str, Array]]:
+        projected = self.oracle.projected(sizes, kernel.dtypes)
+        if projected is not None:
+            return projected, projected.inputs, projected.blanks
+        return None, *self.oracle.case(sizes, kernel.dtypes)
 
     def _refused(self, kernel: BoundKernel, sizes: Sizes) -> LaunchOutcome | None:
         """What comes of a launch that is not tried: arrays too large for the emulator, a grid of no blocks."""

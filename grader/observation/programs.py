@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 from grader.device_limits import MAX_THREADS_PER_BLOCK
+from grader.errors import UsageError
 from grader.programs.observe import Start
+from grader.submission.cpp.parse import parse
+from grader.submission.cpp.tree import WORD, ParsedFile
 from grader.submission.files.source import SourceText
+from grader.submission.kernels.kernel import first_extents, local_values
+from grader.submission.lexical import line_of_main, without_comments
 
 MAX_PROGRAMS = 6
 MAX_CHOICES = 8
@@ -17,26 +23,23 @@ MAX_CHOICES = 8
 USUAL_SIZE = "256"
 USUAL_BLOCK = 16
 
-_MAIN = re.compile(r"\bmain\s*\([^;{}]{0,200}\)\s*(?:try\s*)?\{")
-_COMMENT = re.compile(r"//[^\n]*+|/\*.*?\*/", re.DOTALL)
+_NUMBER_OR_NAME = re.compile(r"\w+")
 _INCLUDED = re.compile(r"^[ \t]*#[ \t]*include[ \t]*\"([^\"\n]+\.(?:cu|cpp|cc|c))\"", re.M)
 _ARGUMENT = re.compile(r"\bargv\s*\[\s*(\d+)\s*\]")
-_READS_INPUT = re.compile(r"\bcin\b|\bscanf\s*\(|\bstdin\b|\bgetchar\s*\(")
+_READS_INPUT = re.compile(r"\bcin\b|\bscanf(?:_s)?\s*\(|\bstdin\b|\bgetchar\s*\(")
 _CHOOSES = re.compile(r"\bswitch\s*\([^{}]{1,200}\)\s*\{\s*case\s+\d+\s*:")
-_KERNEL = re.compile(
-    r"\b__global__\b[^;{}()]{0,200}?(?:__launch_bounds__\s*\([^()]*\)[^;{}()]{0,100}?)?([A-Za-z_]\w*)\s*\("
-)
-_TILE = re.compile(r"__shared__[^;\[\]]{0,100}\[\s*(\w+)")
-_WORD = re.compile(r"[A-Za-z_]\w*")
+_SCANNED = re.compile(r"\bscanf(?:_s)?\s*\(\s*\"([^\"\n]*)\"")
+_TYPED_IN = re.compile(r"\bcin\b([^;{}]{0,200});")
+# Words, not the tree: a launch that the grammar cannot read is one, too, and one too many costs a run and no mark.
 _LAUNCHED = re.compile(r"([A-Za-z_]\w*)\s*(?:<[^<>;(){}]{0,200}>)?\s*<<[ \t]*<")
 
 
 def programs_of(sources: Sequence[SourceText]) -> list[tuple[SourceText, ...]]:
     """The files of each program, the one with `main` first: files without one belong to every program."""
-    texts = {source.path: _COMMENT.sub(" ", source.text) for source in sources}
+    texts = {source.path: without_comments(source.text) for source in sources}
     included = {Path(name).name for text in texts.values() for name in _INCLUDED.findall(text)}
     own = [source for source in sources if source.path.name not in included]
-    mains = [source for source in own if _MAIN.search(texts[source.path])]
+    mains = [source for source in own if line_of_main(texts[source.path])]
     others = tuple(source for source in own if source not in mains)
     return [(main, *others) for main in mains][:MAX_PROGRAMS]
 
@@ -46,12 +49,12 @@ def launched_in(sources: Sequence[SourceText]) -> set[str]:
 
     Where a parameter of a macro or a function pointer stands there as well, every kernel that is named again.
     """
-    text = "\n".join(_COMMENT.sub(" ", source.text) for source in sources)
+    text = "\n".join(without_comments(source.text) for source in sources)
     launched = set(_LAUNCHED.findall(text))
-    kernels = set(_KERNEL.findall(text))
+    kernels = {kernel.name for parsed in _parsed(sources) for kernel in parsed.kernels}
     if launched <= kernels or not kernels:
         return launched
-    words = Counter(_WORD.findall(text))
+    words = Counter(WORD.findall(text))
     return {name for name in kernels if words[name] > 1}
 
 
@@ -62,9 +65,9 @@ def ways_to_start(sources: Sequence[SourceText], sizes: Sequence[int] = (), thre
     one that asks for several numbers may want a size in each.  threads: of a block along x, for a program that is told.
     """
     usual = tuple(str(size) for size in sizes) or (USUAL_SIZE,)
-    text = "\n".join(_COMMENT.sub(" ", source.text) for source in sources)
+    text = "\n".join(without_comments(source.text) for source in sources)
     reads = _READS_INPUT.search(text) is not None
-    block = str(_side_of_tile(text) or threads)
+    block = str(_side_of_tile(sources) or threads)
     stdin = "\n".join([*usual, *[block] * 16, ""]).encode() if reads else b""
     count = max((int(number) for number in _ARGUMENT.findall(text) if int(number) < 10), default=0)
     ways = [Start((), stdin)]
@@ -87,13 +90,14 @@ def ways_to_start(sources: Sequence[SourceText], sizes: Sequence[int] = (), thre
 def ways_to_choose(sources: Sequence[SourceText], sizes: Sequence[int] = (), threads: int = USUAL_BLOCK) -> list[Start]:
     """What a program is started with that is told by a number which of its kernels to launch; none for any other.
 
-    The number comes first, then perhaps a block's sides, then sizes.
+    The number comes first, then perhaps a block's sides, then sizes; from a keyboard also after as many sizes as are
+    read before it.
     """
-    text = "\n".join(_COMMENT.sub(" ", source.text) for source in sources)
+    text = "\n".join(without_comments(source.text) for source in sources)
     if not _CHOOSES.search(text):
         return []
     usual = tuple(str(size) for size in sizes) or (USUAL_SIZE,)
-    block = str(_side_of_tile(text) or threads)
+    block = str(_side_of_tile(sources) or threads)
     count = max((int(number) for number in _ARGUMENT.findall(text) if int(number) < 10), default=0)
     ways = []
     for number in map(str, range(MAX_CHOICES)):
@@ -103,14 +107,47 @@ def ways_to_choose(sources: Sequence[SourceText], sizes: Sequence[int] = (), thr
             ways.append(Start((number, *others)[:count]))
         elif _READS_INPUT.search(text):
             ways.append(Start((), "\n".join([number, *usual, *[block] * 8, ""]).encode()))
+    before = _read_before_choice(text)
+    if before and not count:
+        # One block may have to hold it all, so that only a size as small as a block's side is launched.
+        for size in (max(usual, key=int), block):
+            for number in map(str, range(1, MAX_CHOICES)):
+                ways.append(Start((), "\n".join([*[size] * before, number, *[size] * 8, ""]).encode()))
     return ways
 
 
-def _side_of_tile(text: str) -> int | None:
+def _read_before_choice(text: str) -> int:
+    """Numbers that a program reads before the one that it then chooses by, in the order of its text."""
+    chooses = _CHOOSES.search(text)
+    head = text[: chooses.start()] if chooses is not None else ""
+    formats = [str(match[1]) for match in _SCANNED.finditer(head)]
+    typed = [str(match[1]) for match in _TYPED_IN.finditer(head)]
+    read = sum(len(re.findall(r"%[ld]", line)) for line in formats) + sum(line.count(">>") for line in typed)
+    return min(max(read - 1, 0), MAX_CHOICES)
+
+
+def _side_of_tile(sources: Sequence[SourceText]) -> int | None:
     """Elements along a side of the first shared array of a fixed size: what a block of such a program is made for."""
-    tile = _TILE.search(text)
-    if tile is None:
-        return None
-    number = re.search(rf"\b{re.escape(tile[1])}\s*=?\s*(\d{{1,4}})\b(?!\s*[-+*/])", text)
-    found = tile[1] if tile[1].isdigit() else number[1] if number is not None else ""
-    return int(found) if found and 4 <= int(found) <= MAX_THREADS_PER_BLOCK else None
+    for parsed in _parsed(sources):
+        for item in parsed.items:
+            if not item.active or not ("__shared__" in item.qualifiers or item.kind == "function"):
+                continue
+            size = next(first_extents(parsed, item.node), None)
+            # Of `[TILE + 1]` and `[TILE * TILE]` the side is `TILE`.
+            word = _NUMBER_OR_NAME.search(size) if size is not None else None
+            if word is not None:
+                defaults = dict(zip(item.template_parameters, item.template_defaults, strict=False))
+                body = item.node.child_by_field_name("body")
+                known = local_values(parsed, body) if body is not None else None
+                found = parsed.constants.integer(defaults.get(word[0]) or word[0], known)
+                return found if found is not None and 4 <= found <= MAX_THREADS_PER_BLOCK else None
+    return None
+
+
+def _parsed(sources: Sequence[SourceText]) -> list[ParsedFile]:
+    """The files that can be read: of any other binding says why it cannot."""
+    found = []
+    for source in sources:
+        with contextlib.suppress(UsageError):
+            found.append(parse(source))
+    return found

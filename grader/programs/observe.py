@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +26,8 @@ from grader.programs.toolchain.library import Library, build
 _TOO_LARGE = frozenset({"programs.no_host_memory", "programs.too_long", "programs.too_much_copied"})
 # As the linker calls it, without parameters and with them.
 _MAINS = frozenset({"main", "__main_void", "__original_main", "__main_argc_argv"})
-
+# What the compiler says where something is declared nowhere.
+_UNKNOWN = re.compile(r"undeclared identifier|unknown type name|no member named|file not found|no matching function")
 
 NO_LIMITS = RunLimits()
 
@@ -72,12 +74,18 @@ def observe(
     first.findings = [*mended, *first.findings]
     if not smaller or not is_too_large(first):
         return first
+    ended: tuple[Observation, Change] | None = None
     for change in changes(program.original, arguments, first.cause.id if first.cause else "")[:MAX_TRIES]:
         replaced, others = applied(change, program.original, arguments)
         again = read_program(paths, others, replaced)
         second = _observe(again, [Start(others, stdin)], model, limits, _to_nobody, progress, host_cache)[0]
         if second.exit is not None and not is_too_large(second):
             return _joined(first, second, change)
+        if second.exit is not None and ended is None:
+            ended = second, change
+    if ended is not None and first.exit is None:
+        # Its kernels are too large even so, but it came to its end, and launched what it launches.
+        return _joined(first, *ended)
     return first
 
 
@@ -149,7 +157,7 @@ def _observe(
     try:
         host = _host(program, library, host_cache)
         if not host.module:
-            return [_not_run(*_why_not(host))]
+            return [_not_run(*_why_not(host, program))]
         found: list[Observation] = []
         for run in runs:
             if process.has_ended:
@@ -198,8 +206,10 @@ def _host(program: Program, library: Library, cache: Path | None) -> HostProgram
     return found
 
 
-def _why_not(host: HostProgram) -> tuple[Message, str, int]:
+def _why_not(host: HostProgram, program: Program) -> tuple[Message, str, int]:
     first = host.diagnostics[0] if host.diagnostics else None
+    if program.windows and (host.reason == "undefined" or (first is not None and _UNKNOWN.search(first.text))):
+        return msg("programs.needs_windows", header=program.windows), *program.windows_at
     match host.reason:
         case "limit":
             return msg("programs.compiler_limit"), "", 0

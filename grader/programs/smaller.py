@@ -20,6 +20,9 @@ _VARIABLE = re.compile(
     rf"\b(?:int|long|unsigned|size_t|auto|short|u?int(?:32|64)_t)\s+(?P<name>\w+)\s*(?:=|\{{|\()\s*{_NUMBER}"
 )
 _MORE = re.compile(rf",\s*(?P<name>\w+)\s*=\s*{_NUMBER}")
+# `run(2000)`, where nothing else is a size.
+_HANDED_IN = re.compile(rf"\b(?P<name>[A-Za-z_]\w*)\s*\(\s*{_NUMBER}(?=\s*[,)])")
+_NO_CALL = re.compile(r"sleep|seed|srand|exit|alloc|reserve|resize|time|delay", re.IGNORECASE)
 _SHIFT = re.compile(r"(?P<name>\w+)?\s*=?\s*\b(?P<base>[1-9]\d{0,3})[uUlL]{0,3}\s*<<\s*\(?(?P<number>\d{2})(?![\w.])")
 _NO_SIZE = re.compile(r"block|thread|tile|warp|seed|iter|repeat|runs?$", re.IGNORECASE)
 
@@ -78,6 +81,12 @@ def _in_text(file: str, text: str, wanted: int) -> Iterator[tuple[int, Change]]:
             after = halved(before, wanted)
             if before >= 2 * wanted and after < before and not _NO_SIZE.search(match["name"]):
                 yield before, _change(file, text, match, str(after), after)
+    for match in _HANDED_IN.finditer(text):
+        before = int(match["number"])
+        after = halved(before, wanted)
+        if before >= 2 * wanted and after < before and not _NO_CALL.search(match["name"]):
+            # Behind all that have a name.
+            yield 1, _change(file, text, match, str(after), after)
     for match in _SHIFT.finditer(text):
         before = int(match["number"])
         if 10 <= before <= 40 and not _NO_SIZE.search(match["name"] or ""):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -33,20 +33,35 @@ _SPACED_CLOSE = re.compile(r">>([ \t]+)>(?=\s*\()")
 _PASTED = re.compile(
     r"//[^\n]*+|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*+\"?|'(?:\\.|[^'\\\n])*+'?|(?P<open>«<?)|(?P<close>»>?)", re.S
 )
+# Comments, texts and includes.
+_NO_CODE = re.compile(r"//[^\n]*+|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*+\"?|^[ \t]*#[ \t]*include[^\n]*+", re.S | re.M)
 _QUOTED = re.compile(r"\"([\w./ -]{1,200}\.\w{1,8})\"")
 # What cannot run here, by the header that asks for it.
 _CAUSES = (
-    (re.compile(r"(thread|mutex|future|condition_variable|barrier|latch|semaphore|stop_token|pthread\.h)"), "threads"),
+    (re.compile(r"condition_variable|barrier|latch|semaphore|stop_token"), "threads"),
     (re.compile(r"thrust/.*"), "thrust"),
     (re.compile(r"cub/.*"), "cub"),
     (re.compile(r"opencv2?/.*|opencv.*"), "opencv"),
     (re.compile(r"mpi\.h"), "mpi"),
-    (re.compile(r"windows\.h|Windows\.h|conio\.h|intrin\.h"), "windows"),
+    (re.compile(r"winsock2?\.h|(?:intrin|process|direct|io|shellapi|psapi|d3d\w*|atl\w*|afx\w*)\.h"), "windows"),
     (
         re.compile(r"cufft.*|cusparse.*|cusolver.*|cudnn.*|nccl.*|nvml\.h|npp.*|cutlass/.*|cudaGL.*|GL/.*|nvrtc\.h"),
         "library",
     ),
 )
+
+
+# What of it a program that does need it mentions; included and never used, it is left out.
+_USES = {
+    "threads": r"\b(?:condition_variable\w*|barrier|latch|\w*semaphore|stop_token|stop_source)\b",
+    "thrust": r"\bthrust\b",
+    "cub": r"\bcub\b",
+    "opencv": r"\b(?:cv|cv[A-Z]\w*|IplImage|Mat|imread|imwrite)\b",
+    "mpi": r"\bMPI_",
+    "library": r"\b(?:cufft|cusparse|cusolver|cudnn|nccl|nvml|npp|cutlass|gl|glu|glut|nvrtc|cudaGL)\w*",
+}
+# Headers of Windows of which there is here what programs take times with; they may want more of it.
+_WINDOWS = re.compile(r"windows\.h|conio\.h|tchar\.h|mmsystem\.h", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +72,7 @@ class Program:
     device: what NVRTC compiles, by unit: text by name, the unit's own first.
     original: the files' text as it was written.  parameters: names of the parameters of each kernel.
     obstacle: why it cannot run here, where the text shows it already.
+    windows: the header of Windows that it includes, "" for none, and where: what it lacks may be in that.
     data: files that it may open.
     mended: files and lines where quotation marks stand in place of brackets.
     """
@@ -68,6 +84,8 @@ class Program:
     parameters: Mapping[str, tuple[str, ...]]
     obstacle: Message | None = None
     obstacle_at: tuple[str, int] = ("", 0)
+    windows: str = ""
+    windows_at: tuple[str, int] = ("", 0)
     data: Mapping[str, bytes] = field(default_factory=dict)
     mended: tuple[tuple[str, int], ...] = ()
 
@@ -101,7 +119,8 @@ def _read_program(paths: Sequence[Path], arguments: Sequence[str], replaced: Map
             raise UsageError(msg("programs.same_name", name=path.name))
         units[path.name] = read(path)
     headers: dict[str, ParsedFile] = {}
-    obstacle, at = None, ("", 0)
+    obstacles: list[tuple[str, str, tuple[str, int]]] = []
+    windows, windows_at = "", ("", 0)
     queue = list(units.items())
     while queue:
         name, parsed = queue.pop()
@@ -114,11 +133,16 @@ def _read_program(paths: Sequence[Path], arguments: Sequence[str], replaced: Map
                 if place not in headers and place not in units and len(headers) < MAX_HEADERS:
                     headers[place] = read(found)
                     queue.append((place, headers[place]))
-            elif obstacle is None and _is_active(parsed, line):
+            elif _is_active(parsed, line):
                 cause = _cause_of(wanted)
                 if cause:
-                    obstacle, at = msg(f"programs.needs_{cause}", header=wanted), (name, line)
+                    obstacles.append((cause, wanted, (name, line)))
+                if _WINDOWS.fullmatch(wanted) and not windows:
+                    windows, windows_at = wanted, (name, line)
     both = {**headers, **units}
+    used = _used({cause for cause, _wanted, _at in obstacles}, [parsed.source.text for parsed in both.values()])
+    idle = frozenset(wanted for cause, wanted, _at in obstacles if cause not in used)
+    cause, header, at = next((found for found in obstacles if found[0] in used), ("", "", ("", 0)))
     device = {}
     for name, parsed in units.items():
         code = device_code(parsed, folder, read)
@@ -126,12 +150,14 @@ def _read_program(paths: Sequence[Path], arguments: Sequence[str], replaced: Map
     parameters = {k.name: tuple(p.name for p in k.parameters) for parsed in both.values() for k in kernels_in(parsed)}
     return Program(
         tuple(units),
-        {name: host_text(parsed, folder) for name, parsed in both.items()},
+        {name: host_text(parsed, folder, idle) for name, parsed in both.items()},
         device,
         {name: parsed.source.text for name, parsed in both.items()},
         parameters,
-        obstacle,
+        msg(f"programs.needs_{cause}", header=header) if cause else None,
         at,
+        windows,
+        windows_at,
         _data(folder, both, arguments),
         tuple((name, line) for name, parsed in both.items() for line in pasted_lines(parsed.source.text)),
     )
@@ -139,6 +165,12 @@ def _read_program(paths: Sequence[Path], arguments: Sequence[str], replaced: Map
 
 def _cause_of(header: str) -> str:
     return next((cause for pattern, cause in _CAUSES if pattern.fullmatch(header)), "")
+
+
+def _used(causes: set[str], texts: Sequence[str]) -> set[str]:
+    """Those of the causes of which a program mentions anything but the header."""
+    plain = [_NO_CODE.sub(" ", text) for text in texts]
+    return {cause for cause in causes if cause not in _USES or any(re.search(_USES[cause], text) for text in plain)}
 
 
 def _is_active(parsed: ParsedFile, line: int) -> bool:
@@ -157,8 +189,10 @@ def _own_header(name: str, beside: Path, folder: Path) -> Path | None:
     return found
 
 
-def host_text(parsed: ParsedFile, folder: Path) -> str:
+def host_text(parsed: ParsedFile, folder: Path, idle: Collection[str] = ()) -> str:
     """A file's text for the host's compiler: bodies of device functions blanked, lines and columns kept.
+
+    idle: headers that are not here, and of which nothing is used.
 
     Device functions are not called on the host; without their bodies no header needs to know what is in them.
     """
@@ -187,7 +221,7 @@ def host_text(parsed: ParsedFile, folder: Path) -> str:
     text = _PASTED.sub(_unpasted, text)
     text = _SPACED_OPEN.sub(lambda m: "<<<" + m[1], text)
     text = _SPACED_CLOSE.sub(lambda m: ">>>" + m[1], text)
-    return _INCLUDE.sub(lambda m: _include(m, parsed.source.path, folder), text)
+    return _INCLUDE.sub(lambda m: "" if m[3].strip() in idle else _include(m, parsed.source.path, folder), text)
 
 
 def _unpasted(match: re.Match[str]) -> str:
@@ -208,9 +242,12 @@ def _methods(node: object) -> list[object]:
 
 def _include(match: re.Match[str], beside: Path, folder: Path) -> str:
     wanted = match[3].strip()
+    found = _own_header(wanted, beside, folder)
+    if found is None and wanted != wanted.lower() and (_STAND_INS / wanted.lower()).is_file():
+        # Where letters' case makes no other file: `Windows.h`.
+        return f"{match[1]}<{wanted.lower()}>"
     if "/" not in wanted or match[2] == "<":
         return match[0]
-    found = _own_header(wanted, beside, folder)
     if found is None:
         # A course's own, in a folder that was not handed in: `../common/book.h`.
         name = Path(wanted).name

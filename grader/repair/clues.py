@@ -155,32 +155,46 @@ def _lines_of(diagnosis: Diagnosis, names: Mapping[str, str]) -> tuple[dict[int,
     Those that filled what it was made from count a little less; far less where only some of the lines that read it
     brought in what does not belong there, since they handed on what is right, and more than the readers where all did.
     """
-    surplus = [read for read in diagnosis.reads if _is_surplus(read, diagnosis.surplus)]
-    arrays = {read.array for read in surplus}
-    readers = {a: {r.line for r in diagnosis.reads if r.array == a} for a in arrays}
-    guilty = {a: {r.line for r in surplus if r.array == a} for a in arrays}
+    wrong = [read for read in diagnosis.reads if _is_wrong(read, diagnosis)]
+    filled = {_filled(read) for read in wrong}
+    readers = {f: {r.line for r in diagnosis.reads if _filled(r) == f} for f in filled}
+    guilty = {f: {r.line for r in wrong if _filled(r) == f} for f in filled}
     lines: dict[int, float] = {}
     suspects: dict[tuple[int, str], float] = {}
     for read in diagnosis.reads:
-        name, put = _name(read.space, read.array, names), read.put_by
-        is_clean = bool(surplus) and (read.array not in arrays or guilty[read.array] < readers[read.array])
-        is_filled_so = not is_clean and len(readers.get(read.array, ())) > 1
+        name, put, own = _name(read.space, read.array, names), read.put_by, _filled(read)
+        is_clean = bool(wrong) and (own not in filled or guilty[own] < readers[own])
+        is_filled_so = put is not None and not is_clean and len(readers.get(own, ())) > 1
         if put is not None:
             weight = RIGHT if is_clean else 1.0 if is_filled_so else 0.9
             lines[put.line] = max(lines.get(put.line, 0.0), weight)
-            if read.array in arrays and not is_clean:
+            if own in filled and not is_clean:
                 suspects[put.line, name] = weight
                 suspects |= {(put.line, names.get(source.array, source.array)): weight for source in read.put_from}
-        is_guilty = not surplus or (read.array in arrays and read.line in guilty[read.array])
-        weight = UNLIKELY if not is_guilty or (is_filled_so and put is not None) else 1.0
+        is_guilty = not wrong or (own in filled and read.line in guilty[own])
+        weight = UNLIKELY if not is_guilty or is_filled_so else 1.0
         lines[read.line] = max(lines.get(read.line, 0.0), weight)
-        if surplus and is_guilty:
+        if wrong and is_guilty:
             suspects[read.line, name] = max(suspects.get((read.line, name), 0.0), weight)
-    has_clean = bool(surplus) and {read.array for read in diagnosis.reads} > arrays
+    has_clean = bool(wrong) and {_filled(read) for read in diagnosis.reads} > filled
     for writer in (diagnosis.writer, diagnosis.overwritten):
         if writer is not None:
             lines[writer.line] = max(lines.get(writer.line, 0.0), UNLIKELY if has_clean else 1.0)
     return lines, suspects
+
+
+def _filled(read: ElementRead) -> tuple[str, int]:
+    """What was read, and where it was filled: arrays in one block of shared memory have one name."""
+    return read.array, read.put_by.line if read.put_by is not None else 0
+
+
+def _is_wrong(read: ElementRead, diagnosis: Diagnosis) -> bool:
+    """Whether a read brought in what does not belong in the element, or came to be in place of what is missing."""
+    if diagnosis.surplus:
+        return _is_surplus(read, diagnosis.surplus)
+    arrays = {one.array for one in diagnosis.missing}
+    sources = {source.array for source in read.put_from} or ({read.array} if read.put_by is None else set())
+    return bool(arrays) and (not sources or bool(sources & arrays))
 
 
 def _is_surplus(read: ElementRead, surplus: Sequence[ElementRange]) -> bool:
@@ -256,7 +270,10 @@ def _accesses(
     function: Function, suspects: Mapping[tuple[int, str], float]
 ) -> tuple[list[tuple[int, int, float]], dict[int, set[str]]]:
     """How much points to each access of the lines with suspects; the words of these lines that count."""
-    known = [a for a in function.accesses if (a.line, a.array) in suspects]
+    there = {(a.line, a.array) for a in function.accesses}
+    # What the text calls otherwise (a pointer into the array) is none of the accesses known here.
+    unknown = {line for line, array in suspects if (line, array) not in there}
+    known = [a for a in function.accesses if (a.line, a.array) in suspects and a.line not in unknown]
     words: dict[int, set[str]] = {}
     for access in known:
         words.setdefault(access.line, {access.array}).update(access.words)

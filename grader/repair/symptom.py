@@ -82,17 +82,18 @@ def excess_of(counters: Counters, metric: str) -> int:
 
 
 def symptom_of(evidence: Evidence, checks: Sequence[Check]) -> Symptom | None:
-    """The symptom of the first failed check; None where no change of one place is looked for.
+    """The symptom of the first failed check, or of another one that a smaller run shows where that takes too long.
 
-    That is so where the kernel does not compile or is not there, and where only a drawn case tells that it is wrong.
+    None where no change of one place is looked for: where the kernel does not compile or is not there, and where only a
+    drawn case tells that it is wrong.
     """
     failed = [c for c in checks if c.status == "fail"]
     if any(c.check in ("present", "compiles") for c in failed):
         return None
-    check = next((c for name in SEARCHED for c in failed if c.check == name), None)
-    if check is None or evidence.interpretation is None:
+    searched = [(c, _showing(evidence, c)) for name in SEARCHED for c in failed if c.check == name]
+    if not searched or evidence.interpretation is None:
         return None
-    shown = _showing(evidence, check)
+    check, shown = next((found for found in searched if _is_short(found[1])), searched[0])
     # What was not even launched shows nothing.
     if shown is None or shown.outcome.reason in ("too_large", "no_blocks"):
         return None
@@ -112,6 +113,11 @@ def symptom_of(evidence: Evidence, checks: Sequence[Check]) -> Symptom | None:
     ]
     lines = tuple(dict.fromkeys(n for n in (check.line, *check.data.get("lines", [])) if isinstance(n, int)))
     return Symptom(check.check, tuple(cases), tuple(faults(run)), lines, run.is_right)
+
+
+def _is_short(run: Run | None) -> bool:
+    """Whether a kernel that does the same work ends within what a changed one may take."""
+    return run is not None and (run.outcome.thread_instructions or 0) <= MOST_INSTRUCTIONS
 
 
 def _showing(evidence: Evidence, check: Check) -> Run | None:

@@ -117,7 +117,8 @@ def cell(check: Check, numbers: Numbers) -> CellView:
         points = _("{earned} of {possible}").format(
             earned=numbers.points(check.earned), possible=numbers.points(check.possible)
         )
-    return {**status_view(status), "points": points, "message": check.message, "id": check.id}
+    waiting = numbers.points(check.pending) if check.possible and check.pending else ""
+    return {**status_view(status), "points": points, "pending": waiting, "message": check.message, "id": check.id}
 
 
 def faults(job: ReportJob, numbers: Numbers) -> list[FaultView]:

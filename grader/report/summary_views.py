@@ -52,9 +52,10 @@ class VariantView(TypedDict):
 
 
 class CellView(StatusView):
-    """A check of a variant."""
+    """A check of a variant; pending: the number of points alone, for where there is no room for the word."""
 
     points: str
+    pending: str
     message: str
     id: str
 

@@ -14,6 +14,7 @@ from typing import Literal
 from grader.message import Message, msg
 from grader.submission.files.source import SourceText
 from grader.submission.kernels.records import Kernel
+from grader.submission.lexical import line_of_main, without_comments
 from grader.submission.observed import SeenFault, SeenLaunch, SeenRun
 from grader.submission.records import Submission
 
@@ -22,9 +23,6 @@ FaultKind = Literal["unchecked", "copy", "time", "not_compared"]
 _COPY = frozenset({"copy_direction", "copy_size", "bad_symbol", "use_after_free", "double_free", "wrong_free"})
 _TIME = frozenset({"clock_before_end", "event_not_recorded", "event_not_reached", "time_of_failed_launch"})
 
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-_NOT_LINE_END = re.compile(r"[^\n]")
-_MAIN = re.compile(r"\bmain\s*\([^;{}]{0,200}\)\s*(?:try\s*)?\{")
 # Host code that feeds a kernel; what stands in a snippet to show a launch does not.
 _FEEDS = re.compile(r"\bcudaMemcpy\w*\s*\(|\bcudaMallocManaged\b|\bcudaHostAlloc\b|\bcudaMallocHost\b|__managed__")
 _ASKS = re.compile(
@@ -90,7 +88,7 @@ def host_code(submission: Submission, kernel: Kernel) -> HostCode:
         for source in submission.sources
         if source.path.name not in elsewhere
     }
-    programs = {name: text for name, text in texts.items() if _MAIN.search(text)}
+    programs = {name: text for name, text in texts.items() if line_of_main(text)}
     whole = "\n".join(texts.values())
     if not programs or not _FEEDS.search(whole):
         return NO_HOST_CODE
@@ -105,7 +103,7 @@ def host_code(submission: Submission, kernel: Kernel) -> HostCode:
         faults = _read_faults(submission, kernel, whole)
     if not _compares(whole):
         name = next(iter(programs))
-        line = seen[0].line if seen else _line_of_main(programs[name])
+        line = seen[0].line if seen else line_of_main(programs[name])
         file = seen[0].file if seen else name
         faults.append(HostFault("not_compared", file, line, msg("checks.host_code.not_compared")))
     in_comments = {(file, line) for file, _kernel, line in submission.observed.uncommented}
@@ -129,17 +127,12 @@ def _is_its_program(run: SeenRun, kernel: Kernel, submission: Submission) -> boo
 
 def _host_text(submission: Submission, source: SourceText) -> str:
     """A file without comments and without its kernels, lines kept."""
-    lines = _COMMENT.sub(lambda match: _NOT_LINE_END.sub(" ", match[0]), source.text).split("\n")
+    lines = without_comments(source.text).split("\n")
     for kernel in submission.kernels:
         if kernel.file == source.path.name:
             for number in range(kernel.line, min(kernel.end_line, len(lines)) + 1):
                 lines[number - 1] = ""
     return "\n".join(lines)
-
-
-def _line_of_main(text: str) -> int:
-    match = _MAIN.search(text)
-    return text.count("\n", 0, match.start()) + 1 if match else 0
 
 
 def _unchecked(seen: Sequence[SeenLaunch]) -> list[HostFault]:

@@ -24,6 +24,7 @@ from grader.oracle.compare import compare
 from grader.oracle.expected import Oracle
 from grader.result import BackendName
 from grader.running.evidence import Evidence
+from grader.submission.lexical import without_comments
 
 LAUNCHES_BEFORE = 8
 LAUNCHES_OF_COUNTERS = 400
@@ -34,7 +35,6 @@ AGES = (*range(4, 28), 50, 100, 1000, 10_000, 100_000, 1_000_000)
 """Launches that what is kept is carried on by: each of the first, then up to what no program of a course makes."""
 
 _COPIED = re.compile(r"\bcuda(?:MemcpyToSymbol(?:Async)?|GetSymbolAddress)\s*+\(([^;]{0,300})")
-_COMMENT = re.compile(r"//[^\n]*+|/\*.*?\*/", re.DOTALL)
 _WORD = re.compile(r"[A-Za-z_]\w*+")
 
 
@@ -43,7 +43,7 @@ def set_by_host(texts: Iterable[str]) -> frozenset[str]:
     found: set[str] = set()
     for text in texts:
         if "Symbol" in text:
-            for call in _COPIED.findall(_COMMENT.sub(" ", text)):
+            for call in _COPIED.findall(without_comments(text)):
                 found |= set(_WORD.findall(call))
     return frozenset(found)
 

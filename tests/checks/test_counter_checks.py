@@ -62,6 +62,24 @@ def test_coalescing_names_the_worst_line_and_gives_a_part(sectors: float, earned
     assert "swap the block indices" in row.hint
 
 
+@pytest.mark.parametrize(
+    ("block", "sectors", "is_narrow"),
+    [
+        ((10, 10, 1), 8.5, True),  # Four pieces of 40 bytes, of which most lie in two sectors.
+        ((10, 10, 1), 32.0, False),  # A sector for each lane: threadIdx.x is multiplied.
+        ((32, 8, 1), 8.5, False),
+        ((10, 1, 1), 8.5, False),  # No warp has a second row.
+    ],
+)
+def test_a_narrow_block_takes_pieces_of_several_rows(
+    block: tuple[int, int, int], sectors: float, is_narrow: bool
+) -> None:
+    row = check(evidence(block=block, counters=counters(store_sectors=sectors)), "coalescing")
+    assert row.status == "fail"
+    assert ("In a block 10 threads wide a warp spans 4 rows" in row.hint) == is_narrow
+    assert ("not multiplied by the row length" in row.hint) != is_narrow
+
+
 def test_coalescing_on_either_side() -> None:
     one_side = counters(shared=False, store_sectors=32.0)
     assert check(evidence("naive", counters=one_side), "coalescing").status == "pass"

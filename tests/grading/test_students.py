@@ -10,16 +10,7 @@ import pytest
 from grader.errors import UsageError
 from grader.grading.students import Found, find_works
 from grader.words import said
-
-KERNEL = "__global__ void k(int *a) { a[0] = 1; }\n"
-
-
-def make(root: Path, *files: str) -> Path:
-    for file in files:
-        path = root / file
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(KERNEL)
-    return root
+from tests.student_files import make
 
 
 def find(path: Path, *files: str, out: str = "reports") -> Found:

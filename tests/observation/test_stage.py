@@ -59,10 +59,18 @@ def test_what_is_asked_for_at_the_keyboard_is_a_size_and_small_numbers_or_sizes_
     ]
 
 
-def test_a_block_that_is_asked_for_is_as_wide_as_the_tile() -> None:
-    text = """#define SIDE 32
-    __global__ void k(float *a) { __shared__ float tile[SIDE][SIDE + 1]; }
-    int main(int c, char **argv) { int n = atoi(argv[1]), threads = atoi(argv[2]); }"""
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        "#define SIDE 32\n__global__ void k(float *a) { __shared__ float tile[SIDE][SIDE + 1]; }",
+        "#define SIDE 32\n__global__ void k(float *a) { extern __shared__ int x[]; __shared__ int t[SIDE * SIDE]; }",
+        "__global__ void k(float *a) { const int side = 2 * 16; __shared__ float tile[side + 1][side]; }",
+        "template <int T = 32> __global__ void k(float *a) { __shared__ float tile[T][T]; }",
+        "__device__ void f() { __shared__ float t[32]; } __global__ void k(float *a) { f(); }",
+    ],
+)
+def test_a_block_that_is_asked_for_is_as_wide_as_the_tile(kernel: str) -> None:
+    text = f"{kernel}\nint main(int c, char **argv) {{ int n = atoi(argv[1]), threads = atoi(argv[2]); }}"
     assert ("256", "32") in [way.arguments for way in ways_to_start([source("a.cu", text)], [256, 256])]
 
 
@@ -149,6 +157,10 @@ def test_a_program_that_is_told_a_number_is_given_each() -> None:
     typed = "int main() { int k; cin >> k; switch (k) { case 1: a<<<1, 2>>>(); } }"
     assert ways_to_choose([source("a.cu", typed)], [96])[1].stdin.split()[:3] == [b"1", b"96", b"16"]
     assert ways_to_choose([source("a.cu", text.replace("switch", "while"))], [96]) == []
+    # After two sizes, of each of which the smaller may be all that one block holds.
+    last = 'int main() { scanf("%d %d", &n, &m); cin >> k; switch (k) { case 1: a<<<1, n>>>(); } }'
+    given = [way.stdin.split()[:4] for way in ways_to_choose([source("a.cu", last)], [96])]
+    assert [b"96", b"96", b"3", b"96"] in given and [b"16", b"16", b"3", b"16"] in given
 
 
 @pytest.mark.slow

@@ -15,6 +15,7 @@ from grader.programs.smaller import applied, changes
         ("const int n = 16 << 20;", "programs.too_long", "n", 16384, "const int n = 16 << 10;"),
         ("size_t count = 1u << 30;", "programs.no_host_memory", "count", 1 << 15, "size_t count = 1u << 15;"),
         ("int rows = 3000, cols = 1000;", "programs.too_long", "rows", 375, "int rows = 375, cols = 1000;"),
+        ("srand(4096); multiply(2000, 16);", "programs.too_long", "multiply", 125, "srand(4096); multiply(125, 16);"),
     ],
 )
 def test_the_largest_number_is_halved_until_it_is_small_enough(

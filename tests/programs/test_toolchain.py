@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import multiprocessing
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -45,3 +47,21 @@ def test_a_header_is_read_in_advance_once_however_many_ask(tmp_path: Path, monke
     assert {held.name, made[0][0]} <= names
     assert not names & {old.name, old.with_suffix(".h").name, ".building-ended"}
     assert len([name for name in names if name.endswith(".pch")]) == 3
+
+
+def test_a_home_that_is_full_is_left_for_the_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home, elsewhere = tmp_path / "home", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(home))
+    monkeypatch.setattr(tempfile, "tempdir", str(elsewhere))
+    usual = home / "cuda-lab-grader" / "programs"
+    assert zig.cache_folder() == usual
+
+    def refuse(*_arguments: object) -> None:
+        raise OSError(errno.EDQUOT, "Disk quota exceeded")
+
+    monkeypatch.setattr(os, "posix_fallocate", refuse)
+    assert zig.cache_folder().parent.parent == elsewhere
+    # What was built there before the disk was full is used.
+    (usual / f"{zig.VERSION}-0").mkdir()
+    assert zig.cache_folder() == usual

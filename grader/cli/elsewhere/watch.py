@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 LOOK_S = 0.1
 """Between two looks at the files: a poll works on network folders, in WSL and on every system alike."""
+SETTLED_S = 0.05
+"""Without a change: an editor empties a file, then writes it."""
 WATCHED = (".cu", ".cuh", ".h", ".hpp", ".ipynb", ".yaml")
 MOST_FILES = 1000
 
@@ -101,6 +103,8 @@ def _saves(path: Path) -> Iterator[object]:
         now = _stamps(path)
         if now == stamps:
             continue
+        while now != (now := _settled(path)):
+            end_if_asked()
         stamps, read = now, _contents(path)
         if read != contents:
             contents = read
@@ -127,6 +131,11 @@ def _stamps(path: Path) -> dict[Path, tuple[int, int]]:
             continue
         stamps[file] = (told.st_mtime_ns, told.st_size)
     return stamps
+
+
+def _settled(path: Path) -> dict[Path, tuple[int, int]]:
+    time.sleep(SETTLED_S)
+    return _stamps(path)
 
 
 def _contents(path: Path) -> dict[Path, bytes]:

@@ -10,11 +10,15 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import fcntl
+import importlib
 import mmap
 import os
 import resource
 import socket
 import sys
+import time
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from grader.gpu.device import driver, host_memory, launch
@@ -49,11 +53,13 @@ HEAP_BYTES = 1 << 20
 """Of device-side malloc: enough for a student's experiment."""
 
 COUNTERS = 64
+TURN_LIMIT_S, TURN_POLL_S = 25.0, 0.01
+"""How long others are let open their devices first; less than the grader waits for this process in all."""
 _PR_SET_PDEATHSIG, _SIGKILL = 1, 9
 
 
 def main(arguments: list[str]) -> None:
-    """`arguments`: the descriptor of the channel."""
+    """`arguments`: the descriptors of the channel, and of the lock files of which one is held to open the device."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     channel = requests_on(socket.socket(fileno=int(arguments[0])))
@@ -61,7 +67,11 @@ def main(arguments: list[str]) -> None:
     printed = os.memfd_create("printed", os.MFD_CLOEXEC)
     os.dup2(printed, 1)
     try:
-        handle, ready = _open()
+        # Not while others wait for their turn.
+        importlib.import_module("cuda.bindings.driver")
+        with _turn([int(descriptor) for descriptor in arguments[1:]]):
+            handle = _open()
+        ready = _described(handle)
     except (DriverError, ImportError, RuntimeError, OSError) as error:
         channel.send(NoDevice(reason=(str(error).strip().splitlines() or [""])[0][:300]))
         return
@@ -72,7 +82,28 @@ def main(arguments: list[str]) -> None:
     os._exit(0)
 
 
-def _open() -> tuple[Any, Ready]:
+@contextlib.contextmanager
+def _turn(locks: Sequence[int]) -> Iterator[None]:
+    """Hold one of some lock files, if one can be had in time."""
+    deadline = time.monotonic() + TURN_LIMIT_S
+    while locks and not any(_locked(one) for one in locks) and time.monotonic() < deadline:
+        time.sleep(TURN_POLL_S)
+    try:
+        yield
+    finally:
+        for one in locks:
+            os.close(one)
+
+
+def _locked(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _open() -> Any:
     """Open the first device that CUDA_VISIBLE_DEVICES shows."""
     from cuda.bindings.driver import CUlimit
 
@@ -85,10 +116,14 @@ def _open() -> tuple[Any, Ready]:
     # Before the first launch, or they are refused.
     driver.call("cuCtxSetLimit", CUlimit.CU_LIMIT_PRINTF_FIFO_SIZE, PRINTF_FIFO_BYTES)
     driver.call("cuCtxSetLimit", CUlimit.CU_LIMIT_MALLOC_HEAP_SIZE, HEAP_BYTES)
+    return handle
+
+
+def _described(handle: Any) -> Ready:
     major = driver.attribute(handle, "COMPUTE_CAPABILITY_MAJOR")
     minor = driver.attribute(handle, "COMPUTE_CAPABILITY_MINOR")
     version = int(driver.call("cuDriverGetVersion"))
-    return handle, Ready(
+    return Ready(
         name=driver.call("cuDeviceGetName", 128, handle).split(b"\0")[0].decode(errors="replace"),
         uuid=uuid_text(driver.call("cuDeviceGetUuid", handle).bytes),
         architecture=f"sm_{major}{minor}",
@@ -125,8 +160,8 @@ def _load_helpers(device: Device, modules: Modules, code: bytes) -> None:
 
 def open_device(modules: Modules, helpers: bytes) -> Device:
     """The device opened in this very process, for tools that look into it."""
-    handle, ready = _open()
-    device = _device(handle, ready, os.memfd_create("printed", os.MFD_CLOEXEC))
+    handle = _open()
+    device = _device(handle, _described(handle), os.memfd_create("printed", os.MFD_CLOEXEC))
     _load_helpers(device, modules, helpers)
     return device
 

@@ -10,28 +10,44 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from grader.gpu.host.process import has_driver
+
 LIST_LIMIT_S = 60.0
 VARIABLE = "CUDA_VISIBLE_DEVICES"
 _START = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from grader.gpu.device.listing import main; main()"
 
 
-def several_gpus() -> list[str]:
+def start_listing() -> subprocess.Popen[bytes] | None:
+    """Begin to ask the driver for its GPUs; None where there is no driver, or no process can be started."""
+    if not has_driver():
+        return None
+    paths = json.dumps([str(Path(path).absolute()) for path in sys.path])
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-I", "-c", _START, paths],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+        )
+    except OSError:
+        return None
+
+
+def several_gpus(listing: subprocess.Popen[bytes] | None) -> list[str]:
     """The GPUs of the first one's model, as `on` takes them; [] where there is one at most, or nobody can tell.
 
     GPUs of another model are left alone: their times compare with nothing.  `CUDA_VISIBLE_DEVICES` holds.
     """
-    paths = json.dumps([str(Path(path).absolute()) for path in sys.path])
-    try:
-        asked = subprocess.run(
-            [sys.executable, "-I", "-c", _START, paths],
-            capture_output=True,
-            timeout=LIST_LIMIT_S,
-            check=False,
-            cwd="/",
-        )
-        found = json.loads(asked.stdout)
-    except (OSError, subprocess.TimeoutExpired, ValueError):
+    if listing is None:
         return []
+    with listing:
+        try:
+            said, _nothing = listing.communicate(timeout=LIST_LIMIT_S)
+            found = json.loads(said)
+        except (OSError, subprocess.TimeoutExpired, ValueError):
+            listing.kill()
+            return []
     return of_one_model([(str(model), str(uuid)) for model, uuid in found])
 
 

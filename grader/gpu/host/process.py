@@ -11,14 +11,21 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from grader.gpu.messages import Failed, Message, NoDevice, Ready, replies_on
 from grader.processes.channel import DeadlinePassed, PeerGone
+from grader.timing import lock
 
 START_LIMIT_S = 60.0
+OPENING = ("opening-0", "opening-1")
+"""Lock files: so many processes open a device at a time.
+
+The driver makes contexts one after another: of thirty asked for at once all are ready after eight seconds, none before
+seven, where a lone one takes half a second.
+"""
 _START = (
     "import sys, json; sys.path[:] = json.loads(sys.argv.pop(1)); "
     "from grader.gpu.device.worker import main; main(sys.argv[1:])"
@@ -44,6 +51,19 @@ def has_driver() -> bool:
     return True
 
 
+@contextlib.contextmanager
+def _turns() -> Iterator[list[int]]:
+    """Descriptors of which a process locks one while it opens its device; none where they cannot be had."""
+    found: list[int] = []
+    try:
+        with contextlib.suppress(OSError):
+            found += [lock.lock_file(name) for name in OPENING]
+        yield found
+    finally:
+        for descriptor in found:
+            os.close(descriptor)
+
+
 class GpuProcess:
     """One GPU process.  It starts at once, so that it opens the device while the caller does other things."""
 
@@ -53,13 +73,14 @@ class GpuProcess:
         environment = {name: value for name, value in os.environ.items() if name.startswith(_PASSED_ON)}
         # Code is loaded when a module is, not when its first launch is timed.
         environment["CUDA_MODULE_LOADING"] = "EAGER"
-        with theirs:
+        with theirs, _turns() as turns:
+            passed = [theirs.fileno(), *turns]
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-c", _START, paths, str(theirs.fileno())],
+                [sys.executable, "-I", "-c", _START, paths, *map(str, passed)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                pass_fds=[theirs.fileno()],
+                pass_fds=passed,
                 cwd="/",
                 env=environment,
                 start_new_session=True,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,13 +13,13 @@ from grader.gpu.host.backend import GpuBackend
 from grader.gpu.measurement.bench import pool_of
 from grader.gpu.measurement.speed import Candidate as TimedCandidate
 from grader.gpu.messages import Ready
-from grader.lab.records import Lab
+from grader.lab.records import Lab, Sizes
 from grader.launching.kernel import BoundKernel
 from grader.launching.run import Run
 from grader.launching.trial import Trials
 from grader.message import Message, msg, sizes_msg
 from grader.oracle.expected import Oracle
-from grader.result import Resources
+from grader.result import CaseKind, Resources
 from grader.running.evidence import Evidence
 from grader.running.explain import untraced
 
@@ -37,17 +37,21 @@ class GpuRunner:
         self._device = device
         self._kernels = kernels
 
+    def prepare(self, evidence: Evidence) -> None:
+        """Compile and compute what `run` needs beside the device, which others may use meanwhile."""
+        kernel = self._runnable(evidence)
+        if kernel is not None:
+            for _kind, sizes in self._planned(evidence, kernel):
+                self._trials.prepare(kernel, sizes)
+
     def run(self, evidence: Evidence) -> Evidence:
         """`evidence` with the runs on the GPU after the emulator's, and what the kernel takes there."""
-        kernel = self._kernels.get(evidence.variant.name)
-        if kernel is None or any(run.outcome.reason in NEVER_ENDS for run in evidence.runs):
+        kernel = self._runnable(evidence)
+        if kernel is None:
             return evidence
         runs: list[Run] = []
         diagnoses = evidence.diagnoses
-        sizes_of_kind = kernel.sizes.planned(self._lab.cases["gpu"], kernel.binding.takes_sizes)
-        if evidence.hard_coded_sizes is not None:
-            sizes_of_kind = [("observe", evidence.hard_coded_sizes)]
-        for kind, sizes in sizes_of_kind:
+        for kind, sizes in self._planned(evidence, kernel):
             run = self._trials.run(kernel, kind, sizes)
             if not diagnoses and run.difference is not None and run.difference.mismatches:
                 # What the emulator has not shown is told by the output alone.
@@ -83,6 +87,17 @@ class GpuRunner:
             larger=tuple(self._larger(evidence, kernel)) if is_right and evidence.hard_coded_sizes is None else (),
             untimed=untimed,
         )
+
+    def _runnable(self, evidence: Evidence) -> BoundKernel | None:
+        """The kernel of a variant, if there is one that ends."""
+        ends = not any(run.outcome.reason in NEVER_ENDS for run in evidence.runs)
+        return self._kernels.get(evidence.variant.name) if ends else None
+
+    def _planned(self, evidence: Evidence, kernel: BoundKernel) -> Sequence[tuple[CaseKind, Sizes]]:
+        """What it is run at, and as which kind of case."""
+        if evidence.hard_coded_sizes is not None:
+            return [("observe", evidence.hard_coded_sizes)]
+        return kernel.sizes.planned(self._lab.cases["gpu"], kernel.binding.takes_sizes)
 
     def _larger(self, evidence: Evidence, kernel: BoundKernel) -> Iterator[Run]:
         """Runs at the lab's large sizes, as far as the kernel takes such."""

@@ -12,7 +12,7 @@ from grader.gpu.measurement.bench import Array, Bench, Conditions, sample_rounds
 from grader.gpu.messages import Prepared
 from grader.lab.records import Lab, Sizes
 from grader.timing import plan
-from grader.timing.records import CpuTime, HostTimes, Measurement, Problem, SizeTimes
+from grader.timing.records import HostTimes, Measurement, Problem, SizeTimes
 from grader.timing.sampling import Question, Samples
 from grader.timing.summary import reference, size_key, student
 
@@ -52,7 +52,7 @@ class SpeedOrder:
     """By variant, for labs that compare kinds of host memory; its arrays have their data."""
 
 
-def measure_speed(bench: Bench, order: SpeedOrder, cpu: Sequence[CpuTime] = ()) -> Measurement:
+def measure_speed(bench: Bench, order: SpeedOrder) -> Measurement:
     """Time everything in an order, smallest size first.
 
     A kernel that fails or gives a wrong result takes no further part; what happened to it stands in the measurement.
@@ -83,7 +83,6 @@ def measure_speed(bench: Bench, order: SpeedOrder, cpu: Sequence[CpuTime] = ()) 
         copy_gb_s=warm.copy_gb_s,
         fp32_gflop_s=warm.fp32_gflop_s,
         sizes=rows,
-        cpu=list(cpu),
         failure=failures,
         host_memory=host_rows,
         host_memory_size=dict(host_size),

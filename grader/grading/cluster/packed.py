@@ -15,7 +15,7 @@ import msgspec
 
 from grader.errors import UsageError
 from grader.files import read_plain
-from grader.grading.identity import LARGEST_BYTES, code_hash, files_below, lab_files
+from grader.grading.output.identity import LARGEST_BYTES, code_hash, files_below, lab_files
 from grader.grading.secret import SECRET, SECRET_FILE, secret
 from grader.grading.workers import Failed, Graded, GradeTask, Outcome, Refused, grade_all
 from grader.lab.records import Lab

@@ -17,7 +17,7 @@ from grader.course.decisions import undone
 from grader.course.people import Person
 from grader.errors import UsageError
 from grader.files import write_atomically
-from grader.grading.identity import Identity, made_from
+from grader.grading.output.identity import Identity, made_from
 from grader.grading.output.paths import RESULT_NAME, Outputs
 from grader.grading.workers import GradeTask
 from grader.lab.records import Lab

@@ -14,7 +14,7 @@ from grader.errors import UsageError, describe_os_error
 from grader.exports.entries import Entry, Table, source_of
 from grader.exports.similar import EXPORT
 from grader.files import write_atomically
-from grader.grading.identity import code_hash
+from grader.grading.output.identity import code_hash
 from grader.grading.output.stored import stored_groups
 from grader.grading.output.tables import Tables
 from grader.lab import labs

@@ -11,7 +11,8 @@ import numpy as np
 from grader.programs.emulated import Allocation
 from grader.programs.records import Argument, ObservedLaunch
 from grader.programs.runtime.memory import shared_at
-from grader.programs.runtime.state import Kernel, Place, State, Stream
+from grader.programs.runtime.ordering import Place, Stream
+from grader.programs.runtime.state import Kernel, State
 
 MAX_HASHED_BYTES = 256 << 20
 """Of all buffers together, each as often as it is filled."""

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from grader.programs.emulated import Allocation
 from grader.programs.runtime.copies import D2D, D2H, DEFAULT, H2D, fill, transfer
 from grader.programs.runtime.memory import allocate, release
-from grader.programs.runtime.state import CudaError, Place, State, Stream
+from grader.programs.runtime.ordering import Place, Stream
+from grader.programs.runtime.state import CudaError, State
 
 MAX_ROWS = 1 << 22
 

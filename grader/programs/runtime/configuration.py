@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from grader.message import msg
-from grader.programs.runtime.state import Kernel, Place, State
+from grader.programs.runtime.ordering import Place
+from grader.programs.runtime.state import Kernel, State
 
 MAX_GRID = (2**31 - 1, 65535, 65535)
 MAX_BLOCK = (1024, 1024, 64)

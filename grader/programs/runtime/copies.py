@@ -11,8 +11,9 @@ import numpy as np
 from grader.message import msg
 from grader.programs.emulated import Allocation, Bytes
 from grader.programs.runtime.memory import shared_at
+from grader.programs.runtime.ordering import Place, Stream
 from grader.programs.runtime.registration import load
-from grader.programs.runtime.state import CudaError, Place, State, Stream
+from grader.programs.runtime.state import CudaError, State
 
 H2H, H2D, D2H, D2D, DEFAULT = range(5)
 _SIDES = {H2H: ("host", "host"), H2D: ("device", "host"), D2H: ("host", "device"), D2D: ("device", "device")}

@@ -8,7 +8,8 @@ from typing import Any
 
 from grader.message import msg
 from grader.programs.emulated import Allocation, TooManyAllocations
-from grader.programs.runtime.state import CudaError, Place, ProgramEnded, State
+from grader.programs.runtime.ordering import Place
+from grader.programs.runtime.state import CudaError, ProgramEnded, State
 
 _TARGET = re.compile(r"&\s*([A-Za-z_]\w*(?:(?:\.|->)\w+|\[\w+\])*)")
 PITCH = 512

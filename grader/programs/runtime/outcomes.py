@@ -11,7 +11,8 @@ from grader.programs.emulated import Outcome
 from grader.programs.records import LineCount, ObservedHazard, ObservedLaunch
 from grader.programs.runtime.errors import name_of
 from grader.programs.runtime.memory import shared_at
-from grader.programs.runtime.state import Kernel, Place, State
+from grader.programs.runtime.ordering import Place
+from grader.programs.runtime.state import Kernel, State
 from grader.ptx.records import Hazard
 
 PAGE = 2 << 20

@@ -9,8 +9,9 @@ from typing import Any
 from grader.programs.runtime.configuration import MAX_BLOCK, MAX_GRID, STATIC_LIMIT, blocks_per_multiprocessor
 from grader.programs.runtime.errors import NAMES, name_of, text_of
 from grader.programs.runtime.memory import nothing
+from grader.programs.runtime.ordering import Place
 from grader.programs.runtime.registration import load
-from grader.programs.runtime.state import CudaError, Kernel, Place, State
+from grader.programs.runtime.state import CudaError, Kernel, State
 
 DRIVER = 12_040
 LIMITS = {0: 1024, 1: 1 << 20, 2: 8 << 20, 3: 2, 4: 2048}

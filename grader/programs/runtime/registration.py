@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from grader.message import msg
-from grader.programs.runtime.state import Kernel, Place, ProgramEnded, State
+from grader.programs.runtime.ordering import Place
+from grader.programs.runtime.state import Kernel, ProgramEnded, State
 
 MAX_KERNELS = 500
 

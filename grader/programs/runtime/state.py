@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from grader.message import Message, msg
@@ -11,6 +11,7 @@ from grader.programs.emulated import Allocation, Gpu
 from grader.programs.records import ObservedLaunch, ProgramFinding, RunLimits
 from grader.programs.runtime.devices import Model
 from grader.programs.runtime.errors import STICKY, name_of
+from grader.programs.runtime.ordering import NOWHERE, Event, Pending, Place, Stream, join, unordered
 from grader.programs.sandbox.guest import Guest
 
 MAX_FINDINGS = 200
@@ -38,17 +39,6 @@ class CudaError(Exception):
         super().__init__(code)
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where in the program's text a call stands."""
-
-    line: int
-    file: str
-
-
-NOWHERE = Place(0, "")
-
-
 @dataclass
 class Kernel:
     """A registered kernel: the mangled name, and its name as it is written in C++."""
@@ -58,39 +48,6 @@ class Kernel:
     display: str
     types: tuple[str, ...]
     max_dynamic_bytes: int = 48 * 1024
-
-
-@dataclass
-class Stream:
-    """A queue: `clock` holds, by stream, how far that stream had come before what is queued now (0 is the host)."""
-
-    number: int
-    blocking: bool = True
-    clock: dict[int, int] = field(default_factory=dict)
-    ready_ns: int = 0
-
-
-@dataclass
-class Event:
-    """A mark in a stream: `launches` counts those made before it was recorded."""
-
-    recorded: bool = False
-    clock: dict[int, int] = field(default_factory=dict)
-    time_ns: int = 0
-    launches: int = 0
-    place: Place = NOWHERE
-    timing: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Pending:
-    """A launch that the host has not waited for: which step of which stream, and where it stands."""
-
-    kernel: str
-    stream: int
-    ticket: int
-    place: Place
-    number: int
 
 
 @dataclass
@@ -332,31 +289,6 @@ class State:
         """
         if len(self.streams) == 1 and not allocation.accesses:
             return
-        kept = []
-        for other in allocation.accesses:
-            number, other_ticket, other_low, other_high, other_write, other_place, other_part = other
-            if stream.clock.get(number, 0) >= other_ticket:
-                if not (is_write and number == stream.number and low <= other_low and other_high <= high):
-                    kept.append(other)
-                continue
-            kept.append(other)
-            overlap = low < other_high and other_low < high
-            if part is not None and other_part is not None:
-                # The same kernel with another offset works on another part of the array.
-                overlap = overlap and (part == other_part or part[0] != other_part[0])
-            elif part is not None or other_part is not None:
-                # Whoever copies a part has a kernel work on that part.
-                copied = other_high - other_low if part is not None else high - low
-                overlap = overlap and copied >= allocation.size
-            if (is_write or other_write) and overlap:
-                message = msg("programs.stream_race", array=allocation.name, line=other_place.line)
-                self.tell("stream_race", "error", message, place)
-        allocation.accesses = kept[-64:]
-        allocation.accesses.append((stream.number, ticket, low, high, is_write, place, part))
-
-
-def join(into: dict[int, int], other: Mapping[int, int]) -> None:
-    """The later of both for each stream."""
-    for number, ticket in other.items():
-        if into.get(number, 0) < ticket:
-            into[number] = ticket
+        for other in unordered(allocation, stream, ticket, low, high, is_write, place, part):
+            message = msg("programs.stream_race", array=allocation.name, line=other.line)
+            self.tell("stream_race", "error", message, place)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from grader.message import msg
-from grader.programs.runtime.state import NOT_READY, CudaError, Event, Place, State, Stream, join
+from grader.programs.runtime.ordering import Event, Place, Stream, join
+from grader.programs.runtime.state import NOT_READY, CudaError, State
 
 MAX_HANDLES = 10_000
 

@@ -16,7 +16,8 @@ from grader.programs.runtime import (
     textures,
 )
 from grader.programs.runtime.libraries import cublas, curand
-from grader.programs.runtime.state import NOT_READY, CudaError, Place, State
+from grader.programs.runtime.ordering import Place
+from grader.programs.runtime.state import NOT_READY, CudaError, State
 from grader.programs.sandbox.guest import BadPointer
 
 CALLS: dict[str, tuple[str, Callable[..., int]]] = {

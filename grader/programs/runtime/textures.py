@@ -7,7 +7,8 @@ from typing import Any
 
 from grader.message import msg
 from grader.programs.runtime.arrays import CudaArray, array_at
-from grader.programs.runtime.state import CudaError, Place, State
+from grader.programs.runtime.ordering import Place
+from grader.programs.runtime.state import CudaError, State
 from grader.ptx.memory.textures import BORDER, Format, Image, Surface, Texture
 
 INVALID_VALUE, INVALID_CHANNEL, INVALID_FILTER, NOT_SUPPORTED = 1, 20, 26, 801

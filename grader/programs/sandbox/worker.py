@@ -8,27 +8,16 @@ from __future__ import annotations
 import contextlib
 import functools
 import gc
-import inspect
 import os
-import re
 import socket
-from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from grader.programs.sandbox.run import ProgramRun, engine
 
 if TYPE_CHECKING:
     from grader.processes.channel import Channel
-    from grader.programs.records import Observation
     from grader.programs.sandbox.messages import Code, Order
-
-KEPT_OUTPUT = 1 << 20
-CALL_INSTRUCTIONS = 40_000
-"""What a call of ours counts as, so that a program that does nothing else ends as soon as one that computes."""
-CRASHES = frozenset(
-    {"programs.segmentation_fault", "programs.stack_overflow", "programs.division_by_zero", "programs.aborted"}
-    | {"programs.crash", "programs.bad_function"}
-)
-"""Ends that the program brought about itself."""
 
 
 def main(connection: socket.socket, *options: str) -> None:
@@ -45,7 +34,7 @@ def main(connection: socket.socket, *options: str) -> None:
     os.dup2(nowhere, 2)
     prepare()
     # What a first compilation asks of the system it asks before this process is confined.
-    wasmtime.Module(_engine(), b"\0asm\1\0\0\0")
+    wasmtime.Module(engine(), b"\0asm\1\0\0\0")
     confined = "without-landlock" not in options and confinement.confine_files(_own_files())
     limits.bound_for_good(file_bytes=0, descriptors=64)
     with contextlib.suppress(PeerGone):
@@ -55,7 +44,7 @@ def main(connection: socket.socket, *options: str) -> None:
             while True:
                 order = channel.receive()
                 assert isinstance(order, Order)
-                done = Done(Run(order, channel).run())
+                done = Done(ProgramRun(order, channel).run())
                 # What the run held goes before the next one begins, however it hangs together.
                 gc.collect()
                 channel.send(done)
@@ -99,279 +88,3 @@ def prepare() -> None:
             importlib.import_module(module.name)
     for name in ("ctypes.util", "dataclasses", "struct", "traceback", "grader.programs.emulated"):
         importlib.import_module(name)
-
-
-def _configuration() -> Any:
-    """Of the engine that runs programs."""
-    import wasmtime
-
-    config = wasmtime.Config()
-    config.wasm_memory64 = True
-    config.wasm_exceptions = True
-    config.consume_fuel = True
-    # Its file in memory counts as one to the limit on files.
-    config.memory_init_cow = False
-    config.max_wasm_stack = 2 << 20
-    return config
-
-
-@functools.cache
-def _engine() -> Any:
-    import wasmtime
-
-    return wasmtime.Engine(_configuration())
-
-
-@functools.lru_cache(maxsize=2)
-def _machine_code(module: bytes) -> Any:
-    """A module compiled, for this run and those that follow it.
-
-    Raises
-    ------
-    wasmtime.WasmtimeError : it is none.
-    """
-    import wasmtime
-
-    return wasmtime.Module(_engine(), module)
-
-
-class NotWhole(Exception):
-    """The program has come to a function that was left out of its module."""
-
-
-class Run:
-    """One run of one program."""
-
-    def __init__(self, order: Order, channel: Channel[Order | Code]) -> None:
-        self._order = order
-        self._limits = order.limits
-        self._channel = channel
-        # Of the first try, in case there is a second: it prints the same.
-        self._said = {1: 0, 2: 0}
-        self._begin()
-
-    def _begin(self) -> None:
-        """As if nothing had been run before."""
-        from grader.programs.runtime.devices import MODELS
-        from grader.programs.runtime.state import State
-        from grader.programs.sandbox.wasi import Wasi
-
-        order = self._order
-        self._printed: dict[int, bytearray] = {1: bytearray(), 2: bytearray()}
-        self._repeated, self._said = self._said, {1: 0, 2: 0}
-        self._guest: Any = None
-        self._store: Any = None
-        self._charged = 0
-        self.state = State(
-            None,  # type: ignore[arg-type]
-            MODELS[order.model],
-            {name: text.split("\n") for name, text in order.sources.items()},
-            order.units,
-            order.parameters,
-            frozenset((file, line) for file, line in order.unused),
-            self._ask_for_code,
-            lambda raw: self._emit(1, raw),
-            self._limits,
-        )
-        arguments, files = list(order.arguments), dict(order.files)
-        self._wasi = Wasi(lambda: self._guest, arguments, order.stdin, files, self._emit, self._clock)
-
-    def _emit(self, descriptor: int, data: bytes) -> None:
-        from grader.programs.sandbox.messages import Printed
-
-        kept = self._printed[descriptor]
-        kept += data[: max(0, KEPT_OUTPUT - len(kept))]
-        fresh = data[max(0, self._repeated[descriptor] - self._said[descriptor]) :]
-        self._said[descriptor] += len(data)
-        if fresh:
-            self._channel.send(Printed(descriptor, bytes(fresh)))
-
-    def _clock(self, times: bool) -> int:
-        from grader.programs.runtime.streams import clock_read
-
-        return clock_read(self.state) if times else self.state.now_ns
-
-    def _ask_for_code(self, unit: int, names: Sequence[str]) -> tuple[str, str]:
-        from grader.programs.sandbox.messages import Code, Wanted
-
-        self._channel.send(Wanted(unit, list(names)))
-        answer = self._channel.receive()
-        assert isinstance(answer, Code)
-        return answer.ptx, answer.reason
-
-    def run(self) -> Observation:
-        """Run to the end, whatever that is."""
-        from grader.programs.sandbox.lean import called, lean
-
-        # Kernels take longer than all machine code of the library, and would be run a second time.
-        if self._limits.executes:
-            return self._run(self._order.module, frozenset())
-        part = lean(self._order.module, called())
-        try:
-            return self._run(part.module, part.left_out)
-        except NotWhole:
-            self._begin()
-            return self._run(self._order.module, frozenset())
-
-    def _run(self, code_of_host: bytes, left_out: frozenset[int]) -> Observation:
-        """The run of one module.
-
-        Raises
-        ------
-        NotWhole : it came to one of the functions `left_out`.
-        """
-        import wasmtime
-
-        from grader.message import msg
-        from grader.programs.records import Observation
-        from grader.programs.runtime.state import ProgramEnded
-        from grader.programs.sandbox.guest import Guest
-
-        store = wasmtime.Store(_engine())
-        store.set_limits(memory_size=self._limits.host_bytes, memories=1, instances=1, tables=4, table_elements=1 << 20)
-        store.set_fuel(self._limits.host_instructions)
-        self._store, self._charged = store, 0
-        state = self.state
-        cause, code = None, None
-        try:
-            module = _machine_code(code_of_host)
-            linker = wasmtime.Linker(_engine())
-            for item in module.imports:
-                linker.define(store, item.module, item.name or "", self._function(store, item))
-            instance = linker.instantiate(store, module)
-            exports = instance.exports(store)
-            memory = exports["memory"]
-            assert isinstance(memory, wasmtime.Memory)
-            self._guest = state.guest = Guest(store, memory)
-            state.host_fuel = lambda: self._limits.host_instructions - store.get_fuel() - self._charged
-            state.call_guest = lambda name, *values: exports[name](store, *values)  # type: ignore[operator]
-            exports["_start"](store)  # type: ignore[operator]
-            code = 0
-        except ProgramEnded as end:
-            cause, code = end.cause, end.code
-        except wasmtime.WasmtimeError as error:
-            cause = msg("programs.not_runnable", reason=str(error).split("\n")[0][:200])
-        except wasmtime.Trap as error:
-            if left_out and error.frames and error.frames[0].func_index in left_out:
-                raise NotWhole from error
-            cause = self._trap(error)
-            state.tell("crash", "error", cause, self._place_of(error))
-        state.finish(code, crashed=cause is not None and cause.id in CRASHES)
-        return Observation(
-            code,
-            state.launches,
-            state.findings,
-            cause,
-            bytes(self._printed[1]),
-            bytes(self._printed[2]),
-            (state.now_ns - 1_700_000_000_000_000_000) / 1e9,
-        )
-
-    def _place_of(self, error: Any) -> Any:
-        """The innermost line of the program's own files in the backtrace of a crash."""
-        from grader.programs.runtime.state import NOWHERE, Place
-
-        for match in re.finditer(r"([^\s/]+):(\d+):\d+$", str(error), re.M):
-            if match[1] in self.state.sources:
-                return Place(int(match[2]), match[1])
-        return NOWHERE
-
-    def _trap(self, error: Any) -> Any:
-        """Why the host code came to a sudden end."""
-        import wasmtime
-
-        from grader.message import msg
-
-        codes = wasmtime.TrapCode
-        kind = error.trap_code
-        if kind == codes.OUT_OF_FUEL:
-            return msg("programs.too_long", limit=self._limits.host_instructions // 1_000_000_000)
-        if kind == codes.MEMORY_OUT_OF_BOUNDS:
-            return msg("programs.segmentation_fault")
-        if kind == codes.STACK_OVERFLOW:
-            return msg("programs.stack_overflow")
-        if kind == codes.INTEGER_DIVISION_BY_ZERO:
-            return msg("programs.division_by_zero")
-        if kind == codes.UNREACHABLE:
-            return msg("programs.aborted")
-        if kind in (codes.INDIRECT_CALL_TO_NULL, codes.BAD_SIGNATURE, codes.TABLE_OUT_OF_BOUNDS):
-            return msg("programs.bad_function")
-        # The last line says what it was; before it comes where.
-        return msg("programs.crash", reason=str(error).strip().split("\n")[-1].strip()[:200])
-
-    def _function(self, store: Any, item: Any) -> Any:
-        """What an import is bound to: a handler of ours where the types are what it takes, else an error."""
-        import wasmtime
-
-        from grader.message import msg
-        from grader.programs.runtime.state import ProgramEnded
-
-        if not isinstance(item.type, wasmtime.FuncType):
-            raise ProgramEnded(msg("programs.unknown_function", name=item.name))
-        served = self._handler(item.module, item.name)
-        kinds = "".join("f" if str(kind).startswith("f") else "i" for kind in item.type.params)
-        results = [str(kind) for kind in item.type.results]
-        if served is None or served[0] != kinds or results not in ([], ["i32"], ["i64"]):
-            raise ProgramEnded(msg("programs.unknown_function", name=item.name))
-        return wasmtime.Func(store, item.type, _returning(served[1], results))
-
-    def _handler(self, module: str, name: str) -> tuple[str, Callable[..., int]] | None:
-        from grader.message import msg
-        from grader.programs.runtime import table
-        from grader.programs.runtime.state import ProgramEnded
-        from grader.programs.sandbox import wasi
-
-        if module == "wasi_snapshot_preview1":
-            function = wasi.HANDLERS.get(name)
-            if function is None:
-                return None
-            count = len(inspect.signature(function).parameters) - 1
-            return "i" * count, self._guarded(getattr(self._wasi, name))
-        if module == "grader" and name == "no_memory":
-
-            def no_memory(size: int) -> int:
-                limit = self._limits.host_bytes >> 30
-                raise ProgramEnded(msg("programs.no_host_memory", bytes=size & (1 << 64) - 1, limit=limit))
-
-            return "i", no_memory
-        found = table.find(self.state, module, name)
-        return None if found is None else (found[0], self._guarded(found[1]))
-
-    def _charge(self) -> None:
-        """Count a call of ours; the program comes to its end at its own next instruction where no more is left."""
-        left = self._store.get_fuel()
-        cost = min(left, CALL_INSTRUCTIONS)
-        self._store.set_fuel(left - cost)
-        # The time that a program reads off its clocks knows nothing of it.
-        self._charged += cost
-
-    def _guarded(self, function: Callable[..., int]) -> Callable[..., int]:
-        """`function`, counted, and with what a bad address means to a program."""
-        from grader.message import msg
-        from grader.programs.emulated import SECONDS_PER_LAUNCH, TooSlow
-        from grader.programs.runtime.state import ProgramEnded
-        from grader.programs.sandbox.guest import BadPointer
-
-        def call(*values: Any) -> int:
-            self._charge()
-            try:
-                return function(*values)
-            except BadPointer as error:
-                raise ProgramEnded(msg("programs.bad_address", address=str(error))) from error
-            except TooSlow as error:
-                raise ProgramEnded(msg("programs.hangs", seconds=int(SECONDS_PER_LAUNCH))) from error
-            except (OverflowError, MemoryError) as error:
-                raise ProgramEnded(msg("programs.bad_address", address=type(error).__name__)) from error
-
-        return call
-
-
-def _returning(function: Callable[..., int], results: Sequence[str]) -> Callable[..., int | None]:
-    """`function` with its number as wide as the program has declared it."""
-    bits = {"i32": 32, "i64": 64}[results[0]] if results else 0
-
-    def call(*values: Any) -> int | None:
-        number = function(*values)
-        return (number + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1) if bits else None
-
-    return call

@@ -43,6 +43,8 @@ FLAGS = (
     "-fno-finite-loops",
     "-gline-tables-only",
     "-Wno-everything",
+    # Older programs have it, and every compiler of their time took it.
+    "-Wno-register",
     "-Wunused-result",
     "-fno-caret-diagnostics",
     "-ferror-limit=10",

@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.errors import InternalError
+from grader.errors import InternalError, describe_os_error
 from grader.message import msg
 from grader.programs.toolchain import zig
 
@@ -120,7 +120,7 @@ def build(progress: Callable[[int, int], None] | None = None) -> Library:
             finally:
                 shutil.rmtree(fresh, ignore_errors=True)
     except OSError as error:
-        raise InternalError(msg("programs.cannot_build", reason=f"{error.filename}: {error.strerror}")) from error
+        raise InternalError(msg("programs.cannot_build", reason=describe_os_error(error))) from error
     return Library(target)
 
 

@@ -6,6 +6,7 @@ GPU: structs passed by value have one layout on both sides, and sizes from 4 GiB
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import tempfile
@@ -19,6 +20,9 @@ from grader.message import msg
 TARGET = "wasm64-unknown-wasip1"
 VERSION = "0.17.1"
 """Of the package that the flags and the list of library sources were tried with."""
+
+BUILT_BYTES = 64 << 20
+"""What the library and the headers that are read in advance take, with room to spare."""
 
 LIBCXX = (
     "-D_LIBCPP_ABI_VERSION=1",
@@ -94,14 +98,14 @@ def cpp_flags(overlay: Path) -> list[str]:
 def cache_folder() -> Path:
     """The user's folder for what is built once: `~/.cache/cuda-lab-grader/programs`.
 
-    Where that can be neither made nor written, one of the user's own in the system's temporary folder: a mark must not
-    depend on it.
+    Where that can be neither made nor written, or has no room for what is to be built, one of the user's own in the
+    system's temporary folder: a mark must not depend on it.
     """
     cache = os.environ.get("XDG_CACHE_HOME", "")
     base = Path(cache) if cache.startswith("/") else Path("~/.cache").expanduser()
     # One name for it, whatever leads there: what is read in advance knows the files by their names.
     usual = (base / "cuda-lab-grader" / "programs").resolve()
-    if _can_be_used(usual):
+    if _can_be_used(usual) and _has_room(usual):
         return usual
     own = Path(tempfile.gettempdir()).resolve() / f"cuda-lab-grader-{os.getuid()}"
     # What another user made there is not to be trusted.
@@ -113,6 +117,18 @@ def _can_be_used(folder: Path) -> bool:
     with suppress(OSError):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)
+
+
+def _has_room(folder: Path) -> bool:
+    """Whether the library lies there, or what it takes can be written there: a full disk, a quota used up."""
+    if any(folder.glob(f"{VERSION}-*")):
+        return True
+    try:
+        with tempfile.TemporaryFile(dir=folder) as probe:
+            os.posix_fallocate(probe.fileno(), 0, BUILT_BYTES)
+    except OSError as error:
+        return error.errno not in (errno.ENOSPC, errno.EDQUOT)
+    return True
 
 
 def _is_private(folder: Path) -> bool:

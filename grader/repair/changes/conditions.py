@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 
 MAX_GUARDS = 6
 """Conditions that are tried at one place."""
-
 _NEAR_END = re.compile(r"(?P<index>\w+) >= (?P<width>\w+)")
-
 _FAR_END = re.compile(r"(?P<index>\w+) < \w+ - (?P<width>\w+)")
 
 

@@ -238,6 +238,17 @@ def _is_turned(function: Function, node: Node, sign: str) -> bool:
     return False
 
 
+def _keeps_within(function: Function, node: Node, sign: str) -> bool:
+    """Whether a condition turns away what is as large as a size: letting that in is hardly ever right."""
+    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    if sign not in ("<", ">=") or left is None or right is None or kind_at(function, node) != "guard":
+        return False
+    known = function.known_at(node)
+    size = known.get(function.text(right))
+    is_parameter = size is not None and size.role == "size" and size.start == function.body.start_byte
+    return is_parameter and any(known[w].role == "index" for w in function.parsed.words(left) & known.keys())
+
+
 def _binary(function: Function, node: Node) -> Iterator[Change]:
     operator = node.child_by_field_name("operator")
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
@@ -245,8 +256,9 @@ def _binary(function: Function, node: Node) -> Iterator[Change]:
         return
     sign, line = operator.type, function.line(operator)
     turned = _is_turned(function, node, sign)
+    lets_in = _keeps_within(function, node, sign)
     for other in COMPARISONS.get(sign, ()):
-        cost = 1.0 if (sign, other) in NEAR else 2.6
+        cost = 2.6 if (sign, other) not in NEAR else 2.2 if lets_in else 1.0
         if turned:
             cost = min(cost, TURNED.get((sign, other), cost))
         yield Change("comparison", line, (function.replaced(operator, other),), cost, "comparison")

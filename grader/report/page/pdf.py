@@ -15,7 +15,7 @@ from grader.errors import GraderError
 from grader.paths import data_root
 
 if TYPE_CHECKING:
-    from weasyprint import CSS
+    from weasyprint import CSS, Document
 
 DEBIAN_PACKAGES = ("libpango-1.0-0", "libpangoft2-1.0-0", "libharfbuzz-subset0", "fonts-dejavu-core")
 
@@ -56,8 +56,8 @@ def _styles(name: str) -> CSS:
     return CSS(string=(data_root() / "templates" / name).read_text("utf-8"))
 
 
-def render(html: str, styles: str = "") -> bytes:
-    """The PDF of a page; nothing but `data:` is ever fetched.
+def laid_out(html: str, styles: str = "") -> Document:
+    """A page laid out on sheets of paper; nothing but `data:` is ever fetched.
 
     styles: name of the stylesheet in `templates`, for a page that holds none itself.
 
@@ -72,5 +72,9 @@ def render(html: str, styles: str = "") -> bytes:
     fetcher = URLFetcher(allowed_protocols=("data",), allow_redirects=False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        pdf = HTML(string=html, url_fetcher=fetcher).write_pdf(stylesheets=[_styles(styles)] if styles else None)
-    return bytes(pdf)
+        return HTML(string=html, url_fetcher=fetcher).render(stylesheets=[_styles(styles)] if styles else None)
+
+
+def render(html: str, styles: str = "") -> bytes:
+    """The PDF of a page; parameters and errors are those of `laid_out`."""
+    return bytes(laid_out(html, styles).write_pdf())

@@ -6,9 +6,9 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 
 from grader.submission.files.source import SourceText
+from grader.submission.lexical import without_comments
 
-# What is not closed goes on to the end of the text or the line: nothing is looked for from its every character again.
-_COMMENT = re.compile(r"//[^\n]*+|/\*.*?(?:\*/|\Z)", re.DOTALL)
+# What is not closed goes on to the end of the line: nothing is looked for from its every character again.
 _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*+"?')
 _GLOBAL = re.compile(r"\b__global__\b")
 _DECLARED = re.compile(r"\b__global__\b[^;{}()]{0,200}?\b(\w+)\s*\([^;{}]{0,2000}\)\s*;")
@@ -50,8 +50,7 @@ def why_absent(
 
 def _blanked(text: str) -> str:
     """`text` without comments and strings, lines kept."""
-    text = _COMMENT.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
-    return _STRING.sub(lambda match: re.sub(r'[^"]', " ", match[0]), text)
+    return _STRING.sub(lambda match: re.sub(r'[^"]', " ", match[0]), without_comments(text))
 
 
 def _line(text: str, position: int) -> int:

@@ -21,6 +21,8 @@ MISNUMBERED = 8.0
 PRINTED = 90.0
 # The same of a kernel that does nothing of the kind: it is this variant where no other wants it.
 MISPRINTED = 12.0
+# Its name says a variant without shared memory, and it works through that.
+DENIED = 12.0
 BEST_PER_VARIANT = 6
 # Outweighs all of the above: no variant goes without a kernel so that another one gets the better of two.
 EACH = 400.0
@@ -30,6 +32,8 @@ FEW = 0.25
 
 _COUNTED = re.compile(r"(.*\D)(\d)")
 _HELPER = re.compile(r"(?i)init|fill|copy|print|warm|check|verif|compare|memset|zero|clear|empty|random|generate")
+# What a kernel may be called that makes each element of the elements in the same place: no lab's work.
+_OTHER_WORK = re.compile(r"(?i)add|sum|sub(?!mat)|plus|minus|copy|scal|const|shift|offset")
 
 
 Claim = Literal["name", "structure", "number"]
@@ -53,6 +57,7 @@ class Known:
     expression: its name as it is compiled.  is_instance: of a template, by arguments that the student named.
     is_helper: by its name it prepares or checks what other kernels work on.
     is_intermediate: what it makes was never copied to the host, and another kernel reads it.
+    is_pointwise: it looks at one place of its arrays only, the same in each.
     share: its threads as a share of those of the kernel with the most; 1 where that is not known.
     """
 
@@ -68,6 +73,7 @@ class Known:
     is_instance: bool = False
     is_helper: bool = False
     is_intermediate: bool = False
+    is_pointwise: bool = False
     share: float = 1.0
 
     @property
@@ -88,10 +94,15 @@ def compared(known: Sequence[Known]) -> list[Known]:
     """The same, each with what follows from the others: where all are called helpers and launched, none is one."""
     most = max((k.threads for k in known if k.fits), default=0)
     helpers = [_HELPER.search(k.kernel.name) is not None for k in known]
+    others = [k.is_pointwise and _OTHER_WORK.search(k.kernel.name) is not None for k in known]
     none_left = most > 0 and all(is_helper or not k.fits for k, is_helper in zip(known, helpers, strict=True))
     return [
-        replace(k, is_helper=is_helper and not none_left, share=k.threads / most if k.threads and most else 1.0)
-        for k, is_helper in zip(known, helpers, strict=True)
+        replace(
+            k,
+            is_helper=(is_helper and not none_left) or is_other,
+            share=k.threads / most if k.threads and most else 1.0,
+        )
+        for k, is_helper, is_other in zip(known, helpers, others, strict=True)
     ]
 
 
@@ -225,6 +236,9 @@ def _score(
     named = _named(variant, kernel, name, several_files)
     numbered = _numbered_rank(variant, name)
     claims = known.claims
+    if named is not None and _denies(variant, kernel):
+        # What is called plain and works through shared memory is what it does, where that variant has no other.
+        named = DENIED
     if known.threads == 1 and known.share < 1:
         # What one thread does beside a parallel version is there to be compared with that, whatever it is called.
         named = numbered = None
@@ -234,13 +248,19 @@ def _score(
             return NUMBERED - numbered - dynamic + known.likeness.get(variant.name, 0.0), "structure"
         if fits_memory:
             return MISNUMBERED - 0.5 * min(numbered, 10) - dynamic, "number"
+    if named is None and numbered is not None and (kernel.is_empty or not known.fits):
+        # All that is left to go by.
+        named = NUMBERED
     if named is None and claims == {variant.name} and not is_helper:
         named = PRINTED if fits_memory else MISPRINTED
     if named is None:
         if is_helper or kernel.is_empty or not (known.fits and can_be):
             return None
         # What is named for another variant is this one only when that has a better one: two kernels called shared.
-        elsewhere = any(_named(v, kernel, name, several_files) is not None and not _exceeds(v, known) for v in variants)
+        elsewhere = any(
+            _named(v, kernel, name, several_files) is not None and not _exceeds(v, known) and not _denies(v, kernel)
+            for v in variants
+        )
         score = (UNNAMED / 2 if elsewhere else UNNAMED) - dynamic - (0.0 if fits_loops else 2.0)
         # Of several the one that has a thread for every element.
         score -= 0.0 if known.share >= FEW else 1.0 if known.threads > 1 else 8.0
@@ -270,6 +290,11 @@ def _exceeds(variant: Variant, known: Known) -> bool:
     return variant.padded is False and known.is_padded
 
 
+def _denies(variant: Variant, kernel: Kernel) -> bool:
+    """Whether the kernel uses shared memory, of which the variant must have none."""
+    return variant.shared_memory is False and kernel.uses_shared
+
+
 def _named(variant: Variant, kernel: Kernel, name: str, several_files: bool) -> float | None:
     """What a kernel's name, or in a submission of several files its file's, counts for a variant."""
     rank = strong_rank(variant, name)
@@ -280,10 +305,13 @@ def _named(variant: Variant, kernel: Kernel, name: str, several_files: bool) -> 
 
 
 def strong_rank(variant: Variant, name: str) -> int | None:
-    """The place of the first of the variant's patterns that finds in `name` what says something of a kernel."""
+    """The place of the first of the variant's patterns that finds in `name` what says something of a kernel.
+
+    A number only counts, be it behind a word: `transpose2`.
+    """
     for rank, pattern in enumerate(variant.names):
         found = re.search(pattern, name, re.IGNORECASE)
-        if found is not None and not _WEAK.fullmatch(found.group()):
+        if found is not None and not _WEAK.fullmatch(found.group()) and not found.group()[-1].isdigit():
             return rank
     return None
 

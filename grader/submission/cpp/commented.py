@@ -12,15 +12,14 @@ from dataclasses import replace
 from grader.submission.cpp.parse import parse
 from grader.submission.cpp.tree import ParsedFile, descendants
 from grader.submission.files.source import SourceText
+from grader.submission.lexical import blanked, without_comments
 
-_COMMENT = re.compile(r"//[^\n]*+|/\*.*?(?:\*/|\Z)", re.DOTALL)
 _MAY_HOLD_ONE = re.compile(r"(?://[^\n]*|/\*(?:[^*]|\*(?!/)){0,4000}?)<<[ \t]*<")
 _STATEMENT = re.compile(
     r"(?<![\w.>])(?P<kernel>[A-Za-z_]\w*)\s*(?:<[^<>;(){}]{0,200}>\s*)?"
     r"<<[ \t]*<(?:(?!>>[ \t]*>|[;{}]).){1,400}?>>[ \t]*>\s*\([^;{}]{0,400}\)\s*;",
     re.DOTALL,
 )
-_NOT_LINE_END = re.compile(r"[^\n]")
 
 
 def with_launches_of_comments(
@@ -34,7 +33,7 @@ def with_launches_of_comments(
     if not any(_MAY_HOLD_ONE.search(source.text) for source in sources):
         return list(sources), ()
     files = [parse(source) for source in sources]
-    live = "\n".join(_COMMENT.sub(" ", source.text) for source in sources)
+    live = "\n".join(without_comments(source.text) for source in sources)
     kernels = {kernel.name for parsed in files for kernel in parsed.kernels}
     # Its name once where it is defined: what is named again may be launched by another name.
     wanted = {name for name in kernels if len(re.findall(rf"\b{re.escape(name)}\b", live)) == 1}
@@ -59,7 +58,7 @@ def _uncommented(parsed: ParsedFile, wanted: set[str], found: list[tuple[str, st
             text = parsed.text(node)
             # Between the signs of the comment nothing is a part of it.
             inner = f"  {text[2:-2]}  " if text.startswith("/*") else f"  {text[2:]}"
-            made = _NOT_LINE_END.sub(" ", inner)
+            made = blanked(inner)
             for match in _STATEMENT.finditer(inner):
                 if match["kernel"] in wanted:
                     wanted.remove(match["kernel"])

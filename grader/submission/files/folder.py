@@ -22,11 +22,11 @@ from grader.submission.files.submission_yaml import (
     VariantSettings,
     by_variant,
     check_variants,
-    read_file,
     read_settings,
 )
 from grader.submission.files.versions import versions_among
-from grader.yaml_file import shortened
+from grader.submission.lexical import line_of_main, without_comments
+from grader.yaml_file import YamlFile, shortened
 
 SUFFIXES = (".cu", ".ipynb")
 """Of what is graded: programs and notebooks."""
@@ -36,9 +36,9 @@ MAX_ENTRIES = 10_000
 # Bytes of a file that are looked at to tell whose it is.
 MAX_LOOKED_AT = 1 << 20
 
-_COMMENT = re.compile(r"//[^\n]*+|/\*.*?\*/", re.DOTALL)
-_MAIN = re.compile(r"\bmain\s*\([^;{}()]{0,200}\)\s*(?:try\s*)?\{")
 _CALLED = re.compile(r"\b([A-Za-z_]\w*)\s*(?:<[^<>;(){}]{0,100}>\s*)?(?:<<<|\()")
+_KERNEL = re.compile(r"\b__global__\b[^;{}()]{0,200}?\b([A-Za-z_]\w*)\s*\([^;{}]{0,1000}\)\s*\{")
+_WORDS_OF_C = frozenset({"if", "for", "while", "switch", "catch"})
 _DEFINED = re.compile(r"\b([A-Za-z_]\w*)\s*\([^;{}]{0,1000}\)\s*\{")
 
 
@@ -49,7 +49,7 @@ class FoundSubmission:
     student: id, the name of the student's folder (of the file where a lone file was given).
     folder: the student's folder; nothing outside it is read.
     files: the `.cu` files, sorted by name; without any, the notebooks.
-    settings_file: where `settings` come from, None where there is no `submission.yaml`.
+    document: where `settings` come from, None where there is no `submission.yaml`.
     unknown_labs: its lines that speak of labs which nobody knows.
     """
 
@@ -61,7 +61,7 @@ class FoundSubmission:
     group: str = ""
     title_page: Mapping[str, str] = field(default_factory=dict)
     settings: LabSettings = field(default_factory=LabSettings)
-    settings_file: Path | None = None
+    document: YamlFile | None = None
     unknown_labs: tuple[int, ...] = ()
 
     def settings_error(self, message: Message, lab_id: str, variant: str, *keys: str | int) -> FileError:
@@ -69,8 +69,8 @@ class FoundSubmission:
 
         Only for what these settings say: without a `submission.yaml` there is nothing to be wrong.
         """
-        file = read_file(self.settings_file or self.folder / SETTINGS_NAME)
-        return file.error(message, ("labs", lab_id, "variants", variant, *keys))
+        assert self.document is not None
+        return self.document.error(message, ("labs", lab_id, "variants", variant, *keys))
 
 
 def find_sources(
@@ -82,8 +82,8 @@ def find_sources(
     variants: the lab's, after which a student's programs may be called.
 
     Looked for in turn: the file that `submission.yaml` names, `<lab>.cu`, `<lab>/*.cu`, the folder's only `.cu` file,
-    all of them where they make up one program, programs called after the lab or its variants with the files that have
-    no `main`, `<lab>.cu` or all `.cu` files of the only folder below that has any.
+    all of them where they make up one program or, without a `main`, parts of one, programs called after the lab or its
+    variants with the files that have no `main`, `<lab>.cu` or all `.cu` files of the only folder below that has any.
     With a `<lab>.cu` come the files whose functions it calls.
 
     Raises
@@ -111,7 +111,7 @@ def find_sources(
         _check_inside(settings_file, folder)
         settings = read_settings(settings_file, lab_id, known_labs)
     if kind == "folder":
-        named = _named_files(folder, lab_id, settings.lab, settings_file) if settings_file is not None else []
+        named = _named_files(folder, lab_id, settings)
         files = named or _search(path, folder, lab_id, known_labs, variants)
         student = _real(folder).name
     else:
@@ -131,7 +131,7 @@ def find_sources(
         group=settings.group,
         title_page=settings.title_page,
         settings=settings.lab,
-        settings_file=settings_file,
+        document=settings.document,
         unknown_labs=settings.unknown_labs,
     )
 
@@ -156,8 +156,8 @@ def variant_settings(found: FoundSubmission, variants: Collection[str]) -> Mappi
     ------
     FileError : settings for a variant that the lab does not have.
     """
-    if found.settings_file is not None:
-        check_variants(read_file(found.settings_file), found.lab, found.settings, variants)
+    if found.document is not None:
+        check_variants(found.document, found.lab, found.settings, variants)
     return by_variant(found.settings, variants)
 
 
@@ -205,17 +205,18 @@ def _sources_in(folder: Path) -> list[Path]:
     return [p for p in files if p.suffix.lower() == SUFFIXES[0]] or files
 
 
-def _named_files(folder: Path, lab_id: str, settings: LabSettings, settings_file: Path) -> list[Path]:
+def _named_files(folder: Path, lab_id: str, settings: Settings) -> list[Path]:
     """The files that `submission.yaml` names."""
-    if settings.file is None:
+    given = settings.lab.file
+    if given is None or settings.document is None:
         return []
-    names = [settings.file] if isinstance(settings.file, str) else settings.file
+    names = [given] if isinstance(given, str) else given
     files = []
     for index, name in enumerate(names):
         file = folder / name
         if _kind(file) != "file":
-            keys = ("labs", lab_id, "file") if isinstance(settings.file, str) else ("labs", lab_id, "file", index)
-            raise read_file(settings_file).error(msg("submission.no_file", file=shortened(name)), keys)
+            keys = ("labs", lab_id, "file") if isinstance(given, str) else ("labs", lab_id, "file", index)
+            raise settings.document.error(msg("submission.no_file", file=shortened(name)), keys)
         files.append(file)
     return files
 
@@ -232,7 +233,7 @@ def _search(
     inside = _sources_in(path / lab_id)
     if inside:
         return inside
-    if len(here) == 1 or _are_one_program(here):
+    if len(here) == 1 or _are_one_program(here) or _are_parts(here, known_labs):
         return here
     programs = [file for file in here[:MAX_SOURCES] if _has_main(file)]
     versions = versions_among(programs, lab_id, known_labs, variants)
@@ -254,8 +255,29 @@ def _are_one_program(files: list[Path]) -> bool:
     return 1 < len(files) <= MAX_SOURCES and sum(_has_main(file) for file in files) == 1
 
 
+def _are_parts(files: list[Path], known_labs: Collection[str]) -> bool:
+    """Whether the files are kernels and what launches them, without a `main`, nothing defined in two of them."""
+    if not 1 < len(files) <= MAX_SOURCES or any(f.suffix.lower() != SUFFIXES[0] or _has_main(f) for f in files):
+        return False
+    labs = {name.lower() for name in known_labs}
+    if any(file.stem.lower() in labs for file in files):
+        return False
+    texts = [_plain(file) for file in files]
+    defined = [name for text in texts for name in set(_KERNEL.findall(text))]
+    called = [set(_CALLED.findall(text)) for text in texts]
+    # They belong together where one calls what another one defines.
+    is_joined = any(
+        name in called[other]
+        for i, text in enumerate(texts)
+        for name in set(_DEFINED.findall(text)) - _WORDS_OF_C
+        for other in range(len(texts))
+        if other != i
+    )
+    return len(defined) == len(set(defined)) and is_joined
+
+
 def _has_main(file: Path) -> bool:
-    return _MAIN.search(_plain(file)) is not None
+    return line_of_main(_plain(file)) > 0
 
 
 def _with_callees(main: Path, others: list[Path], known_labs: Collection[str]) -> list[Path]:
@@ -266,7 +288,7 @@ def _with_callees(main: Path, others: list[Path], known_labs: Collection[str]) -
     found = [main]
     for other in others[:MAX_SOURCES]:
         defined = _plain(other)
-        is_part = other.stem.lower() not in labs and _MAIN.search(defined) is None
+        is_part = other.stem.lower() not in labs and not line_of_main(defined)
         if is_part and called & set(_DEFINED.findall(defined)):
             found.append(other)
     return sorted(found)
@@ -281,7 +303,7 @@ def _plain(file: Path) -> str:
         data = read_plain(file, MAX_LOOKED_AT)
     except OSError:
         return ""
-    return _COMMENT.sub(" ", data.decode("utf-8", errors="replace"))
+    return without_comments(data.decode("utf-8", errors="replace"))
 
 
 def _deeper(folder: Path, lab_id: str, known_labs: Collection[str]) -> list[list[Path]]:

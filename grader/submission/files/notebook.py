@@ -24,6 +24,7 @@ from grader.errors import UsageError
 from grader.files import NotPlain, TooLarge, read_plain
 from grader.message import msg
 from grader.submission.files.source import MAX_BYTES, SourceText
+from grader.submission.lexical import line_of_main
 
 SUFFIX = ".ipynb"
 MAX_NOTEBOOK_BYTES = 32 << 20
@@ -33,7 +34,6 @@ _COMPILING = ("cu", "cuda", "nvcc", "jupyda", "cuda_group_save", "grade")
 _WRITING = ("writefile", "file")
 _SUFFIXES = (".cu", ".cuh", ".h", ".hpp")
 _MAGIC = re.compile(r"\s*%%(\w+)[ \t]*(.*)")
-_MAIN = re.compile(r"\bmain\s*\([^;{]*\)\s*\{")
 _INCLUDE = re.compile(r'(\s*)#\s*include\s*"([^"\n]+)"(.*)')
 
 
@@ -132,7 +132,7 @@ def _sorted(cells: Sequence[_Cell], lab_id: str) -> tuple[dict[str, _Program], l
             if not is_open:
                 programs.append(_Program(""))
             programs[-1].cells.append((number, lines))
-            is_open = not _MAIN.search("\n".join(lines))
+            is_open = not line_of_main("\n".join(lines))
     if is_open and len(programs) > 1:
         # What follows the last program belongs to it.
         rest = programs.pop()

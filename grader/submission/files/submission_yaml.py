@@ -78,6 +78,7 @@ class Settings:
 
     title_page: by field of `grader.result.TitlePage`, those that are given.
     unknown_labs: lines of entries for labs that nobody knows.
+    document: the file itself, None where there is none.
     """
 
     name: str = ""
@@ -85,6 +86,7 @@ class Settings:
     title_page: Mapping[str, str] = field(default_factory=dict)
     lab: LabSettings = field(default_factory=LabSettings)
     unknown_labs: tuple[int, ...] = ()
+    document: YamlFile | None = None
 
 
 def read_file(path: Path) -> YamlFile:
@@ -109,7 +111,7 @@ def read_settings(path: Path, lab_id: str, known_labs: Collection[str] = ()) -> 
     """
     file = read_file(path)
     if file.data is None:
-        return Settings()
+        return Settings(document=file)
     data = file.data
     if isinstance(data, dict):
         for key in ("name", "group"):
@@ -132,6 +134,7 @@ def read_settings(path: Path, lab_id: str, known_labs: Collection[str] = ()) -> 
         _title_page(file, document.title_page),
         labs.get(lab_id, LabSettings()),
         lines,
+        file,
     )
 
 

@@ -17,11 +17,8 @@ if TYPE_CHECKING:
 
 # Students' and samples' own ways to round a division up.
 _DIVIDING = re.compile(r"(?i)\w*div\w*|\w*ceil\w*|\w*blocks?\w*")
-
 _ROUNDING = frozenset(["ceil", "ceilf", "floor", "floorf", "round", "int"])
-
 _ONE = Number(1)
-
 # Divisions in a grid's expression are looked for through the variables that it names.
 MAX_DIVISION_STEPS = 2048
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
@@ -173,32 +173,52 @@ def _shared_of_function(parsed: ParsedFile, function: Item, caller: Node) -> lis
 
 def _declared_shared(parsed: ParsedFile, node: Node, values: Lookup) -> list[SharedArray]:
     found = []
-    for declaration in descendants(node):
-        if declaration.type != "declaration":
-            continue
-        words = {parsed.text(c) for c in declaration.children if not c.type.endswith("declarator")}
-        if "__shared__" not in words:
-            continue
+    for declaration, words in _shared_declarations(parsed, node):
         type_node = declaration.child_by_field_name("type")
         for declarator in declaration.children_by_field_name("declarator"):
             dims: list[int | None] = []
-            current: Node | None = declarator
-            while current is not None and current.type == "array_declarator":
-                size = current.child_by_field_name("size")
+            for size in _sizes(declarator):
                 extent = parsed.constants.integer(parsed.text(size), values) if size is not None else None
                 # No array has such an extent: the compiler says so, unless it never sees it.
                 dims.append(extent if extent is not None and extent > 0 else None)
-                current = current.child_by_field_name("declarator")
             found.append(
                 SharedArray(
                     name=declared_name(declarator),
                     line=declarator.start_point.row + 1,
                     dtype=parsed.constants.dtype(parsed.text(type_node)) if type_node is not None else None,
-                    dims=tuple(reversed(dims)),
+                    dims=tuple(dims),
                     dynamic="extern" in words,
                 )
             )
     return found
+
+
+def _shared_declarations(parsed: ParsedFile, node: Node) -> Iterator[tuple[Node, set[str]]]:
+    """Every declaration of shared memory below `node`, with what stands before its names."""
+    for declaration in descendants(node):
+        if declaration.type == "declaration":
+            words = {parsed.text(c) for c in declaration.children if not c.type.endswith("declarator")}
+            if "__shared__" in words:
+                yield declaration, words
+
+
+def _sizes(declarator: Node) -> list[Node | None]:
+    """What stands in each pair of brackets of an array's declarator, the first first; None for an empty one."""
+    sizes = []
+    current: Node | None = declarator
+    while current is not None and current.type == "array_declarator":
+        sizes.append(current.child_by_field_name("size"))
+        current = current.child_by_field_name("declarator")
+    return sizes[::-1]
+
+
+def first_extents(parsed: ParsedFile, node: Node) -> Iterator[str]:
+    """The first size, as it is written, of each shared array below `node` that has one."""
+    for declaration, _words in _shared_declarations(parsed, node):
+        for declarator in declaration.children_by_field_name("declarator"):
+            sizes = _sizes(declarator)
+            if sizes and sizes[0] is not None:
+                yield parsed.text(sizes[0])
 
 
 def pointer_uses(parsed: ParsedFile, body: Node, pointers: set[str]) -> tuple[set[str], set[str]]:

@@ -19,34 +19,25 @@ from grader.submission.cpp.tree import (
 )
 from grader.submission.effort import spend
 from grader.submission.expressions.nodes import Expression, Name
+from grader.submission.kernels.divisions import divisor_of, same_as_block
 from grader.submission.kernels.records import LaunchSite
 from grader.submission.kernels.symbolic import inline, named_constants
 
 if TYPE_CHECKING:
     from tree_sitter import Node
-from grader.submission.kernels.divisions import divisor_of, same_as_block
 
 MAX_CALLERS = 8
-
 # main → benchmark → run → the launch: no program of a course hands a size through more functions.
 MAX_CALLS = 4
-
 # Of one file.  What comes after so many tells no more than they did.
 MAX_LAUNCHES = 512
-
 # Kernels that one variable may point to, one after the other.
 MAX_POINTED = 16
-
 _BLOCKS_NAME = re.compile(r"(?i)\w*(?:block_?(?:size|dim|shape|threads)?|dim_?block|threads?(?:_?(?:per)?_?block)?)")
-
 _GRIDS_NAME = re.compile(r"(?i)\w*(?:grid_?(?:size|dim|shape)?|dim_?grid|blocks_?per_?grid|num_?blocks|n_?blocks)")
-
 _OPTING_IN = re.compile(r"\bcudaFuncSetAttribute\s*\(")
-
 _ASSIGNING = re.compile(r"(?<![=!<>+*/%&|^-])=(?!=)")
-
 _BEFORE_ASSIGNED = re.compile(r"[;=\n]")
-
 _LAUNCH_FUNCTIONS = {"cudaLaunchKernel": (0, 1, 2, 4), "cudaLaunchCooperativeKernel": (0, 1, 2, 4)}
 
 

@@ -33,6 +33,8 @@ _PADDED_PITCH = re.compile(rf"\*\s*{_PITCH}|{_PITCH}\s*\*", re.IGNORECASE)
 _USED = re.compile(r"\b[^\W\d]\w*+(?!\s*+=[^=])")
 _ADDED = re.compile(r"\b(\w++)(?=\s*+\+\s*+([\w.]++))")
 
+_SUBSCRIPT = re.compile(r"\b(\w++)\s*+\[([^\[\]]*+)\]")
+
 # `y` in `int y = blockIdx.y * TILE + threadIdx.y`.
 _ROW = re.compile(r"\b(\w+)\s*=[^=;,]*\bthreadIdx\s*\.\s*y\b")
 
@@ -127,6 +129,15 @@ class KernelShape:
 
     def _is_constant(self, name: str) -> bool:
         return name in self.constants.values or name in self._template_values
+
+    @property
+    def is_pointwise(self) -> bool:
+        """Whether its arrays have one subscript only, the same in all, and no loop goes through them."""
+        arrays = {p.name for p in self.kernel.parameters if p.is_pointer}
+        if len(arrays) < 2 or self.kernel.uses_shared or self.kernel.loops:
+            return False
+        used = [(name, "".join(subscript.split())) for name, subscript in _SUBSCRIPT.findall(self.text)]
+        return {name for name, _ in used} == arrays and len({subscript for _, subscript in used}) == 1
 
     @property
     def is_padded(self) -> bool:

@@ -36,7 +36,7 @@ _ROUNDING = {
     "std::floor": "({} // 1)",
 }
 _FRACTION = re.compile(r"\b(?:float|double)\b")
-_FUNCTIONS = {"min": "min", "max": "max", "std::min": "min", "std::max": "max"}
+_FUNCTIONS = {"min": "min", "max": "max", "std::min": "min", "std::max": "max", "cuda::ceil_div": "ceil_div"}
 
 
 def named_constants(constants: Constants) -> Constants:

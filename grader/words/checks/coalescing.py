@@ -13,13 +13,27 @@ def ideal_figure(sectors: float) -> str:
 
 def hint(sectors: float, ideal: float) -> str:
     """How many sectors a request touches and needs, and which addresses neighbours should use."""
-    touched = ngettext("{n} sector", "{n} sectors", form_of(round(float(sectors), 5))).format(n=f"{decimal(sectors):g}")
     text = _(
         "Memory is accessed in 32-byte sectors: here one request of a warp touches {touched}, while {ideal} would hold "
         "all its bytes. Threads with neighbouring threadIdx.x should use neighbouring addresses: add threadIdx.x to "
         "the index as it is, not multiplied by the row length."
     )
-    return text.format(touched=touched, ideal=f"{decimal(ideal):g}")
+    return text.format(touched=_sectors(sectors), ideal=f"{decimal(ideal):g}")
+
+
+def hint_narrow(sectors: float, ideal: float, width: int, rows: int) -> str:
+    """The same of a block so narrow that a warp takes pieces of several rows."""
+    text = _(
+        "Memory is accessed in 32-byte sectors: here one request of a warp touches {touched}, while {ideal} would hold "
+        "all its bytes. In a block {width} threads wide a warp spans {rows} rows of threads, so a request is made of "
+        "short pieces of {rows} rows, each of which begins and ends within a sector. Use a block whose width is a "
+        "multiple of 32."
+    )
+    return text.format(touched=_sectors(sectors), ideal=f"{decimal(ideal):g}", width=width, rows=rows)
+
+
+def _sectors(n: float) -> str:
+    return ngettext("{n} sector", "{n} sectors", form_of(round(float(n), 5))).format(n=f"{decimal(n):g}")
 
 
 TEXTS: Texts = {
@@ -33,6 +47,7 @@ TEXTS: Texts = {
     "ideal_figure": ideal_figure,
     "figure": N_("{sectors:g} (best: {ideal:g})"),
     "hint": hint,
+    "hint_narrow": hint_narrow,
     "hint_tile": N_(
         "With a tile both sides can be coalesced: swap the block indices for the output and the thread "
         "indices inside the tile."

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import pytest
 
 from grader.errors import UsageError
 from grader.submission.cpp.parse import parse
-from grader.submission.files.source import decode
+from grader.submission.files.source import decode, decode_bytes
 from grader.submission.kernels.kernel import kernels_in
 from grader.submission.kernels.launches import find_launches
 from grader.submission.kernels.records import Kernel, KernelParameter, SharedArray
@@ -32,6 +33,16 @@ def kernel(text: str) -> Kernel:
 )
 def test_finds_every_kernel(file: str, names: list[str]) -> None:
     assert [k.name for k in parse(decode(SOURCES / file)).kernels] == names
+
+
+@pytest.mark.parametrize("end", ["", " ", "\t\t", " \r", "()", "() ", "(a, b)\t"])
+def test_a_macro_without_a_body_ends_with_its_line(end: str) -> None:
+    text = f"#define CHECK{end}\nvoid check() {{ int error = 0; }}\n__global__ void k(int *a) {{ *a = 1; }}\n"
+    parsed = parse(decode_bytes(Path("a.cu"), text.encode()))
+    assert [(item.kind, item.name) for item in parsed.items] == [
+        *[("macro", "CHECK"), ("function", "check"), ("function", "k")]
+    ]
+    assert parsed.constants.macros["CHECK"].body == ""
 
 
 def test_a_kernel_knows_its_lines_and_parameters() -> None:
@@ -146,6 +157,8 @@ def test_shared_arrays() -> None:
         ("int x = threadIdx.x; if (x > 3) return;", True),
         ("a[0] = 1;", False),
         ("__syncthreads();", False),
+        # A template's call that the compiler refuses: an empty body would be said of it.
+        ("through<=T, 0>(a, 1);", False),
     ],
 )
 def test_empty_kernels(body: str, is_empty: bool) -> None:

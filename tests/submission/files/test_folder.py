@@ -12,16 +12,7 @@ from grader.errors import FileError, UsageError
 from grader.submission.files.folder import find_sources, variant_settings
 from grader.submission.files.source import decode
 from grader.submission.files.submission_yaml import VariantSettings
-
-KERNEL = "__global__ void k(int *a) { a[0] = 1; }\n"
-
-
-def make(root: Path, *files: str) -> Path:
-    for file in files:
-        path = root / file
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(KERNEL)
-    return root
+from tests.student_files import make
 
 
 def names(root: Path, path: str, lab: str = "flip") -> tuple[str, list[str]]:
@@ -81,6 +72,19 @@ def test_files_of_one_program_are_taken_together(tmp_path: Path) -> None:
     # Which of two programs is meant nobody can know.
     (folder / "flip.cu").rename(folder / "a.cu")
     (folder / "notes.cu").write_text("int main() {}\n")
+    with pytest.raises(UsageError, match="several"):
+        find_sources(folder, "flip")
+
+
+def test_kernels_and_what_launches_them_are_taken_without_a_main(tmp_path: Path) -> None:
+    folder = tmp_path / "ivanov"
+    folder.mkdir()
+    kernel = "__global__ void turn(float *a) { a[0] = 1; }\n"
+    (folder / "kernels.cu").write_text(kernel)
+    (folder / "launch.cu").write_text("__global__ void turn(float *a);\nvoid run(float *a) { turn<<<1, 1>>>(a); }\n")
+    assert [f.name for f in find_sources(folder, "flip").files] == ["kernels.cu", "launch.cu"]
+    # Two versions of one kernel are no parts of one program.
+    (folder / "old.cu").write_text(kernel)
     with pytest.raises(UsageError, match="several"):
         find_sources(folder, "flip")
 

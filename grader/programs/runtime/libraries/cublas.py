@@ -25,7 +25,8 @@ from grader.programs.runtime.libraries.operands import (
     scalar_at,
     vector_at,
 )
-from grader.programs.runtime.state import Place, State
+from grader.programs.runtime.ordering import Place
+from grader.programs.runtime.state import State
 
 _NO, _TRANSPOSED, _CONJUGATE = 0, 1, 2
 

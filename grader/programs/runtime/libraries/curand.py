@@ -17,7 +17,8 @@ from grader.programs.runtime.libraries.operands import (
     note_write,
     vector_at,
 )
-from grader.programs.runtime.state import Place, State
+from grader.programs.runtime.ordering import Place
+from grader.programs.runtime.state import State
 
 NOT_INITIALIZED, OUT_OF_RANGE = 101, 104
 

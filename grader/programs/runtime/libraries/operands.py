@@ -11,7 +11,8 @@ import numpy.typing as npt
 from grader.message import msg
 from grader.programs.emulated import Allocation
 from grader.programs.runtime.memory import shared_at
-from grader.programs.runtime.state import Place, ProgramEnded, State
+from grader.programs.runtime.ordering import Place
+from grader.programs.runtime.state import ProgramEnded, State
 
 Array = npt.NDArray[Any]
 NOT_INITIALIZED, INVALID_VALUE, MAPPING_ERROR = 1, 7, 11

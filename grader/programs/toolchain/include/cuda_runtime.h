@@ -15,5 +15,6 @@
 #include "grader_cuda_api.h"
 #include "grader_cuda_textures.h"
 #include "grader_device_names.h"
+#include "grader_msvc.h"
 // There is no shell: `system("pause")` does nothing.
 extern "C" __attribute__((weak)) int system(const char *) { return 0; }

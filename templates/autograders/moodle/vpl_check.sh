@@ -1,5 +1,5 @@
 #!/bin/bash
-# Moodle's Virtual Programming Lab, «Debug»: what is to be mended, as a compiler prints it; no grade.
+# Moodle's Virtual Programming Lab, «Run» and «Debug»: what is to be mended, as a compiler prints it; no grade.
 if [ -f vpl_environment.sh ]; then . ./vpl_environment.sh; fi
 {
     echo '#!/bin/bash'

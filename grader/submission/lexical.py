@@ -17,7 +17,29 @@ _BRACKET = re.compile(
 _CAST = re.compile(r"([{(,]\s*+)(unsigned|signed|long|short)(?=\s*+\(\s*+[^\s*&)])")
 _TYPE_OF_ONE_WORD = {"unsigned": "uint32_t", "signed": "Signed", "long": "Long", "short": "Short"}
 
+# The grammar takes the next line for the body of a macro that has none, where blanks end its line.
+_NO_BODY = re.compile(r"^([ \t]*+#[ \t]*+define[ \t]++\w++(?:\([^()\n]*+\))?)[ \t]([ \t]*+\r?)$", re.MULTILINE)
+
 _SKIPPED = re.compile(SKIPPED, re.VERBOSE | re.DOTALL)
+_NOT_LINE_END = re.compile(r"[^\n]")
+# Windows' name for it among them.
+_MAIN = re.compile(r"\b(?:_t)?main\s*\([^;{}]{0,200}\)\s*(?:try\s*)?\{")
+
+
+def without_comments(text: str) -> str:
+    """`text` with blanks in place of its comments; every line keeps its number, every character its column."""
+    return _SKIPPED.sub(lambda m: blanked(m[0]) if m[0].startswith(("//", "/*")) else m[0], text)
+
+
+def blanked(text: str) -> str:
+    """As many blanks, the ends of lines kept."""
+    return _NOT_LINE_END.sub(" ", text)
+
+
+def line_of_main(text: str) -> int:
+    """The 1-based line on which a text without comments begins `main`, 0 where it does not."""
+    match = _MAIN.search(text)
+    return text.count("\n", 0, match.start()) + 1 if match is not None else 0
 
 
 def deepest_nesting(text: str) -> tuple[int, int, int]:
@@ -60,7 +82,7 @@ def without_unclosed_comment(text: str) -> str:
     unclosed = next((m for m in _SKIPPED.finditer(text) if _is_unclosed(m.group())), None)
     if unclosed is None:
         return text
-    return text[: unclosed.start()] + re.sub(r"[^\n]", " ", text[unclosed.start() :])
+    return text[: unclosed.start()] + blanked(text[unclosed.start() :])
 
 
 def with_plain_casts(text: str) -> str:
@@ -69,3 +91,8 @@ def with_plain_casts(text: str) -> str:
     To the grammar such a word begins a declaration, and the brace before it a function's body.
     """
     return _CAST.sub(lambda match: match[1] + _TYPE_OF_ONE_WORD[match[2]], text)
+
+
+def with_bodies_of_macros(text: str) -> str:
+    """`text` with a `;` in place of the first of the blanks that end the line of a macro without a body."""
+    return _NO_BODY.sub(lambda match: f"{match[1]};{match[2]}", text)

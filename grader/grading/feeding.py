@@ -1,0 +1,69 @@
+"""Hands a group's tasks to what grades them: as many as it works on at a time, each to the GPU with the least to do."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from msgspec import structs
+
+from grader.grading.workers import GradeTask
+
+AT_ONCE_ON_A_GPU = 10
+"""Gradings side by side for each GPU: one is timed there, and so many that the next is ready when it has ended.
+
+More wait for each other; each holds a GPU context and the driver opens those one after another.
+"""
+
+
+class Grading(Protocol):
+    """What tasks are handed to."""
+
+    def submit(self, task: GradeTask, message: object) -> None:
+        """Have a task done."""
+
+
+class Feeder:
+    """The tasks of a group that are not graded yet.
+
+    Parameters
+    ----------
+    at_once : how many tasks are worked on at the same time.
+    gpus : what a task is timed on, () where that is not to be chosen.  A student's second task goes where the first
+      went.
+    """
+
+    def __init__(self, grading: Grading, at_once: int, gpus: Sequence[str] = ()) -> None:
+        self._grading = grading
+        self._at_once = at_once
+        self._waiting: deque[GradeTask] = deque()
+        self._running = 0
+        self._load = dict.fromkeys(gpus, 0)
+        self._gpu_of: dict[str, str] = {}
+
+    def __bool__(self) -> bool:
+        """Whether anything is still to be graded."""
+        return bool(self._running or self._waiting)
+
+    def submit(self, tasks: Iterable[GradeTask]) -> None:
+        """Have tasks graded, in this order as far as they begin one after another."""
+        self._waiting.extend(tasks)
+        self._hand_out()
+
+    def ended(self, task: GradeTask) -> None:
+        """Note that there is nothing more to come of a task."""
+        self._running -= 1
+        if task.gpu in self._load:
+            self._load[task.gpu] -= 1
+        self._hand_out()
+
+    def _hand_out(self) -> None:
+        while self._waiting and self._running < self._at_once:
+            task = self._waiting.popleft()
+            if self._load:
+                gpu = self._gpu_of.setdefault(task.student, min(self._load, key=lambda name: self._load[name]))
+                self._load[gpu] += 1
+                task = structs.replace(task, gpu=gpu)
+            self._running += 1
+            self._grading.submit(task, task)

@@ -1,0 +1,52 @@
+"""Tasks are handed out as they can be worked on, each to the GPU with the least to do."""
+
+from __future__ import annotations
+
+from grader.grading.feeding import Feeder
+from grader.grading.options import GradeOptions
+from grader.grading.workers import GradeTask
+
+
+class Noting:
+    def __init__(self) -> None:
+        self.tasks: list[GradeTask] = []
+
+    def submit(self, task: GradeTask, message: object) -> None:
+        assert message is task
+        self.tasks.append(task)
+
+    @property
+    def said(self) -> str:
+        return " ".join(task.student + task.gpu for task in self.tasks)
+
+
+def tasks(names: str) -> list[GradeTask]:
+    return [GradeTask(path=b"/x", options=GradeOptions(lab="transpose"), student=name) for name in names]
+
+
+def test_no_more_than_can_be_worked_on() -> None:
+    grading = Noting()
+    feeder = Feeder(grading, 2)
+    assert not feeder
+    feeder.submit(tasks("abc"))
+    assert grading.said == "a b" and feeder
+    feeder.ended(grading.tasks[1])
+    assert grading.said == "a b c"
+    for task in (grading.tasks[0], grading.tasks[2]):
+        feeder.ended(task)
+    assert not feeder
+
+
+def test_each_goes_where_least_is_to_do_and_a_student_stays_on_one_gpu() -> None:
+    grading = Noting()
+    feeder = Feeder(grading, 4, ["1", "2"])
+    feeder.submit(tasks("abcdef"))
+    assert grading.said == "a1 b2 c1 d2"
+    # The second GPU's are done first: both of the next go there.
+    feeder.ended(grading.tasks[1])
+    feeder.ended(grading.tasks[3])
+    assert grading.said == "a1 b2 c1 d2 e2 f2"
+    feeder.submit(tasks("eac"))
+    for task in list(grading.tasks):
+        feeder.ended(task)
+    assert grading.said == "a1 b2 c1 d2 e2 f2 e2 a1 c1"

@@ -1,0 +1,84 @@
+"""The report on paper: no sheet is half empty where what stands on the next one could have stood on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from grader import i18n
+from grader.compiler.process import CompilerProcess
+from grader.grading.pipeline import grade
+from grader.lab.labs import find
+from grader.report.job import make_job
+from grader.report.page import html, pdf
+from grader.report.rendering.worker import drawn
+from grader.result import Result
+from grader.words import told
+
+SUBMISSIONS = Path(__file__).parents[3] / "submissions"
+LEAST_FILLED = 0.5
+LEAST_ON_THE_LAST = 0.1
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _pango() -> None:
+    try:
+        pdf.load()
+    except pdf.PdfUnavailable as error:
+        pytest.skip(f"no PDF on this machine: {error}")
+
+
+@pytest.fixture(scope="module")
+def graded() -> Callable[[str, str], Result]:
+    """The result of a sample, graded once."""
+
+    @cache
+    def grade_one(student: str, lab: str) -> Result:
+        with CompilerProcess() as compiler:
+            return grade(SUBMISSIONS / student, find(lab, ()), backend="emulator", compiler=compiler)
+
+    return grade_one
+
+
+def filled(page: object) -> float:
+    """The part of a sheet, from the top of what may be printed on, above the end of the last thing on it."""
+    box = page._page_box  # type: ignore[attr-defined]
+    top, height = box.content_box_y(), box.height
+    bottom = top
+    for root in box.children:
+        if type(root).__name__ == "MarginBox":
+            continue
+        for one in root.descendants():
+            if type(one).__name__ in ("TextBox", "InlineReplacedBox", "BlockReplacedBox"):
+                bottom = max(bottom, one.position_y + one.height)
+    return float((bottom - top) / height)
+
+
+def test_an_empty_half_is_seen() -> None:
+    style = "<style>@page { size: 100mm 100mm; margin: 10mm } p { margin: 0; height: 30mm; break-after: page }</style>"
+    sheets = pdf.laid_out(f"<html><body>{style}<p>one</p><p style='padding-top: 60mm'>two</p></body></html>").pages
+    shares = [filled(sheet) for sheet in sheets]
+    assert shares[0] < 0.2
+    assert 0.75 < shares[1] < 0.95
+
+
+@pytest.mark.parametrize("language", ["en", "ru"])
+@pytest.mark.parametrize(
+    ("student", "lab"), [("ivanov", "transpose"), ("sidorov", "transpose"), ("ivanov", "batch-square")]
+)
+def test_no_sheet_is_half_empty(graded: Callable[[str, str], Result], student: str, lab: str, language: str) -> None:
+    i18n.use(language)
+    try:
+        job = make_job(told(graded(student, lab)), find(lab, ()), language)
+        sheets = pdf.laid_out(drawn(job, html.document(job), "png"), "report.css").pages
+    finally:
+        i18n.use("en")
+    shares = [round(filled(sheet), 2) for sheet in sheets]
+    # The title page is what it is, and the last one ends where the report does.
+    assert min(shares[1:-1]) >= LEAST_FILLED, shares
+    assert shares[-1] >= LEAST_ON_THE_LAST, shares
