@@ -9,9 +9,9 @@ from grader.report.figures.charts import BANKS, BankMap
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.patches import Rectangle
 
 GRID = "#e4e8ec"
+BAR_WIDTH = 0.86
 TICKS = (0, 8, 16, 24, 31)
 
 
@@ -38,16 +38,20 @@ def words_per_bank(chart: BankMap) -> list[int]:
 
 
 def _draw_lanes(axes: Axes, chart: BankMap) -> None:
-    from matplotlib.collections import PatchCollection
+    from matplotlib.collections import PolyCollection
 
     counts = words_per_bank(chart)
-    cells = [
-        _cell(word % BANKS, lane, chart.colour, conflict=counts[word % BANKS] > 1)
-        for lane, words in enumerate(chart.lanes)
-        for word in words
-    ]
-    # One thing to draw instead of up to a thousand.
-    axes.add_collection(PatchCollection(cells, match_original=True))
+    cells = [(word % BANKS, lane) for lane, words in enumerate(chart.lanes) for word in words]
+    conflicts = [counts[bank] > 1 for bank, _lane in cells]
+    # One thing to draw instead of up to a thousand.  Solid where the bank serves one word, framed dark where several
+    # lanes must queue for it.
+    squares = PolyCollection(
+        [_rectangle(bank - 0.5, lane - 0.5, 1, 1) for bank, lane in cells],
+        facecolors=chart.colour,
+        edgecolors=["#1f2933" if conflict else "white" for conflict in conflicts],
+        linewidths=[0.8 if conflict else 0.5 for conflict in conflicts],
+    )
+    axes.add_collection(squares, autolim=False)
     _frame(axes)
     axes.set_ylim(BANKS - 0.5, -0.5)
     axes.set_yticks(TICKS)
@@ -61,23 +65,22 @@ def _short(text: str, limit: int = 46) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def _cell(bank: int, lane: int, colour: str, conflict: bool) -> Rectangle:
-    """Solid where the bank serves one word, framed dark where several lanes must queue for it."""
-    from matplotlib.patches import Rectangle
-
-    return Rectangle(
-        (bank - 0.5, lane - 0.5),
-        1,
-        1,
-        facecolor=colour,
-        edgecolor="#1f2933" if conflict else "white",
-        linewidth=0.8 if conflict else 0.5,
-    )
+def _rectangle(x: float, y: float, width: float, height: float) -> list[tuple[float, float]]:
+    """Its corners."""
+    return [(x, y), (x + width, y), (x + width, y + height), (x, y + height)]
 
 
 def _draw_words(axes: Axes, chart: BankMap) -> None:
+    from matplotlib.collections import PolyCollection
+
     counts = words_per_bank(chart)
-    axes.bar(range(BANKS), counts, width=0.86, color=chart.colour, edgecolor="#1f2933", linewidth=0.4)
+    bars = PolyCollection(
+        [_rectangle(bank - BAR_WIDTH / 2, 0, BAR_WIDTH, count) for bank, count in enumerate(counts)],
+        facecolors=chart.colour,
+        edgecolors="#1f2933",
+        linewidths=0.4,
+    )
+    axes.add_collection(bars, autolim=False)
     highest = max(*counts, 1)
     axes.axhline(1, color="#1f2933", linewidth=0.9, linestyle=(0, (4, 3)))
     axes.set_ylim(0, max(highest * 1.12, 2))

@@ -1,12 +1,17 @@
-"""What a process has drawn: a chart that many reports show is drawn once.
+"""What has been drawn: a chart that many reports show is drawn once.
 
 Half of a group's charts are somebody else's too: kernels that are right are counted alike.  A chart that is wanted both
-ways, for the page and for the PDF, is laid out once.
+ways, for the page and for the PDF, is laid out once.  Processes that render beside each other share what they draw
+through a folder.
 """
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import os
 from collections import OrderedDict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.i18n import language
@@ -23,11 +28,12 @@ Key = tuple[str, Chart]
 class Drawings:
     """Images of charts, those used last kept.
 
-    most_bytes: of what is kept.
+    most_bytes: of what is kept.  folder: where other processes find them, and theirs are found; None for nowhere.
     """
 
-    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(self, most_bytes: int = MOST_BYTES, folder: Path | None = None) -> None:
         self._most_bytes = most_bytes
+        self.folder = folder
         self._images: OrderedDict[tuple[Key, Format], bytes] = OrderedDict()
         self._bytes = 0
         self._figures: dict[Key, Figure] = {}
@@ -39,13 +45,19 @@ class Drawings:
         if kept is not None:
             self._images.move_to_end((key, image_format))
             return kept
+        others = self._of_others(key, image_format)
+        if others is not None:
+            self._keep(key, image_format, others)
+            return others
         with styled():
             figure = self._figures.get(key)
             if figure is None:
                 self._figures[key] = figure = figure_of(chart)
                 self._keep(key, "svg", as_svg(figure))
+                self._share(key, "svg")
             if image_format == "png":
                 self._keep(key, "png", as_png(figure))
+                self._share(key, "png")
         return self._images[key, image_format]
 
     def end_report(self) -> None:
@@ -55,9 +67,33 @@ class Drawings:
             _key, image = self._images.popitem(last=False)
             self._bytes -= len(image)
 
+    def _of_others(self, key: Key, image_format: Format) -> bytes | None:
+        """The image, where another process has drawn it."""
+        if self.folder is None:
+            return None
+        try:
+            return (self.folder / _name(key, image_format)).read_bytes()
+        except OSError:
+            return None
+
+    def _share(self, key: Key, image_format: Format) -> None:
+        if self.folder is None:
+            return
+        place = self.folder / _name(key, image_format)
+        own = place.with_suffix(f".{os.getpid()}")
+        # Where it cannot be written, others draw it themselves.
+        with contextlib.suppress(OSError):
+            own.write_bytes(self._images[key, image_format])
+            own.replace(place)
+
     def _keep(self, key: Key, image_format: Format, image: bytes) -> None:
         self._bytes += len(image) - len(self._images.get((key, image_format), b""))
         self._images[key, image_format] = image
+
+
+def _name(key: Key, image_format: Format) -> str:
+    """The same in all processes of one version: a chart is plain data, which its `repr` has all of."""
+    return f"{hashlib.sha256(repr(key).encode('utf-8', 'surrogatepass')).hexdigest()}.{image_format}"
 
 
 DRAWINGS = Drawings()

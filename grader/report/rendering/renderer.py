@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import tempfile
+from collections.abc import Iterator
 from functools import cache
 
 import msgspec
@@ -22,8 +25,16 @@ def _replies() -> msgspec.msgpack.Decoder[Reply | Waiting]:
     return msgspec.msgpack.Decoder(Reply | Waiting)
 
 
-def rendering_pool(pdf: bool = True, size: int = 1) -> Pool[ReportJob, Reply]:
-    """A pool of `size` renderers; each takes a core and some 200 MB."""
-    options = () if pdf else ("--no-pdf",)
-    program = ChildProgram("grader.report.rendering.worker", options, MEMORY_BYTES)
-    return Pool(program, _replies(), lambda reply: reply.event == "done", DEADLINE_S, size, TIDY_BYTES)
+@contextlib.contextmanager
+def rendering_pool(pdf: bool = True, size: int = 1) -> Iterator[Pool[ReportJob, Reply]]:
+    """A pool of `size` renderers, which ends with the block; each takes a core and some 200 MB."""
+    with contextlib.ExitStack() as stack:
+        options = [] if pdf else ["--no-pdf"]
+        # Where there is no room for it, each of them draws everything itself.
+        with contextlib.suppress(OSError):
+            temporary = tempfile.TemporaryDirectory(prefix="grade-drawings-", ignore_cleanup_errors=True)
+            options.append(f"--drawings={stack.enter_context(temporary)}")
+        program = ChildProgram("grader.report.rendering.worker", tuple(options), MEMORY_BYTES)
+        pool: Pool[ReportJob, Reply]
+        pool = Pool(program, _replies(), lambda reply: reply.event == "done", DEADLINE_S, size, TIDY_BYTES)
+        yield stack.enter_context(pool)

@@ -48,12 +48,17 @@ class Reply(Record, frozen=True, tag="reply"):
 
 
 def main(connection: socket.socket, *options: str) -> None:
-    """Serve jobs until the parent closes the channel; options: "--no-pdf" when no PDF will be asked for."""
+    """Serve jobs until the parent closes the channel; options: "--no-pdf" when no PDF will be asked for,
+    "--drawings=FOLDER" for what renderers share.
+    """
     # Imports make next to no garbage in cycles, and a report some 20 MB; looking for it takes a tenth of the time.
     gc.disable()
     channel = Channel(connection, msgspec.msgpack.Decoder(ReportJob))
     from grader.report.figures.drawings import DRAWINGS
 
+    for option in options:
+        if option.startswith("--drawings="):
+            DRAWINGS.folder = Path(option.removeprefix("--drawings="))
     _load_for_html()
     if "--no-pdf" not in options and not channel.has_news():
         _load_for_pdf()

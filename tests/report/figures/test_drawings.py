@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -73,3 +74,16 @@ def test_what_is_kept_has_an_end(drawn: list[str]) -> None:
     assert drawn.count("figure_of") == 2
     images.image(CHART, "svg")
     assert drawn.count("figure_of") == 3
+
+
+def test_what_one_process_drew_another_finds(tmp_path: Path, drawn: list[str]) -> None:
+    first, second = Drawings(folder=tmp_path), Drawings(folder=tmp_path)
+    images = [first.image(CHART, "svg"), first.image(CHART, "png")]
+    assert [second.image(replace(CHART), "svg"), second.image(CHART, "png")] == images
+    assert drawn == ["figure_of", "as_svg", "as_png"]
+    assert second.image(OTHER, "svg") == draw(OTHER, "svg") != images[0]
+
+
+def test_a_folder_that_is_gone_costs_nothing_but_time(tmp_path: Path) -> None:
+    images = Drawings(folder=tmp_path / "gone")
+    assert images.image(CHART, "png") == draw(CHART, "png")
