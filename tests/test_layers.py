@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,7 @@ HEAVY = (
 )
 
 
+@cache
 def imports(path: Path) -> list[tuple[str, bool]]:
     """Modules that a file imports, and whether that happens when the file itself is imported."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
