@@ -1,6 +1,21 @@
-"""`python -m grader` is `grade`."""
+"""`grade`, and `python -m grader`: where the process begins."""
 
-from grader.cli.main import main
+from __future__ import annotations
+
+import sys
+
+INTERRUPTED = 130
+
+
+def main() -> None:
+    """Run the command line; Ctrl-C while it is still being loaded is no traceback."""
+    try:
+        from grader.cli import main as command_line
+
+        command_line.main()
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+
 
 if __name__ == "__main__":
     main()

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,7 @@ HEAVY = (
 )
 
 
+@cache
 def imports(path: Path) -> list[tuple[str, bool]]:
     """Modules that a file imports, and whether that happens when the file itself is imported."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -153,6 +155,27 @@ def test_the_page_names_every_part_above_those_that_import_it() -> None:
             here, there = part_of(path), part(module)
             if module.startswith("grader.") and here in rows and there in rows:
                 assert rows[there] <= rows[here], f"{path}: {there} stands below {here} in ARCHITECTURE.md"
+
+
+def test_every_path_on_the_page_exists() -> None:
+    root = PACKAGE.parent
+    text = (root / "ARCHITECTURE.md").read_text("utf-8")
+    words = {word.rstrip("/") for code in re.findall(r"`([^`\n]+)`", text) for word in code.split()}
+    paths = {word for word in words if re.fullmatch(r"[\w.<>*-]+(?:/[\w.<>*-]+)+", word)}
+    # A file without its folder stands beside one that is named with it.
+    files = {word for word in words if re.fullmatch(r"\w+\.py", word)}
+    assert len(paths) > 60 and len(files) > 5
+    known = {path.name for folder in ("grader", "tests") for path in (root / folder).rglob("*.py")} | {"setup.py"}
+    # Tables of parts name paths within these.
+    places = (root, PACKAGE, PACKAGE / "submission", PACKAGE / "programs")
+    lost = files - known
+    for path in paths:
+        pattern = re.sub(r"<\w+>", "*", path)
+        # `backends/base.Backend` is a class in a file.
+        patterns = (pattern, f"{pattern}.py", f"{pattern.rpartition('.')[0]}.py")
+        if not any(next(place.glob(each), None) for place in places for each in patterns):
+            lost.add(path)
+    assert not lost
 
 
 # A file here is a row of a table: of words, one for each first part of an id; of instructions, one for each kind; of

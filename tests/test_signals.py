@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -30,3 +33,12 @@ def test_a_signal_in_a_finaliser_is_heard_at_the_next_look() -> None:
     # What came to one command is not told to the next.
     with interruptible():
         end_if_asked()
+
+
+def test_ctrl_c_while_the_program_is_loaded_is_no_traceback(tmp_path: Path) -> None:
+    # Pressed by what is imported first of all that the command line needs.
+    (tmp_path / "click.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    path = os.pathsep.join([str(tmp_path), str(Path(__file__).parent.parent)])
+    command = [sys.executable, "-m", "grader", "labs"]
+    run = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path})
+    assert (run.returncode, run.stdout, run.stderr) == (130, "", "")

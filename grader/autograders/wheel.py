@@ -34,7 +34,7 @@ def wheel() -> File:
     files += [
         File(f"{about}/METADATA", _metadata()),
         File(f"{about}/WHEEL", b"Wheel-Version: 1.0\nGenerator: grade\nRoot-Is-Purelib: true\nTag: py3-none-any\n"),
-        File(f"{about}/entry_points.txt", b"[console_scripts]\ngrade = grader.cli.main:main\n"),
+        File(f"{about}/entry_points.txt", b"[console_scripts]\ngrade = grader.__main__:main\n"),
     ]
     rows = [f"{file.name},sha256={_digest(file.data)},{len(file.data)}" for file in files]
     record = "".join(f"{row}\n" for row in [*rows, f"{about}/RECORD,,"])

@@ -28,6 +28,9 @@ def left_out(evidence: Evidence, runs: Sequence[Run]) -> Verdict | None:
         is_wrong = run.outcome.status == "impossible" or (run.difference is not None and run.difference.mismatches)
         if not is_wrong:
             continue
+        if run.difference is not None and not run.difference.unwritten and not interpretation.zeroed:
+            # A kernel whose threads go on to further elements writes them all, and is wrong for another reason.
+            continue
         grid = geometry(plan, run.sizes).grid
         extents = [prod(run.sizes[name] for name in covered.split("*")) for covered in plan.covers]
         covered = [blocks * step for blocks, step in zip(grid, plan.tile, strict=False)]

@@ -20,6 +20,9 @@ except ImportError:
     fcntl = None  # type: ignore[assignment]
 
 POLL_S = 0.01
+PATIENCE_S = 1.0
+"""After how long a wait for a GPU of one's own nobody else is let in to share it: else who comes and goes beside others
+could keep it shared for ever.  Those who share it wait meanwhile, and come in together."""
 WAIT_S = 900.0
 """How long a grading waits for the GPU before it goes on without."""
 
@@ -80,22 +83,46 @@ def _held(uuid: str, alone: bool, wait_s: float | None) -> Iterator[None]:
     if fcntl is None:
         yield
         return
-    kind = fcntl.LOCK_EX if alone else fcntl.LOCK_SH
-    descriptor = _open(lock_path(uuid))
-    try:
-        if not _taken(descriptor, kind):
-            _tell(True)
-            try:
-                deadline = time.monotonic() + (WAIT_S if wait_s is None else wait_s)
-                while not _taken(descriptor, kind):
-                    if time.monotonic() >= deadline:
-                        raise Busy
-                    time.sleep(POLL_S)
-            finally:
-                _tell(False)
+    # Closing unlocks, and so does the death of this process.
+    with _opened(lock_path(uuid)) as room:
+        with _opened(lock_path(f"{uuid}-gate")) as gate:
+            enter = _enter_alone if alone else _enter_beside
+            if not enter(room, gate, patient=True):
+                _tell(True)
+                try:
+                    began = time.monotonic()
+                    limit_s = WAIT_S if wait_s is None else wait_s
+                    while not enter(room, gate, patient=time.monotonic() - began < PATIENCE_S):
+                        if time.monotonic() - began >= limit_s:
+                            raise Busy
+                        time.sleep(POLL_S)
+                finally:
+                    _tell(False)
         yield
+
+
+def _enter_alone(room: int, gate: int, patient: bool) -> bool:
+    """Take the room; whoever is not patient closes the gate to others, if nobody has."""
+    if not patient:
+        _taken(gate, fcntl.LOCK_EX)
+    return _taken(room, fcntl.LOCK_EX)
+
+
+def _enter_beside(room: int, gate: int, patient: bool) -> bool:
+    """Come into the room if the gate is open."""
+    if not _taken(gate, fcntl.LOCK_SH):
+        return False
+    entered = _taken(room, fcntl.LOCK_SH)
+    fcntl.flock(gate, fcntl.LOCK_UN)
+    return entered
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[int]:
+    descriptor = _open(path)
+    try:
+        yield descriptor
     finally:
-        # Closing unlocks, and so does the death of this process.
         os.close(descriptor)
 
 

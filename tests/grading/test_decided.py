@@ -27,6 +27,7 @@ def rows(reports: Path) -> dict[str, dict[str, str]]:
     return {line[0]: dict(zip(lines[0], line, strict=True)) for line in lines[1:]}
 
 
+@pytest.mark.slow
 def test_decisions_come_and_go(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

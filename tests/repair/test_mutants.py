@@ -22,7 +22,7 @@ SAMPLE = [
     ("transpose/blocks_8x8.cu", 6, "guard", "if (true)", "fails", 6),
     ("transpose/blocks_8x8.cu", 19, "comparison", "if (r < cols && c > rows)", "fails", 19),
     ("transpose/float4.cu", 12, "barrier", "if (threadIdx.x < 16) __syncthreads();", "fails", 12),
-    ("transpose/template_tile.cu", 10, "guard", "if (y + i < rows)", "fails", 11),
+    ("transpose/template_tile.cu", 10, "guard", "if (y + i < rows)", "fails", 10),
     ("transpose/loop_32x8.cu", 16, "comparison", "for (int j = 0; j <= TILE_DIM; j += BLOCK_ROWS)", "fails", 16),
     ("transpose/lecture.cu", 34, "index", "j = threadIdx.y + blockIdx.y * blockDim.y;", "equal", None),
     ("transpose/shuffled_stores.cu", 4, "pad", "__shared__ float tile[31][33];", "fails", None),
@@ -44,6 +44,27 @@ SAMPLE = [
     ("matmul/host_template.cu", 10, "zero", "float acc;", "fails", 10),
     ("transpose/loop_32x8.cu", 10, "comparison", "for (int j = 0; j > TILE_DIM; j += BLOCK_ROWS)", "fails", 10),
     ("box-blur/template_radius.cu", 9, "comparison", "if (i > R && i < size - R) {", "fails", 9),
+    # The fault shows in a value only where a run takes too long for a search: a smaller one shows an access outside.
+    (
+        "matmul/constant_with_pointers.cu",
+        20,
+        "comparison",
+        "for (int col = threadIdx.x; col <= SIZE; col += blockDim.x) {",
+        "fails",
+        20,
+    ),
+    ("transpose/xor_swizzle.cu", 4, "pad", "__shared__ float tile[32][31];", "fails", 4),
+    # A loop that is never entered: what makes it right takes far more instructions than it does.
+    ("matmul/size_from_command_line.cu", 11, "comparison", "for (int t = 0; t > n; t += S) {", "fails", 11),
+    # Of two arrays in one block of shared memory the one that was filled wrongly.
+    (
+        "matmul/dynamic_block.cu",
+        11,
+        "index",
+        "ta[x * s + y] = row < n && m + x < n ? A[row * n + m + x] : 0.f;",
+        "fails",
+        11,
+    ),
 ]
 assert {row[2] for row in SAMPLE} == set(hints.KINDS)
 

@@ -120,6 +120,7 @@ def test_nor_is_one_whose_size_stands_in_it_by_another_name(tmp_path: Path) -> N
     ]
 
 
+@pytest.mark.slow
 def test_a_kernel_whose_cost_only_shows_there_is_not_blamed(graded: Grade) -> None:
     slow = ROW.replace("sum += ", "for (int i = 0; i < 40; ++i) sum += i < 39 ? clock() * 0.0f : ")
     result = graded(source=slow)

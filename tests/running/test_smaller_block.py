@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from grader.grading import pipeline
 from grader.lab import labs
 from grader.result import Check
@@ -68,6 +70,7 @@ def test_a_block_that_never_grows_is_not_made_smaller(tmp_path: Path) -> None:
     assert correct(path, "row").status == "pass"
 
 
+@pytest.mark.slow
 def test_a_size_that_is_a_constant_is_one_that_the_block_can_have() -> None:
     """As the course sheet has it: N is 1024, and so many threads has a block."""
     path = KERNELS / "good" / "constants_and_globals.cu"

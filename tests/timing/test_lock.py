@@ -65,7 +65,8 @@ def test_runs_go_on_side_by_side_but_a_timing_waits_for_them() -> None:
 def test_a_strange_uuid_stays_in_the_folder(tmp_path: Path) -> None:
     assert lock.lock_path("../../x y").parent == tmp_path
     with lock.exclusive("../../x y", 0.0):
-        assert [p.name for p in tmp_path.iterdir()] == ["cuda-lab-grader-______x_y.lock"]
+        names = sorted(p.name for p in tmp_path.iterdir())
+        assert names == ["cuda-lab-grader-______x_y-gate.lock", "cuda-lab-grader-______x_y.lock"]
 
 
 def test_a_link_in_its_place_is_not_followed(tmp_path: Path) -> None:
@@ -101,3 +102,34 @@ def test_without_a_limit_of_its_own_a_wait_is_as_long_as_gradings_wait(monkeypat
     finally:
         process.kill()
         process.communicate()
+
+
+SHARE = """
+import sys, time
+from grader.timing import lock
+while True:
+    with lock.shared(sys.argv[1]):
+        print("held", flush=True)
+        time.sleep(0.3)
+"""
+
+
+def test_who_comes_and_goes_does_not_keep_a_timing_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lock, "PATIENCE_S", 0.2)
+    sharing = [
+        subprocess.Popen([sys.executable, "-c", SHARE, "GPU-1"], stdout=subprocess.PIPE, text=True) for _ in range(2)
+    ]
+    try:
+        for number, process in enumerate(sharing):
+            assert process.stdout is not None and process.stdout.readline() == "held\n"
+            # Out of step: one of them always holds it.
+            time.sleep(0.15 if number == 0 else 0.0)
+        with lock.exclusive("GPU-1", 5.0):
+            pass
+        # And they go on.
+        for process in sharing:
+            assert process.stdout is not None and process.stdout.readline() == "held\n"
+    finally:
+        for process in sharing:
+            process.kill()
+            process.communicate()

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import fcntl
+import importlib
 import mmap
 import os
 import resource
@@ -66,8 +67,11 @@ def main(arguments: list[str]) -> None:
     printed = os.memfd_create("printed", os.MFD_CLOEXEC)
     os.dup2(printed, 1)
     try:
+        # Not while others wait for their turn.
+        importlib.import_module("cuda.bindings.driver")
         with _turn([int(descriptor) for descriptor in arguments[1:]]):
-            handle, ready = _open()
+            handle = _open()
+        ready = _described(handle)
     except (DriverError, ImportError, RuntimeError, OSError) as error:
         channel.send(NoDevice(reason=(str(error).strip().splitlines() or [""])[0][:300]))
         return
@@ -99,7 +103,7 @@ def _locked(descriptor: int) -> bool:
     return True
 
 
-def _open() -> tuple[Any, Ready]:
+def _open() -> Any:
     """Open the first device that CUDA_VISIBLE_DEVICES shows."""
     from cuda.bindings.driver import CUlimit
 
@@ -112,10 +116,14 @@ def _open() -> tuple[Any, Ready]:
     # Before the first launch, or they are refused.
     driver.call("cuCtxSetLimit", CUlimit.CU_LIMIT_PRINTF_FIFO_SIZE, PRINTF_FIFO_BYTES)
     driver.call("cuCtxSetLimit", CUlimit.CU_LIMIT_MALLOC_HEAP_SIZE, HEAP_BYTES)
+    return handle
+
+
+def _described(handle: Any) -> Ready:
     major = driver.attribute(handle, "COMPUTE_CAPABILITY_MAJOR")
     minor = driver.attribute(handle, "COMPUTE_CAPABILITY_MINOR")
     version = int(driver.call("cuDriverGetVersion"))
-    return handle, Ready(
+    return Ready(
         name=driver.call("cuDeviceGetName", 128, handle).split(b"\0")[0].decode(errors="replace"),
         uuid=uuid_text(driver.call("cuDeviceGetUuid", handle).bytes),
         architecture=f"sm_{major}{minor}",
@@ -152,8 +160,8 @@ def _load_helpers(device: Device, modules: Modules, code: bytes) -> None:
 
 def open_device(modules: Modules, helpers: bytes) -> Device:
     """The device opened in this very process, for tools that look into it."""
-    handle, ready = _open()
-    device = _device(handle, ready, os.memfd_create("printed", os.MFD_CLOEXEC))
+    handle = _open()
+    device = _device(handle, _described(handle), os.memfd_create("printed", os.MFD_CLOEXEC))
     _load_helpers(device, modules, helpers)
     return device
 

@@ -31,9 +31,9 @@ FEW = 0.25
 """A share of the threads that leaves others with work for more than one element."""
 
 _COUNTED = re.compile(r"(.*\D)(\d)")
-_HELPER = re.compile(r"(?i)init|fill|copy|print|warm|check|verif|compare|memset|zero|clear|empty|random|generate")
+_HELPER = re.compile(r"(?i)init|fill|copy|cpy|print|warm|check|verif|compare|memset|zero|clear|empty|random|generate")
 # What a kernel may be called that makes each element of the elements in the same place: no lab's work.
-_OTHER_WORK = re.compile(r"(?i)add|sum|sub(?!mat)|plus|minus|copy|scal|const|shift|offset")
+_OTHER_WORK = re.compile(r"(?i)add|sum|sub(?!mat)|plus|minus|copy|cpy|scal|const|shift|offset")
 
 
 Claim = Literal["name", "structure", "number"]

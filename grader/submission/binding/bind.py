@@ -7,32 +7,30 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from grader import yaml_file
 from grader.lab.records import Lab, Variant
-from grader.message import msg
 from grader.submission import effort
 from grader.submission.binding.absent import why_absent
 from grader.submission.binding.assign import Known, assign, compared, strong_rank
 from grader.submission.binding.claims import claimed
-from grader.submission.binding.entries import Entry, entries_of, instance_of
+from grader.submission.binding.entries import Entry, entries_of
 from grader.submission.binding.likeness import Profile, likeness, profile_of, profiles
 from grader.submission.binding.plans import interpretations, requested_launch
 from grader.submission.binding.precedence import Fact, first
 from grader.submission.binding.reconcile import Place, places_read_true
 from grader.submission.binding.roles import role_assignments
+from grader.submission.binding.stated import stated_kernels, stated_roles
+from grader.submission.binding.zeroed import zeroed_before
 from grader.submission.cpp.edits import Edit
 from grader.submission.cpp.tree import ParsedFile
 from grader.submission.expressions.number_types import NUMBER_WORDS
 from grader.submission.files.folder import FoundSubmission, variant_settings
 from grader.submission.files.source import SourceText, decode
 from grader.submission.files.submission_yaml import VariantSettings
-from grader.submission.kernels.records import Kernel
 from grader.submission.observed import NOTHING_OBSERVED, Observed
 from grader.submission.records import Missing, Origin, Submission, VariantBinding
 from grader.submission.rewriting.compile_time import constant_edits
 from grader.submission.rewriting.translation_units import read_files
 
-_TO_ZERO = re.compile(r"\]\s*=\s*(?:\(\w+\)\s*)?0(?:\.0*)?[fF]?\s*;|\*\s*\w+\s*=\s*0(?:\.0*)?[fF]?\s*;")
 _WORDS = re.compile(r"\w+|\S")
 
 
@@ -69,7 +67,7 @@ def _bind(
     settings = variant_settings(found, [variant.name for variant in lab.variants])
     read = read_files(sources, found.folder, read_header)
     entries = entries_of(read.with_kernels, read.codes, lab, observed, changed)
-    given = _given(found, settings, entries, lab)
+    given = stated_kernels(found, settings, entries, lab)
     entries += [entry for entry in given.values() if entry.is_instance]
     known = {id(entry): item for entry, item in zip(entries, compared(_all_known(entries, lab)), strict=True)}
     by_known = {id(known[id(entry)]): entry for entry in entries}
@@ -204,48 +202,6 @@ def _edits(entries: Sequence[Entry], files: Mapping[str, ParsedFile]) -> dict[st
     }
 
 
-def _given(
-    found: FoundSubmission, settings: Mapping[str, VariantSettings], entries: Sequence[Entry], lab: Lab
-) -> dict[str, Entry]:
-    """The kernels that `submission.yaml` names, by variant."""
-    given: dict[str, Entry] = {}
-    for variant, chosen in settings.items():
-        if chosen.kernel is None:
-            continue
-        name, arguments = _instance(chosen.kernel)
-        entry = instance_of(entries, name, arguments, lab)
-        if entry is None:
-            known = next((e.kernel for e in entries if e.kernel.name == name), None)
-            if known is not None:
-                expected = len(known.template_parameters)
-                message = msg("submission.template_arguments", kernel=name, got=len(arguments), expected=expected)
-                raise found.settings_error(message, lab.id, variant, "kernel")
-            allowed = yaml_file.choose(name, {e.kernel.name for e in entries})
-            raise found.settings_error(
-                msg("submission.no_kernel", kernel=chosen.kernel, allowed=allowed), lab.id, variant, "kernel"
-            )
-        twice = next(
-            (v for v, e in given.items() if (e.kernel.file, e.expression) == (entry.kernel.file, entry.expression)),
-            None,
-        )
-        if twice is not None and entry.kernel.template_parameters:
-            message = msg("submission.instance_twice", kernel=entry.expression, other=twice)
-            raise found.settings_error(message, lab.id, variant, "kernel")
-        if twice is not None:
-            raise found.settings_error(
-                msg("submission.kernel_twice", kernel=chosen.kernel, other=twice), lab.id, variant, "kernel"
-            )
-        given[variant] = entry
-    return given
-
-
-def _instance(text: str) -> tuple[str, list[str]]:
-    """ "tiled<32, 1>" as "tiled" and its template arguments; a kernel's namespace is left out."""
-    name, _bracket, inner = text.partition("<")
-    arguments = [argument.strip() for argument in inner.rpartition(">")[0].split(",")] if inner else []
-    return name.strip().rpartition("::")[2], [argument for argument in arguments if argument]
-
-
 def _binding(
     entry: Entry | None,
     kernel_origin: Origin,
@@ -272,12 +228,12 @@ def _binding(
         return Missing(variant.name, "unbindable", {**where, "detail": entry.reason.detail, **entry.reason.data})
     roles: Fact[Sequence[tuple[str, ...]]] = first(
         {
-            "stated": lambda: [_checked_roles(stated, kernel, found, variant, lab)] if stated is not None else None,
+            "stated": lambda: [stated_roles(stated, kernel, found, variant, lab)] if stated is not None else None,
             "observed" if entry.seen else "inferred": lambda: _readings(entry, lab),
         },
         otherwise=(),
     )
-    zeroed = _zeroed(entry, entries)
+    zeroed = zeroed_before(entry, entries)
     choices = tuple(
         replace(
             c,
@@ -307,56 +263,3 @@ def _readings(entry: Entry, lab: Lab) -> list[tuple[str, ...]]:
     if entry.is_untold:
         return [("=0",) * len(entry.kernel.parameters)]
     return role_assignments(entry.kernel, lab, entry.seen)
-
-
-def _zeroed(entry: Entry, entries: Sequence[Entry]) -> set[str]:
-    """Pointers to arrays that the program sets to zero before the launch, and that the kernel adds to."""
-    text = entry.shape.text
-    adds = {
-        p.name for p in entry.kernel.parameters if p.is_pointer and p.is_written and (p.is_read or "atomic" in text)
-    }
-    if entry.seen:
-        by_kernels = {buffer for other in entries for buffer in _buffers_zeroed_by(other)}
-        return {
-            a.name
-            for a in entry.seen
-            if a.name in adds and (a.before == "zeros" or (a.before == "kernel" and a.buffer in by_kernels))
-        }
-    found = set()
-    for site in entry.sites[:1]:
-        for argument, parameter in zip(site.arguments, entry.kernel.parameters[-len(site.arguments) :], strict=False):
-            set_to_zero = rf"\bcudaMemset(?:Async)?\s*\(\s*{re.escape(argument)}\s*,\s*0\s*,"
-            if parameter.name in adds and re.search(set_to_zero, entry.parsed.source.text):
-                found.add(parameter.name)
-    return found
-
-
-def _buffers_zeroed_by(entry: Entry) -> set[str]:
-    """The arrays that were handed to a kernel which does nothing but set its only array to zero."""
-    arrays = [p for p in entry.kernel.parameters if p.is_pointer]
-    if len(arrays) != 1 or arrays[0].is_read or not _TO_ZERO.search(entry.shape.text):
-        return set()
-    return {a.buffer for site in entry.sites for a in site.seen if a.name == arrays[0].name and a.buffer}
-
-
-def _checked_roles(
-    arguments: Sequence[str], kernel: Kernel, found: FoundSubmission, variant: Variant, lab: Lab
-) -> tuple[str, ...]:
-    """The roles that `submission.yaml` gives, if the kernel can have them."""
-    allowed = [parameter.name for parameter in lab.parameters]
-    for index, role in enumerate(arguments):
-        if role not in allowed:
-            message = msg("submission.no_parameter", role=role, allowed=yaml_file.choose(role, allowed))
-            raise found.settings_error(message, lab.id, variant.name, "arguments", index)
-    if len(arguments) != len(kernel.parameters):
-        message = msg("submission.roles", got=len(arguments), kernel=kernel.name, expected=len(kernel.parameters))
-        raise found.settings_error(message, lab.id, variant.name, "arguments")
-    for role, parameter in zip(arguments, kernel.parameters, strict=True):
-        if parameter.is_pointer == (lab.parameter(role).kind == "size"):
-            message = msg("submission.cannot_be", name=parameter.name, kernel=kernel.name, role=role)
-            raise found.settings_error(message, lab.id, variant.name, "arguments")
-    missing = [p.name for p in lab.parameters if p.kind != "size" and p.name not in arguments]
-    if missing:
-        message = msg("submission.missing_roles", roles=", ".join(missing))
-        raise found.settings_error(message, lab.id, variant.name, "arguments")
-    return tuple(arguments)

@@ -15,6 +15,8 @@ _NUMBER = r"\s*[:=(,#]?\s*(?:\d|%\d*l*z?[dux])"
 _NO_CLAIM = re.compile(
     r"(?i)(?:number of|num|threads?|grids?|per|max\w*|/)[\W_]*blocks?\b|\bblocks\b"
     rf"|\bblock[\W_]*(?:size|dim\w*|count|shape|per)\b|\b(?:blocks?|lines?|rows?|cols?|columns?){_NUMBER}"
+    # What a comparison says of a result: "the answer is wrong".
+    r"|\b(?:(?:is|are|was|were|results?|answer|ans)\W+)+(?:not\W+)?wrong\b|\bwrong\W*(?:results?\b|answer|!|\\n|$)"
     r"|(?:\d|%\d*l*z?[dux])\s*(?:rows?|cols?|columns?|lines?)\b|\bshared mem\w*[\W_]*(?:per|size)\b"
 )
 _STRING = re.compile(r'"((?:[^"\\\n]|\\.)*+)"?')

@@ -5,7 +5,7 @@ For each of these facts there is a function with all that say something of it; `
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -15,14 +15,13 @@ from grader.lab.records import Lab, LaunchRule, Variant
 from grader.submission.binding.grids import THE_SIZE, formulas_of, is_unsure
 from grader.submission.binding.precedence import OF_LAUNCHES, OF_PROGRAM, Fact, first, weakest_of
 from grader.submission.binding.profiled import Block, block_at, lab_block, shared_bytes_at
-from grader.submission.binding.sizes import CompileTime, NamedSizes, solve
+from grader.submission.binding.sizes import CompileTime, NamedSizes, OwnSizes
 from grader.submission.expressions.nodes import Expression
 from grader.submission.expressions.number_types import SIZES_OF_TYPES
 from grader.submission.files.submission_yaml import VariantSettings
 from grader.submission.kernels.records import Kernel, LaunchSite
 from grader.submission.kernels.shape import KernelShape
 from grader.submission.kernels.symbolic import formula_of, named_constants
-from grader.submission.observed import SeenArgument
 from grader.submission.records import Interpretation, LaunchPlan, Origin, Origins
 
 MAX_CANDIDATES = 8
@@ -98,6 +97,11 @@ class _Planner:
     sizes: NamedSizes
 
     @property
+    def own(self) -> OwnSizes:
+        """The program's own sizes."""
+        return OwnSizes(self.kernel, self.roles, self.site, self.sizes, self.lab)
+
+    @property
     def rule(self) -> LaunchRule:
         return self.lab.launch_of(self.variant)
 
@@ -169,7 +173,7 @@ class _Planner:
             return ()
         if "blockIdx" in self.shape.text or "gridDim" in self.shape.text or not is_possible_block(site.block):
             return ()
-        own, usual = self.own_sizes(), self.rule.covers
+        own, usual = self.own.sizes(), self.rule.covers
         found = []
         for axis, threads in enumerate(site.block):
             names = [*usual[axis : axis + 1], *usual, *self.lab.size_names]
@@ -257,7 +261,7 @@ class _Planner:
         usual = self.rule.covers
         if len(usual) < 2 or not site.observed or site.grid is None or site.block is None or ".y" in self.shape.text:
             return []
-        sizes = self.own_sizes()
+        sizes = self.own.sizes()
         if prod(site.grid[1:]) * prod(site.block[1:]) > 1 or not all(sizes.get(name, 0) > 1 for name in usual):
             return []
         threads, reach = site.block[0], site.grid[0] * site.block[0]
@@ -270,7 +274,7 @@ class _Planner:
         if self.site is None or self.site.block is None or not self.rule.shared_bytes:
             return ""
         try:
-            usual = formula.integer(self.rule.shared_bytes, {**self.own_sizes(), "threads": prod(self.site.block)})
+            usual = formula.integer(self.rule.shared_bytes, {**self.own.sizes(), "threads": prod(self.site.block)})
         except formula.FormulaError:
             return ""
         return self.rule.shared_bytes if usual == self.site.shared_bytes else ""
@@ -282,61 +286,13 @@ class _Planner:
         if self.site.grid == (1, 1, 1) and self.threads().value.formulas:
             # One block, as large as the data.
             return ("1",) * len(covers)
-        probes = [(grid, self.choices_of(seen)) for grid, seen in self.site.probes]
-        found = formulas_of(self.site, self.formula, covers, tile, self.own_choices(), self.lab, probes)
+        probes = [(grid, self.own.choices_of(seen)) for grid, seen in self.site.probes]
+        found = formulas_of(self.site, self.formula, covers, tile, self.own.choices(), self.lab, probes)
         return found or self.grid_formula()
 
     def is_unsure(self, covers: tuple[str, ...]) -> bool:
         """Whether a run at other sizes would tell more of the grid."""
-        return self.site is not None and is_unsure(self.site, self.formula, covers, self.own_choices())
-
-    def own_sizes(self) -> dict[str, int]:
-        """The sizes at which the program made its launch, as far as its arguments and constants tell."""
-        return self.own_choices()[0]
-
-    def own_choices(self) -> list[dict[str, int]]:
-        """The same, and what else they may be: a program may multiply oblong matrices where the lab's are square."""
-        if self.site is None:
-            return [{}]
-        return self.choices_of(self.site.seen, self.told_sizes())
-
-    def choices_of(self, seen: Sequence[SeenArgument], known: Mapping[str, int] | None = None) -> list[dict[str, int]]:
-        """`sizes_of`, and the same with each other value that is handed in for one of the sizes."""
-        first = self.sizes_of(seen, known)
-        by_name = {argument.name: argument.value for argument in seen if argument.name}
-        values = [
-            (role, by_name.get(parameter.name))
-            for parameter, role in zip(self.kernel.parameters, self.roles, strict=True)
-            if role in self.lab.size_names
-        ]
-        others = [{**first, r: v} for r, v in values if isinstance(v, int) and v != first.get(r)]
-        return [first, *others]
-
-    def told_sizes(self) -> dict[str, int]:
-        """The sizes that were constants of the program when it made its launch."""
-        declared = dict(self.sizes.declared)
-        if self.site is not None and self.site.changed[0]:
-            # The others may be made of the one that was changed.
-            name, value = self.site.changed
-            declared = {role: value for role, constant in self.sizes.constants if constant == name}
-        return dict(self.sizes.pinned) | declared
-
-    def sizes_of(self, seen: Sequence[SeenArgument], known: Mapping[str, int] | None = None) -> dict[str, int]:
-        """The sizes at which a launch with these arguments was made; known: some of them."""
-        found = dict(known or {})
-        by_name = {argument.name: argument for argument in seen if argument.name}
-        arrays: list[tuple[str, SeenArgument, str]] = []
-        for parameter, role in zip(self.kernel.parameters, self.roles, strict=True):
-            argument = by_name.get(parameter.name)
-            if argument is None:
-                continue
-            if role in self.lab.size_names and isinstance(argument.value, int):
-                found.setdefault(role, argument.value)
-            elif argument.buffer_bytes and parameter.is_pointer:
-                arrays.append((role, argument, parameter.dtype or self.lab.parameter(role).dtype))
-        for role, argument, dtype in arrays:
-            solve(found, self.lab.parameter(role).shape, argument.buffer_bytes // SIZES_OF_TYPES.get(dtype, 4))
-        return found
+        return self.site is not None and is_unsure(self.site, self.formula, covers, self.own.choices())
 
     def grid_formula(self) -> tuple[str, ...]:
         """The grid as the host code computes it, where its one axis runs over several sizes."""

@@ -20,6 +20,8 @@ FLOW = 25.0
 
 _WIDTH = re.compile(r"(?i)w|width|n?_?cols?|columns?|stride|pitch|ld")
 _HEIGHT = re.compile(r"(?i)h|height|n?_?rows?")
+# How far apart rows lie in memory, beside one number of rows and columns.
+_PITCH = re.compile(r"(?i)\w*(?:pitch|stride)\w*|ld[a-z]?|lead(?:ing)?_?dim\w*")
 _INTEGERS = {"int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"}
 
 
@@ -110,12 +112,25 @@ def _size_roles(
     """Roles for the numbers: by name as far as that agrees with the values that were seen, else by value."""
     values = [seen[scalar.name].value if scalar.name in seen else None for scalar in scalars]
     named = _size_orders(scalars, sizes) if all(s.dtype in _INTEGERS for s in scalars) and sizes else []
-    if not scalars or all(value is None for value in values):
+    if not scalars or (all(value is None for value in values) and not _is_side_and_pitch(scalars, values, lab)):
         return named
+    if len(scalars) == 2 and named and _is_side_and_pitch(scalars, values, lab):
+        return [(sizes[0].name,) * 2]
     roles = [lab.parameter(role) for role in pointer_roles]
     lengths = [(role, elements_of(p, role, seen.get(p.name))) for p, role in zip(pointers, roles, strict=True)]
     whole = [value if isinstance(value, int) else None for value in values]
     return agreeing(named, whole, lengths) or by_value(scalars, values, lengths, lab) or named
+
+
+def _is_side_and_pitch(scalars: Sequence[KernelParameter], values: Sequence[int | float | None], lab: Lab) -> bool:
+    """Whether two numbers are the side of a square and the length of its rows in memory, no shorter than that."""
+    if len(scalars) != 2 or len(lab.equal_sizes) != 2:
+        return False
+    pitches = [_PITCH.fullmatch(scalar.name) is not None for scalar in scalars]
+    if sum(pitches) != 1:
+        return False
+    pitch, side = values[pitches.index(True)], values[pitches.index(False)]
+    return pitch is None or side is None or pitch >= side
 
 
 def _pointer_orders(

@@ -1,4 +1,4 @@
-"""The sizes of a lab that a kernel is not handed: constants of its program, template arguments, extents of arrays."""
+"""Sizes as a program has them: those that a kernel is not handed, and those at which it made its launch."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from math import prod
 
 from grader.lab.records import Lab
 from grader.submission.binding.scalars import sizes_in
+from grader.submission.expressions.number_types import SIZES_OF_TYPES
+from grader.submission.kernels.records import Kernel, LaunchSite
+from grader.submission.observed import SeenArgument
 from grader.submission.rewriting.compile_time import SET_BY_HOST, match_sizes
 
 
@@ -107,3 +110,65 @@ def solve(known: dict[str, int], shape: Sequence[str | int], elements: int) -> N
         side = round((elements // rest) ** (1 / len(unknown)))
         if side ** len(unknown) == elements // rest:
             known |= dict.fromkeys(unknown, side)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnSizes:
+    """The sizes at which a program made its launch of a kernel, with these roles for its parameters.
+
+    site: the launch, None where none is known.  named: the sizes that the kernel is not handed.
+    """
+
+    kernel: Kernel
+    roles: tuple[str, ...]
+    site: LaunchSite | None
+    named: NamedSizes
+    lab: Lab
+
+    def sizes(self) -> dict[str, int]:
+        """The sizes at which the program made its launch, as far as its arguments and constants tell."""
+        return self.choices()[0]
+
+    def choices(self) -> list[dict[str, int]]:
+        """The same, and what else they may be: a program may multiply oblong matrices where the lab's are square."""
+        if self.site is None:
+            return [{}]
+        return self.choices_of(self.site.seen, self.told())
+
+    def choices_of(self, seen: Sequence[SeenArgument], known: Mapping[str, int] | None = None) -> list[dict[str, int]]:
+        """`sizes_of`, and the same with each other value that is handed in for one of the sizes."""
+        first = self.sizes_of(seen, known)
+        by_name = {argument.name: argument.value for argument in seen if argument.name}
+        values = [
+            (role, by_name.get(parameter.name))
+            for parameter, role in zip(self.kernel.parameters, self.roles, strict=True)
+            if role in self.lab.size_names
+        ]
+        others = [{**first, r: v} for r, v in values if isinstance(v, int) and v != first.get(r)]
+        return [first, *others]
+
+    def told(self) -> dict[str, int]:
+        """The sizes that were constants of the program when it made its launch."""
+        declared = dict(self.named.declared)
+        if self.site is not None and self.site.changed[0]:
+            # The others may be made of the one that was changed.
+            name, value = self.site.changed
+            declared = {role: value for role, constant in self.named.constants if constant == name}
+        return dict(self.named.pinned) | declared
+
+    def sizes_of(self, seen: Sequence[SeenArgument], known: Mapping[str, int] | None = None) -> dict[str, int]:
+        """The sizes at which a launch with these arguments was made; known: some of them."""
+        found = dict(known or {})
+        by_name = {argument.name: argument for argument in seen if argument.name}
+        arrays: list[tuple[str, SeenArgument, str]] = []
+        for parameter, role in zip(self.kernel.parameters, self.roles, strict=True):
+            argument = by_name.get(parameter.name)
+            if argument is None:
+                continue
+            if role in self.lab.size_names and isinstance(argument.value, int):
+                found.setdefault(role, argument.value)
+            elif argument.buffer_bytes and parameter.is_pointer:
+                arrays.append((role, argument, parameter.dtype or self.lab.parameter(role).dtype))
+        for role, argument, dtype in arrays:
+            solve(found, self.lab.parameter(role).shape, argument.buffer_bytes // SIZES_OF_TYPES.get(dtype, 4))
+        return found

@@ -35,6 +35,7 @@ def group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_group_there_and_back(group: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = {}
     for language in ("en", "ru"):

@@ -157,6 +157,8 @@ def test_shared_arrays() -> None:
         ("int x = threadIdx.x; if (x > 3) return;", True),
         ("a[0] = 1;", False),
         ("__syncthreads();", False),
+        # A template's call that the compiler refuses: an empty body would be said of it.
+        ("through<=T, 0>(a, 1);", False),
     ],
 )
 def test_empty_kernels(body: str, is_empty: bool) -> None:

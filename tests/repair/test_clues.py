@@ -1,0 +1,116 @@
+"""How much the runs point to a place: to a line, and to one access or one declaration of several in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from grader.ptx.records import Hazard
+from grader.repair.change import Change
+from grader.repair.clues import RIGHT, UNLIKELY, Clues, clues_of
+from grader.repair.function import functions_of
+from grader.result import Diagnosis, Element, ElementRange, ElementRead, ElementWriter
+from grader.submission.cpp.edits import Edit
+from grader.submission.cpp.parse import parse
+from grader.submission.files.source import SourceText
+
+TEXT = """__global__ void mul(const float *A, const float *B, float *C, int n) {
+  __shared__ float a[16][16], b[16][16];
+  int x = threadIdx.x, y = threadIdx.y;
+  a[y][x] = A[y * n + x];
+  b[y][x] = B[y * n + x];
+  __syncthreads();
+  float s = 0;
+  for (int k = 0; k < 16; k += 2) {
+    s += a[y][k] * b[k][x];
+    s += a[y][k + 1] * b[k + 1][x];
+  }
+  C[y * n + x] = s;
+}
+"""
+FUNCTIONS = functions_of(parse(SourceText(Path("mul.cu"), TEXT, "utf-8")), "mul")
+NAMES = {"a": "A", "b": "B", "c": "C"}
+FILLED = {"a": 4, "b": 5}
+
+
+def read(array: str, line: int, index: tuple[int, int]) -> ElementRead:
+    """An element of shared memory that was read, from the same element of the input of that name."""
+    put = ElementWriter(block=(0, 0, 0), thread=(0, 0, 0), line=FILLED[array], op="store")
+    source = [Element(array=array, index=list(index))]
+    return ElementRead(array, "shared", list(index), line, (0, 0, 0), (0, 0, 0), "written", put, source)
+
+
+def diagnosis(surplus: list[tuple[int, int]], missing: list[tuple[int, int]]) -> Diagnosis:
+    """Of c[0][0], which was made of row 0 of a, and of `surplus` in place of `missing` in b's column 0."""
+    reads = []
+    for k in range(16):
+        line = 9 + k % 2
+        reads.append(read("a", line, (0, k)))
+        wrong = next((one for one in surplus if one[0] == k), None)
+        reads.append(read("b", line, wrong or (k, 0)))
+    return Diagnosis(
+        size={"n": 16},
+        output="c",
+        shape=[16, 16],
+        total=256,
+        wrong=256,
+        unwritten=0,
+        first=[0, 0],
+        expected=1.0,
+        got=2.0,
+        traced=True,
+        writer=ElementWriter(block=(0, 0, 0), thread=(0, 0, 0), line=12, op="store"),
+        reads=reads,
+        compared=True,
+        missing=[ElementRange(array="b", ranges=[(r, r), (c, c)]) for r, c in missing],
+        surplus=[ElementRange(array="b", ranges=[(r, r), (c, c)]) for r, c in surplus],
+    )
+
+
+def weight(clues: Clues, line: int, text: str) -> float:
+    """Of a change of a text in a line."""
+    start = sum(len(row) + 1 for row in TEXT.split("\n")[: line - 1])
+    start = TEXT.index(text, start)
+    return clues.weight(Change("index", line, (Edit(start, start + len(text), "0"),), 1.0, "index"))
+
+
+def of_values(surplus: list[tuple[int, int]], missing: list[tuple[int, int]]) -> Clues:
+    return clues_of(FUNCTIONS, "correct", (), diagnosis(surplus, missing), (), NAMES)
+
+
+def test_where_one_of_the_lines_that_read_brought_in_what_is_wrong_it_is_to_blame() -> None:
+    odd = range(1, 16, 2)
+    clues = of_values([(k, 1) for k in odd], [(k, 0) for k in odd])
+    assert weight(clues, 10, "b[k + 1][x]") == 1.0
+    assert weight(clues, 10, "a[y][k + 1]") == RIGHT
+    assert weight(clues, 9, "b[k][x]") == UNLIKELY
+    assert max(clues.lines[4], clues.lines[5]) < UNLIKELY
+
+
+def test_where_all_of_them_did_it_was_filled_wrongly() -> None:
+    every = range(16)
+    clues = of_values([(k, 1) for k in every], [(k, 0) for k in every])
+    assert weight(clues, 5, "B[y * n + x]") == 1.0
+    assert weight(clues, 5, "b[y][x]") == 1.0
+    assert weight(clues, 9, "b[k][x]") == UNLIKELY
+    assert clues.lines[4] < UNLIKELY
+
+
+def test_what_is_missing_alone_tells_the_array_too() -> None:
+    clues = of_values([], [(k, 0) for k in range(1, 16)])
+    assert weight(clues, 5, "B[y * n + x]") == 1.0
+    assert clues.lines[4] < UNLIKELY
+
+
+@pytest.mark.parametrize(("array", "other"), [("a[y][k]", "b[k][x]"), ("b[k][x]", "a[y][k]")])
+def test_what_leaves_its_array_comes_of_that_index(array: str, other: str) -> None:
+    where = {"line": 9, "array": array[0], "space": "shared", "op": "load", "kind": "out_of_bounds", "detail": "after"}
+    outside = Hazard(**where, offset_bytes=1024, width_bytes=4, array_bytes=1024, block=(0, 0, 0), thread=(0, 0, 0))  # type: ignore[arg-type]
+    clues = clues_of(FUNCTIONS, "correct", [outside], diagnosis([(1, 1)], [(1, 0)]), (), NAMES)
+    assert weight(clues, 9, array) == 1.0
+    assert weight(clues, 9, other) == RIGHT
+    # Of a line with several declarations the one whose name is in that index.
+    assert (weight(clues, 3, "threadIdx.x") > weight(clues, 3, "threadIdx.y")) == (array[0] == "b")
+    assert clues.lines[8] > max(clues.lines[5], clues.lines[4])
+    assert clues.symptoms == ("exact", "shared_outside")

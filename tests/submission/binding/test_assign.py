@@ -1,0 +1,76 @@
+"""Which kernel is which variant: by names first, then by structure."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.submission.binding.kernels import kernel, names
+from tests.submission.labs import bound, bound_file
+
+
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [
+        ("lecture_cp1251.cu", {"naive": "gFlip0", "shared": "gFlip12", "padded": "gFlip2"}),
+        ("report_bom_crlf.cu", {"naive": "kBase", "shared": "kShared_Bad", "padded": "kShared"}),
+        ("samples_style.cu", {"naive": "flipNaive", "shared": "flipCoalesced", "padded": "flipNoBankConflicts"}),
+    ],
+)
+def test_kernels_of_real_programs(file: str, expected: dict[str, str]) -> None:
+    assert names(bound_file(file)) == expected
+
+
+@pytest.mark.parametrize(
+    ("kernels", "expected"),
+    [
+        # Names first, even where they lie.
+        ([("padNaive", "shared"), ("tile", "padded"), ("base", "shared")], ("base", "tile", "padNaive")),
+        # Without names, what a kernel does.
+        ([("one", "padded"), ("two", "naive"), ("three", "shared")], ("two", "three", "one")),
+        # Without names, in order of the file.
+        ([("one", "naive"), ("two", "naive")], ("one", "no_candidate", "no_candidate")),
+        # A name for one, the structure for the other.
+        ([("myShared", "shared"), ("best", "padded")], ("no_candidate", "myShared", "best")),
+        ([("sharedFirst", "shared"), ("sharedSecond", "padded")], ("no_candidate", "sharedFirst", "sharedSecond")),
+        # One kernel is not two variants.
+        ([("sharedPadded", "padded")], ("no_candidate", "no_candidate", "sharedPadded")),
+        # What is padded is the padded variant, whatever it is called, unless another kernel is that.
+        ([("shared", "padded")], ("no_candidate", "no_candidate", "shared")),
+        ([("shared", "padded"), ("best", "padded")], ("no_candidate", "shared", "best")),
+        # A tile without padding that is called padded stays what it is called: the conflicts are a fault to show.
+        ([("padded", "shared")], ("no_candidate", "no_candidate", "padded")),
+        # Helpers are nobody's.
+        ([("initialize", "naive"), ("copyKernel", "naive"), ("warmup", "naive")], ("no_candidate",) * 3),
+        ([("copyNaive", "naive"), ("flipNaive", "naive")], ("flipNaive", "no_candidate", "no_candidate")),
+        ([("copyNaive", "naive")], ("copyNaive", "no_candidate", "no_candidate")),
+        # A number says little: what a kernel does comes before it, whatever number the count starts with.
+        ([("k1", "naive"), ("k2", "shared"), ("k3", "padded")], ("k1", "k2", "k3")),
+        ([("k0", "naive"), ("k11", "shared"), ("k2", "padded")], ("k0", "k11", "k2")),
+        ([("k", "naive"), ("k2", "shared"), ("k3", "padded")], ("k", "k2", "k3")),
+        # Counted from 1: the first of two tiles is the plain one.
+        ([("k1", "naive"), ("k2", "shared"), ("k3", "shared")], ("k1", "k2", "k3")),
+        # Nor is it nothing: the second of two tiles without padding is the one that should have it.
+        ([("k0", "naive"), ("k12", "shared"), ("k2", "shared")], ("k0", "k12", "k2")),
+    ],
+)
+def test_names_come_first_then_structure(kernels: list[tuple[str, str]], expected: tuple[str, ...]) -> None:
+    text = "".join(kernel(name, kind) for name, kind in kernels)
+    assert tuple(names(bound(text)).values()) == expected
+
+
+@pytest.mark.parametrize(
+    ("shared", "use", "variant"),
+    [
+        ("__shared__ float t[16][17];", "t[threadIdx.y][threadIdx.x]", "padded"),
+        ("__shared__ float t[32][32];", "t[threadIdx.y][threadIdx.x]", "shared"),
+        ("__shared__ float t[8][32];", "t[threadIdx.y][threadIdx.x]", "shared"),
+        ("__shared__ float t[32 * 33];", "t[threadIdx.y * 33 + threadIdx.x]", "padded"),
+        ("__shared__ float t[1024];", "t[threadIdx.y * 32 + threadIdx.x]", "shared"),
+        ("__shared__ float t[32][32];", "t[threadIdx.y][threadIdx.x ^ threadIdx.y]", "padded"),
+        ("extern __shared__ float t[];", "t[threadIdx.y * (blockDim.x + 1) + threadIdx.x]", "padded"),
+        ("extern __shared__ float t[];", "t[threadIdx.y * blockDim.x + threadIdx.x]", "shared"),
+    ],
+)
+def test_padding_is_seen(shared: str, use: str, variant: str) -> None:
+    text = f"__global__ void work(const float *a, float *b) {{ {shared} {use} = a[0]; __syncthreads(); b[0] = {use}; }}"
+    assert [v for v, name in names(bound(text)).items() if name == "work"] == [variant]

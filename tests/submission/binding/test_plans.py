@@ -1,0 +1,189 @@
+"""How a kernel is launched: block, what a block covers, dynamic shared memory."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.submission.records import VariantBinding
+from tests.submission.binding.kernels import binding, kernel
+from tests.submission.labs import LINE, bound, bound_file
+
+
+@pytest.mark.parametrize(
+    ("configuration", "origin", "block", "tile", "covers"),
+    [
+        ("dim3(w / 16, h / 16), dim3(16, 16)", "read", (16, 16, 1), (16, 16), ("cols", "rows")),
+        ("dim3(h / 16, w / 8), dim3(16, 8)", "read", (16, 8, 1), (16, 8), ("rows", "cols")),
+        ("dim3(4, 4), dim3(8, 4)", "read", (8, 4, 1), (8, 4), ("cols", "rows")),
+        ("dim3(w / 128, h / 128), dim3(128, 128)", "lab", (32, 32, 1), (32, 32), ("cols", "rows")),
+        ("", "lab", (32, 32, 1), (32, 32), ("cols", "rows")),
+    ],
+)
+def test_launch_of_a_plain_kernel(
+    configuration: str, origin: str, block: tuple[int, ...], tile: tuple[int, ...], covers: tuple[str, ...]
+) -> None:
+    text = kernel("naive", "naive", "const float *a, float *b, int rows, int cols")
+    launch = f"naive<<<{configuration}>>>(p, q, h, w);" if configuration else ""
+    first = binding(bound(f"{text}int main() {{ {launch} }}"), "naive").interpretations[0]
+    plan = first.launch
+    assert (first.origins.block, plan.block, plan.tile, plan.covers) == (origin, block, tile, covers)
+    assert (plan.line > 0) is (origin == "read")
+
+
+@pytest.mark.parametrize(
+    ("before", "body", "block", "tile"),
+    [
+        ("", "__shared__ float t[16][16]; t[0][0] = a[0]; b[0] = t[0][0];", (16, 16, 1), (16, 16)),
+        ("", "__shared__ float t[16][17]; t[0][0] = a[0]; b[0] = t[0][0];", (16, 16, 1), (16, 16)),
+        ("", "__shared__ float t[16 * 17]; t[0] = a[0]; b[0] = t[0];", (16, 16, 1), (16, 16)),
+        (
+            "#define T 32\n#define R 8\n",
+            "__shared__ float t[T][T]; for (int j = 0; j < T; j += R) t[j][0] = a[j]; b[0] = t[0][0];",
+            (32, 8, 1),
+            (32, 32),
+        ),
+        # 64×64 threads are too many, and no loop says how many rows go at a time.
+        ("", "__shared__ float t[64][64]; t[0][0] = a[0]; b[0] = t[0][0];", (32, 32, 1), (32, 32)),
+        (
+            "#define T 64\n",
+            "__shared__ float t[T][T]; int x = blockIdx.x * T, y = blockIdx.y * T;"
+            " for (int j = 0; j < T; j += 16) t[j][0] = a[x + y + j]; b[0] = t[0][0];",
+            (64, 16, 1),
+            (64, 64),
+        ),
+    ],
+)
+def test_launch_is_inferred_from_the_tile(
+    before: str, body: str, block: tuple[int, ...], tile: tuple[int, ...]
+) -> None:
+    submission = bound(f"{before}__global__ void tiledPad(const float *a, float *b) {{ {body} }}")
+    found = next(b for b in submission.bindings.values() if isinstance(b, VariantBinding))
+    plan = found.interpretations[0].launch
+    assert (plan.block, plan.tile) == (block, tile)
+    assert found.interpretations[0].origins.block == ("lab" if block == (32, 32, 1) and "64" in body else "inferred")
+
+
+def test_launch_in_one_dimension_is_inferred_from_the_blocks_macro() -> None:
+    text = """#define BLOCK_SIZE 128
+#define RADIUS 2
+__global__ void shared(const float *in, float *out, int n) {
+    __shared__ float cache[BLOCK_SIZE + 2 * RADIUS];
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    cache[threadIdx.x] = in[i]; out[i] = cache[threadIdx.x];
+}"""
+    first = binding(bound(text, LINE), "shared").interpretations[0]
+    plan = first.launch
+    assert (plan.block, plan.tile, plan.covers, first.origins.block) == ((128, 1, 1), (128,), ("n",), "inferred")
+
+
+@pytest.mark.parametrize(
+    ("main", "block", "origin"),
+    [
+        ("naive<<<(n * n + 127) / 128, 128>>>(p, q, n);", (128, 1, 1), "read"),
+        ("int t = atoi(s); naive<<<n * n / t, t>>>(p, q, n);", (256, 1, 1), "inferred"),
+        ("", (256, 1, 1), "inferred"),
+    ],
+)
+def test_a_kernel_that_numbers_all_elements_runs_over_the_product(
+    main: str, block: tuple[int, int, int], origin: str
+) -> None:
+    text = (
+        "__global__ void naive(const float *a, float *b, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x;"
+        " if (i < n * n) b[i % n * n + i / n] = a[i]; }"
+    )
+    (interpretation,) = binding(bound(f"{text} int main() {{ {main} }}"), "naive").interpretations
+    plan = interpretation.launch
+    assert (plan.block, plan.tile, plan.covers) == (block, block[:1], ("cols*rows",))
+    assert interpretation.origins.block == origin
+
+
+def test_a_row_for_each_block_is_no_product() -> None:
+    text = "__global__ void naive(const float *a, float *b) { b[blockIdx.x * 64 + threadIdx.x] = a[threadIdx.x]; }"
+    (interpretation,) = binding(
+        bound(text + " int main() { naive<<<dim3(n, 1), 64>>>(p, q); }"), "naive"
+    ).interpretations
+    assert interpretation.launch.covers == ("cols", "rows")
+
+
+@pytest.mark.parametrize(
+    ("launch", "name", "shared_bytes"),
+    [
+        ("", "tile", 32 * 32 * 8),
+        ("", "tilePad", 32 * 33 * 8),
+        ("K<<<dim3(n / 16, n / 16), dim3(16, 16), 16 * 16 * sizeof(double)>>>(a, b);", "tile", 2048),
+        ("K<<<dim3(n / 16, n / 16), dim3(16, 16), unknown>>>(a, b);", "tile", 2048),
+        ("K<<<dim3(n / 16, n / 16), dim3(16, 16)>>>(a, b);", "tile", 2048),
+    ],
+)
+def test_dynamic_shared_memory(launch: str, name: str, shared_bytes: int) -> None:
+    head = f"__global__ void {name}(const double *a, double *b)"
+    text = head + "{ extern __shared__ double t[]; t[0] = a[0]; b[0] = t[0]; }"
+    submission = bound(f"{text}\nint main() {{ {launch.replace('K', name)} }}")
+    found = next(b for b in submission.bindings.values() if isinstance(b, VariantBinding))
+    assert {c.launch.shared_bytes for c in found.interpretations} == {shared_bytes}
+
+
+def test_an_impossible_launch_is_kept_as_what_was_asked_for() -> None:
+    found = binding(bound_file("report_bom_crlf.cu"), "padded")
+    assert found.requested is not None
+    assert (found.requested.block, found.requested.line) == ((128, 128, 1), 49)
+    assert (found.interpretations[0].launch.block, found.interpretations[0].origins.block) == ((32, 32, 1), "inferred")
+    # The grid's own division tells that x runs over K, the columns.
+    assert [c.launch.covers for c in found.interpretations] == [("cols", "rows"), ("rows", "cols")]
+    assert [c.roles for c in found.interpretations] == [("in", "out", "rows", "cols"), ("in", "out", "cols", "rows")]
+
+
+def test_a_launch_whose_block_comes_from_the_command_line_is_not_known() -> None:
+    found = binding(bound_file("lecture_cp1251.cu"), "naive")
+    assert found.requested is None
+    assert (found.takes_sizes, found.interpretations[0].launch.exact) == (False, True)
+
+
+FLIP_WITH = """
+#define TILE {tile}
+__global__ void padded_tile(const float *in, float *out, int rows, int cols) {{
+    {inner}
+    __shared__ float tile[32][33];
+    int x = blockIdx.x * TILE + threadIdx.x, y = blockIdx.y * TILE + threadIdx.y;
+    if (x < cols && y < rows) tile[threadIdx.y][threadIdx.x] = in[y * cols + x];
+    __syncthreads();
+    if (x < cols && y < rows) out[x * rows + y] = tile[threadIdx.y][threadIdx.x];
+}}
+int main() {{
+    int rows = 100, cols = 100;
+    dim3 block({block}, {block}), grid((cols + TILE - 1) / TILE, (rows + TILE - 1) / TILE);
+    padded_tile<<<grid, block>>>(0, 0, rows, cols);
+}}
+"""
+
+
+@pytest.mark.parametrize(("tile", "block"), [("0", (0, 0, 1)), ("-5", (-5, -5, 1)), ("(16 - 16)", (0, 0, 1))])
+def test_a_block_of_no_threads_is_asked_for_and_not_launched(tile: str, block: tuple[int, int, int]) -> None:
+    binding = bound(FLIP_WITH.format(tile=tile, inner="", block="TILE")).bindings["padded"]
+    assert isinstance(binding, VariantBinding)
+    assert binding.requested is not None and binding.requested.block == block
+    for interpretation in binding.interpretations:
+        assert min(interpretation.launch.block) > 0 and min(interpretation.launch.tile) > 0
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        "#ifdef OLD\n__shared__ float s[TILE - 64];\n#endif",
+        "#if 0\n__shared__ float s[TILE - 64][TILE - 80], u[-1], v[0], w[0][1];\n#endif",
+        "__shared__ float s[-1][-1];",
+    ],
+)
+def test_arrays_of_no_size_tell_nothing(inner: str) -> None:
+    binding = bound(FLIP_WITH.format(tile="16", inner=inner, block="TILE")).bindings
+    kernel = next(b.kernel for b in binding.values() if isinstance(b, VariantBinding))
+    assert all(extent is None or extent > 0 for array in kernel.shared_arrays for extent in array.dims)
+    assert kernel.shared_arrays[-1].dims == (32, 33)
+
+
+def test_a_variable_that_is_handed_in_for_both_sizes_means_each_axis_s_own() -> None:
+    text = kernel("naive", "naive", "const float *a, float *b, int rows, int cols")
+    main = "int main() { naive<<<dim3((n + 31) / 32, (n + 31) / 32), dim3(32, 32)>>>(p, q, n, n); }"
+    for interpretation in binding(bound(f"{text}{main}"), "naive").interpretations:
+        # Nothing but rounding up over each axis: no grid that leaves rows out where there are more rows than columns.
+        assert (interpretation.launch.grid_formula, interpretation.launch.tile) == ((), (32, 32))

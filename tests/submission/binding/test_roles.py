@@ -1,0 +1,105 @@
+"""What the parameters of a kernel mean, and which sizes it is not handed."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.launching.geometry import grid_of
+from tests.submission.binding.kernels import binding, kernel
+from tests.submission.labs import PRODUCT, bound, bound_file
+
+
+@pytest.mark.parametrize(
+    ("parameters", "body", "roles"),
+    [
+        ("float *p, float *q", "q[0] = p[0];", ("in", "out")),
+        ("float *p, float *q", "p[0] = q[0];", ("out", "in")),
+        ("float *q, const float *p", "f(p, q);", ("out", "in")),
+        ("float *dst, float *src", "f(dst, src);", ("out", "in")),
+        ("float *p, float *q", "f(p, q);", ("in", "out")),
+        ("int w, int h, float *p, float *q", "q[w] = p[h];", ("cols", "rows", "in", "out")),
+        ("float *p, unsigned rows, float *q, size_t cols", "q[rows] = p[cols];", ("in", "rows", "out", "cols")),
+        ("float *p, float *q, int n", "q[n] = p[n];", ("in", "out", "rows")),
+        ("float *p, float *q, int width", "q[width] = p[0];", ("in", "out", "cols")),
+        ("float *p, float *q, int first, int second", "q[0] = p[0];", ("in", "out", "rows", "cols")),
+    ],
+)
+def test_roles(parameters: str, body: str, roles: tuple[str, ...]) -> None:
+    found = binding(bound(f"__global__ void naive({parameters}) {{ {body} }}"), "naive")
+    assert found.interpretations[0].roles == roles
+
+
+def test_doubtful_roles_are_all_offered() -> None:
+    found = binding(bound("__global__ void naive(float *p, float *q, int x, int y) { f(p, q); }"), "naive")
+    assert {c.roles for c in found.interpretations} == {
+        ("in", "out", "rows", "cols"),
+        ("in", "out", "cols", "rows"),
+        ("out", "in", "rows", "cols"),
+        ("out", "in", "cols", "rows"),
+    }
+
+
+def test_a_pitch_may_be_either_size() -> None:
+    text = (
+        "__global__ void base(const float *src, size_t ip, float *dst, size_t op, int width, int height)"
+        " { dst[op] = src[ip]; }"
+    )
+    found = [interpretation.roles for interpretation in binding(bound(text), "naive").interpretations]
+    assert found[0] == ("in", "rows", "out", "rows", "cols", "rows")
+    assert ("in", "cols", "out", "rows", "cols", "rows") in found
+    assert {(roles[4], roles[5]) for roles in found} == {("cols", "rows")}
+
+
+def test_a_grid_that_numbers_tiles_along_one_axis_is_the_programs_own() -> None:
+    text = kernel("shared", "shared", "const float *a, float *b, int n, int m").replace("blockIdx.y", "blockIdx.x / m")
+    text += (
+        "int main() { int n = 500, m = 700, T = 32; int blocks = ((n + T - 1) / T) * ((m + T - 1) / T);"
+        " shared<<<blocks, 1024>>>(p, q, n, m); }"
+    )
+    plan = binding(bound(text), "shared").interpretations[0].launch
+    assert plan.covers == ("cols*rows",)
+    assert grid_of(plan, {"rows": 1, "cols": 40}) == (2, 1, 1)
+    assert grid_of(plan, {"rows": 64, "cols": 128}) == (8, 1, 1)
+
+
+def test_sizes_that_are_called_as_in_the_task_are_what_it_says() -> None:
+    head = "__global__ void base(const float *a, float *b, int {}, int {}) {{ b[0] = a[0]; }}"
+    sizes = [
+        {interpretation.roles[2:] for interpretation in binding(bound(head.format(*names)), "naive").interpretations}
+        for names in (("rows", "cols"), ("cols", "Rows"), ("height", "width"))
+    ]
+    assert sizes == [{("rows", "cols")}, {("cols", "rows")}, {("rows", "cols"), ("cols", "rows")}]
+
+
+def test_clear_roles_are_the_only_ones() -> None:
+    found = binding(bound("__global__ void naive(float *p, float *q) { q[0] = p[0]; }"), "naive")
+    assert [c.roles for c in found.interpretations] == [("in", "out")]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "takes_sizes", "exact", "square_only"),
+    [
+        ("const float *a, float *b", False, True, False),
+        ("const float *a, float *b, int n", True, False, True),
+        ("const float *a, float *b, int h, int w", True, False, False),
+        ("const float *a, float *b, int h, int w, int extra", True, False, False),
+    ],
+)
+def test_sizes(parameters: str, takes_sizes: bool, exact: bool, square_only: bool) -> None:
+    found = binding(bound(kernel("naive", "naive", parameters)), "naive")
+    assert found.takes_sizes is takes_sizes
+    assert {(c.launch.exact, c.square_only) for c in found.interpretations} == {(exact, square_only)}
+
+
+def test_six_sizes_and_a_template_of_one() -> None:
+    submission = bound_file("six_sizes.cu", PRODUCT)
+    block = binding(submission, "block")
+    assert block.kernel.name == "matrixMultiplyShared"
+    assert block.interpretations[0].roles == ("a", "b", "c", *("n",) * 6)
+    assert block.interpretations[0].launch.tile == (16, 16)
+    naive = binding(submission, "naive")
+    assert (naive.expression, naive.interpretations[0].roles) == ("multiply<8>", ("n", "a", "b", "c"))
+    # What blockIdx is multiplied by, where the grid says nothing.
+    assert (naive.interpretations[0].launch.block, naive.interpretations[0].launch.tile) == ((8, 8, 1), (8, 8))
+    assert submission.remarks == (("host_function_called", 8),)
+    assert submission.missing_headers == (("six_sizes.cu", "wb.h", 1),)
