@@ -113,6 +113,8 @@ _BEGINNING = re.compile(
     + r")(?![\w$])"
 )
 
+_READING = re.compile(rf"(?<![\w$])(?:asm|__asm|__asm__|{'|'.join(_ASKING_NAMES)})(?![\w$])|include_alias|##|%:%:")
+
 
 def is_bundled(name: str) -> bool:
     """Whether NVRTC carries the header `name`, as written in an include, or we bring it."""
@@ -147,6 +149,24 @@ def forbidden_include(text: str, in_memory: frozenset[str]) -> str | None:
     for operand in _operands(joined):
         match = _OPERAND.match(operand.strip())
         if match is None or not (is_bundled(match["name"]) or match["name"] in in_memory):
+            return operand.strip()[:80]
+    return None
+
+
+def reads_beyond(text: str) -> str | None:
+    """What in host code may have a compiler read, or ask for, a file outside its own folders; None where nothing does.
+
+    The same defence for the host's compiler, which finds headers in folders of its own: an include must name one
+    plainly, and no path that leaves them.  An assembler's `.incbin` reads files as well, so there is no `asm`, nor
+    anything that could be pasted together to be one.
+    """
+    joined = _SPLICE.sub("", text.replace("??=", "#").replace("??/\n", ""))
+    found = _READING.search(joined)
+    if found:
+        return found.group()
+    for operand in _operands(joined):
+        match = _OPERAND.match(operand.strip())
+        if match is None or match["name"].startswith("/") or ".." in match["name"]:
             return operand.strip()[:80]
     return None
 

@@ -218,6 +218,8 @@ def _why_not(host: HostProgram, program: Program) -> tuple[Message, str, int]:
             if beyond.in_function:
                 return msg("programs.function_too_long", limit=beyond.limit), beyond.file, beyond.line
             return msg("programs.code_too_long", limit=beyond.limit), beyond.file, beyond.line
+        case "beyond" if first is not None:
+            return msg("programs.reads_beyond", text=first.text), first.file, first.line
         case "time":
             return msg("programs.compiler_time", seconds=confined.CPU_SECONDS), "", 0
         case "hang":

@@ -118,6 +118,10 @@ TEXTS: Texts = {
     "code_too_long": N_(
         "The host code is not compiled here: with its macros expanded, the program has more than {limit} tokens."
     ),
+    "reads_beyond": N_(
+        "The host code is not compiled here: “{text}” could make the compiler read files of this machine, and its "
+        "kernel (without Landlock) would not prevent that."
+    ),
     "compiler_limit": N_("The compiler reached its limit of memory on the host code."),
     "compiler_time": N_("The compiler did not finish the host code within {seconds} s of processor time."),
     "compiler_hangs": N_("The compiler did not finish the host code within {seconds} s."),

@@ -8,6 +8,7 @@ import pytest
 
 from grader.programs.observe import observe
 from grader.programs.records import Observation
+from grader.programs.toolchain import compile
 
 
 def run(folder: Path, text: str, cache: Path, arguments: list[str] | None = None) -> Observation:
@@ -68,6 +69,35 @@ def test_the_compiler_reads_no_file_of_the_machine(tmp_path: Path, host_cache: P
     got = run(tmp_path, f"{line}\n__global__ void k() {{}}\nint main() {{ return 0; }}\n", host_cache)
     assert got.exit is None
     assert "root" not in str(got.findings)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('#include "/etc/passwd"', '"/etc/passwd"'),
+        ("%: /* */ include </etc/passwd>", "</etc/passwd>"),
+        ("#inc\\\nlude <../../etc/passwd>", "<../../etc/passwd>"),
+        ("#define P </etc/passwd>\n#include P", "P"),
+        ('asm(".incbin \\"/etc/passwd\\"");', "asm"),
+        ('#define A(x, y) x##y\nA(a, sm)("");', "##"),
+        ("#if __has_include(</etc/passwd>)\n#endif", "__has_include"),
+        ("const char secret[] = {\n#embed </etc/passwd>\n};", "</etc/passwd>"),
+    ],
+)
+def test_without_landlock_what_could_read_files_is_not_compiled(
+    tmp_path: Path, host_cache: Path, monkeypatch: pytest.MonkeyPatch, text: str, told: str
+) -> None:
+    monkeypatch.setattr(compile, "landlock_version", lambda: 0)
+    got = run(tmp_path, f"{text}\n__global__ void k() {{}}\nint main() {{ return 0; }}\n", host_cache)
+    assert got.exit is None and got.cause is not None
+    assert (got.cause.id, got.cause.data["text"]) == ("programs.reads_beyond", told)
+
+
+def test_without_landlock_other_programs_run(tmp_path: Path, host_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compile, "landlock_version", lambda: 0)
+    (tmp_path / "own.h").write_text("const int mine = 3;\n")
+    text = '#include <cstdio>\n#include "own.h"\n__global__ void k() {}\nint main() { k<<<1, 1>>>(); return mine; }\n'
+    assert run(tmp_path, text, host_cache).exit == 3
 
 
 CRASHES = {

@@ -9,9 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from grader.compiler.headers import reads_beyond
 from grader.errors import InternalError
 from grader.message import msg
-from grader.processes.confinement import EXECUTE, READ, WRITE
+from grader.processes.confinement import EXECUTE, READ, WRITE, landlock_version
 from grader.programs.toolchain import confined, zig
 from grader.programs.toolchain.advance import FLAGS, INCLUDE, RUNTIME, USUAL, precompiled
 from grader.programs.toolchain.extent import TooLong, too_long
@@ -55,9 +56,10 @@ class HostProgram:
 
     module: WebAssembly; b"" when it did not compile.
     unused_results: (file, line) of calls of the CUDA API whose error nobody looks at, in the compiler's judgement.
-    reason: "" or "errors", "long" (not compiled: `beyond` says why), "limit" (the compiler took too much memory, or
-      crashed), "time" (too much processor time), "hang" (it did not end, and took none), "undefined" (a function is
-      nowhere), "twice" (it is there twice).
+    reason: "" or "errors", "long" (not compiled: `beyond` says why), "beyond" (not compiled: it may read files that are
+      not its own, and nothing here would keep the compiler from that; the diagnostic is where), "limit" (the compiler
+      took too much memory, or crashed), "time" (too much processor time), "hang" (it did not end, and took none),
+      "undefined" (a function is nowhere), "twice" (it is there twice).
     """
 
     module: bytes
@@ -78,6 +80,12 @@ def compile_program(units: Sequence[str], files: Mapping[str, str], library: Lib
     beyond = too_long(files)
     if beyond is not None:
         return HostProgram(b"", reason="long", beyond=beyond)
+    if landlock_version() < 1:
+        for name, text in files.items():
+            reading = reads_beyond(text)
+            if reading is not None:
+                line = text.count("\n", 0, max(text.find(reading), 0)) + 1
+                return HostProgram(b"", (Diagnostic(name, line, reading),), reason="beyond")
     with tempfile.TemporaryDirectory(prefix="grade-program-") as name:
         folder = Path(name).resolve()
         for path, text in files.items():
