@@ -7,11 +7,12 @@ of the classes below; `grader.cli` turns each into one line and its exit code.
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
 from grader.message import Message, as_message, msg
-from grader.words import text
+from grader.words import NoWordsError, text
 
 
 class GraderError(Exception):
@@ -59,9 +60,16 @@ class InternalError(GraderError):
     """The grader itself failed (exit code 3); costs no student any point."""
 
 
+def system_reason(error: OSError) -> str:
+    """Why the system refused: in the language in use where users meet the reason, else in the system's own words."""
+    try:
+        return text(msg(f"errors.{errno.errorcode[error.errno or 0].lower()}"))
+    except (KeyError, NoWordsError):
+        return error.strerror or str(error) or type(error).__name__
+
+
 def describe_os_error(error: OSError) -> str:
     """What the system refused, as "path: reason"; the reason alone where it names no file."""
-    reason = error.strerror or str(error) or type(error).__name__
     if not isinstance(error.filename, str | bytes):
-        return reason
-    return f"{os.fsdecode(error.filename)}: {reason}"
+        return system_reason(error)
+    return f"{os.fsdecode(error.filename)}: {system_reason(error)}"

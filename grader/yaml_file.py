@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from grader.errors import FileError
+from grader.errors import FileError, system_reason
 from grader.files import NotPlain, TooLarge, read_plain
 from grader.message import Message, msg, verbatim
 
@@ -148,7 +148,7 @@ def read(path: Path, decode: Callable[[bytes], str] = utf8) -> YamlFile:
         large = msg("yaml.large", size=error.size, limit=MAX_BYTES)
         raise FileError(large, path) from error
     except OSError as error:
-        raise FileError(msg("yaml.unreadable", reason=error.strerror), path) from error
+        raise FileError(msg("yaml.unreadable", reason=system_reason(error)), path) from error
     try:
         text = raw.decode(_marked_encoding(raw)) if _marked_encoding(raw) else decode(raw)
     except UnicodeDecodeError as error:

@@ -66,4 +66,4 @@ def test_files_with_one_name_are_refused(tmp_path: Path, capsys: pytest.CaptureF
 
 def test_a_program_that_cannot_run_says_why_and_fails(capfd: pytest.CaptureFixture[str]) -> None:
     assert run(["run", str(PROGRAMS / "uses_threads" / "main.cu"), "--lang", "en"]) == 1
-    assert "main.cu:1: The program cannot run here: it uses threads (thread)." in capfd.readouterr().out
+    assert "main.cu:1: The program cannot run here: it uses threads (condition_variable)." in capfd.readouterr().out

@@ -157,6 +157,27 @@ def test_the_page_names_every_part_above_those_that_import_it() -> None:
                 assert rows[there] <= rows[here], f"{path}: {there} stands below {here} in ARCHITECTURE.md"
 
 
+def test_every_path_on_the_page_exists() -> None:
+    root = PACKAGE.parent
+    text = (root / "ARCHITECTURE.md").read_text("utf-8")
+    words = {word.rstrip("/") for code in re.findall(r"`([^`\n]+)`", text) for word in code.split()}
+    paths = {word for word in words if re.fullmatch(r"[\w.<>*-]+(?:/[\w.<>*-]+)+", word)}
+    # A file without its folder stands beside one that is named with it.
+    files = {word for word in words if re.fullmatch(r"\w+\.py", word)}
+    assert len(paths) > 60 and len(files) > 5
+    known = {path.name for folder in ("grader", "tests") for path in (root / folder).rglob("*.py")} | {"setup.py"}
+    # Tables of parts name paths within these.
+    places = (root, PACKAGE, PACKAGE / "submission", PACKAGE / "programs")
+    lost = files - known
+    for path in paths:
+        pattern = re.sub(r"<\w+>", "*", path)
+        # `backends/base.Backend` is a class in a file.
+        patterns = (pattern, f"{pattern}.py", f"{pattern.rpartition('.')[0]}.py")
+        if not any(next(place.glob(each), None) for place in places for each in patterns):
+            lost.add(path)
+    assert not lost
+
+
 # A file here is a row of a table: of words, one for each first part of an id; of instructions, one for each kind; of
 # checks, one for each.
 TABLES = {"words", "ptx/isa", "checks"}

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from grader.errors import UsageError
+from grader.errors import UsageError, system_reason
 from grader.lab import labs
 from grader.message import Message, msg
 from grader.paths import data_root
@@ -48,7 +48,7 @@ def create(name: str, into: Path, labs_folders: Sequence[Path] = ()) -> Path:
                 file.write_bytes(data.replace(b"@NAME@", name.encode()).replace(b"@TITLE@", title.encode()))
             made.rename(folder)
     except OSError as error:
-        raise UsageError(msg("labs.cannot_write", path=str(folder), reason=error.strerror)) from error
+        raise UsageError(msg("labs.cannot_write", path=str(folder), reason=system_reason(error))) from error
     return folder
 
 

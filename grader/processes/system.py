@@ -6,6 +6,7 @@ only; there children connect back to their parent, and what is not bounded is to
 
 from __future__ import annotations
 
+import ctypes
 import mmap
 import os
 import select
@@ -20,7 +21,7 @@ except ImportError:
     resource = None  # type: ignore[assignment]
 
 __all__ = ["HAS_LIMITS", "INHERITS", "IS_LINUX", "PAGE_BYTES", "READ", "WRITE", "cores", "resident_bytes", "resource"]
-__all__ += ["wait_for"]
+__all__ += ["trim_heap", "wait_for"]
 
 PAGE_BYTES = mmap.PAGESIZE
 IS_LINUX = sys.platform == "linux" and resource is not None
@@ -58,6 +59,15 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def trim_heap() -> None:
+    """Give pages of the heap back to the system that hold nothing; what makes and drops much keeps them otherwise."""
+    if IS_LINUX:
+        # The C library's own: others than GNU's have none and need none.
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(ctypes.c_size_t(0))
 
 
 def resident_bytes(process: int | str = "self") -> int:

@@ -21,6 +21,8 @@ SLOWER = 4
 
 SEARCHED = ("correct", "ragged_sizes", "memory_safety", "races", "coalescing", "bank_conflicts")
 """Checks whose failing a change of one place may mend, in the order in which they are looked at."""
+OF_GRIDS = "checks.grids."
+"""How the ids of messages on what a grid leaves out begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,10 @@ def symptom_of(evidence: Evidence, checks: Sequence[Check]) -> Symptom | None:
     failed = [c for c in checks if c.status == "fail"]
     if any(c.check in ("present", "compiles") for c in failed):
         return None
-    searched = [(c, _showing(evidence, c)) for name in SEARCHED for c in failed if c.check == name]
+    # What no block of the launch covers, no change of the kernel mends.
+    uncovered = {c.check for c in failed if c.message_said is not None and c.message_said.id.startswith(OF_GRIDS)}
+    mendable = [c for name in SEARCHED for c in failed if c.check == name and name not in uncovered]
+    searched = [(c, _showing(evidence, c)) for c in mendable]
     if not searched or evidence.interpretation is None:
         return None
     check, shown = next((found for found in searched if _is_short(found[1])), searched[0])
@@ -108,9 +113,10 @@ def symptom_of(evidence: Evidence, checks: Sequence[Check]) -> Symptom | None:
         excess = excess_of(run.outcome.counters, metric)
     cases = [SmallCase(kind, sizes, _instructions(run), True, excess, metric)]
     # Only what is right at the first size comes to be run at others.
-    cases += [
-        SmallCase(r.kind, dict(r.sizes), MOST_INSTRUCTIONS) for r in _others(evidence, evidence.interpretation, sizes)
-    ]
+    others = _others(evidence, evidence.interpretation, sizes)
+    if "ragged_sizes" in uncovered:
+        others = [r for r in others if r.kind != "ragged"]
+    cases += [SmallCase(r.kind, dict(r.sizes), MOST_INSTRUCTIONS) for r in others]
     lines = tuple(dict.fromkeys(n for n in (check.line, *check.data.get("lines", [])) if isinstance(n, int)))
     return Symptom(check.check, tuple(cases), tuple(faults(run)), lines, run.is_right)
 

@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import IO, Any
 
+from grader.errors import system_reason
+
 READER_GONE = (errno.EPIPE, errno.EIO, errno.ECONNRESET)
 
 
@@ -78,4 +80,4 @@ class LastingStream:
         except (OSError, ValueError):
             return
         if error.errno not in READER_GONE:
-            print(f"grade: {error.strerror}", file=sys.stderr)
+            print(f"grade: {system_reason(error)}", file=sys.stderr)

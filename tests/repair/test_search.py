@@ -112,6 +112,16 @@ def test_where_no_change_of_one_place_helps_no_cause_is_named(graded: Grade) -> 
     assert found.hint == FOLLOW
 
 
+def test_a_grid_that_leaves_elements_out_hides_no_fault_of_the_kernel(graded: Grade) -> None:
+    result = graded("transpose", KERNELS.parents[1] / "submissions" / "morozov")
+    rows = {c.id: c for c in result.checks}
+    gone = "A comparison in line 37 is wrong. With one change there this fault is gone: this was compiled and run."
+    assert rows["padded.memory_safety"].hint.startswith(gone)
+    # The grid stands in the host code, which stays as it is.
+    assert rows["padded.memory_safety"].repair is None
+    assert gone not in rows["padded.ragged_sizes"].hint
+
+
 def test_the_condition_that_turned_the_writers_away_is_named(graded: Grade) -> None:
     """Without it the elements have their right values, though what stands there may not simply go."""
     found = check(graded("transpose", KERNELS / "transpose/bad/guard_not_exchanged.cu").checks, "padded.ragged_sizes")

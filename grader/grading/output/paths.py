@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile, TemporaryFile
 from urllib.parse import quote
 
-from grader.errors import UsageError
+from grader.errors import UsageError, system_reason
 from grader.files import PARTIAL_SUFFIX, discard_partial, write_atomically
 from grader.message import msg
 from grader.naming import folder_names, quoted
@@ -44,7 +44,7 @@ def _check_writable(out: Path) -> None:
         with TemporaryFile(dir=out):
             pass
     except OSError as error:
-        raise UsageError(msg("session.out", path=str(out), reason=error.strerror)) from error
+        raise UsageError(msg("session.out", path=str(out), reason=system_reason(error))) from error
 
 
 class Outputs:
@@ -111,7 +111,7 @@ class Outputs:
         try:
             write_atomically(file, text.encode("utf-8", errors="backslashreplace"))
         except OSError as error:
-            return f"{file}: {error.strerror}"
+            return f"{file}: {system_reason(error)}"
         return str(file)
 
     def discard_partial(self, student: str) -> None:

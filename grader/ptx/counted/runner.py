@@ -73,21 +73,28 @@ class _Resolved:
 
 @dataclass
 class CountedLoop:
-    """One loop; called with a group at its header."""
+    """One loop; called with a group at its header.
+
+    waited: thread-instructions that it has executed, one iteration after the other.  pause: iterations that are not
+    looked at any more.  failures: how often in a row it did not move by constants.  refused: there is no WebAssembly.
+    """
 
     code: Code
     form: Form
     waited: int = 0
     pause: int = 0
     failures: int = 0
+    refused: bool = False
     modules: dict[Shape, _Module | None] = field(default_factory=dict)
 
     def __call__(self, group: Group) -> bool:
         """Go round as often as can be told, with everybody told of it; False where nothing was done."""
         lanes, batch = group.lanes, group.batch
         watchers = batch.watchers
-        if lanes.n < FEWEST_LANES or len(watchers.repeated) != len(watchers.access):
+        if self.refused or lanes.n < FEWEST_LANES or len(watchers.repeated) != len(watchers.access):
             return False
+        size = self.form.block.size
+        self.waited += size * lanes.n
         if self.pause:
             self.pause -= 1
             return False
@@ -99,23 +106,27 @@ class CountedLoop:
             self.pause = 2 ** min(self.failures, 10)
             return False
         self.failures = 0
-        work = self.form.block.size * progress.trips
-        budget, limits = batch.budget, batch.budget.limits
-        if progress.trips < FEWEST_TRIPS or budget.issued + work > limits.issued:
-            return False
-        if budget.thread_instructions + work * lanes.n > limits.instructions:
-            return False
-        self.waited += self.form.block.size * lanes.n
-        if self.waited + work * lanes.n < PATIENCE:
+        if not self._is_worth_it(batch, lanes.n, progress.trips):
+            # Nor will it be in the iterations that are left.
+            self.pause = progress.trips - 1
             return False
         results = self._computed(group, progress, loads)
         if results is None:
+            self.pause = progress.trips - 1
             return False
         self._tell(batch, progress, loads)
         batch.count(self.form.block, lanes, progress.trips)
         batch.budget.turns += progress.trips
         self._go_on(group, progress, results)
         return True
+
+    def _is_worth_it(self, batch: BlockBatch, lanes: int, trips: int) -> bool:
+        """Whether so many iterations take long enough, and no limit falls into them."""
+        budget, limits = batch.budget, batch.budget.limits
+        work = self.form.block.size * trips
+        if budget.issued + work > limits.issued or budget.thread_instructions + work * lanes > limits.instructions:
+            return False
+        return trips >= FEWEST_TRIPS and self.waited + work * lanes >= PATIENCE
 
     def _resolved(self, batch: BlockBatch, group: Group, progress: Progress) -> list[_Resolved]:
         """Where the loads go.  Raises Irregular unless all of them are all right in all iterations."""
@@ -183,7 +194,10 @@ class CountedLoop:
         if shape not in self.modules:
             self.modules[shape] = _Module.of(self.form, shape)
         module = self.modules[shape]
-        return None if module is None else module.run(group, progress.trips, loads, offsets)
+        if module is None:
+            self.refused = True
+            return None
+        return module.run(group, progress.trips, loads, offsets)
 
 
 def _quads(vec: Vec) -> tuple[str, Array]:
@@ -217,14 +231,11 @@ _NEIGHBOURS = np.arange(LANES, dtype=np.int32) * WORD
 class _Module:
     """A loop's machine code for one shape of its loads, with a memory of its own."""
 
-    def __init__(self, form: Form, shape: Shape) -> None:
-        import wasmtime
-
+    def __init__(self, form: Form, shape: Shape, store: Any, instance: Any) -> None:
         self._form, self._shape = form, shape
         self._layout = Layout(form, shape)
-        module = kept(wasmtime.Module(engine(), bytes(wasmtime.wat2wasm(generate(form, shape)))))
-        self._store = kept(wasmtime.Store(engine()))
-        exports = wasmtime.Instance(self._store, module, []).exports(self._store)
+        self._store = store
+        exports = instance.exports(store)
         self._memory: Any = exports["memory"]
         self._run: Any = exports["run"]
         self._bytes = np.zeros(0, np.uint8)
@@ -236,8 +247,10 @@ class _Module:
             import wasmtime
         except ImportError:
             return None
+        module = kept(wasmtime.Module(engine(), bytes(wasmtime.wat2wasm(generate(form, shape)))))
+        store = kept(wasmtime.Store(engine()))
         try:
-            return cls(form, shape)
+            return cls(form, shape, store, wasmtime.Instance(store, module, []))
         except wasmtime.WasmtimeError:
             # A process whose address space is limited.
             return None

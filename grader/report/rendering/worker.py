@@ -18,7 +18,7 @@ import msgspec
 from grader.errors import describe_os_error
 from grader.files import write_atomically
 from grader.processes.channel import Channel, PeerGone
-from grader.processes.system import resident_bytes
+from grader.processes.system import resident_bytes, trim_heap
 from grader.report.job import ReportJob
 from grader.result import Record
 
@@ -88,6 +88,7 @@ def main(connection: socket.socket, *options: str) -> None:
             # What is loaded by now stays: looking through it again takes a tenth of the time.
             gc.freeze()
             is_first = False
+        trim_heap()
         kept_bytes = resident_bytes()
 
 

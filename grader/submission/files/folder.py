@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from grader.errors import FileError, UsageError
+from grader.errors import FileError, UsageError, system_reason
 from grader.files import kind_of, read_plain, real
 from grader.lab.records import Variant
 from grader.message import Message, msg
@@ -167,7 +167,7 @@ def _reading(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise UsageError(msg("submission.unreadable", path=path, reason=error.strerror)) from error
+        raise UsageError(msg("submission.unreadable", path=path, reason=system_reason(error))) from error
 
 
 def _kind(path: Path) -> str:

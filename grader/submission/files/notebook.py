@@ -20,7 +20,7 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from grader.errors import UsageError
+from grader.errors import UsageError, system_reason
 from grader.files import NotPlain, TooLarge, read_plain
 from grader.message import msg
 from grader.submission.files.source import MAX_BYTES, SourceText
@@ -85,7 +85,7 @@ def read_notebook(path: Path, lab_id: str) -> tuple[SourceText, ...]:
     except TooLarge as error:
         raise UsageError(msg("submission.bytes", path=path, size=error.size, limit=MAX_NOTEBOOK_BYTES)) from error
     except OSError as error:
-        raise UsageError(msg("submission.unreadable", path=path, reason=error.strerror)) from error
+        raise UsageError(msg("submission.unreadable", path=path, reason=system_reason(error))) from error
     return notebook_sources(path, data, lab_id)
 
 

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.errors import UsageError
+from grader.errors import UsageError, system_reason
 from grader.files import NotPlain, TooLarge, read_plain
 from grader.message import Message, msg
 
@@ -57,7 +57,7 @@ def decode(path: Path) -> SourceText:
     except TooLarge as error:
         raise UsageError(_too_large(path, error.size)) from error
     except OSError as error:
-        raise UsageError(msg("submission.unreadable", path=path, reason=error.strerror)) from error
+        raise UsageError(msg("submission.unreadable", path=path, reason=system_reason(error))) from error
     return decode_bytes(path, data)
 
 

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from grader.ptx import Device, Launch, LimitExceeded, Limits, Module, launch, parse
-from grader.ptx.counted import runner
+from grader.ptx.counted import progress, runner
 from grader.ptx.counted.runner import CountedLoop
 from grader.ptx.machine.groups import Group
 from grader.ptx.observers.interface import Observer
@@ -190,10 +190,22 @@ def test_whoever_wants_to_see_every_access_does() -> None:
     assert counter.seen == 2 * (2 * 64 + 1)
 
 
-def test_short_work_is_not_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner, "PATIENCE", 10**9)
-    _, trips = shortened(PRODUCT, (4, 4), (16, 16), FLOATS, FLOATS, Bytes(4 * 4096), 64)
+@pytest.mark.parametrize("wasm", [True, False])
+def test_what_is_not_worth_it_or_not_possible_is_found_out_once(monkeypatch: pytest.MonkeyPatch, wasm: bool) -> None:
+    looked = []
+
+    def counted(*args: Any) -> progress.Progress:
+        looked.append(args)
+        return progress.progress_of(*args)
+
+    monkeypatch.setattr(runner, "progress_of", counted)
+    if wasm:
+        monkeypatch.setattr(runner, "PATIENCE", 10**9)
+    else:
+        monkeypatch.setattr(runner._Module, "of", lambda form, shape: None)
+    _, trips = shortened(PRODUCT.replace("* b", "*b"), (4, 4), (16, 16), FLOATS, FLOATS, Bytes(4 * 4096), 64)
     assert trips == 0
+    assert len(looked) == 1
 
 
 WORDS = ("s32", "u32")
