@@ -195,7 +195,8 @@ def _host(program: Program, library: Library, cache: Path | None) -> HostProgram
     from grader.programs.toolchain import compile as compiling
 
     digest = hashlib.sha256(repr((program.units, sorted(program.host.items()), library.folder.name)).encode())
-    for path in sorted([Path(compiling.__file__), Path(advance.__file__), *advance.INCLUDE.rglob("*.h")]):
+    headers = [path for path in advance.INCLUDE.rglob("*") if path.is_file()]
+    for path in sorted([Path(compiling.__file__), Path(advance.__file__), *headers]):
         digest.update(path.read_bytes())
     kept = cache / f"{digest.hexdigest()[:32]}.msgpack"
     if kept.is_file():

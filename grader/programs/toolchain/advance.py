@@ -137,7 +137,7 @@ def _removed(path: Path) -> bool:
 
 def _place(headers: Sequence[str], library: Library) -> Path:
     digest = hashlib.sha256(repr((_lines(headers), _precompile_flags(library))).encode())
-    for path in sorted(INCLUDE.rglob("*.h")):
+    for path in sorted(path for path in INCLUDE.rglob("*") if path.is_file()):
         digest.update(path.read_bytes())
     return zig.cache_folder() / f"headers-{digest.hexdigest()[:16]}.pch"
 
