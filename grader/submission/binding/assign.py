@@ -21,7 +21,7 @@ MISNUMBERED = 8.0
 PRINTED = 90.0
 # The same of a kernel that does nothing of the kind: it is this variant where no other wants it.
 MISPRINTED = 12.0
-# Its name says a variant without shared memory, and it works through that.
+# A word of its name says a variant without shared memory, and it works through that.
 DENIED = 12.0
 BEST_PER_VARIANT = 6
 # Outweighs all of the above: no variant goes without a kernel so that another one gets the better of two.
@@ -236,7 +236,7 @@ def _score(
     named = _named(variant, kernel, name, several_files)
     numbered = _numbered_rank(variant, name)
     claims = known.claims
-    if named is not None and _denies(variant, kernel):
+    if named is not None and _belies(variant, kernel, name):
         # What is called plain and works through shared memory is what it does, where that variant has no other.
         named = DENIED
     if known.threads == 1 and known.share < 1:
@@ -258,7 +258,9 @@ def _score(
             return None
         # What is named for another variant is this one only when that has a better one: two kernels called shared.
         elsewhere = any(
-            _named(v, kernel, name, several_files) is not None and not _exceeds(v, known) and not _denies(v, kernel)
+            _named(v, kernel, name, several_files) is not None
+            and not _exceeds(v, known)
+            and not _belies(v, kernel, name)
             for v in variants
         )
         score = (UNNAMED / 2 if elsewhere else UNNAMED) - dynamic - (0.0 if fits_loops else 2.0)
@@ -290,9 +292,12 @@ def _exceeds(variant: Variant, known: Known) -> bool:
     return variant.padded is False and known.is_padded
 
 
-def _denies(variant: Variant, kernel: Kernel) -> bool:
-    """Whether the kernel uses shared memory, of which the variant must have none."""
-    return variant.shared_memory is False and kernel.uses_shared
+def _belies(variant: Variant, kernel: Kernel, name: str) -> bool:
+    """Whether a kernel uses shared memory, of which the variant must have none, and is not called by its very name.
+
+    `simple` and `plain` may be said of a tile that is followed by others; who says `naive` means the naive variant.
+    """
+    return variant.shared_memory is False and kernel.uses_shared and variant.name.lower() not in name.lower()
 
 
 def _named(variant: Variant, kernel: Kernel, name: str, several_files: bool) -> float | None:

@@ -39,6 +39,10 @@ def test_kernels_of_real_programs(file: str, expected: dict[str, str]) -> None:
         ([("shared", "padded"), ("best", "padded")], ("no_candidate", "shared", "best")),
         # A tile without padding that is called padded stays what it is called: the conflicts are a fault to show.
         ([("padded", "shared")], ("no_candidate", "no_candidate", "padded")),
+        # A tile called naive is a naive kernel that does too much; one called simple is the simplest of the tiles.
+        ([("flipNaive", "shared")], ("flipNaive", "no_candidate", "no_candidate")),
+        ([("flipSimple", "shared")], ("no_candidate", "flipSimple", "no_candidate")),
+        ([("flipSimple", "shared"), ("flipPadded", "padded")], ("no_candidate", "flipSimple", "flipPadded")),
         # Helpers are nobody's.
         ([("initialize", "naive"), ("copyKernel", "naive"), ("warmup", "naive")], ("no_candidate",) * 3),
         ([("copyNaive", "naive"), ("flipNaive", "naive")], ("flipNaive", "no_candidate", "no_candidate")),
