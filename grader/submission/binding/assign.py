@@ -236,7 +236,7 @@ def _score(
     named = _named(variant, kernel, name, several_files)
     numbered = _numbered_rank(variant, name)
     claims = known.claims
-    if named is not None and _belies(variant, kernel, name):
+    if named is not None and _belies(variant, kernel, name, variants):
         # What is called plain and works through shared memory is what it does, where that variant has no other.
         named = DENIED
     if known.threads == 1 and known.share < 1:
@@ -260,7 +260,7 @@ def _score(
         elsewhere = any(
             _named(v, kernel, name, several_files) is not None
             and not _exceeds(v, known)
-            and not _belies(v, kernel, name)
+            and not _belies(v, kernel, name, variants)
             for v in variants
         )
         score = (UNNAMED / 2 if elsewhere else UNNAMED) - dynamic - (0.0 if fits_loops else 2.0)
@@ -292,12 +292,16 @@ def _exceeds(variant: Variant, known: Known) -> bool:
     return variant.padded is False and known.is_padded
 
 
-def _belies(variant: Variant, kernel: Kernel, name: str) -> bool:
+def _belies(variant: Variant, kernel: Kernel, name: str, variants: Sequence[Variant]) -> bool:
     """Whether a kernel uses shared memory, of which the variant must have none, and is not called by its very name.
 
-    `simple` and `plain` may be said of a tile that is followed by others; who says `naive` means the naive variant.
+    `simple` and `plain` may be said of a tile that is followed by others; who says `naive`, and names no other variant
+    beside it, means the naive variant.
     """
-    return variant.shared_memory is False and kernel.uses_shared and variant.name.lower() not in name.lower()
+    if variant.shared_memory is not False or not kernel.uses_shared:
+        return False
+    others = any(strong_rank(other, name) is not None for other in variants if other.name != variant.name)
+    return others or variant.name.lower() not in name.lower()
 
 
 def _named(variant: Variant, kernel: Kernel, name: str, several_files: bool) -> float | None:
