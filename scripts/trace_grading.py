@@ -35,6 +35,8 @@ NOUNS = (
     "running.evidence",
 )
 """What stages hand on: records, with what can be asked of them."""
+TEXTS = ("submission.lexical", "submission.effort")
+"""What looks at the characters of a text, whoever has it, and bounds that."""
 
 
 class Call(NamedTuple):
@@ -92,7 +94,7 @@ class Tracer:
 
 def stage_of(module: str) -> str:
     """The stage that a module belongs to alone, "" for what serves several."""
-    if module in NOUNS:
+    if module in (*NOUNS, *TEXTS):
         return ""
     return next((s for s, parts in STAGES.items() if any(f"{module}.".startswith(f"{p}.") for p in parts)), "")
 

@@ -1,3 +1,5 @@
+"""Blocks of a kernel and where they lead."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,3 +1,5 @@
+"""Which registers are read later."""
+
 from __future__ import annotations
 
 from itertools import pairwise

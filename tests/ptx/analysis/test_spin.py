@@ -1,3 +1,5 @@
+"""Loops that wait for another thread."""
+
 from __future__ import annotations
 
 import pytest

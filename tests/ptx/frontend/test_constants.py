@@ -1,3 +1,5 @@
+"""Constants of PTX, of every base and width."""
+
 from __future__ import annotations
 
 import math

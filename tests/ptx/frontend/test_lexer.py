@@ -1,3 +1,5 @@
+"""PTX as tokens."""
+
 from __future__ import annotations
 
 import pytest

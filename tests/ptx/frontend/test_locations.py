@@ -1,3 +1,5 @@
+"""Which line of which file an instruction is of."""
+
 from __future__ import annotations
 
 import pytest
