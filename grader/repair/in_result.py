@@ -23,6 +23,9 @@ DETAILS = {
 FOLLOW = "checks.correct.hint_unwritten"
 """How to look for a condition that turns threads away, where none is known."""
 
+OVERRULED = frozenset(["checks.grids.hint_fixed"])
+"""Hints that blame what a change elsewhere shows to be right: the launch, where one of the kernel mends it."""
+
 
 def with_repairs(result: Result, found: Sequence[FoundRepair], conditions: Sequence[TurnedAway] = ()) -> Result:
     """`result` with the hints of the checks that a change mends, and the change where all checks pass with it.
@@ -86,4 +89,5 @@ def _with_repair(check: Check, found: FoundRepair | None) -> Check:
             diff=list(found.diff),
             effect_said=found.effect,
         )
-    return told(structs.replace(check, hint_said=joined(hint_msg(found), check.hint_said), repair=repair))
+    known = check.hint_said if check.hint_said is not None and check.hint_said.id not in OVERRULED else None
+    return told(structs.replace(check, hint_said=joined(hint_msg(found), known), repair=repair))

@@ -23,6 +23,8 @@ SEARCHED = ("correct", "ragged_sizes", "memory_safety", "races", "coalescing", "
 """Checks whose failing a change of one place may mend, in the order in which they are looked at."""
 OF_GRIDS = "checks.grids."
 """How the ids of messages on what a grid leaves out begin."""
+OF_ONE_SIZE = "checks.grids.hint_fixed"
+"""The hint where a grid does not follow from the sizes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,11 @@ def excess_of(counters: Counters, metric: str) -> int:
     return counters.total(metric, space) - counters.total("ideal", space)
 
 
+def _is_of_grid(check: Check) -> bool:
+    said, hint = check.message_said, check.hint_said
+    return said is not None and said.id.startswith(OF_GRIDS) and (hint is None or hint.id != OF_ONE_SIZE)
+
+
 def symptom_of(evidence: Evidence, checks: Sequence[Check]) -> Symptom | None:
     """The symptom of the first failed check, or of another one that a smaller run shows where that takes too long.
 
@@ -92,8 +99,9 @@ def symptom_of(evidence: Evidence, checks: Sequence[Check]) -> Symptom | None:
     failed = [c for c in checks if c.status == "fail"]
     if any(c.check in ("present", "compiles") for c in failed):
         return None
-    # What no block of the launch covers, no change of the kernel mends.
-    uncovered = {c.check for c in failed if c.message_said is not None and c.message_said.id.startswith(OF_GRIDS)}
+    # What no block of the launch covers, no change of the kernel mends; but where the launch has the same number of
+    # blocks at every size, the kernel may ask for an axis that it should not.
+    uncovered = {c.check for c in failed if _is_of_grid(c)}
     mendable = [c for name in SEARCHED for c in failed if c.check == name and name not in uncovered]
     searched = [(c, _showing(evidence, c)) for c in mendable]
     if not searched or evidence.interpretation is None:

@@ -153,6 +153,17 @@ def test_no_condition_is_blamed_where_an_index_leads_elsewhere(graded: Grade, tm
     assert "turns away" not in found.hint
 
 
+def test_a_launch_is_not_blamed_where_a_change_of_the_kernel_mends_it(graded: Grade, tmp_path: Path) -> None:
+    """An axis that the launch has one block of may be one that the kernel should not ask for."""
+    text = (KERNELS / "transpose/good/block_a_row.cu").read_text()
+    file = tmp_path / "transpose.cu"
+    file.write_text(text.replace("b[j * n + blockIdx.x]", "b[j * n + blockIdx.y]"))
+    found = check(graded("transpose", file).checks, "naive.correct")
+    assert found.repair is not None and (found.repair.line, found.repair.kind) == (5, "index")
+    assert found.hint is not None and found.hint.startswith("An index in line 5 is wrong.")
+    assert "blocks" not in found.hint
+
+
 def test_a_lab_says_who_sees_the_change(graded: Grade, tmp_path: Path) -> None:
     lab = find("transpose", ())
     file = KERNELS / "transpose/bad/wrong_pitch.cu"
