@@ -28,7 +28,7 @@ def grade_command() -> click.Command:
         ),
         lang_option(),
         click.Option(["--no-pdf"], is_flag=True, help=_("Write the HTML report only.")),
-        jobs_option(),
+        jobs_option(_("Submissions graded at the same time (default: one per core, ten at most for each GPU).")),
         click.Option(
             ["--cluster"],
             default="",

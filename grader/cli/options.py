@@ -58,14 +58,14 @@ def backend_option() -> click.Option:
     )
 
 
-def jobs_option() -> click.Option:
-    """`--jobs N`, of every command that grades several submissions."""
+def jobs_option(most: str = "") -> click.Option:
+    """`--jobs N`, of every command that grades several submissions; most: what its default is, if not one per core."""
     return click.Option(
         ["--jobs"],
         type=WholeNumber(1),
         default=None,
         metavar="N",
-        help=_("Submissions graded at the same time (default: one per core)."),
+        help=most or _("Submissions graded at the same time (default: one per core)."),
     )
 
 

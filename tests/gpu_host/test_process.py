@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
+import threading
+import time
+from pathlib import Path
+
 import pytest
 
-from grader.gpu.host.process import GpuProcess
+from grader.gpu.host.process import OPENING, GpuProcess
 from grader.gpu.messages import NoDevice
+from grader.timing import lock
 
 
 def test_a_process_without_a_device_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -20,3 +27,27 @@ def test_a_process_without_a_device_says_why(monkeypatch: pytest.MonkeyPatch) ->
     finally:
         process.close()
     assert process.is_lost
+
+
+def test_a_process_opens_its_device_when_its_turn_has_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    held = [lock.lock_file(name) for name in OPENING]
+    for descriptor in held:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    process = GpuProcess()
+    # Long after it has started; the others go on opening until then.
+    began, busy_s = time.monotonic(), 1.5
+
+    def done() -> None:
+        for descriptor in held:
+            os.close(descriptor)
+
+    others = threading.Timer(busy_s, done)
+    others.start()
+    try:
+        assert isinstance(process.ready(), NoDevice)
+        assert time.monotonic() - began >= busy_s
+    finally:
+        others.join()
+        process.close()

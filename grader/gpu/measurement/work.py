@@ -60,7 +60,8 @@ def cpu_times_of(lab: Lab, oracle: Oracle, sizes: list[Sizes], store: Store) -> 
         return known.cpu
     with ExitStack() as stack:
         # The gradings of a group come here at the same time: one measures, undisturbed by the others, who then find it.
-        with suppress(lock.Busy):
+        # Where that cannot be arranged, each measures for itself.
+        with suppress(lock.Busy, OSError):
             stack.enter_context(lock.exclusive("cpu"))
         known = store.get(key)
         if known is not None:
