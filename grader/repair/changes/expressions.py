@@ -287,6 +287,10 @@ def _binary(function: Function, node: Node) -> Iterator[Change]:
     if sign == "/" and kind in ("bound", "index"):
         rounded = f"({function.text(left)} + {function.text(right)} - 1) / {_factor(function, right)}"
         yield from _change(function, node, rounded, 2.2, "round_up", kind)
+    if sign == "/" and right.type == "parenthesized_expression":
+        for step in ("+ 1", "- 1"):
+            edit = function.inserted(right.end_byte - 1, f" {step}")
+            yield Change(kind, line, (edit,), 2.4, "divisor")
     if sign == "/" and kind == "expression":
         yield from _change(function, node, f"(float){function.text(left)} / {function.text(right)}", 2.6, "division")
 
