@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from grader.cli import main as cli
 from grader.exports.entries import Entry, gpu_models
 from grader.gpu.host import choosing
-from grader.grading import workers
+from grader.grading.groups import workers
 from grader.grading.output.identity import Identity
 from grader.processes.pool import Pool
 from grader.result import decode
