@@ -19,7 +19,7 @@ import pytest
 
 from grader.result import decode
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SAMPLES = ROOT / "submissions"
 LAB = "transpose"
 HONEST = ("ivanov", "kuznetsova", "morozov", "orlova", "petrova", "sidorov", "volkova")

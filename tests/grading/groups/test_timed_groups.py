@@ -18,7 +18,7 @@ from grader.processes.pool import Pool
 from grader.result import decode
 from tests import sample_results
 
-SAMPLES = Path(__file__).parents[2] / "submissions"
+SAMPLES = Path(__file__).parents[3] / "submissions"
 LAB = "transpose"
 OPTIONS = ["group", "--lab", LAB, "--backend", "emulator", "--no-pdf", "--lang", "en", "--jobs", "2"]
 

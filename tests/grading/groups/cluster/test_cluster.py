@@ -23,7 +23,7 @@ from grader.grading.task import Failed, Graded, GradeTask, Refused, grade_here
 from grader.lab import labs
 from grader.processes.pool import wait
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 SAMPLES = ROOT / "submissions"
 LAB = "transpose"
 
