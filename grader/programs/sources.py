@@ -189,7 +189,7 @@ def _own_header(name: str, beside: Path, folder: Path) -> Path | None:
     return found
 
 
-def host_text(parsed: ParsedFile, folder: Path, idle: Collection[str] = ()) -> str:
+def host_text(parsed: ParsedFile, folder: Path, idle: Collection[str]) -> str:
     """A file's text for the host's compiler: bodies of device functions blanked, lines and columns kept.
 
     idle: headers that are not here, and of which nothing is used.

@@ -96,7 +96,7 @@ def entries_of(
     codes: Sequence[DeviceCode],
     lab: Lab,
     observed: Observed,
-    changed: frozenset[Place] = frozenset(),
+    changed: frozenset[Place],
 ) -> list[Entry]:
     """Every kernel of the submission; one in a header is known by the name that the header is included by."""
     included = {Path(name).name: name for code in codes for name in code.sources}
