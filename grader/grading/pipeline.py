@@ -18,6 +18,7 @@ from msgspec import structs
 
 from grader import __version__
 from grader.errors import UsageError
+from grader.grading.options import BACKENDS
 from grader.grading.recording import observation_remarks, remark_msg, variant_record
 from grader.grading.secret import secret as course_secret
 from grader.lab.records import Lab
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from grader.launching.trial import Trials
     from grader.submission.files.folder import FoundSubmission
 
-
-BACKENDS = ("auto", "gpu", "emulator")
 
 ARCHITECTURE = "compute_75"
 """The oldest target that NVRTC still compiles for; what the emulator runs."""

@@ -22,7 +22,7 @@ from grader.errors import UsageError
 from grader.files import read_plain
 from grader.grading.options import GradeOptions
 from grader.grading.secret import secret
-from grader.grading.workers import GradeTask
+from grader.grading.task import GradeTask
 from grader.lab.records import Lab
 
 LIBRARIES = (
