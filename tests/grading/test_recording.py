@@ -44,6 +44,7 @@ def test_large_sizes_are_told_and_cost_nothing() -> None:
 
 def test_a_line_in_another_file_than_the_programs_is_told_with_that_file() -> None:
     files = ("main.cu", "kernels.cuh")
-    run_of = [SeenRun(files, cause=msg("programs.too_long", limit="1"), cause_file=file, cause_line=7) for file in files]
-    at_home, elsewhere = (text(observation_remarks(Observed((one,)))[0]) for one in run_of)
+    cause = msg("programs.too_long", limit="1")
+    runs = [SeenRun(files, cause=cause, cause_file=file, cause_line=7) for file in files]
+    at_home, elsewhere = (text(observation_remarks(Observed((run,)))[0]) for run in runs)
     assert "(line 7)" in at_home and "(kernels.cuh, line 7)" in elsewhere
