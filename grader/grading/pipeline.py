@@ -96,7 +96,7 @@ def grade(
         environment = _environment(lab, compiler.nvrtc_version(), command)
         # Run on the emulator, at the lab's sizes and at a case that is drawn.
         oracle = Oracle(lab)
-        drawn = draw(lab, {s.path.name: s.text for s in submission.sources}, secret)
+        drawn = draw(lab, {s.file: s.text for s in submission.sources}, secret)
         drawn_lab = replace(lab, seed=drawn.seed)
         trials = Trials(lab, oracle, programs, Emulator())
         drawn_trials = replace(trials, lab=drawn_lab, oracle=Oracle(drawn_lab))
@@ -160,7 +160,7 @@ def _result(lab: Lab, submission: Submission, found: Mapping[str, Evidence], env
         environment=environment,
         variants={name: variant_record(evidence) for name, evidence in found.items()},
         checks=checks,
-        sources=[_source(source, submission) for source in submission.sources],
+        sources=[_source(source) for source in submission.sources],
         remarks_said=[
             *observation_remarks(submission.observed),
             *(remark_msg(kind, line) for kind, line in submission.remarks),
@@ -291,11 +291,9 @@ def _environment(lab: Lab, nvrtc: str, command: str) -> Environment:
     )
 
 
-def _source(source: SourceText, submission: Submission) -> Source:
-    """A header goes by the name that it is included by, as its kernels do."""
-    name = source.path.name
+def _source(source: SourceText) -> Source:
     return Source(
-        file=next((known for known in submission.device_source if Path(known).name == name), name),
+        file=source.file,
         text=source.text if source.written is None else source.written,
         encoding=source.encoding,
         sha256=source.sha256,
