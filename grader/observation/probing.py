@@ -26,7 +26,7 @@ _TYPED = re.compile(rb"(\d+)")
 _NO_SIZE = re.compile(r"block|thread|tile|warp|seed|iter|repeat|runs?$|side|^(?:bs|ts|tx|ty)$", re.IGNORECASE)
 
 
-def probed(sources: Sequence[SourceText], observed: Observed, store: Stored | None = None) -> Observed:
+def probed(sources: Sequence[SourceText], observed: Observed, store: Stored | None) -> Observed:
     """`observed` with a run of each program in which the sizes that its kernels are handed are a little smaller."""
     found: list[SeenRun] = []
     for files in programs_of(sources):

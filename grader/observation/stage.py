@@ -160,7 +160,7 @@ def _further(
     found: list[SeenRun] = []
     if not was_too_large:
         observation = observe_each(paths, [start], EXECUTED, texts_made(files), root=root)[0]
-        found.append(seen_run(files, observation, start, executed=True))
+        found.append(seen_run(files, observation, start))
         seen.update(launch.kernel for launch in found[-1].launches)
         if wanted <= seen:
             return found
@@ -170,7 +170,7 @@ def _further(
             replaced, others = applied(change, texts, way)
             run = Start(others, start.stdin)
             observation = observe_each(paths, [run], limits, {**texts_made(files), **replaced}, root=root)[0]
-            found.append(seen_run(files, observation, run, change, limits.executes))
+            found.append(seen_run(files, observation, run, change))
             seen.update(launch.kernel for launch in found[-1].launches)
             if wanted <= seen:
                 return found
@@ -205,7 +205,6 @@ def seen_run(
     observation: Observation,
     run: Start,
     change: Change | None = None,
-    executed: bool = False,
 ) -> SeenRun:
     """A run as binding takes it."""
     # What a device refuses because of numbers that we chose is nobody's fault.
@@ -230,7 +229,6 @@ def seen_run(
         arguments=tuple(run.arguments),
         stdin=run.stdin,
         change=told,
-        executed=executed,
         faults=tuple(
             SeenFault(f.kind, f.file, f.line, f.message, f.severity == "remark")
             for f in observation.findings

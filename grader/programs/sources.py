@@ -204,7 +204,7 @@ def _own_header(name: str, beside: Path, own: Path, folder: Path) -> Path | None
     return found
 
 
-def host_text(parsed: ParsedFile, own: Path, folder: Path, idle: Collection[str] = ()) -> str:
+def host_text(parsed: ParsedFile, own: Path, folder: Path, idle: Collection[str]) -> str:
     """A file's text for the host's compiler: bodies of device functions blanked, lines and columns kept.
 
     own: the folder of the program's first file.  folder: that which all of its files lie in.

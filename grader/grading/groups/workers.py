@@ -51,7 +51,7 @@ def _replies() -> msgspec.msgpack.Decoder[Checked | Judged | Graded | Refused | 
     return msgspec.msgpack.Decoder(Checked | Judged | Graded | Refused | Failed | Waiting)
 
 
-def job_count(tasks: int, asked: int | None = None) -> int:
+def job_count(tasks: int, asked: int | None) -> int:
     """How many of `tasks` to work on at the same time: as many as asked for, else one per core."""
     return max(1, min(asked or cores(), tasks))
 
