@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from grader.processes.system import IS_LINUX, resource
 
 _PR_SET_PDEATHSIG = 1
-_THREADS_OF_BLAS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "OMP_NUM_THREADS")
-"""What the libraries that NumPy multiplies with read when they are loaded."""
+ONE_BLAS_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
+"""Variables that the libraries that NumPy multiplies with read when they are loaded: see `one_blas_thread`."""
 _ENOUGH_DESCRIPTORS = 256
 _ENOUGH_ADDRESS_BYTES = 8 << 30
 
@@ -38,7 +38,7 @@ def one_blas_thread() -> None:
     at full speed and holds 40 MB: with 32 cores an import costs four seconds of processor time, with 64 it fails where
     memory is bounded.  One thread also adds in the same order on every machine.
     """
-    os.environ.update(dict.fromkeys(_THREADS_OF_BLAS, "1"))
+    os.environ.update(ONE_BLAS_THREAD)
 
 
 def bound_memory(data_bytes: int) -> None:

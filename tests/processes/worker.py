@@ -8,6 +8,7 @@ import signal
 import socket
 import sys
 import time
+from pathlib import Path
 
 import msgspec
 
@@ -106,7 +107,7 @@ def main(connection: socket.socket, *arguments: str) -> None:
                 continue
             case "threads":
                 importlib.import_module("numpy")
-                channel.send(Done(f"threads {len(os.listdir('/proc/self/task'))}"))
+                channel.send(Done(f"threads {len(list(Path('/proc/self/task').iterdir()))}"))
                 continue
             case "echo":
                 channel.send(Done(task.text))
