@@ -61,7 +61,6 @@ def one_launch(
         try:
             options = {"observe": True, "device": device, **more}
             report = asdict(launch(module, Launch(module.entries()[0], *shape, passed, **options)))
-            del report["elapsed_s"]
         except LimitExceeded as error:
             report = {"error": f"{error.kind} {error.line} {error}"}
     buffers = [b for b, a in zip(passed, arguments, strict=True) if isinstance(a, np.ndarray | Bytes)]

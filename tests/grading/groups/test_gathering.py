@@ -11,7 +11,7 @@ import pytest
 
 from grader.cli import main as cli
 
-SAMPLES = Path(__file__).parents[2] / "submissions"
+SAMPLES = Path(__file__).parents[3] / "submissions"
 LAB = "transpose"
 
 
