@@ -53,7 +53,7 @@ def sentences(diagnosis: Diagnosis, around: Circumstances) -> list[Message]:
     return rows
 
 
-def thread_name(thread: Sequence[int], block: Sequence[int], axes: int = 3) -> Message:
+def thread_name(thread: Sequence[int], block: Sequence[int], axes: int) -> Message:
     """Which thread of which block, with as many numbers as the launch has axes."""
 
     def numbers(index: Sequence[int]) -> str:

@@ -41,7 +41,7 @@ def _unread(submission: Submission, missing: Missing, programs: ProgramStore) ->
     from grader.compiler.causes import closing_line
 
     file, line = missing.data.get("file"), missing.data.get("line")
-    source = next((s for s in submission.sources if s.path.name == file), None)
+    source = next((s for s in submission.sources if s.file == file), None)
     if missing.reason != "inactive" or source is None or not isinstance(line, int):
         return Compilation()
     # The host's headers are not there; the kernel is judged without them.
@@ -61,8 +61,9 @@ def _compilation(submission: Submission, binding: VariantBinding, result: Compil
     if binding.expression in result.entries:
         return Compilation()
     failure = {"forbidden_include": "errors", "": "missing_entry"}.get(result.reason, result.reason)
-    errors = _errors(result)
     unit = submission.units.get(binding.kernel.file, binding.kernel.file)
+    included = submission.included.get(unit, {})
+    errors = tuple(replace(error, file=included.get(error.file, error.file)) for error in _errors(result))
     missing = [
         (name, file, line) for file, name, line in submission.missing_headers if file in (unit, binding.kernel.file)
     ]

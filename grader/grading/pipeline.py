@@ -18,6 +18,7 @@ from msgspec import structs
 
 from grader import __version__
 from grader.errors import UsageError
+from grader.grading.options import BACKENDS
 from grader.grading.recording import observation_remarks, remark_msg, variant_record
 from grader.grading.secret import secret as course_secret
 from grader.lab.records import Lab
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from grader.launching.trial import Trials
     from grader.submission.files.folder import FoundSubmission
 
-
-BACKENDS = ("auto", "gpu", "emulator")
 
 ARCHITECTURE = "compute_75"
 """The oldest target that NVRTC still compiles for; what the emulator runs."""
@@ -97,7 +96,7 @@ def grade(
         environment = _environment(lab, compiler.nvrtc_version(), command)
         # Run on the emulator, at the lab's sizes and at a case that is drawn.
         oracle = Oracle(lab)
-        drawn = draw(lab, {s.path.name: s.text for s in submission.sources}, secret)
+        drawn = draw(lab, {s.file: s.text for s in submission.sources}, secret)
         drawn_lab = replace(lab, seed=drawn.seed)
         trials = Trials(lab, oracle, programs, Emulator())
         drawn_trials = replace(trials, lab=drawn_lab, oracle=Oracle(drawn_lab))
@@ -161,7 +160,7 @@ def _result(lab: Lab, submission: Submission, found: Mapping[str, Evidence], env
         environment=environment,
         variants={name: variant_record(evidence) for name, evidence in found.items()},
         checks=checks,
-        sources=[_source(source, submission) for source in submission.sources],
+        sources=[_source(source) for source in submission.sources],
         remarks_said=[
             *observation_remarks(submission.observed),
             *(remark_msg(kind, line) for kind, line in submission.remarks),
@@ -292,11 +291,9 @@ def _environment(lab: Lab, nvrtc: str, command: str) -> Environment:
     )
 
 
-def _source(source: SourceText, submission: Submission) -> Source:
-    """A header goes by the name that it is included by, as its kernels do."""
-    name = source.path.name
+def _source(source: SourceText) -> Source:
     return Source(
-        file=next((known for known in submission.device_source if Path(known).name == name), name),
+        file=source.file,
         text=source.text if source.written is None else source.written,
         encoding=source.encoding,
         sha256=source.sha256,

@@ -12,7 +12,7 @@ from grader.grading.options import GradeOptions
 from grader.grading.output.paths import command
 from grader.grading.output.stored import find_stored
 from grader.grading.students import find_works
-from grader.grading.workers import GradeTask, grade_here, memory_bytes
+from grader.grading.task import GradeTask, grade_here, memory_bytes
 from grader.lab import labs
 from grader.message import msg
 from grader.processes import limits

@@ -20,8 +20,9 @@ import msgspec
 
 from grader import words
 from grader.errors import UsageError
+from grader.grading.groups.workers import grade_all, job_count
 from grader.grading.options import GradeOptions
-from grader.grading.workers import Failed, Graded, GradeTask, Outcome, Refused, grade_all, job_count
+from grader.grading.task import Failed, Graded, GradeTask, Outcome, Refused
 from grader.lab import labs
 from grader.lab.records import Lab
 from grader.message import Message, as_message, msg
@@ -187,9 +188,7 @@ def _problems(specimen: Specimen, result: Result) -> list[Message]:
     return found
 
 
-def selftest(
-    lab_id: str | None, backend: str = "auto", jobs: int | None = None, labs_folders: Sequence[Path] = ()
-) -> int:
+def selftest(lab_id: str | None, backend: str, jobs: int | None, labs_folders: Sequence[Path]) -> int:
     """The command: a row for each kernel, and 0 when every one got its verdict, 1 when not.
 
     Raises

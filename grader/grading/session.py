@@ -13,18 +13,19 @@ from msgspec import structs
 
 from grader.course.decisions import find_decider
 from grader.course.roster import read_roster
-from grader.grading import workers
-from grader.grading.gathering import course_folders, gather
+from grader.grading.groups import workers
+from grader.grading.groups.gathering import course_folders, gather
 from grader.grading.options import GradeOptions
 from grader.grading.output.paths import Outputs, command, writable
 from grader.grading.students import Work
-from grader.grading.workers import GradeTask
+from grader.grading.task import GradeTask
 from grader.lab import labs
 from grader.lab.records import Lab
+from grader.processes import fork_server
 from grader.report.rendering.renderer import rendering_pool
 
 if TYPE_CHECKING:
-    from grader.grading.group import GradingPool
+    from grader.grading.groups.group import GradingPool
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +77,8 @@ def grade(order: Order) -> int:
             (person,) = (work.person for work in found.works if not work.refusal)
             return grade_with_report(task, lab, outputs, rendering, order.pdf, found.notices, decider, person)
         from grader.gpu.host.choosing import several_gpus, start_listing
-        from grader.grading.feeding import AT_ONCE_ON_A_GPU
-        from grader.grading.group import Group
+        from grader.grading.groups.feeding import AT_ONCE_ON_A_GPU
+        from grader.grading.groups.group import Group
         from grader.grading.output.cache import ResultCache
         from grader.grading.output.identity import Identity
         from grader.report import terminal
@@ -111,14 +112,15 @@ def grade(order: Order) -> int:
             marks_first=is_timed and options.sweeps and bool(lab.sweeps),
             gpus=gpus,
         )
-        return group.grade(terminal.console(), jobs, found.notices)
+        with fork_server.kept():
+            return group.grade(terminal.console(), jobs, found.notices)
 
 
 def _grading(order: Order, lab: Lab, jobs: int) -> GradingPool:
     """What grades a group: processes of this machine, or a cluster's."""
     if not order.cluster:
         return workers.grading_pool(jobs)
-    from grader.grading.cluster.pool import cluster_pool
+    from grader.grading.groups.cluster.pool import cluster_pool
 
     return cluster_pool(order.cluster, lab, with_gpu=order.options.backend == "gpu")
 

@@ -11,7 +11,7 @@ from grader.errors import UsageError, describe_os_error
 from grader.grading.output.cache import with_person
 from grader.grading.output.paths import Outputs
 from grader.grading.output.reporting import Announcer
-from grader.grading.workers import GradeTask, grade_here, memory_bytes
+from grader.grading.task import GradeTask, grade_here, memory_bytes
 from grader.lab.records import Lab
 from grader.message import Message, msg
 from grader.processes import limits

@@ -26,11 +26,11 @@ _TYPED = re.compile(rb"(\d+)")
 _NO_SIZE = re.compile(r"block|thread|tile|warp|seed|iter|repeat|runs?$|side|^(?:bs|ts|tx|ty)$", re.IGNORECASE)
 
 
-def probed(sources: Sequence[SourceText], observed: Observed, store: Stored | None = None) -> Observed:
+def probed(sources: Sequence[SourceText], observed: Observed, store: Stored | None) -> Observed:
     """`observed` with a run of each program in which the sizes that its kernels are handed are a little smaller."""
     found: list[SeenRun] = []
     for files in programs_of(sources):
-        names = tuple(source.path.name for source in files)
+        names = tuple(source.file for source in files)
         first = next((run for run in observed.runs if run.files == names and run.launches and not run.change), None)
         if first is None:
             continue
@@ -41,7 +41,7 @@ def probed(sources: Sequence[SourceText], observed: Observed, store: Stored | No
             if isinstance(argument.value, int) and argument.value >= SMALLEST
         }
         arguments = tuple(_smaller(word, sizes) for word in first.arguments)
-        texts = _changed({source.path.name: source.text for source in files}, sizes)
+        texts = _changed({source.file: source.text for source in files}, sizes)
         typed = b"".join(_smaller(word.decode(), sizes).encode() for word in _TYPED.split(first.stdin))
         if not texts and (arguments, typed) == (first.arguments, first.stdin):
             continue
@@ -49,10 +49,10 @@ def probed(sources: Sequence[SourceText], observed: Observed, store: Stored | No
         ways = [Start(arguments, typed)]
         try:
             texts = {**texts_made(files), **texts}
-            program = read_program(paths, arguments, texts)
+            program = read_program(paths, arguments, texts, files[0].root)
             known = store.get(program, ways) if store is not None else None
             if known is None:
-                observation = observe_each(paths, ways, TRACED, texts)[0]
+                observation = observe_each(paths, ways, TRACED, texts, root=files[0].root)[0]
                 known = [dataclasses.replace(seen_run(files, observation, ways[0]), probe=True, faults=())]
                 if store is not None:
                     store.put(program, ways, known)

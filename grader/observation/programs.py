@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 
 from grader.device_limits import MAX_THREADS_PER_BLOCK
@@ -37,11 +39,31 @@ _LAUNCHED = re.compile(r"([A-Za-z_]\w*)\s*(?:<[^<>;(){}]{0,200}>)?\s*<<[ \t]*<")
 def programs_of(sources: Sequence[SourceText]) -> list[tuple[SourceText, ...]]:
     """The files of each program, the one with `main` first: files without one belong to every program."""
     texts = {source.path: without_comments(source.text) for source in sources}
-    included = {Path(name).name for text in texts.values() for name in _INCLUDED.findall(text)}
-    own = [source for source in sources if source.path.name not in included]
+    included = {path for source in sources for path in _included(source, texts)}
+    own = [source for source in sources if source.path not in included]
     mains = [source for source in own if line_of_main(texts[source.path])]
-    others = tuple(source for source in own if source not in mains)
-    return [(main, *others) for main in mains][:MAX_PROGRAMS]
+    others = [source for source in own if source not in mains]
+    return [(main, *(o for o in others if _belongs_to(o, main, mains))) for main in mains][:MAX_PROGRAMS]
+
+
+def _included(source: SourceText, texts: Mapping[Path, str]) -> list[Path]:
+    """Those of the files with `texts` that one includes: where it says, or beside it where there is none."""
+    found = []
+    for name in _INCLUDED.findall(texts[source.path]):
+        said = os.path.normpath(source.path.parent / name)
+        there = [path for path in texts if os.path.normpath(path) == said]
+        found += there or [path for path in texts if path.name == Path(name).name and path != source.path]
+    return found
+
+
+def _belongs_to(other: SourceText, main: SourceText, mains: Sequence[SourceText]) -> bool:
+    """Whether a file without `main` is a part of a program: of those with which it has most folders in common."""
+
+    def common(one: SourceText) -> int:
+        folders = zip(Path(other.file).parent.parts, Path(one.file).parent.parts, strict=False)
+        return sum(1 for _same in takewhile(lambda pair: pair[0] == pair[1], folders))
+
+    return common(main) == max(map(common, mains))
 
 
 def launched_in(sources: Sequence[SourceText]) -> set[str]:
@@ -87,7 +109,7 @@ def ways_to_start(sources: Sequence[SourceText], sizes: Sequence[int] = (), thre
     return list({(way.arguments, way.stdin): way for way in ways}.values())
 
 
-def ways_to_choose(sources: Sequence[SourceText], sizes: Sequence[int] = (), threads: int = USUAL_BLOCK) -> list[Start]:
+def ways_to_choose(sources: Sequence[SourceText], sizes: Sequence[int], threads: int = USUAL_BLOCK) -> list[Start]:
     """What a program is started with that is told by a number which of its kernels to launch; none for any other.
 
     The number comes first, then perhaps a block's sides, then sizes; from a keyboard also after as many sizes as are

@@ -70,7 +70,8 @@ def observed(
 
 def _as_file(source: SourceText, folder: Path) -> SourceText:
     """A program that cells of a notebook hold, as a file by itself."""
-    path = folder / source.path.name
+    path = folder / source.file
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(source.text, "utf-8")
     return dataclasses.replace(source, path=path)
 
@@ -78,13 +79,13 @@ def _as_file(source: SourceText, folder: Path) -> SourceText:
 def _observed(sources: Sequence[SourceText], store: Stored | None, sizes: Sequence[int], threads: int) -> Observed:
     programs = programs_of(sources)
     if not programs:
-        return Observed((SeenRun(tuple(s.path.name for s in sources), cause=msg("observation.no_main")),))
+        return Observed((SeenRun(tuple(s.file for s in sources), cause=msg("observation.no_main")),))
     runs: list[SeenRun] = []
     for files in programs:
         try:
             ways = ways_to_start(files, sizes, threads)
             words = [word for way in ways for word in way.arguments]
-            program = read_program([source.path for source in files], words, texts_made(files))
+            program = read_program([source.path for source in files], words, texts_made(files), files[0].root)
             known = store.get(program, ways) if store is not None else None
             choices = ways_to_choose(files, sizes, threads)
             seen = _runs(files, ways, choices) if known is None else known
@@ -105,7 +106,7 @@ def _runs(files: Sequence[SourceText], ways: Sequence[Start], choices: Sequence[
 
     choices: what it is given besides, where some of its kernels were not launched.
     """
-    paths = [source.path for source in files]
+    paths, root = [source.path for source in files], files[0].root
     made = texts_made(files)
     wanted = launched_in(files)
     seen: set[str] = set()
@@ -122,7 +123,7 @@ def _runs(files: Sequence[SourceText], ways: Sequence[Start], choices: Sequence[
 
     found = [
         seen_run(files, observation, way)
-        for observation, way in zip(observe_each(paths, ways, TRACED, made, is_enough), ways, strict=False)
+        for observation, way in zip(observe_each(paths, ways, TRACED, made, is_enough, root=root), ways, strict=False)
     ]
     # Those that come with sizes need not be as large as the program is by itself.
     with_sizes = bool(choices) and (len(choices[0].arguments) > 1 or bool(choices[0].stdin))
@@ -131,7 +132,9 @@ def _runs(files: Sequence[SourceText], ways: Sequence[Start], choices: Sequence[
     if choices and not wanted <= seen and (is_runnable or (is_large and with_sizes)):
         found += [
             seen_run(files, observation, way)
-            for observation, way in zip(observe_each(paths, choices, TRACED, made, is_enough), choices, strict=False)
+            for observation, way in zip(
+                observe_each(paths, choices, TRACED, made, is_enough, root=root), choices, strict=False
+            )
         ]
     # What is refused whatever it works upon is refused with kernels run, too.
     refused = {launch.kernel for run in found if not run.arguments for launch in run.launches if launch.refused}
@@ -153,21 +156,21 @@ def _further(
     )
     way = tuple(start.arguments)
     was_too_large = before[-1].cause is not None and before[-1].cause.id in TOO_LARGE
-    paths = [source.path for source in files]
+    paths, root = [source.path for source in files], files[0].root
     found: list[SeenRun] = []
     if not was_too_large:
-        observation = observe_each(paths, [start], EXECUTED, texts_made(files))[0]
-        found.append(seen_run(files, observation, start, executed=True))
+        observation = observe_each(paths, [start], EXECUTED, texts_made(files), root=root)[0]
+        found.append(seen_run(files, observation, start))
         seen.update(launch.kernel for launch in found[-1].launches)
         if wanted <= seen:
             return found
-    texts = {source.path.name: source.text for source in files}
+    texts = {source.file: source.text for source in files}
     for limits in (TRACED, EXECUTED) if was_too_large else (EXECUTED,):
         for change in changes(texts, way, before[-1].cause.id if before[-1].cause else "")[:MAX_SMALLER]:
             replaced, others = applied(change, texts, way)
             run = Start(others, start.stdin)
-            observation = observe_each(paths, [run], limits, {**texts_made(files), **replaced})[0]
-            found.append(seen_run(files, observation, run, change, limits.executes))
+            observation = observe_each(paths, [run], limits, {**texts_made(files), **replaced}, root=root)[0]
+            found.append(seen_run(files, observation, run, change))
             seen.update(launch.kernel for launch in found[-1].launches)
             if wanted <= seen:
                 return found
@@ -179,7 +182,7 @@ def _further(
 
 def texts_made(files: Sequence[SourceText]) -> dict[str, str]:
     """The texts that are others than the files have, by name."""
-    return {source.path.name: source.text for source in files if source.written is not None}
+    return {source.file: source.text for source in files if source.written is not None}
 
 
 def _telling(runs: Sequence[SeenRun]) -> list[SeenRun]:
@@ -202,7 +205,6 @@ def seen_run(
     observation: Observation,
     run: Start,
     change: Change | None = None,
-    executed: bool = False,
 ) -> SeenRun:
     """A run as binding takes it."""
     # What a device refuses because of numbers that we chose is nobody's fault.
@@ -218,7 +220,7 @@ def seen_run(
     ]
     place = next((f for f in observation.findings if f.message == observation.cause), NO_FINDING)
     return SeenRun(
-        files=tuple(source.path.name for source in files),
+        files=tuple(source.file for source in files),
         launches=tuple(dict.fromkeys(launches)),
         ended=observation.exit is not None,
         cause=_cause(observation),
@@ -227,7 +229,6 @@ def seen_run(
         arguments=tuple(run.arguments),
         stdin=run.stdin,
         change=told,
-        executed=executed,
         faults=tuple(
             SeenFault(f.kind, f.file, f.line, f.message, f.severity == "remark")
             for f in observation.findings

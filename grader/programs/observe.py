@@ -97,13 +97,14 @@ def observe_each(
     enough: Callable[[Observation], bool] = lambda _observation: False,
     model: str = DEFAULT,
     progress: Callable[[int, int], None] | None = None,
+    root: Path | None = None,
 ) -> list[Observation]:
     """Run one program several times, compiled once; as many times as it takes to see `enough`.
 
-    replaced: text to be taken in place of a file's, by name.  Raises what `observe` raises.
+    replaced, root: as for `read_program`.  Raises what `observe` raises.
     """
     words = [word for run in runs for word in run.arguments]
-    program = read_program(paths, words, replaced)
+    program = read_program(paths, words, replaced, root)
     return _observe(program, runs, model, limits, _to_nobody, progress, None, enough)
 
 

@@ -6,6 +6,7 @@ The only part of the package that knows how submissions are read.
 from __future__ import annotations
 
 import dataclasses
+import os
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -91,33 +92,42 @@ class Program:
 
 
 def read_program(
-    paths: Sequence[Path], arguments: Sequence[str] = (), replaced: Mapping[str, str] | None = None
+    paths: Sequence[Path],
+    arguments: Sequence[str] = (),
+    replaced: Mapping[str, str] | None = None,
+    root: Path | None = None,
 ) -> Program:
-    """Read a program's files and what they include of its own folder.
+    """Read a program's files, the one with `main` first, and what they include of its own folder.
 
     replaced: text to be taken in place of a file's, by name.
+    root: the folder that names are relative to, and that what is included lies in; None: the first file's.
 
     Raises
     ------
     UsageError : a file cannot be read, is no text, takes too much work to read, or two have one name.
     """
     with effort.limited(paths[0]):
-        return _read_program(paths, arguments, replaced or {})
+        return _read_program(paths, arguments, replaced or {}, root)
 
 
-def _read_program(paths: Sequence[Path], arguments: Sequence[str], replaced: Mapping[str, str]) -> Program:
-    folder = paths[0].resolve().parent
+def _read_program(
+    paths: Sequence[Path], arguments: Sequence[str], replaced: Mapping[str, str], root: Path | None
+) -> Program:
+    own = paths[0].resolve().parent
+    folder = own if root is None else root.resolve()
 
-    def read(path: Path) -> ParsedFile:
-        source = decode(path)
-        text = replaced.get(str(path.resolve().relative_to(folder)))
+    def read(path: Path, name: str = "") -> ParsedFile:
+        name = name or _place(path, folder)
+        source = dataclasses.replace(decode(path), name=name)
+        text = replaced.get(name)
         return parse(source if text is None else dataclasses.replace(source, text=text))
 
     units: dict[str, ParsedFile] = {}
     for path in paths:
-        if path.name in units:
-            raise UsageError(msg("programs.same_name", name=path.name))
-        units[path.name] = read(path)
+        name = path.name if root is None else Path(os.path.relpath(path, root)).as_posix()
+        if name in units:
+            raise UsageError(msg("programs.same_name", name=name))
+        units[name] = read(path, name)
     headers: dict[str, ParsedFile] = {}
     obstacles: list[tuple[str, str, tuple[str, int]]] = []
     windows, windows_at = "", ("", 0)
@@ -127,9 +137,9 @@ def _read_program(paths: Sequence[Path], arguments: Sequence[str], replaced: Map
         for match in _INCLUDE.finditer(parsed.source.text):
             wanted = match[3].strip()
             line = parsed.source.text.count("\n", 0, match.start()) + 1
-            found = _own_header(wanted, parsed.source.path, folder)
+            found = _own_header(wanted, parsed.source.path, own, folder)
             if found is not None:
-                place = str(found.resolve().relative_to(folder))
+                place = _place(found, folder)
                 if place not in headers and place not in units and len(headers) < MAX_HEADERS:
                     headers[place] = read(found)
                     queue.append((place, headers[place]))
@@ -150,7 +160,7 @@ def _read_program(paths: Sequence[Path], arguments: Sequence[str], replaced: Map
     parameters = {k.name: tuple(p.name for p in k.parameters) for parsed in both.values() for k in kernels_in(parsed)}
     return Program(
         tuple(units),
-        {name: host_text(parsed, folder, idle) for name, parsed in both.items()},
+        {name: host_text(parsed, own, folder, idle) for name, parsed in both.items()},
         device,
         {name: parsed.source.text for name, parsed in both.items()},
         parameters,
@@ -158,7 +168,7 @@ def _read_program(paths: Sequence[Path], arguments: Sequence[str], replaced: Map
         at,
         windows,
         windows_at,
-        _data(folder, both, arguments),
+        _data(own, both, arguments),
         tuple((name, line) for name, parsed in both.items() for line in pasted_lines(parsed.source.text)),
     )
 
@@ -181,17 +191,23 @@ def _is_active(parsed: ParsedFile, line: int) -> bool:
     return False
 
 
-def _own_header(name: str, beside: Path, folder: Path) -> Path | None:
-    found = find_header(name, beside.parent, folder)
+def _place(path: Path, folder: Path) -> str:
+    """The name of a file that lies in `folder`."""
+    return path.resolve().relative_to(folder).as_posix()
+
+
+def _own_header(name: str, beside: Path, own: Path, folder: Path) -> Path | None:
+    found = find_header(name, beside.parent, own, folder)
     if found is None and name.startswith("../"):
         # The rest of a course's tree was not handed in; its file may lie beside.
-        found = find_header(Path(name).name, beside.parent, folder)
+        found = find_header(Path(name).name, beside.parent, own, folder)
     return found
 
 
-def host_text(parsed: ParsedFile, folder: Path, idle: Collection[str] = ()) -> str:
+def host_text(parsed: ParsedFile, own: Path, folder: Path, idle: Collection[str]) -> str:
     """A file's text for the host's compiler: bodies of device functions blanked, lines and columns kept.
 
+    own: the folder of the program's first file.  folder: that which all of its files lie in.
     idle: headers that are not here, and of which nothing is used.
 
     Device functions are not called on the host; without their bodies no header needs to know what is in them.
@@ -221,7 +237,7 @@ def host_text(parsed: ParsedFile, folder: Path, idle: Collection[str] = ()) -> s
     text = _PASTED.sub(_unpasted, text)
     text = _SPACED_OPEN.sub(lambda m: "<<<" + m[1], text)
     text = _SPACED_CLOSE.sub(lambda m: ">>>" + m[1], text)
-    return _INCLUDE.sub(lambda m: "" if m[3].strip() in idle else _include(m, parsed.source.path, folder), text)
+    return _INCLUDE.sub(lambda m: "" if m[3].strip() in idle else _include(m, parsed.source.path, own, folder), text)
 
 
 def _unpasted(match: re.Match[str]) -> str:
@@ -240,9 +256,9 @@ def _methods(node: object) -> list[object]:
     return [inner for inner in descendants(node) if inner.type == "function_definition"]  # type: ignore[arg-type]
 
 
-def _include(match: re.Match[str], beside: Path, folder: Path) -> str:
+def _include(match: re.Match[str], beside: Path, own: Path, folder: Path) -> str:
     wanted = match[3].strip()
-    found = _own_header(wanted, beside, folder)
+    found = _own_header(wanted, beside, own, folder)
     if found is None and wanted != wanted.lower() and (_STAND_INS / wanted.lower()).is_file():
         # Where letters' case makes no other file: `Windows.h`.
         return f"{match[1]}<{wanted.lower()}>"
@@ -252,7 +268,7 @@ def _include(match: re.Match[str], beside: Path, folder: Path) -> str:
         # A course's own, in a folder that was not handed in: `../common/book.h`.
         name = Path(wanted).name
         return f"{match[1]}<{name}>" if (_STAND_INS / name).is_file() else match[0]
-    return f'{match[1]}"{found.resolve().relative_to(folder)}"' if wanted.startswith("../") else match[0]
+    return f'{match[1]}"{_place(found, folder)}"' if wanted.startswith("../") else match[0]
 
 
 def _data(folder: Path, files: Mapping[str, ParsedFile], arguments: Sequence[str]) -> dict[str, bytes]:

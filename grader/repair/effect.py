@@ -12,7 +12,7 @@ _ARRAY = re.compile(r"\w+(?:\[[^\[\]]+\])+")
 
 
 def effect_msg(
-    mends: Sequence[str], before: Counters | None, after: Counters | None, diff: Sequence[str] = ()
+    mends: Sequence[str], before: Counters | None, after: Counters | None, diff: Sequence[str]
 ) -> Message | None:
     """What becomes of the worst line of a check on accesses; None of other checks, or where nothing was counted.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Literal
 from grader.submission.cpp.edits import Edit
 from grader.submission.cpp.tree import (
     LOOPS,
-    WORD,
     Item,
     ParsedFile,
     declared_name,
@@ -265,11 +264,6 @@ def ancestors(node: Node, top: Node) -> Iterator[Node]:
         if current == top:
             return
         current = current.parent
-
-
-def words_in(texts: Sequence[str]) -> set[str]:
-    """All words of some texts."""
-    return {word for text in texts for word in WORD.findall(text)}
 
 
 def _scope(node: Node) -> Node:

@@ -84,9 +84,7 @@ def host_code(submission: Submission, kernel: Kernel) -> HostCode:
     elsewhere = {file for run in submission.observed.runs for file in run.files}
     elsewhere -= {file for run in of_kernel for file in run.files}
     texts = {
-        source.path.name: _host_text(submission, source)
-        for source in submission.sources
-        if source.path.name not in elsewhere
+        source.file: _host_text(submission, source) for source in submission.sources if source.file not in elsewhere
     }
     programs = {name: text for name, text in texts.items() if line_of_main(text)}
     whole = "\n".join(texts.values())
@@ -129,7 +127,7 @@ def _host_text(submission: Submission, source: SourceText) -> str:
     """A file without comments and without its kernels, lines kept."""
     lines = without_comments(source.text).split("\n")
     for kernel in submission.kernels:
-        if kernel.file == source.path.name:
+        if kernel.file == source.file:
             for number in range(kernel.line, min(kernel.end_line, len(lines)) + 1):
                 lines[number - 1] = ""
     return "\n".join(lines)

@@ -18,19 +18,10 @@ from pathlib import Path
 from typing import Literal
 
 from grader.errors import UsageError
+from grader.grading.groups.workers import grading_pool, lost
 from grader.grading.options import GradeOptions
 from grader.grading.result_only import task_of
-from grader.grading.workers import (
-    Checked,
-    Failed,
-    Graded,
-    GradeTask,
-    Judged,
-    Outcome,
-    Refused,
-    grading_pool,
-    lost,
-)
+from grader.grading.task import Checked, Failed, Graded, GradeTask, Judged, Outcome, Refused
 from grader.lab import labs
 from grader.lab.records import Lab
 from grader.message import Message, msg

@@ -123,11 +123,12 @@ class Submission:
     """One student's work for one lab, read and bound.
 
     device_source: what is compiled, one entry a file: host code blanked, line numbers kept.
-    Local headers stand in it too, by the name they are included by.
+    Local headers stand in it too.
     missing_headers: file, header and line of includes of headers that were not handed in.
     edits: what has to change in the device code so that kernels can be handed other sizes and arrays, by file.
     observed: what its programs were seen to do.
-    units: the file that each header is compiled with.
+    units: the file that each header is compiled with.  included: for each file that is compiled, the files that it
+      includes, by the names that it includes them by.
     read_true: kernel, file and line of the launches that were seen, and are as their text says.
     """
 
@@ -144,6 +145,7 @@ class Submission:
     edits: Mapping[str, tuple[Edit, ...]] = field(default_factory=dict)
     observed: Observed = NOTHING_OBSERVED
     units: Mapping[str, str] = field(default_factory=dict)
+    included: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     read_true: frozenset[tuple[str, str, int]] = frozenset()
     title_page: Mapping[str, str] = field(default_factory=dict)
     """By field of `grader.result.TitlePage`, what `submission.yaml` gives for it."""
@@ -156,8 +158,7 @@ class Submission:
         constants: values for constants of the program, by name.
         """
         file = self.units.get(file, file)
-        headers = [n for n in self.device_source if n != file and not n.lower().endswith(".cu")]
         return {
-            name: apply(self.device_source[name], self.edits.get(name, ()), constants or {})
-            for name in [file, *headers]
+            name: apply(self.device_source[part], self.edits.get(part, ()), constants or {})
+            for name, part in {file: file, **self.included.get(file, {})}.items()
         }

@@ -181,7 +181,7 @@ def _reference_submission(lab: Lab, variant: Variant, kernel: ReferenceKernel, s
         name="",
         group="",
         sources=(source,),
-        device_source={source.path.name: source.text},
+        device_source={source.file: source.text},
         kernels=(own,),
         launches=(),
         bindings={variant.name: binding},

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from grader.gpu.device.worker import TURN_LIMIT_S
 from grader.gpu.host.process import OPENING, GpuProcess
 from grader.gpu.messages import NoDevice
 from grader.timing import lock
@@ -51,3 +52,23 @@ def test_a_process_opens_its_device_when_its_turn_has_come(tmp_path: Path, monke
     finally:
         others.join()
         process.close()
+
+
+def test_a_process_opens_its_device_at_once_for_whoever_keeps_others_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    held = [lock.lock_file(name) for name in OPENING]
+    for descriptor in held:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    process = GpuProcess(in_turn=False)
+    began = time.monotonic()
+    try:
+        assert isinstance(process.ready(), NoDevice)
+        # A turn is waited for at least so long before it is given up.
+        assert time.monotonic() - began < TURN_LIMIT_S
+    finally:
+        process.close()
+        for descriptor in held:
+            os.close(descriptor)

@@ -93,7 +93,7 @@ def _serve(
     import uvicorn
 
     from grader.errors import describe_os_error
-    from grader.grading.workers import job_count
+    from grader.grading.groups.workers import job_count
     from grader.lab import labs
     from grader.serve.app import Settings, application
     from grader.serve.jobs import Jobs

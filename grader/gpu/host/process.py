@@ -17,6 +17,7 @@ from typing import Any
 
 from grader.gpu.messages import Failed, Message, NoDevice, Ready, replies_on
 from grader.processes.channel import DeadlinePassed, PeerGone
+from grader.processes.limits import ONE_BLAS_THREAD
 from grader.timing import lock
 
 START_LIMIT_S = 60.0
@@ -52,12 +53,12 @@ def has_driver() -> bool:
 
 
 @contextlib.contextmanager
-def _turns() -> Iterator[list[int]]:
+def _turns(names: Sequence[str]) -> Iterator[list[int]]:
     """Descriptors of which a process locks one while it opens its device; none where they cannot be had."""
     found: list[int] = []
     try:
         with contextlib.suppress(OSError):
-            found += [lock.lock_file(name) for name in OPENING]
+            found += [lock.lock_file(name) for name in names]
         yield found
     finally:
         for descriptor in found:
@@ -65,15 +66,20 @@ def _turns() -> Iterator[list[int]]:
 
 
 class GpuProcess:
-    """One GPU process.  It starts at once, so that it opens the device while the caller does other things."""
+    """One GPU process.  It starts at once, so that it opens the device while the caller does other things.
 
-    def __init__(self) -> None:
+    in_turn: whether it lets others open theirs first; not for a caller who holds what those wait for next.
+    """
+
+    def __init__(self, in_turn: bool = True) -> None:
         ours, theirs = socket.socketpair()
         paths = json.dumps([str(Path(path).absolute()) for path in sys.path])
         environment = {name: value for name, value in os.environ.items() if name.startswith(_PASSED_ON)}
         # Code is loaded when a module is, not when its first launch is timed.
         environment["CUDA_MODULE_LOADING"] = "EAGER"
-        with theirs, _turns() as turns:
+        # NVML's binding imports NumPy.
+        environment |= ONE_BLAS_THREAD
+        with theirs, _turns(OPENING if in_turn else ()) as turns:
             passed = [theirs.fileno(), *turns]
             self._process = subprocess.Popen(
                 [sys.executable, "-I", "-c", _START, paths, *map(str, passed)],

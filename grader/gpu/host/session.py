@@ -221,7 +221,8 @@ class GpuSession:
     def _load(self, *modules: str) -> LaunchOutcome | None:
         """Load what is not loaded; an outcome where that fails."""
         if self._process.is_lost:
-            self._process = GpuProcess()
+            # Whoever launches holds the GPU, for which those wait who open theirs meanwhile.
+            self._process = GpuProcess(in_turn=False)
             self._loaded = set()
             if isinstance(self._process.ready(), NoDevice):
                 return LaunchOutcome("unsupported", reason="no_answer", said=msg("launches.no_answer"))

@@ -19,7 +19,7 @@ from grader.errors import UsageError
 from grader.files import write_atomically
 from grader.grading.output.identity import Identity, made_from
 from grader.grading.output.paths import RESULT_NAME, Outputs
-from grader.grading.workers import GradeTask
+from grader.grading.task import GradeTask
 from grader.lab.records import Lab
 from grader.report.rendering.worker import HTML_NAME, PDF_NAME
 from grader.result import Record, Result, Student, decode, encode
@@ -63,7 +63,7 @@ class ResultCache:
         identity: Identity,
         language: str,
         pdf: bool,
-        is_fresh: bool = False,
+        is_fresh: bool,
     ) -> None:
         self._outputs = outputs
         self._lab = lab

@@ -22,7 +22,7 @@ from grader.errors import UsageError
 from grader.files import read_plain
 from grader.grading.options import GradeOptions
 from grader.grading.secret import secret
-from grader.grading.workers import GradeTask
+from grader.grading.task import GradeTask
 from grader.lab.records import Lab
 
 LIBRARIES = (
@@ -56,7 +56,7 @@ class Identity:
     UsageError : the secret of the course cannot be read.
     """
 
-    def __init__(self, lab: Lab, options: GradeOptions, known_labs: Collection[str] = ()) -> None:
+    def __init__(self, lab: Lab, options: GradeOptions, known_labs: Collection[str]) -> None:
         self._lab_id = lab.id
         self._variants = lab.variants
         self._known_labs = {lab.id, *known_labs}

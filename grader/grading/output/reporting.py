@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from grader.grading.output.paths import Outputs
-from grader.grading.workers import no_process
+from grader.grading.shortages import no_process
 from grader.message import Message, msg, verbatim
 from grader.processes.pool import Answer, Lost
 from grader.report.job import ReportJob

@@ -123,18 +123,21 @@ def _rights(folder: Path, library: Library) -> dict[str, int]:
 def _compile(units: Sequence[str], folder: Path, library: Library, headers: Sequence[str]) -> list[HostProgram]:
     """What came of each file."""
     with precompiled(headers, library) as first, ThreadPoolExecutor(max(1, len(units))) as pool:
-        return list(
-            pool.map(lambda number: _compile_unit(number, units[number], folder, library, first), range(len(units)))
-        )
+        return list(pool.map(lambda number: _compile_unit(number, units, folder, library, first), range(len(units))))
 
 
-def _compile_unit(number: int, name: str, folder: Path, library: Library, first: Path) -> HostProgram:
+def _compile_unit(number: int, units: Sequence[str], folder: Path, library: Library, first: Path) -> HostProgram:
+    name = units[number]
     # The bytes that a real compiler would put the device code in: they tell the files of a program apart.
     (folder / "out" / f"{number}.unit").write_bytes(number.to_bytes(4, "little"))
     out = folder / "out" / f"{number}.o"
-    command = [str(zig.executable()), "clang", "-c", name, "-o", str(out), *FLAGS, "-include-pch", str(first)]
+    command = [str(zig.executable()), "clang", "-c", "-o", str(out), *FLAGS, "-include-pch", str(first)]
     command += ["-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(folder / "out" / f"{number}.unit")]
-    command += ["-I", str(folder / "src"), "-isystem", str(INCLUDE), *zig.cpp_flags(library.overlay)]
+    # As with nvcc, which is started beside the program.
+    own = (folder / "src" / units[0]).parent
+    command += ["-I", str(own), "-I", str(folder / "src"), "-isystem", str(INCLUDE), *zig.cpp_flags(library.overlay)]
+    # A name may begin like an option; the program's own name for the file stays.
+    command += ["-fmacro-prefix-map=./-=-", f"./{name}" if name.startswith("-") else name]
     done = confined.run(
         command, _rights(folder, library) | {str(first): READ, str(first.with_suffix(".h")): READ}, folder / "src"
     )

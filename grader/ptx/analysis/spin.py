@@ -48,7 +48,7 @@ def exit_decisions(
     successors: Graph,
     loops: Sequence[NaturalLoop],
     post_dominators: Sequence[int | None],
-    module: Module | None = None,
+    module: Module | None,
 ) -> tuple[ExitDecision, ...]:
     """What decides whether each of the loops is left.
 

@@ -21,7 +21,6 @@ class SourceLocation:
 
     file: str
     line: int
-    approximate: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +178,6 @@ class Module:
     variables: dict[str, Variable] = field(default_factory=dict)
     """Module-scope global, constant and shared variables."""
     files: dict[int, str] = field(default_factory=dict)
-    externals: tuple[str, ...] = ()
     """Functions that are declared but have no body here, such as vprintf and malloc."""
     derived: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
     """What others have made out of the module and keep with it."""

@@ -61,7 +61,7 @@ class _ModuleParser:
         self._target = ""
         self._functions: dict[str, Function] = {}
         self._variables: dict[str, Variable] = {}
-        self._declared: dict[str, None] = {}
+        self._declared: set[str] = set()
         self._symbols: dict[str, int] = {}
         self._modifiers: dict[str, tuple[str, ...]] = {}
 
@@ -80,7 +80,6 @@ class _ModuleParser:
             functions=self._functions,
             variables=self._variables,
             files=self._files,
-            externals=tuple(name for name in self._declared if name not in self._functions),
         )
 
     def _directive(self) -> None:
@@ -164,7 +163,7 @@ class _ModuleParser:
                 read_pragma(cursor)
             else:
                 bounds.append((directive[1:], self._numbers(_BOUNDS[directive])))
-        self._declared.setdefault(name)
+        self._declared.add(name)
         if cursor.accept(";"):
             return
         cursor.expect("{")

@@ -29,7 +29,7 @@ def why_absent(
         defined = {match[1] for match in _DEFINED.finditer(plain)}
         for match in _DECLARED.finditer(plain):
             if match[1] not in {*defined, *found}:
-                where = {"file": source.path.name, "line": _line(plain, match.start()), "kernel": match[1]}
+                where = {"file": source.file, "line": _line(plain, match.start()), "kernel": match[1]}
                 return ("declared_elsewhere", {**where, "header": header[1]}) if header else ("declared", where)
     if found:
         return None
@@ -37,14 +37,14 @@ def why_absent(
         plain = _blanked(source.text)
         cut = _cut_macro(plain)
         if cut and _GLOBAL.search(plain):
-            return "cut_macro", {"file": source.path.name, "line": cut}
+            return "cut_macro", {"file": source.file, "line": cut}
     if header is not None:
         return "missing_header", {"file": header[0], "line": header[2], "header": header[1]}
     for source in sources:
         commented = _GLOBAL.search(source.text)
         if commented is not None:
             kind = "inactive" if _GLOBAL.search(_blanked(source.text)) else "commented"
-            return kind, {"file": source.path.name, "line": _line(source.text, commented.start())}
+            return kind, {"file": source.file, "line": _line(source.text, commented.start())}
     return "no_global", {}
 
 

@@ -100,7 +100,7 @@ def _bind(
         group=found.group,
         title_page=found.title_page,
         sources=(*sources, *read.header_sources),
-        device_source={name: text for code in read.codes for name, text in code.sources.items()},
+        device_source=read.texts,
         kernels=tuple(entry.kernel for entry in entries),
         launches=launches,
         bindings=bindings,
@@ -115,6 +115,7 @@ def _bind(
         observed=observed,
         missing_headers=missing_headers,
         units=read.units,
+        included=read.included,
         read_true=places_read_true(launches),
     )
 

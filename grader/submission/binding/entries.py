@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import prod
-from pathlib import Path
 
 from grader.lab.records import Lab
 from grader.submission.binding.precedence import first, weakest_of
@@ -96,17 +95,23 @@ def entries_of(
     codes: Sequence[DeviceCode],
     lab: Lab,
     observed: Observed,
-    changed: frozenset[Place] = frozenset(),
+    changed: frozenset[Place],
 ) -> list[Entry]:
-    """Every kernel of the submission; one in a header is known by the name that the header is included by."""
-    included = {Path(name).name: name for code in codes for name in code.sources}
+    """Every kernel of the submission.
+
+    codes: what is compiled of the first of `files`.
+    """
     names = {kernel.name for parsed in files for kernel in parsed.kernels}
     launches = with_observed([site for parsed in files for site in find_launches(parsed, names)], observed, changed)
-    lacking = {file for code in codes if code.missing_headers for file in code.sources}
+    lacking = {
+        file
+        for main, code in zip(files, codes, strict=False)
+        if code.missing_headers
+        for file in (main.file, *(header.file for header in code.headers.values()))
+    }
     entries: list[Entry] = []
     for parsed in files:
-        for plain in kernels_in(parsed):
-            kernel = replace(plain, file=included.get(plain.file, plain.file))
+        for kernel in kernels_in(parsed):
             same_file = tuple(s for s in launches if s.kernel == kernel.name and s.file == parsed.file)
             sites = same_file or tuple(s for s in launches if s.kernel == kernel.name)
             kinds: dict[tuple[bool, bool, bool], Entry] = {}

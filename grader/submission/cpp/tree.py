@@ -82,7 +82,7 @@ class ParsedFile:
 
     @property
     def file(self) -> str:
-        return self.source.path.name
+        return self.source.file
 
     @cached_property
     def kernels(self) -> tuple[Item, ...]:

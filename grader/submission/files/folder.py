@@ -14,7 +14,7 @@ from grader.files import kind_of, read_plain, real
 from grader.lab.records import Variant
 from grader.message import Message, msg
 from grader.submission.files.notebook import read_notebook
-from grader.submission.files.source import SourceText, decode
+from grader.submission.files.source import SourceText, decode, named_within
 from grader.submission.files.submission_yaml import (
     SETTINGS_NAME,
     LabSettings,
@@ -82,8 +82,9 @@ def find_sources(
     variants: the lab's, after which a student's programs may be called.
 
     Looked for in turn: the file that `submission.yaml` names, `<lab>.cu`, `<lab>/*.cu`, the folder's only `.cu` file,
-    all of them where they make up one program or, without a `main`, parts of one, programs called after the lab or its
-    variants with the files that have no `main`, `<lab>.cu` or all `.cu` files of the only folder below that has any.
+    all of them where they make up one program or, without a `main`, parts of one, `<lab>.cu` or all `.cu` files of the
+    only folder below that has any, programs here or in folders below that are called after the lab, after its variants
+    or numbered, with the files that have no `main`.
     With a `<lab>.cu` come the files whose functions it calls.
 
     Raises
@@ -146,7 +147,13 @@ def read_sources(found: FoundSubmission) -> list[SourceText]:
     texts: list[SourceText] = []
     for file in found.files:
         texts += read_notebook(file, found.lab) if file.suffix.lower() == SUFFIXES[1] else [decode(file)]
-    return texts
+    root = _common_folder(found.files)
+    return [named_within(text, root) for text in texts]
+
+
+def _common_folder(files: Sequence[Path]) -> Path:
+    """The innermost folder that all of `files` lie in, as their paths have it."""
+    return Path(os.path.commonpath([os.path.normpath(file.parent) for file in files])) if files else Path()
 
 
 def variant_settings(found: FoundSubmission, variants: Collection[str]) -> Mapping[str, VariantSettings]:
@@ -235,19 +242,46 @@ def _search(
         return inside
     if len(here) == 1 or _are_one_program(here) or _are_parts(here, known_labs):
         return here
-    programs = [file for file in here[:MAX_SOURCES] if _has_main(file)]
-    versions = versions_among(programs, lab_id, known_labs, variants)
-    if versions:
-        labs = {name.lower() for name in known_labs}
-        return [f for f in here if f in versions or (f not in programs and f.stem.lower() not in labs)]
-    deeper = [] if here else _deeper(path, lab_id, known_labs)
+    deeper = [] if here else _deeper(path / lab_id, lab_id, known_labs) or _deeper(path, lab_id, known_labs)
     if len(deeper) == 1:
         return deeper[0]
+    versions = _versions(path, [here] if here else deeper, lab_id, known_labs, variants)
+    if versions:
+        return versions
     here = here or [file for files in deeper for file in files]
     if here:
         names = ", ".join(str(file.relative_to(path)) for file in here[:8])
         raise UsageError(msg("submission.several", path=path, files=names, lab=lab_id, settings=SETTINGS_NAME))
     raise UsageError(_nothing_found(path, lab_id, [path, path / lab_id]))
+
+
+def _versions(
+    path: Path, places: list[list[Path]], lab_id: str, known_labs: Collection[str], variants: Sequence[Variant]
+) -> list[Path]:
+    """Programs that are versions of one lab, and the files that have no `main` beside them; none where it is not clear.
+
+    places: the files of `path`, or those of several folders in it, which tell by their names what each has.
+    """
+    names: dict[Path, str] = {}
+    for files in places:
+        programs = [file for file in files if _has_main(file)] if len(files) <= MAX_SOURCES else []
+        is_alone = len(places) > 1 and len(programs) == 1
+        names |= {f: f.parent.name if is_alone else f"{_inner(f.parent, path)} {f.stem}".strip() for f in programs}
+    if len(names) > MAX_SOURCES:
+        return []
+    versions = versions_among(names, lab_id, known_labs, variants)
+    labs = {name.lower() for name in known_labs}
+    chosen = {file.parent for file in versions}
+    found = []
+    for files in places:
+        # Of folders those that hold a version, and those that hold no program at all: what several share.
+        if any(file.parent in chosen for file in files) or not any(file in names for file in files):
+            found += [f for f in files if f in versions or (f not in names and f.stem.lower() not in labs)]
+    return found if versions else []
+
+
+def _inner(folder: Path, path: Path) -> str:
+    return "" if folder == path else folder.name
 
 
 def _are_one_program(files: list[Path]) -> bool:
@@ -308,7 +342,9 @@ def _plain(file: Path) -> str:
 
 def _deeper(folder: Path, lab_id: str, known_labs: Collection[str]) -> list[list[Path]]:
     """What the folders below, however they are called, hold for the lab: of those with `<lab>.cu` that file, else the
-    `.cu` files of each that is not another lab's."""
+    `.cu` files of each that is not another lab's.  Nothing where there is no such folder."""
+    if _kind(folder) != "folder":
+        return []
     places = [
         p for p in _entries(folder) if not p.name.startswith((".", "__")) and p.name not in known_labs and _kind(p)
     ]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grader.errors import UsageError, system_reason
@@ -31,6 +32,7 @@ class SourceText:
     notebook, cells: the name of the notebook that the text is taken from, "" for none; the first line of each of its
       cells in the text, and the cell's number.
     written: the text as the file has it, where `text` was made of that; None where they are the same.
+    name: the path within the submission, where that is more than the file's own name.
     """
 
     path: Path
@@ -41,6 +43,23 @@ class SourceText:
     notebook: str = ""
     cells: tuple[tuple[int, int], ...] = ()
     written: str | None = None
+    name: str = ""
+
+    @property
+    def file(self) -> str:
+        """What tells it from the submission's other files: its path within the submission, with `/` between folders."""
+        return self.name or self.path.name
+
+    @property
+    def root(self) -> Path:
+        """The folder that `file` is relative to."""
+        return self.path.parents[self.file.count("/")]
+
+
+def named_within(source: SourceText, root: Path) -> SourceText:
+    """`source` by its path relative to `root`."""
+    name = Path(os.path.relpath(source.path, root)).as_posix()
+    return replace(source, name="" if name == source.path.name else name)
 
 
 def decode(path: Path) -> SourceText:

@@ -135,9 +135,9 @@ class Original:
         return dict(sorted(found.items()))
 
     def file_of(self, kernel: Kernel) -> ParsedFile | None:
-        """The file that holds a kernel; a header goes by the name that it is included by."""
+        """The file that holds a kernel."""
         for source in self.submission.sources:
-            if source.path.name == Path(kernel.file).name:
+            if source.file == kernel.file:
                 parsed = self._parse(source)
                 if kernel.name in parsed.functions:
                     return parsed

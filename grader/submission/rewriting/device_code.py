@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from grader.files import kind_of, real
@@ -65,6 +65,7 @@ class DeviceCode:
     """What is compiled of one file.
 
     sources: text by file name, the file first, then local headers by the name they are included by.
+    headers: these, by the same names.
     remarks: message ids with a line, e.g. ("host_function_called", 12).
     missing_headers: includes of headers that lie neither beside the file nor in CUDA, with their lines.
     """
@@ -72,6 +73,7 @@ class DeviceCode:
     sources: Mapping[str, str]
     remarks: tuple[tuple[str, int], ...] = ()
     missing_headers: tuple[tuple[str, int], ...] = ()
+    headers: Mapping[str, ParsedFile] = field(default_factory=dict)
 
 
 def device_source(parsed: ParsedFile, local_headers: Mapping[str, ParsedFile] | None = None) -> str:
@@ -98,7 +100,8 @@ def device_code(
         for include in includes_of(current):
             if include.kind != "local" or include.name in headers:
                 continue
-            path = find_header(include.name, parsed.source.path.parent, folder)
+            beside_it, beside_main = current.source.path.parent, parsed.source.path.parent
+            path = find_header(include.name, beside_it, beside_main, folder)
             if path is None:
                 if current is parsed:
                     missing.append((include.name, include.line))
@@ -107,6 +110,7 @@ def device_code(
                 queue.append(headers[include.name])
     blanking = _Blanking(parsed, headers)
     sources = {parsed.file: blanking.text()}
+    headers.pop(parsed.file, None)
     # A header's functions may be used by the file only, so everything for the device that a header holds is kept, and
     # what the files and the other headers mention.
     words = _words(sources[parsed.file]).union(*(_device_words(other) for other in beside))
@@ -118,7 +122,7 @@ def device_code(
         for blanked in blankings.values():
             blanked.keep(blanked.mentioned(fresh))
     sources |= {name: b.text() for name, b in blankings.items()}
-    return DeviceCode(sources, blanking.remarks(), tuple(missing[:MAX_MISSING]))
+    return DeviceCode(sources, blanking.remarks(), tuple(missing[:MAX_MISSING]), headers)
 
 
 def _words(text: str) -> set[str]:
@@ -157,10 +161,14 @@ def header_kind(name: str, quoted: bool) -> str:
     return "local"
 
 
-def find_header(name: str, beside: Path, folder: Path) -> Path | None:
-    """The submission's own header `name`; None where it is not there or lies outside the student's `folder`."""
+def find_header(name: str, *places: Path) -> Path | None:
+    """The submission's own header `name`, looked for in `places` in turn.
+
+    The last of these is the student's folder: None where the header is not there or lies outside that.
+    """
     spend(50)
-    for place in (beside, folder):
+    folder = places[-1]
+    for place in dict.fromkeys(places):
         path = place / name
         with suppress(OSError):
             if kind_of(path) == "file" and real(path).is_relative_to(real(folder)):

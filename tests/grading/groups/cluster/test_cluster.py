@@ -16,14 +16,14 @@ from pathlib import Path
 import pytest
 
 from grader.cli import main as cli
-from grader.grading.cluster.packed import pack, pack_lab
-from grader.grading.cluster.pool import ExecutorPool
+from grader.grading.groups.cluster.packed import pack, pack_lab
+from grader.grading.groups.cluster.pool import ExecutorPool
 from grader.grading.options import GradeOptions
-from grader.grading.workers import Failed, Graded, GradeTask, Refused, grade_here
+from grader.grading.task import Failed, Graded, GradeTask, Refused, grade_here
 from grader.lab import labs
 from grader.processes.pool import wait
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 SAMPLES = ROOT / "submissions"
 LAB = "transpose"
 
@@ -55,7 +55,7 @@ def test_any_executor_gives_what_this_process_gives(tmp_path: Path) -> None:
 
 
 def test_another_version_grades_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from grader.grading.cluster import packed
+    from grader.grading.groups.cluster import packed
 
     lab = labs.find(LAB)
     data = pack(task(SAMPLES / "petrova", "petrova"), lab, pack_lab(lab))
@@ -69,7 +69,7 @@ def test_a_cluster_that_is_not_there_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("distributed")
-    from grader.grading.cluster import pool
+    from grader.grading.groups.cluster import pool
 
     monkeypatch.setattr(pool, "CONNECT_S", 1)
     monkeypatch.chdir(tmp_path)

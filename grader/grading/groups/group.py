@@ -23,16 +23,17 @@ from grader.exports import similar
 from grader.exports.entries import Entry, Table, brief, gpu_models, source_of
 from grader.exports.page import rows_of
 from grader.exports.registry import COURSE_EXPORTS, EXPORTS
-from grader.grading.cluster.pool import ExecutorPool
-from grader.grading.feeding import Feeder
+from grader.grading.groups.cluster.pool import ExecutorPool
+from grader.grading.groups.feeding import Feeder
+from grader.grading.groups.progress import Account, account
+from grader.grading.groups.workers import lost
 from grader.grading.output.cache import ResultCache, with_person
 from grader.grading.output.comparing import compare_once
 from grader.grading.output.paths import Outputs
 from grader.grading.output.reporting import Announcer
 from grader.grading.output.tables import Tables, course_tables
-from grader.grading.progress import Account, account
 from grader.grading.students import Work
-from grader.grading.workers import Checked, Failed, Graded, GradeTask, Judged, Outcome, Refused, lost
+from grader.grading.task import Checked, Failed, Graded, GradeTask, Judged, Outcome, Refused
 from grader.lab.records import Lab
 from grader.message import Message, msg
 from grader.processes.pool import Answer, Lost, Pool, wait

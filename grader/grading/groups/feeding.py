@@ -8,7 +8,7 @@ from typing import Protocol
 
 from msgspec import structs
 
-from grader.grading.workers import GradeTask
+from grader.grading.task import GradeTask
 
 AT_ONCE_ON_A_GPU = 10
 """Gradings side by side for each GPU: one is timed there, and so many that the next is ready when it has ended.

@@ -15,9 +15,10 @@ import msgspec
 
 from grader.errors import UsageError
 from grader.files import read_plain
+from grader.grading.groups.workers import grade_all
 from grader.grading.output.identity import LARGEST_BYTES, code_hash, files_below, lab_files
 from grader.grading.secret import SECRET, SECRET_FILE, secret
-from grader.grading.workers import Failed, Graded, GradeTask, Outcome, Refused, grade_all
+from grader.grading.task import Failed, Graded, GradeTask, Outcome, Refused
 from grader.lab.records import Lab
 from grader.message import Message, msg
 from grader.result import Record

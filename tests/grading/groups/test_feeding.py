@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from grader.grading.feeding import Feeder
+from grader.grading.groups.feeding import Feeder
 from grader.grading.options import GradeOptions
-from grader.grading.workers import GradeTask
+from grader.grading.task import GradeTask
 
 
 class Noting:

@@ -17,8 +17,8 @@ from concurrent.futures import CancelledError, Executor, Future
 from typing import Any, Self
 
 from grader.errors import UsageError
-from grader.grading.cluster.packed import grade_packed, outcome_of, pack, pack_lab
-from grader.grading.workers import Failed, GradeTask, Outcome, Refused
+from grader.grading.groups.cluster.packed import grade_packed, outcome_of, pack, pack_lab
+from grader.grading.task import Failed, GradeTask, Outcome, Refused
 from grader.lab.records import Lab
 from grader.message import msg, verbatim
 from grader.processes.pool import LONGEST_WAIT_S, Answer

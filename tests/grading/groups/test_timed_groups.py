@@ -12,13 +12,13 @@ from msgspec.structs import replace
 from grader.cli import main as cli
 from grader.exports.entries import Entry, gpu_models
 from grader.gpu.host import choosing
-from grader.grading import workers
+from grader.grading.groups import workers
 from grader.grading.output.identity import Identity
 from grader.processes.pool import Pool
 from grader.result import decode
 from tests import sample_results
 
-SAMPLES = Path(__file__).parents[2] / "submissions"
+SAMPLES = Path(__file__).parents[3] / "submissions"
 LAB = "transpose"
 OPTIONS = ["group", "--lab", LAB, "--backend", "emulator", "--no-pdf", "--lang", "en", "--jobs", "2"]
 
