@@ -74,9 +74,7 @@ def test_a_wrong_result_off_the_tile_is_no_missing_guard(found: Diagnosis) -> No
     assert "guard" not in hint and "by hand" in hint
 
 
-@pytest.mark.parametrize(
-    ("dynamic", "words"), [(True, "the array t a size of 4096 bytes."), (False, "declared size")]
-)
+@pytest.mark.parametrize(("dynamic", "words"), [(True, "the array t a size of 4096 bytes."), (False, "declared size")])
 def test_past_the_end_of_shared_memory(dynamic: bool, words: str) -> None:
     array = SharedArray("t", 7, "float32", (None,) if dynamic else (32, 32), dynamic)
     outside = hazard("out_of_bounds", "after", offset_bytes=4096)
