@@ -167,9 +167,11 @@ def _of_hazards(evidence: Evidence) -> Message | None:
         hint = memory_safety.hint(evidence, outside[0])
         if "memory_safety" not in asked or memory_safety.is_dynamic(evidence, outside[0]):
             return hint
-        return msg("checks.correct.hint_memory_first", line=outside[0].line)
+        return msg("checks.correct.hint_memory_first")
     unordered = races.counted(evidence.hazards(*races.KINDS))
     if not unordered:
         return None
     worst = races.worst(unordered)
-    return msg("checks.correct.hint_race_first", line=worst.line) if "races" in asked else races.hint(worst)
+    if "races" in asked and worst.kind == "race":
+        return msg("checks.correct.hint_race_first")
+    return races.hint(worst)

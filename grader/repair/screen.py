@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, repeat
 
 from grader.launching.kernel import BoundKernel
 from grader.launching.programs import Built
@@ -21,7 +22,8 @@ from grader.repair.symptom import SmallCase, Symptom
 from grader.submission.cpp.edits import Edit
 from grader.submission.cpp.tree import declared_name, descendants
 
-BATCH = 12
+BATCHES = (8, 16, 32)
+"""Changes that are compiled together: few at first, since the likeliest come first; then as many as the last says."""
 RETRIES = 3
 """Compiles of a batch without the copies that the compiler refused."""
 COPY = "_changed_{number}"
@@ -38,6 +40,10 @@ ISSUING = 28
 ISSUING_ON = 8
 """The same of instructions after the first `SOON`: what takes long runs as generated code."""
 SOON = 5_000
+
+
+Tried = tuple[Function, Change]
+"""A change, and the function that it is made in."""
 
 
 @dataclass(slots=True)
@@ -76,16 +82,16 @@ class Screen:
     functions: Sequence[Function]
     symptom: Symptom
 
-    def survivors(self, changes: Sequence[tuple[Function, Change]], budget: Budget) -> Iterator[Change]:
+    def survivors(self, changes: Sequence[Tried], budget: Budget) -> Iterator[Change]:
         """Those of the changes with which the symptom is gone, in their order; then those that leave another fault.
 
         Of a kernel with two faults a change may mend one: that is right at every size but those off the tile.
         """
         partly = []
-        for start in range(0, len(changes), BATCH):
+        for batch in _batches(changes):
             if budget.is_spent:
                 break
-            for change, built, entry in self._compiled(changes[start : start + BATCH], budget):
+            for change, built, entry in self._compiled(batch, budget):
                 if budget.is_spent:
                     break
                 cured = self._cured(built, entry, budget)
@@ -100,7 +106,7 @@ class Screen:
         """The kernel as it was handed in, at the size of the first case."""
         return self.trials.run(self.kernel, self.symptom.cases[0].kind, self.symptom.cases[0].sizes)
 
-    def runs(self, changes: Sequence[tuple[Function, Change]]) -> Iterator[tuple[Change, Run]]:
+    def runs(self, changes: Sequence[Tried]) -> Iterator[tuple[Change, Run]]:
         """What comes of each change at that size, those left out that do not compile."""
         case = self.symptom.cases[0]
         for change, built, entry in self._compiled(changes, Budget(0)):
@@ -131,9 +137,7 @@ class Screen:
         budget.ran(run, observe)
         return run
 
-    def _compiled(
-        self, batch: Sequence[tuple[Function, Change]], budget: Budget
-    ) -> Iterator[tuple[Change, Built, str]]:
+    def _compiled(self, batch: Sequence[Tried], budget: Budget) -> Iterator[tuple[Change, Built, str]]:
         """The changes with their programs, those left out that do not compile."""
         copied = {n for n, (function, _change) in enumerate(batch) if function.is_kernel or self._is_copied(function)}
         copies = {n: copy for n in copied if (copy := self._copy(*batch[n], n)) is not None}
@@ -253,6 +257,15 @@ class Screen:
             text = f"{edit.text}{values[edit.constant]}" if edit.constant else edit.text
             edits.append(replace(edit, text=text, constant=""))
         return edits
+
+
+def _batches(changes: Sequence[Tried]) -> Iterator[Sequence[Tried]]:
+    start = 0
+    for size in chain(BATCHES, repeat(BATCHES[-1])):
+        if start >= len(changes):
+            return
+        yield changes[start : start + size]
+        start += size
 
 
 def _edited(text: str, edits: Sequence[Edit], start: int) -> str:

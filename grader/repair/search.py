@@ -32,7 +32,7 @@ from grader.running.evidence import Evidence
 from grader.submission.cpp.tree import ParsedFile
 from grader.submission.rewriting.changes import Original
 
-MAX_WORK = 1_900_000
+MAX_WORK = 2_400_000
 """Of all kernels of a submission, in the unit of `Budget`."""
 MAX_PROOFS = 5
 """Full gradings of changed programs."""

@@ -277,7 +277,8 @@ def _binary(function: Function, node: Node) -> Iterator[Change]:
         yield Change(kind, line, (function.replaced(operator, other),), cost, "operator")
     if sign in "+-*/" and kind != "expression":
         literal = right.type == "number_literal"
-        yield from _change(function, node, function.text(left), 2.3 if literal else 3.8, "drop", kind)
+        near = 1.6 if function.text(right) == "1" else 2.3
+        yield from _change(function, node, function.text(left), near if literal else 3.8, "drop", kind)
         if sign in "+*":
             yield from _change(function, node, function.text(right), 3.8, "drop", kind)
     if sign == "+" and left.type == "binary_expression" and _operator(left) == "*":

@@ -41,8 +41,8 @@ TEXTS: Texts = {
     "hint_few_threads": N_(
         "It is right only where the block has a thread for each element of a row or column: nobody takes the rest."
     ),
-    "hint_memory_first": N_("Fix the memory access in line {line} first: the wrong result may come of it."),
-    "hint_race_first": N_("Fix the data race in line {line} first: the wrong result may come of it."),
+    "hint_memory_first": N_("Fix the faulty memory access first: the wrong result may come of it."),
+    "hint_race_first": N_("Fix the data race first: the wrong result may come of it."),
     "hint_by_hand": N_(
         "Follow one element by hand: which thread makes it, what that thread reads for it, and where it stores it."
     ),
