@@ -30,8 +30,8 @@ from grader.submission.records import Missing, Submission
 from grader.words import told
 
 if TYPE_CHECKING:
-    from grader.compiler.process import CompilerProcess
     from grader.gpu.measurement.part import Gpu
+    from grader.grading.warm import Warm
     from grader.launching.trial import Trials
     from grader.submission.files.folder import FoundSubmission
 
@@ -48,7 +48,7 @@ def grade(
     remeasure: bool = False,
     profilers: Sequence[str] = (),
     judged: Callable[[Result], None] | None = None,
-    compiler: CompilerProcess | None = None,
+    warm: Warm | None = None,
     checked: Callable[[list[Check]], None] | None = None,
     repairs: bool = True,
     answers: bool = False,
@@ -63,7 +63,7 @@ def grade(
     profilers : other tools to be asked on a GPU, "ncu" and "compute-sanitizer"; no mark depends on them.
     judged : called with the result as soon as every check is judged; what no mark depends on follows.
     checked : called with the checks of a variant as soon as its kernels have run on the emulator.
-    compiler : one that runs already and has seen this student's files alone; None for one of this grading's own.
+    warm : what earlier gradings of this student's files have left; None: all is done anew.
     repairs : whether the smallest changes that make wrong kernels right are looked for, where the lab wants that.
     answers : whether the result shows these changes though the lab keeps them from students.
 
@@ -80,7 +80,7 @@ def grade(
     # The processes warm up while this one imports the parser and reads the submission.
     with ExitStack() as stack:
         gpu = _start_gpu(stack, backend)
-        compiler = compiler or stack.enter_context(CompilerProcess())
+        compiler = warm.compiler if warm is not None else stack.enter_context(CompilerProcess())
         found_files, submission = _read(path, lab)
         from grader.backends.emulator import Emulator
         from grader.grading.alternatives import with_best
@@ -98,7 +98,7 @@ def grade(
         oracle = Oracle(lab)
         drawn = draw(lab, {s.file: s.text for s in submission.sources}, secret)
         drawn_lab = replace(lab, seed=drawn.seed)
-        trials = Trials(lab, oracle, programs, Emulator())
+        trials = Trials(lab, oracle, programs, Emulator(warm.launches if warm is not None else None))
         drawn_trials = replace(trials, lab=drawn_lab, oracle=Oracle(drawn_lab))
         found = _run(trials, drawn_trials, submission, found, checked)
         submission, found = with_best(
