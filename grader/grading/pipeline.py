@@ -81,7 +81,7 @@ def grade(
     with ExitStack() as stack:
         gpu = _start_gpu(stack, backend)
         compiler = warm.compiler if warm is not None else stack.enter_context(CompilerProcess())
-        found_files, submission = _read(path, lab)
+        found_files, submission = _read(path, lab, warm)
         from grader.backends.emulator import Emulator
         from grader.grading.alternatives import with_best
         from grader.grading.compilations import compiled
@@ -225,7 +225,7 @@ def _opened(gpu: Gpu | None, backend: str) -> Gpu | None:
     return None if reason else gpu
 
 
-def _read(path: Path, lab: Lab) -> tuple[FoundSubmission, Submission]:
+def _read(path: Path, lab: Lab, warm: Warm | None) -> tuple[FoundSubmission, Submission]:
     from grader.observation.commented import with_comments_run
     from grader.observation.probing import probed
     from grader.observation.programs import USUAL_BLOCK
@@ -239,7 +239,7 @@ def _read(path: Path, lab: Lab) -> tuple[FoundSubmission, Submission]:
     sources = read_sources(found)
     sizes = [int(size) for size in lab.cases["emulator"].observe.values()]
     threads = next((n for n in lab.launch.block if isinstance(n, int)), USUAL_BLOCK)
-    store = Stored(default_folder())
+    store = Stored(default_folder(), warm.programs if warm is not None else None)
     with parsed_once():
         seen = observed(sources, store, sizes, threads)
         sources, seen = with_comments_run(sources, seen, lambda changed: observed(changed, store, sizes, threads))

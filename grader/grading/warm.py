@@ -9,6 +9,7 @@ from typing import Self
 from grader.backends.remembered import RememberedLaunches
 from grader.compiler.process import CompilerProcess
 from grader.processes import fork_server
+from grader.programs.remembered import RememberedPrograms
 
 
 class Warm:
@@ -20,6 +21,7 @@ class Warm:
 
     def __init__(self) -> None:
         self.launches = RememberedLaunches()
+        self.programs = RememberedPrograms()
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
