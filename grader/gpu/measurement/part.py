@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -136,10 +137,7 @@ class Gpu:
         runner = GpuRunner(Trials(lab, oracle, programs, backend), backend, session.device, kernels)
         for evidence in found.values():
             runner.prepare(evidence)
-        # Whoever wants to time waits for all who are at this, and they for each other's timing: nobody returns to the
-        # queue between two launches.
-        with lock.shared(session.device.uuid):
-            graded = {name: runner.run(evidence) for name, evidence in found.items()}
+        graded = _results(session, runner, found)
         self._has_run = True
         try:
             if profilers:
@@ -201,6 +199,7 @@ class Gpu:
             nvrtc=self.compiler.nvrtc_version(),
             host_memory=_host_candidates(lab, candidates, values),
         )
+        session.reopen()
         with lock.exclusive(session.device.uuid):
             session.forget()
             measurement = measure_speed(session, order)
@@ -219,6 +218,29 @@ class Gpu:
             f"{device.name} {device.architecture} {device.multiprocessors} {device.memory_bytes}",
             device.driver,
         )
+
+
+def _results(session: GpuSession, runner: GpuRunner, found: Mapping[str, Evidence]) -> dict[str, Evidence]:
+    """What every variant's kernel does on the device, others launching theirs beside it.
+
+    Whoever wants to time waits for all who are at this, and they for each other's timing: nobody returns to the queue
+    between two launches, but where a kernel broke the process, which takes longer to replace than most take in all.
+
+    Raises
+    ------
+    Busy : the GPU was timed on all the time.
+    """
+    graded: dict[str, Evidence] = {}
+    waiting = deque(found.items())
+    while waiting:
+        session.reopen()
+        with lock.shared(session.device.uuid):
+            while waiting:
+                name, evidence = waiting.popleft()
+                graded[name] = runner.run(evidence)
+                if session.is_broken:
+                    break
+    return graded
 
 
 def _in_use() -> Message:

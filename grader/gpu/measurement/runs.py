@@ -49,6 +49,8 @@ class GpuRunner:
         kernel = self._runnable(evidence)
         if kernel is None:
             return evidence
+        # Before a launch can break the process.
+        resources = self._resources(evidence, kernel)
         runs: list[Run] = []
         diagnoses = evidence.diagnoses
         for kind, sizes in self._planned(evidence, kernel):
@@ -83,7 +85,7 @@ class GpuRunner:
             runs=(*emulated, *runs),
             diagnoses=diagnoses,
             unmeasured=unmeasured,
-            resources=self._resources(evidence, kernel),
+            resources=resources,
             larger=tuple(self._larger(evidence, kernel)) if is_right and evidence.hard_coded_sizes is None else (),
             untimed=untimed,
         )
