@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from grader.cli import main as cli
+from tests.marks_only import put_marks_only
 
 ROOT = Path(__file__).parent.parent
 SAMPLES = ROOT / "submissions"
@@ -63,6 +64,7 @@ def test_check_tells_a_stored_result_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    put_marks_only(tmp_path)
     run(capsys, SAMPLES / "petrova", "--lab", "transpose", "--no-pdf")
     code, out, _err = run(capsys, "check", "reports", "--source", SAMPLES / "petrova", "--lang", "ru")
     assert code == 1

@@ -21,6 +21,7 @@ from grader.grading.students import Work
 from grader.grading.task import GradeTask
 from grader.lab import labs
 from grader.lab.records import Lab
+from grader.processes import fork_server
 from grader.report.rendering.renderer import rendering_pool
 
 if TYPE_CHECKING:
@@ -111,7 +112,8 @@ def grade(order: Order) -> int:
             marks_first=is_timed and options.sweeps and bool(lab.sweeps),
             gpus=gpus,
         )
-        return group.grade(terminal.console(), jobs, found.notices)
+        with fork_server.kept():
+            return group.grade(terminal.console(), jobs, found.notices)
 
 
 def _grading(order: Order, lab: Lab, jobs: int) -> GradingPool:

@@ -113,7 +113,13 @@ class Child(Generic[Received]):
         server = fork_server.server_of(program.module, program.environment, start)
         if server is None:
             return None
-        return server.fork(program.arguments, program.data_bytes, theirs, self._output)
+        try:
+            return server.fork(program.arguments, program.data_bytes, theirs, self._output)
+        except OSError:
+            if server.is_running:
+                raise
+            # Killed by somebody else; what could not be forked can be started.
+            return None
 
     def _connected(self, program: ChildProgram) -> socket.socket:
         """Start it and have it connect back; who does not know what it was told on its standard input is not it."""

@@ -7,6 +7,7 @@ nobody else's.  In such a process `main` runs: a `GradeTask` comes, outcomes go 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import socket
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -39,6 +40,30 @@ from grader.processes.system import cores
 from grader.result import Check, Result
 from grader.words import text
 
+_NEEDED = (
+    "grader.backends.emulator",
+    "grader.checks",
+    "grader.grading.alternatives",
+    "grader.grading.compilations",
+    "grader.grading.pipeline",
+    "grader.lab.file",
+    "grader.lab.labs",
+    "grader.launching.trial",
+    "grader.launching.warp_steps",
+    "grader.observation.commented",
+    "grader.observation.probing",
+    "grader.observation.stage",
+    "grader.repair.in_result",
+    "grader.repair.search",
+    "grader.running.drawn",
+    "grader.running.kernel_runs",
+    "grader.submission.binding.bind",
+    "grader.sweeps.run",
+    "numpy.random",
+    "tree_sitter_cuda",
+    "yaml",
+)
+"""What the stages of a grading import when they are reached."""
 DEADLINE_S = 600.0
 """For judging one submission, and once more for its sweeps; far beyond what its compile and kernel limits add up to.
 
@@ -58,7 +83,7 @@ def job_count(tasks: int, asked: int | None) -> int:
 
 def grading_pool(jobs: int) -> Pool[GradeTask, Checked | Judged | Outcome]:
     """A pool of `jobs` grading processes."""
-    program = ChildProgram("grader.grading.groups.workers", data_bytes=memory_bytes())
+    program = ChildProgram("grader.grading.groups.workers", data_bytes=memory_bytes(), is_forkable=True)
     return Pool(program, _replies(), lambda reply: not isinstance(reply, Checked | Judged), DEADLINE_S, jobs)
 
 
@@ -94,6 +119,12 @@ def lost(event: Lost[GradeTask]) -> Failed:
 
 def _output(event: Lost[GradeTask]) -> str:
     return event.ending.output if event.ending is not None else ""
+
+
+def prepare() -> None:
+    """Import all that a grading may need."""
+    for name in _NEEDED:
+        importlib.import_module(name)
 
 
 def main(connection: socket.socket) -> None:

@@ -105,7 +105,7 @@ class Program:
         return found
 
     def forget(self) -> None:
-        """Let go of what functions remember of a launch."""
+        """Let go of what functions remember of blocks that ran side by side."""
         for code in self._codes.values():
             for repeat in code.repeats:
                 repeat.forget()
