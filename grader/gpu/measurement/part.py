@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +20,7 @@ from grader.gpu.host.helpers import compile_helpers
 from grader.gpu.host.process import GpuProcess
 from grader.gpu.host.session import GpuFault, GpuSession
 from grader.gpu.measurement.bench import with_data
-from grader.gpu.measurement.runs import GpuRunner, pools
+from grader.gpu.measurement.runs import GpuRunner, pools, results
 from grader.gpu.measurement.speed import Candidate, SpeedOrder, measure_speed
 from grader.gpu.measurement.work import baseline_of, cpu_times_of, lab_files, work_at
 from grader.gpu.messages import HELPERS_MODULE, NoDevice
@@ -137,7 +136,7 @@ class Gpu:
         runner = GpuRunner(Trials(lab, oracle, programs, backend), backend, session.device, kernels)
         for evidence in found.values():
             runner.prepare(evidence)
-        graded = _results(session, runner, found)
+        graded = results(session, runner, found)
         self._has_run = True
         try:
             if profilers:
@@ -218,29 +217,6 @@ class Gpu:
             f"{device.name} {device.architecture} {device.multiprocessors} {device.memory_bytes}",
             device.driver,
         )
-
-
-def _results(session: GpuSession, runner: GpuRunner, found: Mapping[str, Evidence]) -> dict[str, Evidence]:
-    """What every variant's kernel does on the device, others launching theirs beside it.
-
-    Whoever wants to time waits for all who are at this, and they for each other's timing: nobody returns to the queue
-    between two launches, but where a kernel broke the process, which takes longer to replace than most take in all.
-
-    Raises
-    ------
-    Busy : the GPU was timed on all the time.
-    """
-    graded: dict[str, Evidence] = {}
-    waiting = deque(found.items())
-    while waiting:
-        session.reopen()
-        with lock.shared(session.device.uuid):
-            while waiting:
-                name, evidence = waiting.popleft()
-                graded[name] = runner.run(evidence)
-                if session.is_broken:
-                    break
-    return graded
 
 
 def _in_use() -> Message:
