@@ -166,6 +166,8 @@ class Function:
     location: SourceLocation
     launch_bounds: tuple[tuple[str, tuple[int, ...]], ...] = ()
     """Performance directives such as ("maxntid", (256, 1, 1))."""
+    text: str = field(default="", repr=False)
+    """The whole of it as written, comments left out."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -170,7 +170,8 @@ class _ModuleParser:
         if name in self._functions:
             raise cursor.error(f"the function `{name}` is defined twice", at)
         body = BodyParser(cursor, self._locations, self._modifiers)
-        self._functions[name] = body.parse(name, is_entry, parameters, returns, tuple(bounds))
+        function = body.parse(name, is_entry, parameters, returns, tuple(bounds))
+        self._functions[name] = replace(function, text=cursor.text[at : cursor.pos])
         for symbol, used_at in body.symbols.items():
             self._symbols.setdefault(symbol, used_at)
 

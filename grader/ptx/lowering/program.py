@@ -145,6 +145,10 @@ class Program:
         found = self._reachable[entry] = frozenset(seen)
         return found
 
+    def used_by(self, entry: str) -> set[str]:
+        """Symbols that a kernel and the functions that it may call name."""
+        return self._used(self.reachable(entry))
+
     def needs(self, entry: str) -> Needs:
         """What a kernel needs and does, with all functions that it may call."""
         found = self._needs.get(entry)

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from grader import i18n
-from grader.compiler.process import CompilerProcess
 from grader.grading.pipeline import grade
 from grader.lab.labs import find
 from grader.report.figures.drawings import DRAWINGS
@@ -40,8 +39,7 @@ def graded() -> Callable[[str, str], Result]:
 
     @cache
     def grade_one(student: str, lab: str) -> Result:
-        with CompilerProcess() as compiler:
-            return grade(SUBMISSIONS / student, find(lab, ()), backend="emulator", compiler=compiler)
+        return grade(SUBMISSIONS / student, find(lab, ()), backend="emulator")
 
     return grade_one
 
