@@ -20,8 +20,8 @@ from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
 
-from grader.compiler.process import CompilerProcess
 from grader.grading.pipeline import grade
+from grader.grading.warm import Warm
 from grader.lab.labs import find
 from grader.lab.records import Lab
 from grader.result import Result
@@ -173,7 +173,7 @@ def lab_of(name: str) -> Lab:
 def failing(lab: str, file: str) -> frozenset[str]:
     """The checks that fail in a good kernel."""
     path = KERNELS / lab / "good" / file
-    result = grade(path, lab_of(lab), backend="emulator", compiler=_compiler(), repairs=False)
+    result = grade(path, lab_of(lab), backend="emulator", warm=_warm(), repairs=False)
     return frozenset(c.id for c in result.checks if c.status == "fail")
 
 
@@ -203,13 +203,13 @@ def graded(mutant: Mutant) -> Result:
         path = Path(folder) / "student" / f"{mutant.lab}.cu"
         path.parent.mkdir()
         path.write_text(mutant.text, "utf-8")
-        return grade(path, lab_of(mutant.lab), backend="emulator", compiler=_compiler(), answers=True)
+        return grade(path, lab_of(mutant.lab), backend="emulator", warm=_warm(), answers=True)
 
 
 @cache
-def _compiler() -> CompilerProcess:
+def _warm() -> Warm:
     """One for all: these are our own files."""
-    return CompilerProcess()
+    return Warm().__enter__()
 
 
 def run(chosen: list[Mutant]) -> tuple[dict[str, Row], list[str], list[str]]:

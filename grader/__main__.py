@@ -10,6 +10,9 @@ INTERRUPTED = 130
 def main() -> None:
     """Run the command line; Ctrl-C while it is still being loaded is no traceback."""
     try:
+        from grader.processes.limits import one_blas_thread
+
+        one_blas_thread()
         from grader.cli import main as command_line
 
         command_line.main()

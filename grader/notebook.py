@@ -89,7 +89,7 @@ def _grade(line: str, cell: str) -> Shown:
     job = make_job(result, labs.find(told["lab"], told["labs_folders"]), told["lang"], pdf=False)
     text = io.StringIO()
     terminal.show_result(terminal.console(text), summary(job))
-    page = drawn(job, html.document(job), "svg")
+    page = drawn(job, html.document(job), "screen")
     return Shown(text.getvalue(), _verdict(summary(job)) + _framed(page))
 
 

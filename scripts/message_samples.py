@@ -95,6 +95,7 @@ DATA: Mapping[str, Value] = {
     "fault": msg("faults.barrier", who=msg("pieces.Thread", **_THREAD)),
     "figures": msg("checks.coalescing.figures", loads="4", stores="32"),
     "file": "transpose.cu",
+    "in_file": "kernels.cuh",
     "filename": "report.html",
     "files": "a.cu, b.cu",
     "first": 12,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import cache
 from io import BytesIO
 from pathlib import Path
 
@@ -27,6 +28,7 @@ KEYWORDS = {"_": None, "N_": None, "Plural": (1, 2), "ngettext": (1, 2)}
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 
 
+@cache
 def template() -> Catalog:
     """A catalogue of all texts to be translated."""
     catalog = new_catalog(None)

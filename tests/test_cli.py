@@ -17,6 +17,7 @@ from grader import i18n
 from grader.cli import main as cli
 from grader.grading import pipeline
 from grader.result import decode
+from tests.marks_only import put_marks_only
 
 ROOT = Path(__file__).parent.parent
 SAMPLES = ROOT / "submissions"
@@ -34,6 +35,13 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty working folder."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def quick(here: Path) -> Path:
+    """An empty working folder but for a lab that has no sweeps and no repairs."""
+    put_marks_only(here)
+    return here
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
@@ -66,12 +74,12 @@ def test_a_good_submission_passes(here: Path, capsys: pytest.CaptureFixture[str]
     assert result.environment.command == f"grade {SAMPLES / 'ivanov'} --lab transpose"
 
 
-def test_a_fault_is_told_with_its_line_and_fails(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_fault_is_told_with_its_line_and_fails(quick: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _err = run(capsys, "--lab", "transpose", "--out", "o", "--no-pdf", SAMPLES / "petrova")
     assert code == 1
     assert "What to fix" in out
     assert "   transpose.cu:44  b[x + y * n] = buf[threadIdx.x][threadIdx.y];" in out
-    assert (here / "o/petrova/transpose/report.html").is_file()
+    assert (quick / "o/petrova/transpose/report.html").is_file()
 
 
 def test_the_whole_process_writes_a_pdf_and_plain_text(here: Path) -> None:
@@ -86,29 +94,29 @@ def test_the_whole_process_writes_a_pdf_and_plain_text(here: Path) -> None:
     assert (here / "reports/ivanov/transpose/report.pdf").read_bytes().startswith(b"%PDF-")
 
 
-def test_a_machine_without_pango_still_gets_html(here: Path) -> None:
-    # As the real package behaves where the library is missing.
-    (here / "weasyprint.py").write_text("raise OSError(\"cannot load library 'libpango-1.0-0'\")")
+def test_a_machine_without_pango_still_gets_html(quick: Path) -> None:
+    # As the real package behaves wquick the library is missing.
+    (quick / "weasyprint.py").write_text("raise OSError(\"cannot load library 'libpango-1.0-0'\")")
     command = [sys.executable, "-m", "grader", str(SAMPLES / "ivanov"), "--lab", "transpose", "--lang", "en"]
-    environment = {**os.environ, "PYTHONPATH": f"{here}:{ROOT}"}
+    environment = {**os.environ, "PYTHONPATH": f"{quick}:{ROOT}"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     (line,) = [line for line in done.stdout.splitlines() if "PDF" in line]
     assert line.startswith("No PDF: Pango is missing; install it with: apt install libpango-1.0-0 ")
-    assert files(here / "reports") == {"ivanov/transpose/result.json", "ivanov/transpose/report.html"}
+    assert files(quick / "reports") == {"ivanov/transpose/result.json", "ivanov/transpose/report.html"}
 
 
-def test_a_group_is_graded_each_in_turn(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_group_is_graded_each_in_turn(quick: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for student in ("ivanov", "fedorov"):
-        shutil.copytree(SAMPLES / student, here / "group" / student)
-    (here / "group" / "nobody").mkdir()
+        shutil.copytree(SAMPLES / student, quick / "group" / student)
+    (quick / "group" / "nobody").mkdir()
     code, out, _err = run(capsys, "group", "--lab", "transpose", "--no-pdf")
     assert code == 2
     rows = {line.split()[0]: line.split() for line in out[out.index("Worst fault") :].splitlines() if line.strip()}
     assert rows["ivanov"][1:4] == ["95", "of", "100"]
     assert rows["fedorov"][1:4] == ["0", "of", "94"]
     assert rows["nobody"][:6] == ["nobody", "–", "no", ".cu", "file;", "looked"]
-    assert files(here / "reports") == {
+    assert files(quick / "reports") == {
         *(
             f"{student}/transpose/{name}"
             for student in ("ivanov", "fedorov")
@@ -122,17 +130,17 @@ def test_a_group_is_graded_each_in_turn(here: Path, capsys: pytest.CaptureFixtur
         "course.html",
         "gradebook.xlsx",
     }
-    page = (here / "reports/transpose.html").read_text("utf-8")
+    page = (quick / "reports/transpose.html").read_text("utf-8")
     links = re.findall(r'href="([^"]+)"', page)
     # Each in the table; then what cost most, that nothing compiles; and by each of the three checks that fedorov fails.
     assert links == [
         f"{student}/transpose/report.html{place}"
         for student, place in (("fedorov", ""), ("ivanov", ""), ("fedorov", "#faults"), *[("fedorov", "")] * 3)
     ]
-    assert 'id="faults"' in (here / "reports/fedorov/transpose/report.html").read_text("utf-8")
-    assert all((here / "reports" / link.partition("#")[0]).is_file() for link in links)
+    assert 'id="faults"' in (quick / "reports/fedorov/transpose/report.html").read_text("utf-8")
+    assert all((quick / "reports" / link.partition("#")[0]).is_file() for link in links)
     assert "Фёдоров Артём" in page and "nobody" in page
-    marks = (here / "reports/transpose.csv").read_text("utf-8-sig").splitlines()
+    marks = (quick / "reports/transpose.csv").read_text("utf-8-sig").splitlines()
     assert marks[1].startswith(
         'fedorov,Фёдоров Артём,ИП-311,needs work,0,94,94,0,0,0,0,"does not compile (transpose.cu:37): '
     )
@@ -145,20 +153,19 @@ def test_a_group_is_graded_each_in_turn(here: Path, capsys: pytest.CaptureFixtur
 
 
 def test_two_submissions_of_one_name_do_not_overwrite_each_other(
-    here: Path, capsys: pytest.CaptureFixture[str]
+    quick: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for group in ("a", "b"):
-        shutil.copytree(SAMPLES / "ivanov", here / group / "ivanov")
+        shutil.copytree(SAMPLES / "ivanov", quick / group / "ivanov")
     code, out, _err = run(capsys, "a/ivanov", "b/ivanov", "--lab", "transpose", "--no-pdf", "--jobs", "1")
     assert code == 2
     assert "a/ivanov has the same name" in out
 
 
 def test_a_crash_is_one_students_row(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    shutil.copytree(ROOT / "assignments" / "transpose", here / "labs" / "crash")
+    lab = put_marks_only(here, called="crash")
     shutil.copytree(ROOT / "reference" / "transpose", here / "oracle")
-    lab = here / "labs" / "crash" / "lab.yaml"
-    lab.write_text(lab.read_text().replace("../../reference/transpose", "../../oracle"))
+    lab.write_text(lab.read_text().replace(f"{ROOT}/reference/transpose", "../../oracle"))
     # Stands for whatever can kill a grading process: it ends the first that asks for inputs, and no other.
     oracle = here / "oracle" / "oracle.py"
     oracle.write_text(
@@ -182,7 +189,7 @@ def inputs(sizes, rng):
         shutil.copytree(SAMPLES / "ivanov", here / "group" / student)
         (here / "group" / student / "transpose.cu").rename(here / "group" / student / "crash.cu")
         (here / "group" / student / "submission.yaml").unlink()
-    code, out, _err = run(capsys, "group", "--lab", "crash", "--labs", "labs", "--no-pdf", "--jobs", "1")
+    code, out, _err = run(capsys, "group", "--lab", "crash", "--no-pdf", "--jobs", "1")
     assert code == 3
     rows = {line.split()[0]: line for line in out[out.index("Worst fault") :].splitlines() if line.strip()}
     assert "the grader failed; details are in" in rows["first"]
@@ -191,12 +198,12 @@ def inputs(sizes, rng):
 
 
 def test_headers_that_cannot_be_had_are_told_in_the_students_row(
-    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    quick: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for student in ("first", "second"):
-        shutil.copytree(SAMPLES / "ivanov", here / "group" / student)
-        (here / "group" / student / "submission.yaml").unlink()
-    source = here / "group" / "first" / "transpose.cu"
+        shutil.copytree(SAMPLES / "ivanov", quick / "group" / student)
+        (quick / "group" / student / "submission.yaml").unlink()
+    source = quick / "group" / "first" / "transpose.cu"
     source.write_text("#include <cooperative_groups.h>\n" + source.read_text("utf-8"), encoding="utf-8")
     # A folder in which nobody can make another.
     monkeypatch.setenv("XDG_CACHE_HOME", "/proc")
@@ -208,8 +215,8 @@ def test_headers_that_cannot_be_had_are_told_in_the_students_row(
     assert "95 of 100" in out[out.index("Worst fault") :]
 
 
-def test_a_folder_called_like_a_command_is_written_with_a_dot(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    shutil.copytree(SAMPLES / "ivanov", here / "labs")
+def test_a_folder_called_like_a_command_is_written_with_a_dot(quick: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copytree(SAMPLES / "ivanov", quick / "labs")
     code, out, _err = run(capsys, "./labs", "--lab", "transpose", "--no-pdf")
     assert code == 0
     assert "reports/labs/transpose/report.html" in out
@@ -333,9 +340,9 @@ def test_help_speaks_the_language(here: Path, capsys: pytest.CaptureFixture[str]
 
 
 @pytest.mark.slow
-def test_an_interrupted_group_keeps_what_is_finished(here: Path) -> None:
+def test_an_interrupted_group_keeps_what_is_finished(quick: Path) -> None:
     for index in range(40):
-        shutil.copytree(SAMPLES / "ivanov", here / "group" / f"student{index:02}")
+        shutil.copytree(SAMPLES / "ivanov", quick / "group" / f"student{index:02}")
     command = [sys.executable, "-m", "grader", "group", "--lab", "transpose", "--jobs", "1", "--lang", "en"]
     process = subprocess.Popen(
         command,
@@ -352,7 +359,7 @@ def test_an_interrupted_group_keeps_what_is_finished(here: Path) -> None:
     out, err = process.communicate(timeout=30)
     assert process.returncode == cli.INTERRUPTED
     assert err == "grade: interrupted; finished results are kept\n"
-    finished = sorted((here / "reports").glob("*/transpose/result.json"))
+    finished = sorted((quick / "reports").glob("*/transpose/result.json"))
     assert 1 <= len(finished) < 40
     told = out[out.index("Not graded: ") :].splitlines()[0]
     assert all(f"student{n:02}" in told for n in range(40) if not any(f"student{n:02}" in str(f) for f in finished))
@@ -360,9 +367,9 @@ def test_an_interrupted_group_keeps_what_is_finished(here: Path) -> None:
         assert decode(path.read_bytes()).score.earned == 95.0
         assert path.parent.parent.name in out
     time.sleep(0.2)
-    # What later gradings start from is meant to lie there; a half-written file is not.
+    # What later gradings start from is meant to lie tquick; a half-written file is not.
     kept = {".kept.json", ".transpose.similar.json"}
-    assert {Path(path).name for path in files(here / "reports") if Path(path).name.startswith(".")} <= kept
+    assert {Path(path).name for path in files(quick / "reports") if Path(path).name.startswith(".")} <= kept
 
 
 @pytest.mark.parametrize(

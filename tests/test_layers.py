@@ -62,7 +62,7 @@ LAYERS: dict[str, set[str] | None] = {
     "serve": None,
     "cli": None,
     "notebook": None,
-    "__main__": {"cli"},
+    "__main__": {"cli", "processes"},
 }
 # Who may know a language: the words of messages, and what is shown to people. All others make messages.
 SPEAKERS = {"i18n", "words", "report", "exports", "findings", "serve", "cli", "notebook"}

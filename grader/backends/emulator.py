@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import zlib
+from collections import Counter
 from collections.abc import Mapping
 
 import numpy as np
@@ -21,6 +21,7 @@ from grader.backends.base import (
     LaunchOutcome,
     LaunchRequest,
 )
+from grader.backends.remembered import RememberedLaunches
 from grader.device_limits import OPT_IN_SHARED_BYTES
 from grader.message import Message, msg, verbatim
 from grader.oracle.compare import sentinel
@@ -36,6 +37,7 @@ from grader.ptx.errors import (
 from grader.ptx.frontend.locations import inline_assembly_line
 from grader.ptx.frontend.nodes import Module
 from grader.ptx.launch import MAX_STATIC_SHARED, linked
+from grader.ptx.lowering.part import Part, part_of
 from grader.ptx.lowering.program import program_of
 from grader.ptx.observers.altered import AlteredShared
 from grader.ptx.observers.interface import Enough, Observer
@@ -58,10 +60,15 @@ INSTRUCTIONS_PER_TRACE = 20_000_000
 
 
 class Emulator:
-    """Runs programs in PTX, each parsed once."""
+    """Runs programs in PTX, each parsed once.
 
-    def __init__(self) -> None:
+    remembered : launches that need not be made again; None: every one is made.
+    """
+
+    def __init__(self, remembered: RememberedLaunches | None = None) -> None:
+        self._remembered = remembered
         self._programs: dict[str, _Program | LaunchOutcome] = {}
+        self._launched: Counter[bytes] = Counter()
 
     @property
     def name(self) -> BackendName:
@@ -73,7 +80,19 @@ class Emulator:
         if code.key not in self._programs:
             self._programs[code.key] = _opened(code.ptx)
         program = self._programs[code.key]
-        return program if isinstance(program, LaunchOutcome) else program.run(request)
+        if isinstance(program, LaunchOutcome):
+            return program
+        part = program.part(request)
+        self._launched[part.content] += 1
+        number = self._launched[part.content]
+        known = self._remembered.get(part, number, request) if self._remembered is not None else None
+        if known is not None:
+            return known
+        # Addresses and clocks are the same in every grading of a kernel, and others in each of its launches.
+        outcome = _Launches(part.module, Device(_poison(request), part.seed + number)).run(request)
+        if self._remembered is not None:
+            self._remembered.put(part, number, request, outcome)
+        return outcome
 
 
 def _opened(ptx: str) -> _Program | LaunchOutcome:
@@ -127,20 +146,33 @@ class _Program:
 
     def __init__(self, ptx: str) -> None:
         self._module: Module = parse(ptx)
-        self._seed = zlib.crc32(ptx.encode())
-        """Of addresses and clocks: the same in every grading of a program, and others in each of its launches."""
+        self._parts: dict[frozenset[str], Part] = {}
+
+    def part(self, request: LaunchRequest) -> Part:
+        """What a launch, and those before it, follow from."""
+        entries = frozenset((request.entry, *(earlier.entry for earlier in request.before)))
+        if entries not in self._parts:
+            self._parts[entries] = part_of(self._module, entries)
+        return self._parts[entries]
+
+
+class _Launches:
+    """Launches of kernels of `module` on one device, one after the other."""
+
+    def __init__(self, module: Module, device: Device) -> None:
+        self._module = module
+        self._device = device
 
     def run(self, request: LaunchRequest) -> LaunchOutcome:
-        """Run one launch on a device of its own, after those that are to come before it there."""
-        self._seed += 1
-        device = Device(self._poison(request), self._seed)
+        """One launch, after those that are to come before it."""
+        device = self._device
         if not request.before:
-            return self._launch(request, device)
+            return self._launch(request)
         variables = Variables(linked(self._module, device).variables.values())
         outputs: dict[bytes, Mapping[str, npt.NDArray[np.generic]]] = {}
         left = INSTRUCTIONS_BEFORE
         for number, earlier in enumerate(request.before):
-            outcome = self._launch(earlier, device)
+            outcome = self._launch(earlier)
             if outcome.status != "ok":
                 return outcome
             outputs.setdefault(_digest(outcome.outputs), outcome.outputs)
@@ -153,10 +185,11 @@ class _Program:
                 variables.look()
         if request.age and not variables.age(request.age):
             return LaunchOutcome("unsupported", reason=NO_AGE)
-        outcome = self._launch(request, device)
+        outcome = self._launch(request)
         return dataclasses.replace(outcome, earlier=Earlier(tuple(outputs.values()), variables.have_moved))
 
-    def _launch(self, request: LaunchRequest, device: Device) -> LaunchOutcome:
+    def _launch(self, request: LaunchRequest) -> LaunchOutcome:
+        device = self._device
         buffers = {}
         before: dict[str, npt.NDArray[np.generic]] = {}
         arguments: list[Buffer | np.generic | bytes] = []
@@ -239,8 +272,8 @@ class _Program:
             steps=follower.steps(),
         )
 
-    @staticmethod
-    def _poison(request: LaunchRequest) -> int:
-        """What memory of no known type holds, shared memory above all: NaN where the kernel is handed floats."""
-        types = [argument.dtype for argument in request.arguments if isinstance(argument, BufferArgument)]
-        return sentinel_byte(next((t for t in types if np.dtype(t).kind == "f"), types[0] if types else "float32"))
+
+def _poison(request: LaunchRequest) -> int:
+    """What memory of no known type holds, shared memory above all: NaN where the kernel is handed floats."""
+    types = [argument.dtype for argument in request.arguments if isinstance(argument, BufferArgument)]
+    return sentinel_byte(next((t for t in types if np.dtype(t).kind == "f"), types[0] if types else "float32"))

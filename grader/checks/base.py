@@ -48,16 +48,16 @@ def failed(
     return Verdict("fail", message, credit=credit, hint=hint, line=line or None, data=data)
 
 
-def errored(message: Message, line: int | None = None, data: Mapping[str, object] = NO_DATA) -> Verdict:
+def errored(message: Message, line: int | None = None) -> Verdict:
     """The grader's or the lab's fault: points stay pending."""
-    return Verdict("error", message, line=line or None, data=data)
+    return Verdict("error", message, line=line or None)
 
 
-def not_measured(message: Message, data: Mapping[str, object] = NO_DATA) -> Verdict:
+def not_measured(message: Message) -> Verdict:
     """This machine cannot tell: points stay pending."""
-    return Verdict("skip", message, skip_reason="not_measured", data=data)
+    return Verdict("skip", message, skip_reason="not_measured")
 
 
-def not_applicable(message: Message, data: Mapping[str, object] = NO_DATA) -> Verdict:
+def not_applicable(message: Message) -> Verdict:
     """The check makes no sense for this kernel: its points are no part of what is possible."""
-    return Verdict("skip", message, skip_reason="not_applicable", data=data)
+    return Verdict("skip", message, skip_reason="not_applicable")

@@ -47,7 +47,7 @@ class Cause:
     line: int = 0
 
 
-def cause_of(message: str, line: int, is_first: bool, text: str, undefined: Iterable[str] = ()) -> Cause | None:
+def cause_of(message: str, line: int, is_first: bool, text: str, undefined: Iterable[str]) -> Cause | None:
     """The cause of an error, None where nothing is known.
 
     Parameters

@@ -26,7 +26,6 @@ class CompileResult:
       (wall clock or processor time), "crashed" (the compiler ran out of its own bound on memory or fell over, twice),
       "forbidden_include".
     log: the compiler's own words about the student's file, at most 32 KiB; untrusted text.
-    isolation: "landlock", or "include_filter" where the kernel lacks Landlock.
     resources: what each kernel takes, by symbol; compiled to machine code only.
     """
 
@@ -39,7 +38,6 @@ class CompileResult:
     nvrtc_version: str = ""
     reason: str = ""
     missing: tuple[str, ...] = ()
-    isolation: str = ""
     resources: Mapping[str, Resources] = field(default_factory=dict)
 
 
@@ -102,7 +100,6 @@ def result_of(answer: Compiled, ready: Ready, asked: Asked, as_ptx: Callable[[],
         nvrtc_version=ready.version,
         reason="missing_entry" if missing else "",
         missing=missing,
-        isolation=_isolation(ready),
         resources=resources_of(log_text),
     )
 
@@ -115,9 +112,4 @@ def failed(ready: Ready, reason: str, diagnostics: tuple[Diagnostic, ...] = (), 
         log=log,
         nvrtc_version=ready.version,
         reason=reason,
-        isolation=_isolation(ready),
     )
-
-
-def _isolation(ready: Ready) -> str:
-    return "landlock" if ready.has_landlock else "include_filter"

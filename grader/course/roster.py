@@ -148,7 +148,6 @@ class Matching:
     """Finds a student's line in a roster by whatever both know of them."""
 
     def __init__(self, roster: Sequence[Person]) -> None:
-        self._roster = roster
         self._by_key: dict[tuple[str, str], Person | None] = {}
         for listed in roster:
             for key in _keys(listed):

@@ -73,7 +73,7 @@ class Rules:
     extra_days: Mapping[str, float] = field(default_factory=dict)
     handed_in: Mapping[tuple[str, str], datetime] = field(default_factory=dict)
 
-    def due(self, lab: str, student: str, extra_days: float = 0.0) -> Deadline | None:
+    def due(self, lab: str, student: str, extra_days: float) -> Deadline | None:
         """A student's deadline; extra_days: beside those of the file.  None where the lab has none."""
         deadline = self.deadlines.get(lab)
         if deadline is None:

@@ -20,7 +20,7 @@ COVERED = 0.5
 Region = tuple[str, dict[str, Detail], Mask]
 
 
-def region_pattern(wrong: Mask, tile: tuple[int, ...] = ()) -> Found | None:
+def region_pattern(wrong: Mask, tile: tuple[int, ...]) -> Found | None:
     """The first region that is wrong altogether and no element outside it; else the smallest that holds all.
 
     `Found.of` counts the wrong elements, which all lie in the region; `data["size"]` counts the region's.  None when

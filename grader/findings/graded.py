@@ -28,7 +28,7 @@ class Test:
     possible: float
 
 
-def tests(result: Result, out_of: float | None = None) -> Iterator[Test]:
+def tests(result: Result, out_of: float | None) -> Iterator[Test]:
     """A test for each check that applies, in order; out_of: full marks on the service's scale, None for points."""
     scale = scale_of(result, out_of)
     lines = {source.file: source.text.split("\n") for source in result.sources}

@@ -30,8 +30,8 @@ from grader.submission.records import Missing, Submission
 from grader.words import told
 
 if TYPE_CHECKING:
-    from grader.compiler.process import CompilerProcess
     from grader.gpu.measurement.part import Gpu
+    from grader.grading.warm import Warm
     from grader.launching.trial import Trials
     from grader.submission.files.folder import FoundSubmission
 
@@ -48,7 +48,7 @@ def grade(
     remeasure: bool = False,
     profilers: Sequence[str] = (),
     judged: Callable[[Result], None] | None = None,
-    compiler: CompilerProcess | None = None,
+    warm: Warm | None = None,
     checked: Callable[[list[Check]], None] | None = None,
     repairs: bool = True,
     answers: bool = False,
@@ -63,7 +63,7 @@ def grade(
     profilers : other tools to be asked on a GPU, "ncu" and "compute-sanitizer"; no mark depends on them.
     judged : called with the result as soon as every check is judged; what no mark depends on follows.
     checked : called with the checks of a variant as soon as its kernels have run on the emulator.
-    compiler : one that runs already and has seen this student's files alone; None for one of this grading's own.
+    warm : what earlier gradings of this student's files have left; None: all is done anew.
     repairs : whether the smallest changes that make wrong kernels right are looked for, where the lab wants that.
     answers : whether the result shows these changes though the lab keeps them from students.
 
@@ -80,8 +80,8 @@ def grade(
     # The processes warm up while this one imports the parser and reads the submission.
     with ExitStack() as stack:
         gpu = _start_gpu(stack, backend)
-        compiler = compiler or stack.enter_context(CompilerProcess())
-        found_files, submission = _read(path, lab)
+        compiler = warm.compiler if warm is not None else stack.enter_context(CompilerProcess())
+        found_files, submission = _read(path, lab, warm)
         from grader.backends.emulator import Emulator
         from grader.grading.alternatives import with_best
         from grader.grading.compilations import compiled
@@ -98,7 +98,7 @@ def grade(
         oracle = Oracle(lab)
         drawn = draw(lab, {s.file: s.text for s in submission.sources}, secret)
         drawn_lab = replace(lab, seed=drawn.seed)
-        trials = Trials(lab, oracle, programs, Emulator())
+        trials = Trials(lab, oracle, programs, Emulator(warm.launches if warm is not None else None))
         drawn_trials = replace(trials, lab=drawn_lab, oracle=Oracle(drawn_lab))
         found = _run(trials, drawn_trials, submission, found, checked)
         submission, found = with_best(
@@ -225,7 +225,7 @@ def _opened(gpu: Gpu | None, backend: str) -> Gpu | None:
     return None if reason else gpu
 
 
-def _read(path: Path, lab: Lab) -> tuple[FoundSubmission, Submission]:
+def _read(path: Path, lab: Lab, warm: Warm | None) -> tuple[FoundSubmission, Submission]:
     from grader.observation.commented import with_comments_run
     from grader.observation.probing import probed
     from grader.observation.programs import USUAL_BLOCK
@@ -239,7 +239,7 @@ def _read(path: Path, lab: Lab) -> tuple[FoundSubmission, Submission]:
     sources = read_sources(found)
     sizes = [int(size) for size in lab.cases["emulator"].observe.values()]
     threads = next((n for n in lab.launch.block if isinstance(n, int)), USUAL_BLOCK)
-    store = Stored(default_folder())
+    store = Stored(default_folder(), warm.programs if warm is not None else None)
     with parsed_once():
         seen = observed(sources, store, sizes, threads)
         sources, seen = with_comments_run(sources, seen, lambda changed: observed(changed, store, sizes, threads))

@@ -17,7 +17,7 @@ from grader.ptx.records import Hazard as RawHazard
 from grader.result import Case, Hazard, Launch, Variant
 from grader.running.evidence import Evidence
 from grader.submission.cpp.branches import branch_around
-from grader.submission.observed import Observed
+from grader.submission.observed import Observed, SeenRun
 from grader.submission.records import Interpretation, Missing, Origin, VariantBinding
 
 
@@ -73,15 +73,21 @@ def observation_remarks(observed: Observed) -> list[Message]:
     for run in (run for run in observed.runs if not run.probe):
         if run.cause is not None and not run.launches and run.cause.id != "observation.no_main":
             if len({other.files for other in observed.runs}) > 1:
-                found.append(msg("observation.read_file", file=run.files[0], why=run.cause, line=run.cause_line))
+                found.append(msg("observation.read_file", file=run.files[0], why=run.cause, **_place(run)))
             else:
-                found.append(msg("observation.read", why=run.cause, line=run.cause_line))
+                found.append(msg("observation.read", why=run.cause, **_place(run)))
         elif run.cause is not None and run.cause.id == "programs.too_long" and not observed.ended(run.files[0]):
-            found.append(msg("observation.cut", why=run.cause, line=run.cause_line))
+            found.append(msg("observation.cut", why=run.cause, **_place(run)))
         elif run.change is not None and run.launches:
             change = run.change
             found.append(msg("observation.smaller", name=change.name, before=change.before, after=change.after))
     return found
+
+
+def _place(run: SeenRun) -> dict[str, str | int]:
+    """Where a program had come to; its file is named where it is not the one with `main`."""
+    elsewhere = {"in_file": run.cause_file} if run.cause_file not in ("", run.files[0]) else {}
+    return {"line": run.cause_line, **elsewhere}
 
 
 _LAUNCH_ORIGINS: Mapping[Origin, Literal["submission", "lab", "inferred"]] = {

@@ -21,13 +21,13 @@ from grader.submission.files.folder import SUFFIXES
 from grader.words import told
 
 if TYPE_CHECKING:
-    from grader.compiler.process import CompilerProcess
+    from grader.grading.warm import Warm
 
 
-def graded_result(path: Path, options: GradeOptions, compiler: CompilerProcess | None = None) -> tuple[Result, float]:
+def graded_result(path: Path, options: GradeOptions, warm: Warm | None = None) -> tuple[Result, float]:
     """The result of the one submission at `path`, graded in this process, and the seconds that it took.
 
-    compiler: one that is running already, of this student's files alone; None for one of its own.
+    warm: see `grader.grading.pipeline.grade`.
 
     Raises
     ------
@@ -37,7 +37,7 @@ def graded_result(path: Path, options: GradeOptions, compiler: CompilerProcess |
     task = task_of(path, options)
     lab = labs.find(options.lab, [Path(folder) for folder in options.labs_folders])
     with limits.bounded_memory(memory_bytes()):
-        result = grade_here(task, lab, compiler=compiler)
+        result = grade_here(task, lab, warm=warm)
     return result, time.monotonic() - started
 
 

@@ -188,9 +188,7 @@ def _problems(specimen: Specimen, result: Result) -> list[Message]:
     return found
 
 
-def selftest(
-    lab_id: str | None, backend: str = "auto", jobs: int | None = None, labs_folders: Sequence[Path] = ()
-) -> int:
+def selftest(lab_id: str | None, backend: str, jobs: int | None, labs_folders: Sequence[Path]) -> int:
     """The command: a row for each kernel, and 0 when every one got its verdict, 1 when not.
 
     Raises

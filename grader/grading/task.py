@@ -18,7 +18,7 @@ from grader.naming import printable_result
 from grader.result import Check, Record, Result
 
 if TYPE_CHECKING:
-    from grader.compiler.process import CompilerProcess
+    from grader.grading.warm import Warm
 
 MEMORY_BYTES = 4 << 30
 _GPU_DEVICE = Path("/dev/nvidiactl")
@@ -87,12 +87,12 @@ def grade_here(
     task: GradeTask,
     lab: Lab | None = None,
     judged: Callable[[Result], None] | None = None,
-    compiler: CompilerProcess | None = None,
+    warm: Warm | None = None,
     checked: Callable[[list[Check]], None] | None = None,
 ) -> Result:
     """Grade in this process; `lab` saves reading it again, `judged` is called once all checks are judged.
 
-    compiler, checked: see `pipeline.grade`.
+    warm, checked: see `pipeline.grade`.
 
     Raises
     ------
@@ -125,7 +125,7 @@ def grade_here(
             judged=None if judged is None else lambda result: judged(named(result)),
             repairs=options.repairs,
             answers=options.answers,
-            compiler=compiler,
+            warm=warm,
             checked=checked,
         )
     except OSError as error:

@@ -10,7 +10,7 @@ Anything else: a folder for each student.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from grader.course.people import Person
@@ -24,7 +24,6 @@ METADATA_NAME = "submission_metadata.yml"
 _MOODLE = re.compile(r"(?P<name>.+?)_(?P<number>\d+)_assignsubmission_(?P<kind>[a-z]+)_?(?P<rest>.*)", re.DOTALL)
 _CANVAS = re.compile(r"(?P<name>[^_]+)_(?:LATE_)?(?P<user>\d+)_(?P<file>\d+)_(?P<rest>.+)", re.DOTALL)
 _CANVAS_COPY = re.compile(r"-\d+(?=\.\w+$)")
-_GRADESCOPE = re.compile(r"submission_\d+")
 _WORDS_BEFORE_A_NAME = ("Participant", "Участник")
 
 
@@ -39,7 +38,6 @@ class Attempt:
 
 Where = tuple[Person, tuple[str, ...]]
 """A student, and the rest of a file's name."""
-Reader = Callable[[tuple[str, ...]], Where | None]
 
 
 def attempts(found: Sequence[File | Problem]) -> list[Attempt]:

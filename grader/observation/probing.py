@@ -26,7 +26,7 @@ _TYPED = re.compile(rb"(\d+)")
 _NO_SIZE = re.compile(r"block|thread|tile|warp|seed|iter|repeat|runs?$|side|^(?:bs|ts|tx|ty)$", re.IGNORECASE)
 
 
-def probed(sources: Sequence[SourceText], observed: Observed, store: Stored | None = None) -> Observed:
+def probed(sources: Sequence[SourceText], observed: Observed, store: Stored | None) -> Observed:
     """`observed` with a run of each program in which the sizes that its kernels are handed are a little smaller."""
     found: list[SeenRun] = []
     for files in programs_of(sources):
@@ -52,7 +52,8 @@ def probed(sources: Sequence[SourceText], observed: Observed, store: Stored | No
             program = read_program(paths, arguments, texts, files[0].root)
             known = store.get(program, ways) if store is not None else None
             if known is None:
-                observation = observe_each(paths, ways, TRACED, texts, root=files[0].root)[0]
+                remembered = store.programs if store is not None else None
+                observation = observe_each(paths, ways, TRACED, texts, root=files[0].root, remembered=remembered)[0]
                 known = [dataclasses.replace(seen_run(files, observation, ways[0]), probe=True, faults=())]
                 if store is not None:
                     store.put(program, ways, known)

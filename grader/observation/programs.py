@@ -109,7 +109,7 @@ def ways_to_start(sources: Sequence[SourceText], sizes: Sequence[int] = (), thre
     return list({(way.arguments, way.stdin): way for way in ways}.values())
 
 
-def ways_to_choose(sources: Sequence[SourceText], sizes: Sequence[int] = (), threads: int = USUAL_BLOCK) -> list[Start]:
+def ways_to_choose(sources: Sequence[SourceText], sizes: Sequence[int], threads: int = USUAL_BLOCK) -> list[Start]:
     """What a program is started with that is told by a number which of its kernels to launch; none for any other.
 
     The number comes first, then perhaps a block's sides, then sizes; from a keyboard also after as many sizes as are

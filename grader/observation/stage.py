@@ -19,6 +19,7 @@ from grader.observation.stored import Stored
 from grader.processes.system import IS_LINUX
 from grader.programs.observe import Start, observe_each
 from grader.programs.records import Argument, Observation, ObservedLaunch, ProgramFinding, RunLimits
+from grader.programs.remembered import RememberedPrograms
 from grader.programs.smaller import Change, applied, changes
 from grader.programs.sources import read_program
 from grader.submission.files.source import SourceText
@@ -77,6 +78,7 @@ def _as_file(source: SourceText, folder: Path) -> SourceText:
 
 
 def _observed(sources: Sequence[SourceText], store: Stored | None, sizes: Sequence[int], threads: int) -> Observed:
+    remembered = store.programs if store is not None else None
     programs = programs_of(sources)
     if not programs:
         return Observed((SeenRun(tuple(s.file for s in sources), cause=msg("observation.no_main")),))
@@ -88,10 +90,10 @@ def _observed(sources: Sequence[SourceText], store: Stored | None, sizes: Sequen
             program = read_program([source.path for source in files], words, texts_made(files), files[0].root)
             known = store.get(program, ways) if store is not None else None
             choices = ways_to_choose(files, sizes, threads)
-            seen = _runs(files, ways, choices) if known is None else known
+            seen = _runs(files, ways, choices, remembered) if known is None else known
             if len(files) > 1 and any(run.cause and run.cause.id == "programs.defined_twice" for run in seen):
                 # What lies beside it is no part of it but another version.
-                seen = _runs(files[:1], ways, choices)
+                seen = _runs(files[:1], ways, choices, remembered)
         except InternalError as error:
             return Observed(tuple(runs), failed=error.message)
         if store is not None and known is None and not any(run.cause and run.cause.id in NOT_KEPT for run in seen):
@@ -101,7 +103,12 @@ def _observed(sources: Sequence[SourceText], store: Stored | None, sizes: Sequen
     return Observed(tuple(sorted(runs, key=lambda run: run.change is not None)), failed=hung)
 
 
-def _runs(files: Sequence[SourceText], ways: Sequence[Start], choices: Sequence[Start] = ()) -> list[SeenRun]:
+def _runs(
+    files: Sequence[SourceText],
+    ways: Sequence[Start],
+    choices: Sequence[Start],
+    remembered: RememberedPrograms | None,
+) -> list[SeenRun]:
     """All runs of one program that show something which those before did not.
 
     choices: what it is given besides, where some of its kernels were not launched.
@@ -123,7 +130,9 @@ def _runs(files: Sequence[SourceText], ways: Sequence[Start], choices: Sequence[
 
     found = [
         seen_run(files, observation, way)
-        for observation, way in zip(observe_each(paths, ways, TRACED, made, is_enough, root=root), ways, strict=False)
+        for observation, way in zip(
+            observe_each(paths, ways, TRACED, made, is_enough, root=root, remembered=remembered), ways, strict=False
+        )
     ]
     # Those that come with sizes need not be as large as the program is by itself.
     with_sizes = bool(choices) and (len(choices[0].arguments) > 1 or bool(choices[0].stdin))
@@ -133,14 +142,16 @@ def _runs(files: Sequence[SourceText], ways: Sequence[Start], choices: Sequence[
         found += [
             seen_run(files, observation, way)
             for observation, way in zip(
-                observe_each(paths, choices, TRACED, made, is_enough, root=root), choices, strict=False
+                observe_each(paths, choices, TRACED, made, is_enough, root=root, remembered=remembered),
+                choices,
+                strict=False,
             )
         ]
     # What is refused whatever it works upon is refused with kernels run, too.
     refused = {launch.kernel for run in found if not run.arguments for launch in run.launches if launch.refused}
     if wanted <= seen | refused or not any(run.ended or (run.cause and run.cause.id in TOO_LARGE) for run in found):
         return _telling(found)
-    return _telling([*found, *_further(files, ways, found[: len(ways)], wanted, seen)])
+    return _telling([*found, *_further(files, ways, found[: len(ways)], wanted, seen, remembered)])
 
 
 def _further(
@@ -149,6 +160,7 @@ def _further(
     before: Sequence[SeenRun],
     wanted: set[str],
     seen: set[str],
+    remembered: RememberedPrograms | None,
 ) -> list[SeenRun]:
     """Runs with a size made smaller, and with kernels that are run."""
     start = next(
@@ -159,8 +171,8 @@ def _further(
     paths, root = [source.path for source in files], files[0].root
     found: list[SeenRun] = []
     if not was_too_large:
-        observation = observe_each(paths, [start], EXECUTED, texts_made(files), root=root)[0]
-        found.append(seen_run(files, observation, start, executed=True))
+        observation = observe_each(paths, [start], EXECUTED, texts_made(files), root=root, remembered=remembered)[0]
+        found.append(seen_run(files, observation, start))
         seen.update(launch.kernel for launch in found[-1].launches)
         if wanted <= seen:
             return found
@@ -169,8 +181,10 @@ def _further(
         for change in changes(texts, way, before[-1].cause.id if before[-1].cause else "")[:MAX_SMALLER]:
             replaced, others = applied(change, texts, way)
             run = Start(others, start.stdin)
-            observation = observe_each(paths, [run], limits, {**texts_made(files), **replaced}, root=root)[0]
-            found.append(seen_run(files, observation, run, change, limits.executes))
+            observation = observe_each(
+                paths, [run], limits, {**texts_made(files), **replaced}, root=root, remembered=remembered
+            )[0]
+            found.append(seen_run(files, observation, run, change))
             seen.update(launch.kernel for launch in found[-1].launches)
             if wanted <= seen:
                 return found
@@ -205,7 +219,6 @@ def seen_run(
     observation: Observation,
     run: Start,
     change: Change | None = None,
-    executed: bool = False,
 ) -> SeenRun:
     """A run as binding takes it."""
     # What a device refuses because of numbers that we chose is nobody's fault.
@@ -230,7 +243,6 @@ def seen_run(
         arguments=tuple(run.arguments),
         stdin=run.stdin,
         change=told,
-        executed=executed,
         faults=tuple(
             SeenFault(f.kind, f.file, f.line, f.message, f.severity == "remark")
             for f in observation.findings

@@ -16,6 +16,7 @@ import msgspec
 
 from grader.files import write_atomically
 from grader.programs.observe import Start
+from grader.programs.remembered import RememberedPrograms
 from grader.programs.sources import Program
 from grader.submission.observed import SeenRun
 
@@ -23,10 +24,14 @@ MAX_KEPT = 2000
 
 
 class Stored:
-    """A folder of runs, by what was run."""
+    """A folder of runs, by what was run.
 
-    def __init__(self, folder: Path) -> None:
+    programs : parts of runs that were made a while ago; None: every run is made whole.
+    """
+
+    def __init__(self, folder: Path, programs: RememberedPrograms | None = None) -> None:
         self._folder = folder
+        self.programs = programs
 
     def get(self, program: Program, ways: Sequence[Start]) -> list[SeenRun] | None:
         """The runs of a program, None where it was not run before."""

@@ -16,6 +16,7 @@ def enter(descriptor: str, parent: str, data_bytes: str, module: str, *arguments
     limits.die_with_parent(int(parent))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     limits.no_core_dumps()
+    limits.one_blas_thread()
     if int(data_bytes):
         limits.bound_memory(int(data_bytes))
     # A crash of the interpreter says where, in what the parent reads of a dead child.

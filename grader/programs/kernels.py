@@ -21,7 +21,7 @@ class DeviceCompiler:
     at_once: before anything asks for it, as something will.
     """
 
-    def __init__(self, sources: Mapping[str, Mapping[str, str]], architecture: str, at_once: bool = True) -> None:
+    def __init__(self, sources: Mapping[str, Mapping[str, str]], architecture: str, at_once: bool) -> None:
         self._units = list(sources.values())
         self._architecture = architecture
         self._compiler: CompilerProcess | None = None

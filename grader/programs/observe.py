@@ -14,6 +14,7 @@ import msgspec
 from grader.message import Message, msg
 from grader.programs.kernels import DeviceCompiler
 from grader.programs.records import Observation, ProgramFinding, RunLimits
+from grader.programs.remembered import Answer, RememberedPrograms
 from grader.programs.runtime.devices import DEFAULT, MODELS
 from grader.programs.sandbox.messages import Order
 from grader.programs.sandbox.process import ProgramProcess
@@ -28,6 +29,8 @@ _TOO_LARGE = frozenset({"programs.no_host_memory", "programs.too_long", "program
 _MAINS = frozenset({"main", "__main_void", "__original_main", "__main_argc_argv"})
 # What the compiler says where something is declared nowhere.
 _UNKNOWN = re.compile(r"undeclared identifier|unknown type name|no member named|file not found|no matching function")
+# Calls that ask about a kernel or a variable of the device.
+_ASKS = re.compile(r"\bcuda(?:Func[SG]et\w+|Occupancy\w+|LaunchCooperative\w+|LaunchKernel\w*|\w*Symbol\w*)\s*[(<]")
 
 NO_LIMITS = RunLimits()
 
@@ -98,14 +101,16 @@ def observe_each(
     model: str = DEFAULT,
     progress: Callable[[int, int], None] | None = None,
     root: Path | None = None,
+    remembered: RememberedPrograms | None = None,
 ) -> list[Observation]:
     """Run one program several times, compiled once; as many times as it takes to see `enough`.
 
-    replaced, root: as for `read_program`.  Raises what `observe` raises.
+    replaced, root: as for `read_program`.  remembered: what need not be compiled and run again.  Raises what `observe`
+    raises.
     """
     words = [word for run in runs for word in run.arguments]
     program = read_program(paths, words, replaced, root)
-    return _observe(program, runs, model, limits, _to_nobody, progress, None, enough)
+    return _observe(program, runs, model, limits, _to_nobody, progress, None, enough, remembered)
 
 
 def is_too_large(observation: Observation) -> bool:
@@ -148,21 +153,34 @@ def _observe(
     progress: Callable[[int, int], None] | None,
     host_cache: Path | None,
     enough: Callable[[Observation], bool] = lambda _observation: False,
+    remembered: RememberedPrograms | None = None,
 ) -> list[Observation]:
     if program.obstacle is not None:
         return [_not_run(program.obstacle, *program.obstacle_at)]
     library = build(progress)
-    process = ProgramProcess()
+    host = remembered.module(program) if remembered is not None else None
+    # It starts while the program is compiled.
+    process = ProgramProcess() if host is None else None
     major, minor = MODELS[model].capability
-    device = DeviceCompiler(program.device, f"compute_{major}{minor}", at_once=limits.executes)
+    device = DeviceCompiler(
+        program.device, f"compute_{major}{minor}", at_once=limits.executes or _asks_for_code(program)
+    )
+
+    def made(order: Order, code: Answer) -> Observation:
+        nonlocal process
+        if process is None or process.has_ended:
+            process = ProgramProcess()
+        return process.run(order, code, emit)
+
     try:
-        host = _host(program, library, host_cache)
+        if host is None:
+            host = _host(program, library, host_cache)
+            if remembered is not None:
+                remembered.put_module(program, host)
         if not host.module:
             return [_not_run(*_why_not(host, program))]
         found: list[Observation] = []
         for run in runs:
-            if process.has_ended:
-                process = ProgramProcess()
             order = Order(
                 module=host.module,
                 stdin=run.stdin,
@@ -170,18 +188,24 @@ def _observe(
                 arguments=[os.fsencode(word) for word in (f"./{Path(program.units[0]).stem}", *run.arguments)],
                 model=model,
                 units=[_as_text(name) for name in program.units],
-                sources={_as_text(name): text for name, text in program.original.items()},
+                sources={_as_text(name): text for name, text in program.host.items()},
                 unused=sorted((_as_text(file), line) for file, line in host.unused_results),
                 parameters=program.parameters,
                 limits=limits,
             )
-            found.append(process.run(order, device.ptx, emit))
+            found.append(remembered.run(order, device.ptx, made) if remembered is not None else made(order, device.ptx))
             if enough(found[-1]):
                 break
         return found
     finally:
-        process.close()
+        if process is not None:
+            process.close()
         device.close()
+
+
+def _asks_for_code(program: Program) -> bool:
+    """Whether it is likely to ask for device code though no kernel is run: then that is compiled beside the host's."""
+    return any(_ASKS.search(text) for text in program.host.values())
 
 
 def _as_text(name: str) -> str:

@@ -125,5 +125,4 @@ class Observation(msgspec.Struct):
     cause: Message | None = None
     stdout: bytes = b""
     stderr: bytes = b""
-    seconds_modelled: float = 0.0
     smaller: dict[str, str | int] = {}

@@ -52,14 +52,14 @@ class Change:
         return f"{self.base} << {self.before}", f"{self.base} << {self.after}"
 
 
-def halved(number: int, wanted: int = WANTED) -> int:
+def halved(number: int, wanted: int) -> int:
     """A large number, halved until it is at most `wanted`, or odd."""
     while number > wanted and number % 2 == 0:
         number //= 2
     return number
 
 
-def changes(texts: Mapping[str, str], arguments: Sequence[str], cause: str = "") -> list[Change]:
+def changes(texts: Mapping[str, str], arguments: Sequence[str], cause: str) -> list[Change]:
     """Numbers that may be the program's size, the most promising first; cause: id of what ended the program."""
     wanted = WANTED_ON_THE_HOST if cause == "programs.too_long" else WANTED
     found: list[tuple[int, Change]] = []

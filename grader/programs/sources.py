@@ -6,6 +6,7 @@ The only part of the package that knows how submissions are read.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import os
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -204,15 +205,15 @@ def _own_header(name: str, beside: Path, own: Path, folder: Path) -> Path | None
     return found
 
 
-def host_text(parsed: ParsedFile, own: Path, folder: Path, idle: Collection[str] = ()) -> str:
-    """A file's text for the host's compiler: bodies of device functions blanked, lines and columns kept.
+def host_text(parsed: ParsedFile, own: Path, folder: Path, idle: Collection[str]) -> str:
+    """A file's text for the host's compiler: device functions without what is in their bodies, lines kept.
 
     own: the folder of the program's first file.  folder: that which all of its files lie in.
     idle: headers that are not here, and of which nothing is used.
 
     Device functions are not called on the host; without their bodies no header needs to know what is in them.
     """
-    data = bytearray(parsed.data)
+    kept = bytearray(b"\1" * len(parsed.data))
     for item in parsed.items:
         for node in [item.node, *(_methods(item.node) if item.kind in {"type", "variable"} else ())]:
             if node.type != "function_definition":
@@ -221,13 +222,12 @@ def host_text(parsed: ParsedFile, own: Path, folder: Path, idle: Collection[str]
             if not words & {"__global__", "__device__"} or "__host__" in words or "constexpr" in words:
                 continue
             body = node.child_by_field_name("body")
-            head = data[node.start_byte : body.start_byte if body else node.start_byte]
-            if body is None or body.type != "compound_statement" or re.search(rb"\bauto\b", bytes(head)):
+            head = parsed.data[node.start_byte : body.start_byte if body else node.start_byte]
+            if body is None or body.type != "compound_statement" or re.search(rb"\bauto\b", head):
                 continue
             for index in range(body.start_byte + 1, body.end_byte - 1):
-                if data[index] not in b"\n\r":
-                    data[index] = 32
-    text = data.decode("utf-8", errors="replace")
+                kept[index] = parsed.data[index] in b"\n\r"
+    text = bytes(itertools.compress(parsed.data, kept)).decode("utf-8", errors="replace")
     for item in parsed.items:
         # On the last line, where it moves no other.
         if item.kind == "variable" and "__managed__" in item.qualifiers and item.active:

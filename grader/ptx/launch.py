@@ -30,8 +30,7 @@ from grader.ptx.observers.interface import NOBODY, Observer, Scene, Watchers
 from grader.ptx.observers.races import Races
 from grader.ptx.observers.traffic import Traffic
 from grader.ptx.records import Index3, LaunchReport
-from grader.ptx.values.geometry import Geometry
-from grader.ptx.values.lanes import Layout
+from grader.ptx.values.geometry import geometry_of
 
 LAUNCH_CYCLES = 4096
 """Between one batch's end and the next one's start."""
@@ -91,16 +90,10 @@ def launch(module: Module, what: Launch) -> LaunchReport:
     LimitExceeded : the kernel did not end within `limits`, or waits for ever.
     DeviceTrap : the kernel trapped.
     """
-    started = time.perf_counter()
     run = _Run(module, what)
-    try:
-        with np.errstate(all="ignore"):
-            outcome = run.carry_out()
-    finally:
-        run.program.forget()
-    report = run.report(outcome)
-    report.elapsed_s = time.perf_counter() - started
-    return report
+    with np.errstate(all="ignore"):
+        outcome = run.carry_out()
+    return run.report(outcome)
 
 
 class _Run:
@@ -186,7 +179,7 @@ class _Run:
         setting = Setting(device, outcome.hazards, outcome.budget, self._addresses, shared_bytes, workspace)
         for number, first in enumerate(self._starts):
             blocks = min(self._together, self._total - first)
-            geometry = Geometry(Layout(self._block, blocks), first, self._grid)
+            geometry = geometry_of(self._block, blocks, first, self._grid)
             shared = shared_window(self._slots, self.program.shared_layout, blocks, device.poison)
             watched = number in self._watched
             observers = outcome.observers if watched else ()
@@ -200,6 +193,7 @@ class _Run:
                 symbols.update(batch.local_variables(0, self._function))
                 yield batch, symbols
             finally:
+                self.program.forget()
                 batch.close()
             device.cycles += batch.clock + LAUNCH_CYCLES
             outcome.add_remarks(batch)
@@ -286,6 +280,7 @@ def _parameters(function: Function, arguments: Sequence[Argument]) -> list[tuple
 def _parameter_arrays(batch: BlockBatch, parameters: list[tuple[str, bytes]]) -> dict[str, int]:
     window = batch.local
     symbols = {}
+    batch.parameters = dict(parameters)
     for name, raw in parameters:
         data = np.zeros(-(-len(raw) // 16) * 16, np.uint8)
         data[: len(raw)] = np.frombuffer(raw, np.uint8)

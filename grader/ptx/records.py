@@ -110,7 +110,6 @@ class LaunchReport:
     remarks: list[tuple[str, int, int]] = field(default_factory=list)
     printf: str = ""
     opcode_counts: dict[str, int] = field(default_factory=dict)
-    elapsed_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Literal
 from grader.submission.cpp.edits import Edit
 from grader.submission.cpp.tree import (
     LOOPS,
-    WORD,
     Item,
     ParsedFile,
     declared_name,
@@ -105,6 +104,15 @@ class Function:
     def replaced(self, node: Node, text: str) -> Edit:
         """The edit that puts `text` in a node's place."""
         return Edit(self.at(node.start_byte), self.at(node.end_byte), text)
+
+    def removed(self, node: Node) -> Edit:
+        """The edit that takes a statement of a block away, with the lines that it alone stands on."""
+        text = self.parsed.source.text
+        start, end = self.at(node.start_byte), self.at(node.end_byte)
+        first = text.rfind("\n", 0, start) + 1
+        if not text[first:start].strip() and text[end : end + 1] == "\n":
+            return Edit(first, end + 1, "")
+        return Edit(start, end, "")
 
     def inserted(self, byte: int, text: str) -> Edit:
         """The edit that puts `text` before a byte."""
@@ -256,11 +264,6 @@ def ancestors(node: Node, top: Node) -> Iterator[Node]:
         if current == top:
             return
         current = current.parent
-
-
-def words_in(texts: Sequence[str]) -> set[str]:
-    """All words of some texts."""
-    return {word for text in texts for word in WORD.findall(text)}
 
 
 def _scope(node: Node) -> Node:

@@ -62,7 +62,7 @@ def _key(secret: str, lab: str) -> bytes:
     return hashlib.scrypt(secret.encode(), salt=lab.encode(), n=1 << 14, r=8, p=1, dklen=64)
 
 
-def with_drawn_cases(trials: Trials, evidence: Evidence, kernel: BoundKernel, explained: bool = True) -> Evidence:
+def with_drawn_cases(trials: Trials, evidence: Evidence, kernel: BoundKernel, explained: bool) -> Evidence:
     """`evidence` with the drawn cases, of a kernel that is right at the lab's own exact sizes.
 
     trials : of a lab whose seed is the drawn one.  kernel : read as it was graded.  explained: as in `run_variant`.

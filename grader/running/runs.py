@@ -23,7 +23,7 @@ from grader.submission.records import Interpretation
 
 
 def run_variant(
-    trials: Trials, evidence: Evidence, kernel: BoundKernel, explained: bool = True
+    trials: Trials, evidence: Evidence, kernel: BoundKernel, explained: bool
 ) -> tuple[Evidence, BoundKernel]:
     """`evidence` with the runs of a kernel and its counters; the kernel as it was read for them.
 

@@ -102,7 +102,6 @@ class SeenRun:
     arguments: tuple[str, ...] = ()
     stdin: bytes = b""
     change: SeenChange | None = None
-    executed: bool = False
     probe: bool = False
     faults: tuple[SeenFault, ...] = ()
 

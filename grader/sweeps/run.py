@@ -39,8 +39,8 @@ def sweep(
     oracle: Oracle,
     compiler: CompilerProcess,
     architecture: str,
-    gpu: Gpu | None = None,
-    remeasure: bool = False,
+    gpu: Gpu | None,
+    remeasure: bool,
 ) -> list[SweepRecord]:
     """All of the lab's sweeps: timed where there is a GPU, else counted, for `architecture`, on the emulator."""
     if gpu is not None:

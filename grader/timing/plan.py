@@ -23,8 +23,6 @@ LAUNCH_BOUND_FACTOR = 5.0
 TOLERANCE = 0.03
 """In the student's favour: a threshold counts as reached at 97 % of it."""
 
-L2_POLICIES = ("cold", "warm")
-
 
 @dataclass(frozen=True, slots=True)
 class Plan:

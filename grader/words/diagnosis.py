@@ -45,6 +45,7 @@ TEXTS: Texts = {
     "read_too_early": N_("It read {place} in line {line} too early: {other} writes it only later, in line {put_line}."),
     "value_of": value_of,
     "garbage": N_("uninitialised memory"),
+    "copied": N_("There the right value is the element of {array} at the same index, as it is."),
     "all_follow": N_("In all wrong elements {rule}."),
     "most_follow": N_("In {holds} of {of} wrong elements {rule}."),
     "exactly": N_("Exactly these elements are wrong: {region}."),

@@ -7,20 +7,22 @@ from grader.words.programs import changed
 from grader.words.texts import N_, Texts
 
 
-def read(why: str, line: int) -> str:
+def read(why: str, line: int, in_file: str = "") -> str:
     """A program that was not run, with the reason as a part of the sentence."""
-    return _("The program was not run: {why}. Its launches were read from its text.").format(why=_at(why, line))
+    return _("The program was not run: {why}. Its launches were read from its text.").format(
+        why=_at(why, line, in_file)
+    )
 
 
-def read_file(file: str, why: str, line: int) -> str:
+def read_file(file: str, why: str, line: int, in_file: str = "") -> str:
     """The same of one file of several."""
     text = _("{file} was not run as a program: {why}. Its launches were read from its text.")
-    return text.format(file=file, why=_at(why, line))
+    return text.format(file=file, why=_at(why, line, in_file))
 
 
-def cut(why: str, line: int) -> str:
+def cut(why: str, line: int, in_file: str = "") -> str:
     """A program whose own code never ends, as far as can be told, though its launches are known."""
-    return _("The program, run without its kernels, was stopped: {why}.").format(why=_at(why, line))
+    return _("The program, run without its kernels, was stopped: {why}.").format(why=_at(why, line, in_file))
 
 
 def not_graded(why: str) -> str:
@@ -44,8 +46,10 @@ def smaller(name: str, before: str, after: str) -> str:
     return text.format(after=after, before=changed(before, name))
 
 
-def _at(why: str, line: int) -> str:
-    """A reason, with the line that the program had come to."""
+def _at(why: str, line: int, in_file: str) -> str:
+    """A reason, with the line that the program had come to, and its file where that is another than the program's."""
+    if line and in_file:
+        return _("{why} ({file}, line {line})").format(why=_part(why), file=in_file, line=line)
     return _("{why} (line {line})").format(why=_part(why), line=line) if line else _part(why)
 
 

@@ -327,7 +327,8 @@ WRONG_KERNELS: list[tuple[str, str, Task, list[str], str]] = [
             "In 16 of 48 wrong elements the result is uninitialised memory.",
             "32 of the wrong elements were written by no thread.",
         ],
-        "",
+        "Shared memory holds whatever the previous block left there. Every element that is read must first be "
+        "written by some thread of this block, also where the data has ended.",
     ),
     (
         "last term left out",
@@ -400,7 +401,8 @@ WRONG_KERNELS: list[tuple[str, str, Task, list[str], str]] = [
             "All wrong elements are in this part: the last 2 elements of every tile (6 of its 8).",
             "In all wrong elements the result is NaN.",
         ],
-        "",
+        "Shared memory holds whatever the previous block left there. Every element that is read must first be "
+        "written by some thread of this block, also where the data has ended.",
     ),
 ]
 

@@ -11,6 +11,7 @@ import pytest
 
 from grader.cli import main as cli
 from grader.result import decode
+from tests.marks_only import put_marks_only
 
 SAMPLES = Path(__file__).parents[2] / "submissions"
 LAB = "transpose"
@@ -32,6 +33,7 @@ def test_decisions_come_and_go(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    put_marks_only(tmp_path)
     for name in ("ivanov", "petrova"):
         shutil.copytree(SAMPLES / name, tmp_path / "group" / name)
     options = ["group", "--lab", LAB, "--backend", "emulator", "--no-pdf", "--lang", "en"]
@@ -72,6 +74,7 @@ def test_one_alone_gets_the_mark_that_the_group_gives(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    put_marks_only(tmp_path)
     for name in ("ivanov", "petrova"):
         shutil.copytree(SAMPLES / name, tmp_path / "group" / name)
     (tmp_path / "group" / "overrides.yaml").write_text(OVERRIDES)

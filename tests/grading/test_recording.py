@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from grader.backends.base import LaunchOutcome
-from grader.grading.recording import variant_record
+from grader.grading.recording import observation_remarks, variant_record
+from grader.message import msg
 from grader.oracle.compare import Difference
 from grader.result import CaseKind
-from grader.words import told
+from grader.submission.observed import Observed, SeenRun
+from grader.words import text, told
 from tests.checks.evidence_factory import evidence, run
 
 LARGE: CaseKind = "large"
@@ -38,3 +40,11 @@ def test_large_sizes_are_told_and_cost_nothing() -> None:
         "the launch is impossible: 2048 threads per block, at most 1024 are allowed. Seen at n = 2048. "
         + costs_nothing,
     ]
+
+
+def test_a_line_in_another_file_than_the_programs_is_told_with_that_file() -> None:
+    files = ("main.cu", "kernels.cuh")
+    cause = msg("programs.too_long", limit="1")
+    runs = [SeenRun(files, cause=cause, cause_file=file, cause_line=7) for file in files]
+    at_home, elsewhere = (text(observation_remarks(Observed((run,)))[0]) for run in runs)
+    assert "(line 7)" in at_home and "(kernels.cuh, line 7)" in elsewhere

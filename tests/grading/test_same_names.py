@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from grader.grading.pipeline import grade
-from grader.lab import labs
 from grader.observation.stage import observed
 from grader.result.result import Result
 from grader.submission.binding.bind import bind
 from grader.submission.files.folder import find_sources, read_sources
 from grader.submission.records import Submission, VariantBinding
+from tests.marks_only import marks_only
 
 MAIN = """\
 #include <cstdio>
@@ -63,7 +63,7 @@ __global__ void transpose(float *out, const float *in, int w, int h) {
 }
 """
 PADDED = TILED.replace("[SIDE_OF_TILE][SIDE_OF_TILE]", "[SIDE_OF_TILE][SIDE_OF_TILE + 1]")
-LAB = labs.find("transpose")
+LAB = marks_only("transpose")
 
 
 def written(folder: Path, kernels: dict[str, str]) -> Path:

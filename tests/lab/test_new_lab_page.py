@@ -14,6 +14,8 @@ import pytest
 from grader.lab.file import load
 from grader.result import Result, decode
 
+pytestmark = pytest.mark.slow
+
 PAGE = Path(__file__).parents[2] / "docs" / "new_lab.md"
 
 STEP = re.compile(r"(?:^`(?P<file>[^`\n]+)`:\n\n)?^```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)

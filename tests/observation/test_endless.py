@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from grader.grading.pipeline import grade
-from grader.lab import labs
 from grader.observation.stored import Stored
 from grader.programs.observe import observe
 from grader.programs.records import RunLimits
 from grader.programs.sandbox import process
 from grader.result import Result, exit_code
+from tests.marks_only import marks_only
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = (ROOT / "submissions" / "ivanov" / "transpose.cu").read_text("utf-8")
@@ -67,7 +67,7 @@ def test_nor_do_calls_of_the_system_go_on_for_ever(tmp_path: Path, loop: str) ->
 def graded(folder: Path, text: str) -> Result:
     path = folder / "transpose.cu"
     path.write_text(text, "utf-8")
-    return grade(path, labs.find("transpose"), backend="emulator", repairs=False)
+    return grade(path, marks_only("transpose"), backend="emulator")
 
 
 @pytest.mark.slow

@@ -112,6 +112,18 @@ def test_a_server_that_was_killed_takes_its_children_with_it_and_is_replaced() -
     assert answer(fresh, Do("echo", text="again")) == "again"
 
 
+@pytest.mark.usefixtures("kept")
+def test_a_child_of_a_server_that_is_killed_while_it_forks_is_started_without_it() -> None:
+    server = parent(child().pid)
+    os.kill(server, signal.SIGSTOP)
+    killing = threading.Timer(0.5, os.kill, (server, signal.SIGKILL))
+    killing.start()
+    started_alone = child()
+    killing.join()
+    assert parent(started_alone.pid) == os.getpid()
+    assert answer(started_alone, Do("echo", text="here")) == "here"
+
+
 def test_servers_end_with_the_block_and_serve_its_thread_alone() -> None:
     elsewhere: list[int] = []
 

@@ -193,3 +193,19 @@ with pool(2) as two:
 """
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert run.stdout.splitlines() == ["unstarted Too many open files"] * 2, run.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux" or (os.cpu_count() or 1) < 2, reason="counts threads, of several cores")
+def test_the_library_that_multiplies_starts_no_thread_for_each_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    # With so many cores as large machines have it would not even start where memory is bounded.
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "8")
+    with pool() as one:
+        (event,) = done(one, [Do("threads")])
+    assert isinstance(event, Answer) and event.reply.text == "threads 1"
+    command = (
+        "import contextlib, os, sys; from grader.__main__ import main; sys.argv = ['grade', '--version']\n"
+        "with contextlib.suppress(SystemExit): main()\n"
+        "import numpy; print(len(os.listdir('/proc/self/task')))"
+    )
+    printed = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True).stdout
+    assert printed.split()[-1] == "1"

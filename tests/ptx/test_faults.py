@@ -17,6 +17,9 @@ from grader.backends.base import BufferArgument, Code, LaunchRequest, ScalarArgu
 from grader.backends.emulator import Emulator
 from grader.ptx import Device, DeviceTrap, Launch, LimitExceeded, Limits, PtxError, launch, parse
 from grader.ptx.errors import InvalidInstruction
+from grader.ptx.values import geometry, lanes
+from grader.ptx.values.kinds import Vec
+from grader.ptx.values.lanes import Lanes
 from tests.ptx.nvrtc import compile_ptx
 from tests.ptx.ptx_text import module_text
 from tests.ptx.running import compiled, run
@@ -294,14 +297,16 @@ def test_blocks_with_much_shared_memory_run_a_few_at_a_time() -> None:
     assert peak < 500 << 20
 
 
-def test_nothing_holds_a_launch_that_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_holds_a_launch_that_is_over_but_where_its_threads_stood(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = __import__("grader.ptx.machine.block_batch", fromlist=["BlockBatch"])
     seen: list[weakref.ref[Any]] = []
+    roots: weakref.WeakSet[Lanes] = weakref.WeakSet()
     start = machine.BlockBatch.__init__
 
     def watched(self: Any, *args: Any, **more: Any) -> None:
         start(self, *args, **more)
         seen.extend(weakref.ref(thing) for thing in (self, self.device, self.layout.root))
+        roots.add(self.layout.root)
 
     monkeypatch.setattr(machine.BlockBatch, "__init__", watched)
     sources = [
@@ -322,9 +327,27 @@ def test_nothing_holds_a_launch_that_is_over(monkeypatch: pytest.MonkeyPatch) ->
             with contextlib.suppress(DeviceTrap):
                 run(source, 3, 64, np.zeros(64, np.int32), 3)
             assert seen
+            assert [ref for ref in seen if ref() is not None and ref() not in roots] == [], source
+            assert [vec for vec in gc.get_objects() if isinstance(vec, Vec) and not vec.lasting] == [], source
+            monkeypatch.setattr(geometry, "KEPT_BYTES", 0)
+            monkeypatch.setattr(lanes, "KEPT_BYTES", 0)
+            with contextlib.suppress(DeviceTrap):
+                run(source, 2, 64, np.zeros(64, np.int32), 3)
             assert [ref for ref in seen if ref() is not None] == [], source
+            monkeypatch.undo()
+            monkeypatch.setattr(machine.BlockBatch, "__init__", watched)
     finally:
         gc.enable()
+
+
+def test_what_is_kept_for_later_launches_has_its_limits() -> None:
+    # Another shape each time, and a loop in which something new is worked out of the coordinates all the time.
+    source = KERNEL + "int t = threadIdx.x; for (int i = 0; i < n; ++i) out[t] += t * i / 3 % 5; }"
+    for blocks in range(1, 40):
+        run(source, blocks, 64, np.zeros(64, np.int32), 3 if blocks % 5 else 300)
+        kept = geometry._kept.values()
+        assert len(kept) <= geometry.KEPT_SHAPES
+        assert sum(known.layout.kept_bytes for known in kept) <= lanes.KEPT_BYTES
 
 
 def test_a_form_that_cannot_be_is_told_from_one_that_is_lacking() -> None:

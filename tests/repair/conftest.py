@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from grader.compiler.process import CompilerProcess
 from grader.grading.pipeline import grade
+from grader.grading.warm import Warm
 from grader.lab.labs import find
 from grader.result import Result
 
@@ -20,9 +20,9 @@ Grade = Callable[[str, Path], Result]
 @pytest.fixture(scope="package")
 def graded() -> Iterator[Grade]:
     """Grades a file for a lab, with what is kept from students."""
-    with CompilerProcess() as compiler:
+    with Warm() as warm:
 
         def grade_one(lab: str, path: Path) -> Result:
-            return grade(path, find(lab, ()), backend="emulator", compiler=compiler, answers=True)
+            return grade(path, find(lab, ()), backend="emulator", warm=warm, answers=True)
 
         yield grade_one

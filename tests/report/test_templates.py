@@ -176,7 +176,7 @@ def test_every_page_can_be_made(language: str) -> None:
     for result in pages():
         page = html.document(job(result, language=language))
         # What the template is not given fails there: undefined names are errors.
-        assert "</html>" in html.render(page, html.figures(job(result, language=language), "svg"))
+        assert "</html>" in html.render(page, html.figures(job(result, language=language), "screen"))
         added = {"figures", "pictures", "sweeps", "paged", "script", "script_hash"}
         assert set(page) == set(typing.get_type_hints(ReportPage)) - added
         rows.append(group_row(result, ["naive", "shared", "padded"], language, "x/report.html"))

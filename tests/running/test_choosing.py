@@ -8,7 +8,6 @@ import pytest
 
 from grader.backends.base import LaunchOutcome
 from grader.grading import pipeline
-from grader.lab import labs
 from grader.lab.records import Sizes
 from grader.launching.run import Run
 from grader.oracle.compare import Difference
@@ -16,12 +15,13 @@ from grader.result import Result
 from grader.running.choosing import choose, hard_coded_sizes, interpretations_of
 from grader.submission.records import Interpretation
 from tests.launching.test_kernel import CASES, LAB, binding, interpretation
+from tests.marks_only import marks_only
 
 
 def graded(tmp_path: Path, text: str) -> Result:
     file = tmp_path / "transpose.cu"
     file.write_text(text)
-    return pipeline.grade(file, labs.find("transpose"))
+    return pipeline.grade(file, marks_only("transpose"))
 
 
 def status(result: Result, check: str = "naive.correct") -> str:
@@ -135,7 +135,7 @@ def test_a_constant_whose_value_stands_in_the_program_twice(
     tmp_path: Path, divisor: str, verdict: str, remarks: int
 ) -> None:
     (tmp_path / "box-blur.cu").write_text(BLUR.format(divisor=divisor))
-    result = pipeline.grade(tmp_path / "box-blur.cu", labs.find("box-blur"))
+    result = pipeline.grade(tmp_path / "box-blur.cu", marks_only("box-blur"))
     assert status(result) == verdict
     told = [r for r in result.variants["naive"].remarks if r.startswith("Graded only at radius = 2")]
     assert len(told) == remarks

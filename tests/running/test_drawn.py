@@ -10,11 +10,11 @@ import pytest
 from grader.errors import UsageError
 from grader.grading import pipeline
 from grader.grading.secret import SECRET, SECRET_FILE, secret
-from grader.lab import labs
 from grader.result import Result, encode
 from grader.running.drawn import draw
+from tests.marks_only import marks_only
 
-LAB = replace(labs.find("transpose"), sweeps=())
+LAB = marks_only("transpose")
 FILES = {"a.cu": "text"}
 SECRET_TEXT = "the river runs uphill at noon"
 NAIVE = """__global__ void transpose_naive(const float *in, float *out, int rows, int cols)

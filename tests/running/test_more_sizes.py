@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from grader.grading import pipeline
-from grader.lab import labs
 from grader.result import Result
+from tests.marks_only import marks_only
 
 Grade = Callable[..., Result]
 
-LAB = labs.find("matmul")
+LAB = marks_only("matmul")
 assert {v.name: v.more_sizes for v in LAB.variants if v.more_sizes} == {"row": ({"n": 288},), "column": ({"n": 288},)}
 
 ROW = """#define N 512
@@ -112,7 +112,7 @@ def test_nor_is_one_whose_size_stands_in_it_by_another_name(tmp_path: Path) -> N
         "}\n"
         "int main() { transpose_naive<<<dim3(8, 8), dim3(16, 16)>>>(in, out); }\n"
     )
-    lab = labs.find("transpose")
+    lab = marks_only("transpose")
     variants = tuple(replace(v, more_sizes=({"rows": 288, "cols": 288},)) for v in lab.variants)
     result = pipeline.grade(path, replace(lab, variants=variants), "emulator")
     assert [(c.kind, c.size["rows"], c.status) for c in result.variants["naive"].cases if not c.drawn] == [

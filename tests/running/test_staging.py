@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from grader.grading.pipeline import grade
-from grader.lab import labs
+from tests.marks_only import marks_only
 
-WHOLE = labs.find("transpose")
-LAB = replace(WHOLE, variants=tuple(v for v in WHOLE.variants if v.name == "shared"), sweeps=(), repairs="off")
+WHOLE = marks_only("transpose")
+LAB = replace(WHOLE, variants=tuple(v for v in WHOLE.variants if v.name == "shared"))
 KERNEL = """
 __global__ void shared(const float *src, float *dst, int rows, int cols)
 {

@@ -71,7 +71,7 @@ def compiling(process: CompilerProcess) -> Compiling:
 
 
 def lab_with(*sweeps: Sweep, lab: str = "transpose") -> Lab:
-    return replace(labs.find(lab), sweeps=sweeps)
+    return replace(labs.find(lab), sweeps=sweeps, repairs="off")
 
 
 def references(lab: Lab) -> list[Target]:

@@ -15,8 +15,8 @@ from grader.errors import UsageError
 from grader.i18n import _
 
 if TYPE_CHECKING:
-    from grader.compiler.process import CompilerProcess
     from grader.grading.options import GradeOptions
+    from grader.grading.warm import Warm
 
 LOOK_S = 0.1
 """Between two looks at the files: a poll works on network folders, in WSL and on every system alike."""
@@ -46,9 +46,9 @@ def watch_command() -> click.Command:
 
 def _watch(path: Path, lab: str | None, labs_folders: tuple[Path, ...], lang: str) -> int:
     """Ends with Ctrl-C only, as every command that is interrupted does."""
-    from grader.compiler.process import CompilerProcess
     from grader.grading.options import GradeOptions
     from grader.grading.result_only import lab_of, task_of
+    from grader.grading.warm import Warm
 
     names = tuple(str(folder) for folder in labs_folders)
     options = GradeOptions(
@@ -61,13 +61,13 @@ def _watch(path: Path, lab: str | None, labs_folders: tuple[Path, ...], lang: st
     )
     # A path or a lab that is not there will not come by waiting.
     task_of(path, options)
-    with CompilerProcess() as compiler:
+    with Warm() as warm:
         for _texts in _saves(path):
-            _grade(path, options, compiler)
+            _grade(path, options, warm)
     return 0
 
 
-def _grade(path: Path, options: GradeOptions, compiler: CompilerProcess) -> None:
+def _grade(path: Path, options: GradeOptions, warm: Warm) -> None:
     from grader.findings.formats import write
     from grader.grading.result_only import graded_result
     from grader.report.labels import result_status
@@ -77,7 +77,7 @@ def _grade(path: Path, options: GradeOptions, compiler: CompilerProcess) -> None
     # The first character of these two lines is what an editor knows a round by (docs/places.md).
     print(f"▶ {visible_line(str(path))} · {time.strftime('%H:%M:%S')}", flush=True)
     try:
-        result, seconds = graded_result(path, options, compiler)
+        result, seconds = graded_result(path, options, warm)
     except UsageError as error:
         # Half a save, a file renamed: the next one is looked at again.
         print(f"■ ! {visible_line(' '.join(str(error).split()))}", flush=True)

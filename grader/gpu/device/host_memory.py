@@ -16,9 +16,6 @@ from grader.gpu.device.driver import DriverError
 from grader.gpu.device.launch import Device, LaunchFailed, Modules, packed, ready_for_launch
 from grader.gpu.messages import Array, HostCopies, HostTimes
 
-MODES = ("pageable", "pinned", "write_combined", "mapped")
-"""malloc; page-locked; page-locked and not cached by the CPU; page-locked and used by the kernel itself, no copies."""
-
 READ_BYTES = 1 << 20
 """Of the output, read by the CPU; write-combined memory is so slow to read that all of it would take seconds."""
 

@@ -128,7 +128,7 @@ class Counters:
         return list(struct.unpack(f"<{self._count}Q", host))
 
 
-def copy_in(address: int, source: Any, nbytes: int, offset: int = 0) -> None:
+def copy_in(address: int, source: Any, nbytes: int, offset: int) -> None:
     """Host to device; `source` is a writable buffer (bytearray, mmap)."""
     if nbytes:
         driver.call("cuMemcpyHtoD", address, _address_of(source, nbytes, offset), nbytes)

@@ -69,6 +69,8 @@ def main(arguments: list[str]) -> None:
     try:
         # Not while others wait for their turn.
         importlib.import_module("cuda.bindings.driver")
+        with contextlib.suppress(ImportError):
+            importlib.import_module("cuda.bindings.nvml")
         with _turn([int(descriptor) for descriptor in arguments[1:]]):
             handle = _open()
         ready = _described(handle)

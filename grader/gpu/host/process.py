@@ -17,6 +17,7 @@ from typing import Any
 
 from grader.gpu.messages import Failed, Message, NoDevice, Ready, replies_on
 from grader.processes.channel import DeadlinePassed, PeerGone
+from grader.processes.limits import ONE_BLAS_THREAD
 from grader.timing import lock
 
 START_LIMIT_S = 60.0
@@ -76,6 +77,8 @@ class GpuProcess:
         environment = {name: value for name, value in os.environ.items() if name.startswith(_PASSED_ON)}
         # Code is loaded when a module is, not when its first launch is timed.
         environment["CUDA_MODULE_LOADING"] = "EAGER"
+        # NVML's binding imports NumPy.
+        environment |= ONE_BLAS_THREAD
         with theirs, _turns(OPENING if in_turn else ()) as turns:
             passed = [theirs.fileno(), *turns]
             self._process = subprocess.Popen(

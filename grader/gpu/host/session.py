@@ -120,6 +120,19 @@ class GpuSession:
         """Load every module anew before it is next used, so that nothing kept in its variables is left."""
         self._loaded &= {HELPERS_MODULE}
 
+    @property
+    def is_broken(self) -> bool:
+        """Whether a kernel ended the process."""
+        return self._process.is_lost
+
+    def reopen(self) -> None:
+        """Replace a process that a kernel broke; the next launch does it else, while others wait for the GPU."""
+        if self._process.is_lost:
+            # Those who open theirs meanwhile wait for this one's next launch, or for what it holds.
+            self._process = GpuProcess(in_turn=False)
+            self._loaded = set()
+            self._process.ready()
+
     def run(self, module: str, request: LaunchRequest) -> LaunchOutcome:
         """Run one launch.  Never raises for what a submission can do."""
         return self.run_with_facts(module, request)[0]
@@ -220,12 +233,9 @@ class GpuSession:
 
     def _load(self, *modules: str) -> LaunchOutcome | None:
         """Load what is not loaded; an outcome where that fails."""
-        if self._process.is_lost:
-            # Whoever launches holds the GPU, for which those wait who open theirs meanwhile.
-            self._process = GpuProcess(in_turn=False)
-            self._loaded = set()
-            if isinstance(self._process.ready(), NoDevice):
-                return LaunchOutcome("unsupported", reason="no_answer", said=msg("launches.no_answer"))
+        self.reopen()
+        if isinstance(self._process.ready(), NoDevice):
+            return LaunchOutcome("unsupported", reason="no_answer", said=msg("launches.no_answer"))
         for module in (HELPERS_MODULE, *modules):
             if module in self._loaded:
                 continue

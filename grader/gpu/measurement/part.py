@@ -20,7 +20,7 @@ from grader.gpu.host.helpers import compile_helpers
 from grader.gpu.host.process import GpuProcess
 from grader.gpu.host.session import GpuFault, GpuSession
 from grader.gpu.measurement.bench import with_data
-from grader.gpu.measurement.runs import GpuRunner, pools
+from grader.gpu.measurement.runs import GpuRunner, pools, results
 from grader.gpu.measurement.speed import Candidate, SpeedOrder, measure_speed
 from grader.gpu.measurement.work import baseline_of, cpu_times_of, lab_files, work_at
 from grader.gpu.messages import HELPERS_MODULE, NoDevice
@@ -136,10 +136,7 @@ class Gpu:
         runner = GpuRunner(Trials(lab, oracle, programs, backend), backend, session.device, kernels)
         for evidence in found.values():
             runner.prepare(evidence)
-        # Whoever wants to time waits for all who are at this, and they for each other's timing: nobody returns to the
-        # queue between two launches.
-        with lock.shared(session.device.uuid):
-            graded = {name: runner.run(evidence) for name, evidence in found.items()}
+        graded = results(session, runner, found)
         self._has_run = True
         try:
             if profilers:
@@ -201,6 +198,7 @@ class Gpu:
             nvrtc=self.compiler.nvrtc_version(),
             host_memory=_host_candidates(lab, candidates, values),
         )
+        session.reopen()
         with lock.exclusive(session.device.uuid):
             session.forget()
             measurement = measure_speed(session, order)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from grader.backends.base import NEVER_ENDS, LaunchOutcome, LaunchRequest, reason_msg
 from grader.device_limits import MAX_THREADS_PER_BLOCK
 from grader.gpu.host.backend import GpuBackend
+from grader.gpu.host.session import GpuSession
 from grader.gpu.measurement.bench import pool_of
 from grader.gpu.measurement.speed import Candidate as TimedCandidate
 from grader.gpu.messages import Ready
@@ -22,6 +25,7 @@ from grader.oracle.expected import Oracle
 from grader.result import CaseKind, Resources
 from grader.running.evidence import Evidence
 from grader.running.explain import untraced
+from grader.timing import lock
 
 
 class GpuRunner:
@@ -36,6 +40,7 @@ class GpuRunner:
         self._backend = backend
         self._device = device
         self._kernels = kernels
+        self._taken: dict[str, Resources | None] = {}
 
     def prepare(self, evidence: Evidence) -> None:
         """Compile and compute what `run` needs beside the device, which others may use meanwhile."""
@@ -44,8 +49,14 @@ class GpuRunner:
             for _kind, sizes in self._planned(evidence, kernel):
                 self._trials.prepare(kernel, sizes)
 
+    def find_resources(self, evidence: Evidence) -> None:
+        """Learn by a small launch what a kernel takes; before any other of its launches can break the process."""
+        kernel = self._runnable(evidence)
+        if kernel is not None:
+            self._taken[evidence.variant.name] = self._resources(evidence, kernel)
+
     def run(self, evidence: Evidence) -> Evidence:
-        """`evidence` with the runs on the GPU after the emulator's, and what the kernel takes there."""
+        """`evidence` with the runs on the GPU after the emulator's, and what was found of the kernel's resources."""
         kernel = self._runnable(evidence)
         if kernel is None:
             return evidence
@@ -83,7 +94,7 @@ class GpuRunner:
             runs=(*emulated, *runs),
             diagnoses=diagnoses,
             unmeasured=unmeasured,
-            resources=self._resources(evidence, kernel),
+            resources=self._taken.get(evidence.variant.name),
             larger=tuple(self._larger(evidence, kernel)) if is_right and evidence.hard_coded_sizes is None else (),
             untimed=untimed,
         )
@@ -176,6 +187,35 @@ class GpuRunner:
             blocks_per_sm=facts.blocks_per_sm if facts else None,
             occupancy_pct=facts.occupancy_pct if facts else None,
         )
+
+
+def results(session: GpuSession, runner: GpuRunner, found: Mapping[str, Evidence]) -> dict[str, Evidence]:
+    """What every variant's kernel does on the device, others launching theirs beside it.
+
+    Whoever wants to time waits for all who are at this, and they for each other's timing: nobody returns to the queue
+    between two launches, but where a kernel broke the process, which takes longer to replace than most take in all.
+
+    Raises
+    ------
+    Busy : the GPU was timed on all the time.
+    """
+    graded: dict[str, Evidence] = {}
+
+    def run(name: str, evidence: Evidence) -> None:
+        graded[name] = runner.run(evidence)
+
+    # Each breaks the process once at most, at its end.
+    steps = deque[Callable[[], None]]()
+    for name, evidence in found.items():
+        steps += partial(runner.find_resources, evidence), partial(run, name, evidence)
+    while steps:
+        session.reopen()
+        with lock.shared(session.device.uuid):
+            while steps:
+                steps.popleft()()
+                if session.is_broken:
+                    break
+    return graded
 
 
 def _line_of_fault(evidence: Evidence, run: Run) -> int:

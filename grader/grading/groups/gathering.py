@@ -24,7 +24,7 @@ UNPACKED_NAME = ".handed-in"
 
 
 def gather(
-    paths: Sequence[Path], lab_id: str, known_labs: Collection[str], out: Path, roster: Sequence[Person] | None = None
+    paths: Sequence[Path], lab_id: str, known_labs: Collection[str], out: Path, roster: Sequence[Person] | None
 ) -> Found:
     """The works that `paths` stand for, archives among them, by students' ids.
 

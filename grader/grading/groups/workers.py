@@ -7,6 +7,7 @@ nobody else's.  In such a process `main` runs: a `GradeTask` comes, outcomes go 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import socket
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -33,12 +34,36 @@ from grader.message import Message, msg, verbatim
 from grader.naming import printable, printable_all
 from grader.processes import fork_server
 from grader.processes.channel import Channel, PeerGone
-from grader.processes.child import ChildProgram
+from grader.processes.child import ChildProgram, start_server
 from grader.processes.pool import Lost, Pool, Waiting, wait
 from grader.processes.system import cores
 from grader.result import Check, Result
 from grader.words import text
 
+_NEEDED = (
+    "grader.backends.emulator",
+    "grader.checks",
+    "grader.grading.alternatives",
+    "grader.grading.compilations",
+    "grader.grading.pipeline",
+    "grader.lab.file",
+    "grader.lab.labs",
+    "grader.launching.trial",
+    "grader.launching.warp_steps",
+    "grader.observation.commented",
+    "grader.observation.probing",
+    "grader.observation.stage",
+    "grader.repair.in_result",
+    "grader.repair.search",
+    "grader.running.drawn",
+    "grader.running.kernel_runs",
+    "grader.submission.binding.bind",
+    "grader.sweeps.run",
+    "numpy.random",
+    "tree_sitter_cuda",
+    "yaml",
+)
+"""What the stages of a grading import when they are reached."""
 DEADLINE_S = 600.0
 """For judging one submission, and once more for its sweeps; far beyond what its compile and kernel limits add up to.
 
@@ -51,15 +76,24 @@ def _replies() -> msgspec.msgpack.Decoder[Checked | Judged | Graded | Refused | 
     return msgspec.msgpack.Decoder(Checked | Judged | Graded | Refused | Failed | Waiting)
 
 
-def job_count(tasks: int, asked: int | None = None) -> int:
+def job_count(tasks: int, asked: int | None) -> int:
     """How many of `tasks` to work on at the same time: as many as asked for, else one per core."""
     return max(1, min(asked or cores(), tasks))
 
 
+def warm() -> None:
+    """Have a group's grading processes import what they need from now on; tried again when they are wanted."""
+    with contextlib.suppress(OSError):
+        start_server(_program())
+
+
 def grading_pool(jobs: int) -> Pool[GradeTask, Checked | Judged | Outcome]:
     """A pool of `jobs` grading processes."""
-    program = ChildProgram("grader.grading.groups.workers", data_bytes=memory_bytes())
-    return Pool(program, _replies(), lambda reply: not isinstance(reply, Checked | Judged), DEADLINE_S, jobs)
+    return Pool(_program(), _replies(), lambda reply: not isinstance(reply, Checked | Judged), DEADLINE_S, jobs)
+
+
+def _program() -> ChildProgram:
+    return ChildProgram("grader.grading.groups.workers", data_bytes=memory_bytes(), is_forkable=True)
 
 
 def grade_all(tasks: Sequence[GradeTask], jobs: int) -> Iterator[tuple[GradeTask, Outcome]]:
@@ -94,6 +128,12 @@ def lost(event: Lost[GradeTask]) -> Failed:
 
 def _output(event: Lost[GradeTask]) -> str:
     return event.ending.output if event.ending is not None else ""
+
+
+def prepare() -> None:
+    """Import all that a grading may need."""
+    for name in _NEEDED:
+        importlib.import_module(name)
 
 
 def main(connection: socket.socket) -> None:

@@ -63,7 +63,7 @@ class ResultCache:
         identity: Identity,
         language: str,
         pdf: bool,
-        is_fresh: bool = False,
+        is_fresh: bool,
     ) -> None:
         self._outputs = outputs
         self._lab = lab

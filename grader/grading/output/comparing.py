@@ -65,7 +65,7 @@ def _starters(lab: Lab) -> list[str]:
     ]
 
 
-def compare_stored(folder: Path, language: str, archives: Sequence[Path], labs_folders: Sequence[Path] = ()) -> int:
+def compare_stored(folder: Path, language: str, archives: Sequence[Path], labs_folders: Sequence[Path]) -> int:
     """Write the pages of similar submissions for the groups in `folder`; returns the exit code.
 
     archives: folders of other years: of outputs, or of submissions.

@@ -56,7 +56,7 @@ class Identity:
     UsageError : the secret of the course cannot be read.
     """
 
-    def __init__(self, lab: Lab, options: GradeOptions, known_labs: Collection[str] = ()) -> None:
+    def __init__(self, lab: Lab, options: GradeOptions, known_labs: Collection[str]) -> None:
         self._lab_id = lab.id
         self._variants = lab.variants
         self._known_labs = {lab.id, *known_labs}

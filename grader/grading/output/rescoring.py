@@ -25,7 +25,7 @@ from grader.result import Result, encode, score_of, status_of
 from grader.words import check_title, text, told
 
 
-def rescore(folder: Path, language: str, pdf: bool = True, labs_folders: Sequence[Path] = ()) -> int:
+def rescore(folder: Path, language: str, pdf: bool, labs_folders: Sequence[Path]) -> int:
     """Mark what lies in `folder` again and say whose marks change and why; returns the exit code.
 
     Raises

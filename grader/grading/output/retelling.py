@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-def retell(path: Path, language: str, pdf: bool = True, labs_folders: Sequence[Path] = ()) -> int:
+def retell(path: Path, language: str, pdf: bool, labs_folders: Sequence[Path]) -> int:
     """Write and show again what lies at `path`, in `language`, which is the one in use; returns the exit code.
 
     Raises

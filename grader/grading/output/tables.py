@@ -19,7 +19,6 @@ from grader.message import msg
 from grader.words import text
 
 NO_WEIGHTS: Mapping[str, float] = MappingProxyType({})
-AnyExport = Export | CourseExport | StudentExport
 
 
 class Tables:

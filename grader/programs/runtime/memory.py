@@ -15,15 +15,15 @@ _TARGET = re.compile(r"&\s*([A-Za-z_]\w*(?:(?:\.|->)\w+|\[\w+\])*)")
 PITCH = 512
 
 
-def name_at(state: State, place: Place, default: str) -> str:
-    """What the program calls the memory that it allocates at `place`: `d_a` of `cudaMalloc(&d_a, …)`."""
+def name_at(state: State, place: Place) -> str:
+    """What the program calls the memory it allocates at `place`, `d_a` of `cudaMalloc(&d_a, …)`; "?" if nothing."""
     lines = state.sources.get(place.file, ())
     text = lines[place.line - 1] if 0 < place.line <= len(lines) else ""
     names = list(_TARGET.findall(text))
     if not names and place.line < len(lines) + 1:
         names = _TARGET.findall(" ".join(lines[place.line - 1 : place.line + 1]))
     if not names:
-        return default
+        return "?"
     seen = state.texts.get((place.file, place.line), 0)
     state.texts[place.file, place.line] = seen + 1
     return str(names[min(seen, len(names) - 1)])
@@ -39,7 +39,7 @@ def allocate(state: State, pointer: int, size: int, place: Place, kind: str = "d
     _room(state, size)
     state.guest.pack("Q", pointer, 0)
     try:
-        found = state.gpu.allocate(name_at(state, place, "?"), size, kind, place.line, place.file)
+        found = state.gpu.allocate(name_at(state, place), size, kind, place.line, place.file)
     except TooManyAllocations as error:
         raise ProgramEnded(msg("programs.too_many_allocations")) from error
     except MemoryError as error:
@@ -95,7 +95,7 @@ def _shared(state: State, pointer: int, size: int, kind: str, place: Place) -> i
         raise CudaError(2)
     state.guest.view(host, size)[:] = 0
     try:
-        found = state.gpu.share(name_at(state, place, "?"), size, kind, place.line, place.file, host)
+        found = state.gpu.share(name_at(state, place), size, kind, place.line, place.file, host)
     except TooManyAllocations as error:
         raise ProgramEnded(msg("programs.too_many_allocations")) from error
     state.host_memory[host] = found
@@ -186,7 +186,7 @@ def host_register(state: State, place: Place, pointer: int, size: int, flags: in
     if shared_at(state, pointer) is not None:
         raise CudaError(712)
     state.guest.view(pointer, size)
-    found = state.gpu.share(name_at(state, place, "?"), size, "registered", place.line, place.file, pointer)
+    found = state.gpu.share(name_at(state, place), size, "registered", place.line, place.file, pointer)
     state.host_memory[pointer] = found
     return 0
 

@@ -18,8 +18,8 @@ class Order(msgspec.Struct, frozen=True, tag="order"):
 
     module: its host code as WebAssembly.  stdin: what it reads there.  files: those that it may open, by name.
     arguments: with the program's own name first.  model: a key of `runtime.devices.MODELS`.
-    units: names of its files; sources: their text; unused: places whose error nobody looks at, as file and line;
-    parameters: names of the parameters of kernels.
+    units: names of its files; sources: their text, kernels without bodies; unused: places whose error nobody looks at,
+    as file and line; parameters: names of the parameters of kernels.
     """
 
     module: bytes

@@ -191,7 +191,6 @@ class ProgramRun:
             cause,
             bytes(self._printed[1]),
             bytes(self._printed[2]),
-            (state.now_ns - 1_700_000_000_000_000_000) / 1e9,
         )
 
     def _place_of(self, error: Any) -> Any:

@@ -41,7 +41,6 @@ class Done:
 
     code: int | None
     errors: str
-    is_confined: bool
     ended_by: Literal["", "time", "hang"] = ""
 
 
@@ -69,13 +68,11 @@ def run(command: Sequence[str], rights: Mapping[str, int], folder: Path, use_lan
     except subprocess.TimeoutExpired:
         process.kill()
         process.communicate()
-        return Done(None, "", True, "hang")
+        return Done(None, "", "hang")
     text = raw[: 1 << 20].decode("utf-8", errors="replace")
-    is_confined = not text.startswith(become.UNCONFINED)
     code = process.returncode
     return Done(
         None if code < 0 else code,
-        text.removeprefix(become.UNCONFINED),
-        is_confined,
+        text,
         "time" if -code in (signal.SIGXCPU, signal.SIGKILL) else "",
     )

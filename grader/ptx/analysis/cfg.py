@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from grader.ptx.analysis.graphs import (
     NaturalLoop,
     immediate_post_dominators,
-    innermost_loops,
     loop_order,
     natural_loops,
 )
@@ -49,25 +48,17 @@ class ControlFlowGraph:
     """Reachable blocks of a function and what is known about them; all indices are block indices.
 
     blocks: in an order where every block of a loop comes before the blocks behind the loop's exits.
-    immediate_post_dominator: None where paths meet only at the function's end (or never end).
-    loops: natural loops, outer before inner; loop_of: index of the innermost loop around each block.
+    loops: natural loops, outer before inner.
     live_in: indices of registers that are live at each block's entry.
     exit_decisions: for each loop, what decides whether it is left (see `grader.ptx.analysis.spin`).
     """
 
     function: Function
     blocks: tuple[Block, ...]
-    immediate_post_dominator: tuple[int | None, ...]
     loops: tuple[Loop, ...]
-    loop_of: tuple[int | None, ...]
     live_in: tuple[frozenset[int], ...]
     back_edges: frozenset[tuple[int, int]]
     exit_decisions: tuple[ExitDecision, ...]
-
-    @property
-    def spin_loops(self) -> frozenset[int]:
-        """Indices of the loops that another thread's progress may end (see `grader.ptx.analysis.spin`)."""
-        return frozenset(index for index, decision in enumerate(self.exit_decisions) if decision.waits)
 
 
 @dataclass(slots=True)
@@ -85,7 +76,7 @@ def build_cfg(function: Function, module: Module | None = None) -> ControlFlowGr
     Parameters
     ----------
     function : as parsed; a body that runs off its end gets a synthetic `ret`.
-    module : with it, `spin_loops` can tell whether functions called in a loop touch memory that other threads
+    module : with it, `exit_decisions` can tell whether functions called in a loop touch memory that other threads
         change; without it, every call's result is taken to depend on them.
     """
     drafts = _split(function)
@@ -107,17 +98,14 @@ def build_cfg(function: Function, module: Module | None = None) -> ControlFlowGr
         for new, old in enumerate(order)
     )
     loops, back_edges = natural_loops(successors)
-    post_dominators = immediate_post_dominators(successors)
     code = [block.instructions for block in blocks]
     return ControlFlowGraph(
         function=function,
         blocks=blocks,
-        immediate_post_dominator=tuple(post_dominators),
         loops=tuple(loops),
-        loop_of=tuple(innermost_loops(loops, len(blocks))),
         live_in=live_at_entry(code, successors),
         back_edges=frozenset(back_edges),
-        exit_decisions=exit_decisions(code, successors, loops, post_dominators, module),
+        exit_decisions=exit_decisions(code, successors, loops, immediate_post_dominators(successors), module),
     )
 
 

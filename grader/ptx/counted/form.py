@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from grader.ptx.analysis.liveness import destinations, sources
 from grader.ptx.frontend.nodes import Address, Immediate, Instruction, Register
@@ -52,8 +53,9 @@ class Form:
 
     addressing: the integer instructions that do not depend on what is loaded, in order; exit: the comparison that
     decides whether the loop goes round again (`again`: its outcome then).  body: loads and arithmetic on data, in
-    order.  inputs: registers that hold data, or are read as data, when an iteration begins; outputs: (register,
-    whether it is the result of an operation on f32) of those written that are needed later.
+    order.  reads: registers that addresses and the exit are worked out from; inputs: those that hold data, or are read
+    as data, when an iteration begins; outputs: (register, whether it is the result of an operation on f32) of those
+    written that are needed later.
     moving: registers of addresses that are live from iteration to iteration.  after: the block behind the loop.
     """
 
@@ -63,11 +65,12 @@ class Form:
     exit: Instruction
     again: bool
     body: tuple[Load | Arithmetic, ...]
+    reads: tuple[int, ...]
     inputs: tuple[int, ...]
     outputs: tuple[tuple[int, bool], ...]
     moving: tuple[int, ...]
 
-    @property
+    @cached_property
     def loads(self) -> tuple[Load, ...]:
         """Its loads, in order."""
         return tuple(part for part in self.body if isinstance(part, Load))
@@ -124,6 +127,7 @@ def form_of(code: Code, block: CodeBlock, successors: tuple[int, ...]) -> Form |
         exit=comparisons[0],
         again=(successors[0] == block.index) != guard.negated,
         body=tuple(body),
+        reads=tuple(sorted(live - data)),
         inputs=tuple(sorted(read & live)),
         outputs=tuple((index, fresh) for index, fresh in sorted(written.items()) if index in needed),
         moving=tuple(sorted(moved & live)),

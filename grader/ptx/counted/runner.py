@@ -33,7 +33,7 @@ from grader.ptx.memory.address_resolution import ResolvedAddress, as_int64, loca
 from grader.ptx.memory.arrays import MemoryArray
 from grader.ptx.native.module import engine, kept
 from grader.ptx.observers.interface import RepeatedLoads
-from grader.ptx.values.kinds import UNSIGNED, Vec, as_array
+from grader.ptx.values.kinds import UNSIGNED, Affine, Vec, as_array, split_shift
 from grader.ptx.values.lanes import Array, remember
 
 FEWEST_LANES = 256
@@ -99,7 +99,7 @@ class CountedLoop:
             self.pause -= 1
             return False
         try:
-            progress = progress_of(self.form, group.registers, self.code.register_bytes, MOST_TRIPS)
+            progress = self._progress(group)
             loads = self._resolved(batch, group, progress)
         except Irregular:
             self.failures += 1
@@ -119,6 +119,27 @@ class CountedLoop:
         batch.budget.turns += progress.trips
         self._go_on(group, progress, results)
         return True
+
+    def _progress(self, group: Group) -> Progress:
+        """How the loop goes on, which is the same whenever it is come to with the same values."""
+        known: list[Any] = []
+        lasts = group.lanes.lasting
+        for index in self.form.reads:
+            value = group.registers[index]
+            if isinstance(value, (Vec, Affine)):
+                vec, shift = split_shift(value)
+                lasts &= vec.lasting
+                known += [id(vec), shift]
+            else:
+                known += [None, value]
+        key = ("progress", id(self.form), *known)
+        found = group.lanes.memo.get(key) if lasts else None
+        if found is None:
+            progress = progress_of(self.form, group.registers, self.code.register_bytes, MOST_TRIPS)
+            if not lasts:
+                return progress
+            found = remember(group.lanes.memo, key, (self.form, progress))
+        return found[1]
 
     def _is_worth_it(self, batch: BlockBatch, lanes: int, trips: int) -> bool:
         """Whether so many iterations take long enough, and no limit falls into them."""

@@ -52,7 +52,7 @@ def read_registers(cursor: Cursor) -> Iterator[tuple[str, str, int | None]]:
     cursor.expect(";")
 
 
-def read_variables(cursor: Cursor, space: str, is_extern: bool = False) -> list[Variable]:
+def read_variables(cursor: Cursor, space: str, is_extern: bool) -> list[Variable]:
     """The rest of a variable declaration after its space, up to and with its `;`."""
     align, type_, lanes = _read_qualifiers(cursor)
     variables = [_read_declarator(cursor, space, align, type_, lanes, is_extern)]

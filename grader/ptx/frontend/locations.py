@@ -88,26 +88,20 @@ class LocationTracker:
     def _resolve(self, point: _Point, call_site: _Point | None) -> SourceLocation:
         innermost: SourceLocation | None = None
         seen = {point}
-        approximate = False
         step: _Point | None = point
         while step is not None:
             file, line, _ = step
-            if not line:
-                # The compiler merged or hoisted the instruction: what encloses it is the best there is.
-                approximate = True
-            elif file == (self._own or self._student):
+            # Line 0: the compiler merged or hoisted the instruction, and what encloses it is the best there is.
+            if line and file == (self._own or self._student):
                 self._known = SourceLocation(self._files.get(file, ""), line)
-                return SourceLocation(self._known.file, line, True) if approximate else self._known
-            elif innermost is None:
-                innermost = SourceLocation(self._files.get(file, ""), line, approximate)
+                return self._known
+            if line and innermost is None:
+                innermost = SourceLocation(self._files.get(file, ""), line)
             step = call_site if step is point else self._call_sites.get(step)
             if step in seen:
                 break
             if step is not None:
                 seen.add(step)
         if innermost is not None:
-            self._known = SourceLocation(innermost.file, innermost.line)
-            return innermost
-        if self._known is not None:
-            return SourceLocation(self._known.file, self._known.line, True)
-        return SourceLocation(self._unknown.file, 0, True)
+            self._known = innermost
+        return self._known or self._unknown

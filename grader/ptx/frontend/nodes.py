@@ -21,7 +21,6 @@ class SourceLocation:
 
     file: str
     line: int
-    approximate: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +166,8 @@ class Function:
     location: SourceLocation
     launch_bounds: tuple[tuple[str, tuple[int, ...]], ...] = ()
     """Performance directives such as ("maxntid", (256, 1, 1))."""
+    text: str = field(default="", repr=False)
+    """The whole of it as written, comments left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +180,6 @@ class Module:
     variables: dict[str, Variable] = field(default_factory=dict)
     """Module-scope global, constant and shared variables."""
     files: dict[int, str] = field(default_factory=dict)
-    externals: tuple[str, ...] = ()
     """Functions that are declared but have no body here, such as vprintf and malloc."""
     derived: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
     """What others have made out of the module and keep with it."""

@@ -61,7 +61,7 @@ class _ModuleParser:
         self._target = ""
         self._functions: dict[str, Function] = {}
         self._variables: dict[str, Variable] = {}
-        self._declared: dict[str, None] = {}
+        self._declared: set[str] = set()
         self._symbols: dict[str, int] = {}
         self._modifiers: dict[str, tuple[str, ...]] = {}
 
@@ -80,7 +80,6 @@ class _ModuleParser:
             functions=self._functions,
             variables=self._variables,
             files=self._files,
-            externals=tuple(name for name in self._declared if name not in self._functions),
         )
 
     def _directive(self) -> None:
@@ -164,14 +163,15 @@ class _ModuleParser:
                 read_pragma(cursor)
             else:
                 bounds.append((directive[1:], self._numbers(_BOUNDS[directive])))
-        self._declared.setdefault(name)
+        self._declared.add(name)
         if cursor.accept(";"):
             return
         cursor.expect("{")
         if name in self._functions:
             raise cursor.error(f"the function `{name}` is defined twice", at)
         body = BodyParser(cursor, self._locations, self._modifiers)
-        self._functions[name] = body.parse(name, is_entry, parameters, returns, tuple(bounds))
+        function = body.parse(name, is_entry, parameters, returns, tuple(bounds))
+        self._functions[name] = replace(function, text=cursor.text[at : cursor.pos])
         for symbol, used_at in body.symbols.items():
             self._symbols.setdefault(symbol, used_at)
 

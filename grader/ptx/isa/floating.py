@@ -39,7 +39,7 @@ ONE_64 = np.ones(1, np.float64)
 _LEAST_NORMAL = np.float32(2.0**-126)
 
 
-def with_flags(compute: Compute, ftz: bool, sat: bool, tiny: Compute | None = None) -> Compute:
+def with_flags(compute: Compute, ftz: bool, sat: bool, tiny: Compute | None) -> Compute:
     """Flush float32 subnormals going in and coming out (.ftz), clamp the result to [0, 1] (.sat).
 
     `tiny` tells which results to flush although their rounding lifted them to the least normal number.

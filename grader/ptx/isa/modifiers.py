@@ -55,7 +55,7 @@ class Modifiers:
     Every reading method raises `UnsupportedInstruction` when what it needs is not there.
     """
 
-    def __init__(self, opcode: str, modifiers: tuple[str, ...], results: int = 1) -> None:
+    def __init__(self, opcode: str, modifiers: tuple[str, ...], results: int) -> None:
         self.opcode = opcode
         self.text = ".".join((opcode, *modifiers))
         self.results = results

@@ -23,7 +23,6 @@ NAN_32 = np.uint32(0x7FFFFFFF)
 """The only NaN that GPU arithmetic on float32 returns, whatever the operands' payloads."""
 NAN_16 = np.uint16(0x7FFF)
 """The same for f16 and bf16."""
-ABSOLUTE_32 = np.uint32(0x7FFFFFFF)
 SIGN_32 = np.uint32(0x80000000)
 
 
@@ -133,14 +132,14 @@ def _nan_16(bits: Array, value: Array) -> None:
         bits[np.isnan(value)] = NAN_16
 
 
-def float64_to_float16(value: Array, rounding: str = "rn") -> Array:
+def float64_to_float16(value: Array, rounding: str) -> Array:
     """Round float64 values to float16, NaNs made canonical."""
     rounded = (value if rounding == "rn" else round_to_format(value, F16, rounding)).astype(np.float16)
     _nan_16(rounded.view(np.uint16), value)
     return rounded
 
 
-def float64_to_bf16(value: Array, rounding: str = "rn") -> Array:
+def float64_to_bf16(value: Array, rounding: str) -> Array:
     """Round float64 values to bfloat16, returned as bit patterns (uint16); NaNs made canonical."""
     if rounding == "rn":
         words = float64_to_odd_float32(value).view(np.uint32)

@@ -17,6 +17,7 @@ from grader.ptx.machine.groups import Frame, Group
 from grader.ptx.machine.members import report_outsiders
 from grader.ptx.machine.scheduler import Scheduler
 from grader.ptx.values.kinds import BOOL, UNSIGNED, Affine, Vec, as_array, from_array, select
+from grader.ptx.values.lanes import Lanes, remember
 
 
 def terminator(code: Code, block: CodeBlock, successors: tuple[int, ...]) -> Finish | None:
@@ -61,27 +62,42 @@ def take_branch(
     """Send a group's lanes to one or two blocks; True when the same group simply goes on at `group.block`."""
     code = group.frames[-1].code
     if isinstance(predicate, Vec):
-        mask = predicate.array
-        if mask.dtype != np.bool_:
-            mask = mask != 0
-        count = int(np.count_nonzero(mask))
-        if 0 < count < len(mask):
-            if negated:
-                mask = ~mask
+        holds, fails = _parted(predicate, group.lanes)
+        if holds is not None and fails is not None:
             here = group.block
-            lanes = group.lanes
-            for selected, target in ((np.flatnonzero(mask), taken), (np.flatnonzero(~mask), fallthrough)):
-                part = group.split(lanes.select(selected), target)
+            for lanes, target in ((fails if negated else holds, taken), (holds if negated else fails, fallthrough)):
+                part = group.split(lanes, target)
                 part.from_back_edge = (here, target) in code.back_edges
                 scheduler.queue.add(part)
             return False
-        truth = count > 0
+        truth = holds is not None
     else:
         truth = bool(predicate)
     target = taken if truth != negated else fallthrough
     group.from_back_edge = (group.block, target) in code.back_edges
     group.block = target
     return True
+
+
+def _parted(predicate: Vec, lanes: Lanes) -> tuple[Lanes | None, Lanes | None]:
+    """The lanes for which a predicate holds, and those for which it does not; None where there are none."""
+    lasting = predicate.lasting and lanes.lasting and predicate.lanes is lanes
+    found: tuple[Lanes | None, Lanes | None] | None = predicate.memo.get("parts") if lasting else None
+    if found is None:
+        mask = predicate.array
+        if mask.dtype != np.bool_:
+            mask = mask != 0
+        count = int(np.count_nonzero(mask))
+        if count == len(mask):
+            found = lanes, None
+        elif not count:
+            found = None, lanes
+        else:
+            holds, fails = lanes.select(np.flatnonzero(mask)), lanes.select(np.flatnonzero(~mask))
+            found = (holds.keep(), fails.keep()) if lasting else (holds, fails)
+        if lasting:
+            remember(predicate.memo, "parts", found)
+    return found
 
 
 def _brx(code: Code, block: CodeBlock, instruction: Instruction, successors: tuple[int, ...]) -> Finish:

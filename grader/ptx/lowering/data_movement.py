@@ -148,6 +148,9 @@ def _load(code: Code, instruction: Instruction) -> Step:
     elements = target.elements if isinstance(target, Vector) else (target,)
     indices = [element.index if isinstance(element, Register) else None for element in elements]
     sizes = [spec.element_bytes if index is None else code.register_bytes[index] for index in indices]
+    parameter = _parameter(code, source, spec)
+    if parameter is not None:
+        return _load_parameter(spec, *parameter, indices, sizes)
     last = InlineCache()
     code.repeats.append(last)
 
@@ -169,6 +172,40 @@ def _load(code: Code, instruction: Instruction) -> Step:
         group.registers[target_index] = value
 
     return single
+
+
+def _parameter(code: Code, operand: Operand, spec: AccessSpec) -> tuple[str, int] | None:
+    """(name, offset) of a kernel's parameter that a load fetches from, all of it inside."""
+    if spec.space != "param" or not code.function.is_entry or not isinstance(operand, Address):
+        return None
+    if not isinstance(operand.base, Symbol):
+        return None
+    offset = operand.base.offset + operand.offset
+    for parameter in code.function.parameters:
+        if parameter.name == operand.base.name:
+            inside = 0 <= offset <= parameter.size_bytes - spec.width and not offset % spec.width
+            return (parameter.name, offset) if inside else None
+    return None
+
+
+def _load_parameter(
+    spec: AccessSpec, name: str, offset: int, indices: Sequence[int | None], sizes: Sequence[int]
+) -> Step:
+    """What all threads are given alike needs no looking up."""
+    is_signed = spec.dtype.kind == "i"
+    places = [
+        (index, offset + element * spec.element_bytes, (1 << 8 * max(size, spec.element_bytes)) - 1)
+        for element, (index, size) in enumerate(zip(indices, sizes, strict=True))
+        if index is not None
+    ]
+    width = spec.element_bytes
+
+    def step(group: Group) -> None:
+        raw, registers = group.batch.parameters[name], group.registers
+        for index, start, mask in places:
+            registers[index] = int.from_bytes(raw[start : start + width], "little", signed=is_signed) & mask
+
+    return step
 
 
 def _store(code: Code, instruction: Instruction) -> Step:

@@ -19,7 +19,8 @@ from grader.ptx.machine.code import Code, CodeBlock, Finish, Getter, Linkage, St
 from grader.ptx.machine.groups import Group
 from grader.ptx.machine.members import FULL
 from grader.ptx.machine.scheduler import Scheduler
-from grader.ptx.values.kinds import BOOL, UNSIGNED, as_array, from_array
+from grader.ptx.values.kinds import BOOL, UNSIGNED, Vec, as_array, from_array, keep, lasting_key
+from grader.ptx.values.lanes import remember
 
 
 def lower(graph: ControlFlowGraph, program: Linkage) -> Code:
@@ -119,10 +120,23 @@ def _arithmetic(code: Code, instruction: Instruction) -> Step:
     pairs = tuple(zip(getters, inputs, strict=True))
     if len(targets) == 1 and targets[0] is not None:
         index, size = targets[0]
+        name = (instruction.opcode, instruction.modifiers, size)
 
         def general(group: Group) -> None:
-            result = compute(*[as_array(get(group), dtype) for get, dtype in pairs])
-            group.registers[index] = from_array(result, group.lanes, size)  # type: ignore[arg-type]
+            values = [get(group) for get in getters]
+            lasting = lasting_key(name, values)
+            if lasting is not None:
+                per_thread, key = lasting
+                known = per_thread[0].memo.get(key)
+                if known is not None:
+                    group.registers[index] = known[0]
+                    return
+            result = compute(*[as_array(value, dtype) for value, dtype in zip(values, inputs, strict=True)])
+            value = from_array(result, group.lanes, size)  # type: ignore[arg-type]
+            if lasting is not None:
+                kept = keep(value) if isinstance(value, Vec) else value
+                remember(per_thread[0].memo, key, (kept, per_thread))
+            group.registers[index] = value
 
         short = fast_path_of(instruction)
         if short is None:

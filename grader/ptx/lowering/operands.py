@@ -12,7 +12,7 @@ from grader.ptx.machine.groups import Group
 from grader.ptx.values.kinds import Vec
 
 
-def refuse(instruction: Instruction, reason: str = "") -> Step:
+def refuse(instruction: Instruction, reason: str) -> Step:
     """A step that says, when it is reached, that the emulator cannot execute the instruction."""
 
     def step(group: Group) -> None:

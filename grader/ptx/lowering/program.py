@@ -105,7 +105,7 @@ class Program:
         return found
 
     def forget(self) -> None:
-        """Let go of what functions remember of a launch."""
+        """Let go of what functions remember of blocks that ran side by side."""
         for code in self._codes.values():
             for repeat in code.repeats:
                 repeat.forget()
@@ -144,6 +144,10 @@ class Program:
                     stack += [operand.name for operand in item.operands if isinstance(operand, Symbol)]
         found = self._reachable[entry] = frozenset(seen)
         return found
+
+    def used_by(self, entry: str) -> set[str]:
+        """Symbols that a kernel and the functions that it may call name."""
+        return self._used(self.reachable(entry))
 
     def needs(self, entry: str) -> Needs:
         """What a kernel needs and does, with all functions that it may call."""

@@ -55,6 +55,8 @@ class BlockBatch:
         self.shared = shared
         self.local = Window("local")
         self.watchers = watchers
+        self.parameters: dict[str, bytes] = {}
+        """Of the kernel, by name."""
         self.remarks: dict[tuple[str, int], int] = {}
         self.version = 0
         """Grows whenever memory may have changed."""
@@ -62,11 +64,11 @@ class BlockBatch:
         """(lanes,) which lanes have returned from the kernel."""
         self.alive = np.full(layout.blocks, layout.threads, np.int64)
         """(blocks,) how many have not."""
-        inside = np.arange(layout.padded) < layout.threads
-        self._existing = np.tile(_pack(inside), layout.blocks)
         self.clock = 0
         self.specials: dict[str, Value] = {}
         """Values of special registers for all lanes."""
+        self.written: dict[int, dict[Any, Any]] = {}
+        """What of memory is known to be written, by the id of a lasting value (see `initcheck`)."""
         self.extensions: dict[str, Any] = {}
         """State that few kernels need, by the name of who keeps it."""
         self._local_symbols: dict[Any, int] = {}
@@ -144,7 +146,12 @@ class BlockBatch:
 
     def absent_by_warp(self, arrived: Array) -> Array:
         """(warps,) uint32: which lanes have not returned and are not among those that arrived, (warps,) uint32."""
-        absent: Array = self._existing & ~_pack(self.retired) & ~arrived
+        layout = self.layout
+        existing = layout.root.memo.get("existing")
+        if existing is None:
+            inside = np.arange(layout.padded) < layout.threads
+            existing = layout.root.memo["existing"] = np.tile(_pack(inside), layout.blocks)
+        absent: Array = existing & ~_pack(self.retired) & ~arrived
         return absent
 
     def close(self) -> None:

@@ -29,16 +29,29 @@ def _known_key(resolved: ResolvedAddress, spec: AccessSpec) -> tuple[Any, ...]:
     return ("written", resolved.array.storage, resolved.shift, spec.width)
 
 
-def _known(resolved: ResolvedAddress, key: tuple[Any, ...]) -> bool:
-    if resolved.vec is None:
+def _known(batch: BlockBatch, resolved: ResolvedAddress, key: tuple[Any, ...]) -> bool:
+    vec = resolved.vec
+    if vec is None:
         return False
-    return resolved.vec.memo.get(key) is resolved.array.valid
+    memo = batch.written.get(id(vec), _NOTHING) if vec.lasting else vec.memo
+    return memo.get(key) is resolved.array.valid
+
+
+def _note(batch: BlockBatch, resolved: ResolvedAddress, key: tuple[Any, ...]) -> None:
+    vec = resolved.vec
+    if vec is not None:
+        # A lasting value outlives the batch.
+        memo = batch.written.setdefault(id(vec), {}) if vec.lasting else vec.memo
+        remember(memo, key, resolved.array.valid)
+
+
+_NOTHING: dict[Any, Any] = {}
 
 
 def check_written(batch: BlockBatch, spec: AccessSpec, resolved: ResolvedAddress, array: MemoryArray) -> None:
     """Report lanes of a load that read what nobody wrote."""
     key = _known_key(resolved, spec)
-    if _known(resolved, key):
+    if _known(batch, resolved, key):
         return
     bad: Array | None = None
     for flags, indices in _flag_slices(resolved, spec, array):
@@ -54,8 +67,7 @@ def check_written(batch: BlockBatch, spec: AccessSpec, resolved: ResolvedAddress
         if not bad.any():
             return
     if bad is None:
-        if resolved.vec is not None:
-            remember(resolved.vec.memo, key, array.valid)
+        _note(batch, resolved, key)
         return
     positions = np.flatnonzero(bad)
     offset = int(resolved.offsets()[positions[0]])
@@ -84,15 +96,14 @@ def _any_written(resolved: ResolvedAddress, spec: AccessSpec, array: MemoryArray
     return found
 
 
-def mark_written(resolved: ResolvedAddress, spec: AccessSpec) -> None:
+def mark_written(batch: BlockBatch, resolved: ResolvedAddress, spec: AccessSpec) -> None:
     """Note what a store or an atomic wrote."""
     array = resolved.array
     if array.valid is None:
         return
     key = _known_key(resolved, spec)
-    if _known(resolved, key):
+    if _known(batch, resolved, key):
         return
     for flags, indices in _flag_slices(resolved, spec, array):
         flags[indices] = _ALL_WRITTEN[spec.element_bytes]
-    if resolved.vec is not None:
-        remember(resolved.vec.memo, key, array.valid)
+    _note(batch, resolved, key)

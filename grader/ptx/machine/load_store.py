@@ -189,7 +189,7 @@ def put(
                 view[start + element] = data[-1]
             else:
                 view[start + element :][indices] = data
-        mark_written(resolved, spec)
+        mark_written(batch, resolved, spec)
 
 
 def _read_only(batch: BlockBatch, spec: AccessSpec, resolved: ResolvedAddress) -> None:
@@ -239,7 +239,7 @@ def atomic(
             result = old
         else:
             result[positions] = old
-        mark_written(resolved, spec)
+        mark_written(group.batch, resolved, spec)
     return from_array(result, group.lanes, size)
 
 

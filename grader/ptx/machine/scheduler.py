@@ -31,7 +31,7 @@ SPIN_PATIENCE = 4
 class Scheduler:
     """Runs one batch: decides who goes next."""
 
-    def __init__(self, batch: BlockBatch, shortcuts: Mapping[CodeBlock, Shortcut] = _NONE) -> None:
+    def __init__(self, batch: BlockBatch, shortcuts: Mapping[CodeBlock, Shortcut]) -> None:
         self.batch = batch
         self._shortcuts = shortcuts
         self.queue = Queue(batch)

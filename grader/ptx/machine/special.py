@@ -14,7 +14,7 @@ from grader.ptx.machine.groups import Group
 from grader.ptx.machine.residents import MULTIPROCESSORS, WARPS
 from grader.ptx.memory.device import Device
 from grader.ptx.records import Index3
-from grader.ptx.values.kinds import Value, Vec, select
+from grader.ptx.values.kinds import Value, Vec, keep, select
 from grader.ptx.values.lanes import Array, Layout
 
 _AXES = {"x": 0, "y": 1, "z": 2}
@@ -35,6 +35,8 @@ WARP_SKEW = 2
 """Cycles by which a warp reads the clock later than the one before it."""
 
 
+_COORDINATES = ("tid.", "ctaid.", "laneid", "lanemask_")
+"""What follows from the part of the grid alone."""
 _CLOCKS = ("clock", "clock64", "clock_hi", "globaltimer", "globaltimer_lo", "globaltimer_hi")
 _KNOWN = frozenset(
     [*_UNIFORM, *_CLOCKS, *GRID_GROUP, "smid", "gridid", "laneid", "warpid", "dynamic_smem_size", "total_smem_size"]
@@ -65,9 +67,15 @@ def read(group: Group, name: str) -> Value:
         # Counts instructions issued by the batch: it grows from one reading to the next, and no more is promised.
         batch.pass_time(CYCLES)
         return select(_time(batch, name), group.lanes)
-    found = batch.specials.get(name)
+    found = batch.geometry.registers.get(name)
     if found is None:
-        found = batch.specials[name] = compute(batch, name)
+        found = batch.specials.get(name)
+    if found is None:
+        found = compute(batch, name)
+        lasts = name.startswith(_COORDINATES)
+        (batch.geometry.registers if lasts else batch.specials)[name] = found
+        if lasts and isinstance(found, Vec):
+            keep(found)
     return select(found, group.lanes)
 
 

@@ -85,9 +85,7 @@ class SharedWindow(Window):
         return self._layout.slots(addresses)
 
 
-def shared_window(
-    sizes: list[tuple[str, int] | None], layout: SharedLayout, blocks: int, poison: int = POISON
-) -> SharedWindow:
+def shared_window(sizes: list[tuple[str, int] | None], layout: SharedLayout, blocks: int, poison: int) -> SharedWindow:
     """Shared memory of `blocks` blocks, every byte of it `poison`: an array in each slot that has a (name, bytes).
 
     Every array starts at a multiple of 128 bytes of its block's storage, that is at bank 0.

@@ -26,7 +26,7 @@ class AlteredShared(Observer):
     number_bytes: elements of so many bytes are floating-point numbers, whatever an instruction calls them; 0: none.
     """
 
-    def __init__(self, number_bytes: int = 0) -> None:
+    def __init__(self, number_bytes: int) -> None:
         self._number_bytes = number_bytes
         self._done: Array | None = None
 

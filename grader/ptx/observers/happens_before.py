@@ -72,6 +72,7 @@ class HappensBefore:
         self.now = 0
         """The moment, as the number of nodes so far: an access noted now came after all of them."""
         self._batch: _BlockBatch | None = None
+        self._scene: tuple[Layout, int, int] | None = None
         self._started = False
         self._shared_writers: dict[tuple[int, int], Array] = {}
         self._writers: dict[tuple[int, int], Array] = {}
@@ -87,17 +88,25 @@ class HappensBefore:
 
     def begin(self, layout: Layout, first_thread: int, blocks: int) -> None:
         """Another batch of a grid of so many blocks runs: its shared memory is its own."""
-        size = layout.blocks * layout.padded
-        last, fenced, learned = (np.full(shape, NONE, np.int32) for shape in (size, size, (3, size)))
-        self._batch = _BlockBatch(layout, first_thread, last, fenced, learned)
-        self._progress.begin(layout, first_thread, blocks)
+        # Most launches never come to need more.
+        self._scene, self._batch = (layout, first_thread, blocks), None
         self._started = False
         self._shared_writers = {}
 
+    def _here(self) -> _BlockBatch:
+        """The batch that runs."""
+        if self._batch is None:
+            assert self._scene is not None
+            layout, first_thread, _blocks = self._scene
+            size = layout.blocks * layout.padded
+            last, fenced, learned = (np.full(shape, NONE, np.int32) for shape in (size, size, (3, size)))
+            self._batch = _BlockBatch(layout, first_thread, last, fenced, learned)
+            self._progress.begin(*self._scene)
+        return self._batch
+
     def _start(self, clock: VectorClock) -> None:
         """Note where the batch's threads stand, if that has not been done."""
-        batch = self._batch
-        assert batch is not None
+        batch = self._here()
         self.active = True
         if not self._started:
             self._started = True
@@ -120,8 +129,7 @@ class HappensBefore:
     def fence(self, lanes: Lanes, clock: VectorClock, in_block_only: bool) -> None:
         """Some lanes execute a fence."""
         self._start(clock)
-        batch = self._batch
-        assert batch is not None
+        batch = self._here()
         node = self._add("fence", lanes, same(batch.last[lanes.ids]), in_block_only=in_block_only)
         batch.last[lanes.ids] = batch.fenced[lanes.ids] = node.number
         if not in_block_only:
@@ -129,13 +137,12 @@ class HappensBefore:
 
     def access(self, access: StrongAccess, clock: VectorClock, settle: Callable[[], None]) -> None:
         """Some lanes make a strong access; `settle` is called before it becomes part of the graph, if it does."""
-        batch = self._batch
-        assert batch is not None
         releases, lanes, units, writes = access.releases, access.lanes, access.units, access.writes
         tables = self._shared_writers if access.shared else self._writers
         table = tables.get(access.memory)
         if not releases and table is None and not (self._started and writes is not None):
             return
+        batch = self._here()
         ids = lanes.ids
         earlier = None if table is None else table[units]
         found = earlier is not None and bool((earlier != NONE).any())

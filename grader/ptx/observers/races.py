@@ -7,6 +7,7 @@ seen before, and were harmless, is not examined again.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from grader.ptx.observers.order_graph import StrongAccess
 from grader.ptx.observers.race_reports import report_conflicts
 from grader.ptx.observers.shadow import AccessEpoch, BarrierOrder, Shadow
 from grader.ptx.observers.vector_clocks import VectorClock
-from grader.ptx.values.lanes import Array, Lanes
+from grader.ptx.values.lanes import Array, Lanes, remember
 
 INTERVAL_LANES = 4_000_000
 """Lane accesses kept before an interval is examined early."""
@@ -27,8 +28,23 @@ EVENT_LANES = 64
 """Of 8 bytes each: what an access of few lanes takes that is kept, in a loop of one thread most of all."""
 MEMO_BYTES = 64 * 1024 * 1024
 """Address vectors kept alive so that their identity can stand for their contents."""
+KEPT_STORES = 32
+"""Stores to an array that nobody else has accessed."""
+BYTES_A_LANE = 16
+"""That an interval keeps of an access, roughly."""
 STRONG = frozenset({"atomic", "peek", "signal"})
 """Kinds of accesses that threads may make to one place at a time."""
+
+
+@dataclass
+class _Stores:
+    """Stores to an array that nobody else has accessed, apart from each other.
+
+    spans: byte offsets between which each goes.
+    """
+
+    spans: list[tuple[int, int]] = field(default_factory=list)
+    events: list[tuple[Access, VectorClock, int]] = field(default_factory=list)
 
 
 class Races(Observer):
@@ -44,6 +60,7 @@ class Races(Observer):
         self._global: dict[int, Shadow] = {}
         self._reads: dict[int, list[tuple[Access | RepeatedLoads, VectorClock, int]]] = {}
         self._read_bytes: dict[int, int] = {}
+        self._stores: dict[int, _Stores] = {}
         self._graph = HappensBefore()
 
     # -- what is told --------------------------------------------------------------------
@@ -74,7 +91,7 @@ class Races(Observer):
     def repeated(self, loads: RepeatedLoads) -> None:
         """Take note of the loads of a loop."""
         arrays = {id(event.address.array): event.address.array for event in loads.first}
-        if any(key in self._global for key in arrays):
+        if any(key in self._global or key in self._stores for key in arrays):
             for event in loads.one_by_one():
                 self._global_access(event)
             return
@@ -124,16 +141,19 @@ class Races(Observer):
             self._graph.arrival(barrier, lanes)
         self._clean_start = False
 
-    def warp_sync(self, lanes: Lanes) -> None:
+    def warp_sync(self, lanes: Lanes, masks: Array | None) -> None:
         """Take note of lanes that have met."""
         if self._graph.active:
             self._settle()
-            self._graph.warp_sync(lanes)
-        self._clock = self._clock.after_warp_sync(lanes)
+            for mask in () if masks is None else np.unique(masks):
+                self._graph.warp_sync(lanes.select(np.flatnonzero(masks == mask)))
+            if masks is None:
+                self._graph.warp_sync(lanes)
+        self._clock = self._clock.after_warp_sync(lanes, masks)
 
     def renewed(self, array: MemoryArray, start: int, size: int) -> None:
         """Whoever had some bytes before has nothing to do with who has them now."""
-        if id(array) in self._reads:
+        if id(array) in self._reads or id(array) in self._stores:
             self._start(array)
         shadow = self._global.get(id(array))
         if shadow is not None:
@@ -162,6 +182,9 @@ class Races(Observer):
         self._keys.add(key)
         self._interval.append((key, event, self._clock))
         self._interval_lanes += max(resolved.lanes.n, EVENT_LANES)
+        heard = self._clock.heard
+        if heard is not None and (len(self._interval) < 2 or self._interval[-2][2] is not self._clock):
+            self._interval_lanes += heard.nbytes // BYTES_A_LANE
         if self._interval_lanes > INTERVAL_LANES:
             self._examine(whole=False)
             self._clean_start = False
@@ -172,7 +195,8 @@ class Races(Observer):
         # Clocks are numbered within the interval, so that the same interval of a later iteration looks the same.
         numbers: dict[int, int] = {}
         signature = tuple((*key[:5], numbers.setdefault(key[5], len(numbers))) for key, *_ in interval)
-        comparable = whole and self._clean_start
+        # Who met whom in a warp does not stand in the signature.
+        comparable = whole and self._clean_start and self._clock.heard is None
         if comparable and signature in self._harmless:
             return
         if not any(event.op != "load" for _, event, _ in interval):
@@ -211,10 +235,12 @@ class Races(Observer):
         if event.op == "load":
             if event.spec.order == "volatile":
                 return
-            if shadow is None:
+            if shadow is None and id(array) not in self._stores:
                 self._note_read(array, event)
                 return
         if shadow is None:
+            if self._is_apart(array, event):
+                return
             shadow = self._start(array)
         shadow.cover(array.size)
         # The same again, and nobody else in between: a loop that tries for a lock.
@@ -240,8 +266,28 @@ class Races(Observer):
         if self._read_bytes.get(id(array), 0) > MEMO_BYTES // 2:
             self._start(array)
 
+    def _is_apart(self, array: MemoryArray, event: Access) -> bool:
+        """Whether a store goes where nobody has been, each lane to a place of its own; it is kept then.
+
+        Most arrays that are written are written once.
+        """
+        if event.op != "store" or event.spec.strong or self._graph.active or id(array) in self._reads:
+            return False
+        span = _span_of_distinct(event)
+        if span is None:
+            return False
+        stores = self._stores.setdefault(id(array), _Stores())
+        if any(span[0] < high and low < span[1] for low, high in stores.spans) or len(stores.spans) >= KEPT_STORES:
+            return False
+        stores.spans.append(span)
+        stores.events.append((event, self._clock, self._graph.now))
+        return True
+
     def _start(self, array: MemoryArray) -> Shadow:
         shadow = self._global[id(array)] = Shadow(array.size)
+        stores = self._stores.pop(id(array), None)
+        for event, clock, moment in stores.events if stores else ():
+            self._check(shadow, event, clock, moment, "store")
         for what, clock, moment in self._reads.pop(id(array), []):
             for event in what.one_by_one() if isinstance(what, RepeatedLoads) else (what,):
                 self._check(shadow, event, clock, moment)
@@ -249,8 +295,11 @@ class Races(Observer):
 
     # -- the rules ---------------------------------------------------------------------
 
-    def _check(self, shadow: Shadow, event: Access, clock: VectorClock, moment: int) -> bool:
-        """Compare an access of some moment with the history, report conflicts, and record it; True for any."""
+    def _check(self, shadow: Shadow, event: Access, clock: VectorClock, moment: int, kind: str = "") -> bool:
+        """Compare an access of some moment with the history, report conflicts, and record it; True for any.
+
+        kind: what it was then, where that may have changed.
+        """
         resolved, geometry = event.address, event.geometry
         lanes, padded = resolved.lanes, geometry.layout.padded
         offsets = resolved.offsets()
@@ -261,10 +310,10 @@ class Races(Observer):
         first_thread = geometry.first_thread
         thread = (lanes.ids + first_thread).astype(np.int32)
         warps = lanes.ids >> 5
-        epoch, segment = clock.epochs[warps], clock.segments[warps]
+        epoch, segment = clock.epochs[warps], clock.segments_of(lanes.ids)
         if per_lane > 1:
             thread, epoch, segment = (np.repeat(a, per_lane) for a in (thread, epoch, segment))
-        kind = self._kind(event)
+        kind = kind or self._kind(event)
         stamp = AccessEpoch(thread, epoch, segment, shadow.note(event, moment, kind))
         order = BarrierOrder(clock, first_thread, padded)
         found = False
@@ -326,3 +375,22 @@ class Races(Observer):
         moments = np.array([shadow.moments[number] for number in numbers.tolist()], np.int64)[which]
         fine = self._graph.ordered(chosen, moments, shadow.events, ids[positions // per_lane])
         bad[positions[fine]] = False
+
+
+def _span_of_distinct(event: Access) -> tuple[int, int] | None:
+    """The byte offsets between which an access goes; None where lanes share a place."""
+    address = event.address
+    vec = address.vec
+    if vec is None:
+        return (address.shift, address.shift + event.width) if address.lanes.n == 1 else None
+    apart = vec.memo.get("apart")
+    if apart is None:
+        # Aligned accesses of one width share a place only where they begin at the same one.
+        offsets = vec.array
+        apart = bool((offsets[1:] > offsets[:-1]).all())
+        if not apart and vec.lasting:
+            offsets = np.sort(offsets)
+            apart = bool((offsets[1:] != offsets[:-1]).all())
+        remember(vec.memo, "apart", apart)
+    low, high = vec.signed_bounds()
+    return (low + address.shift, high + address.shift + event.width) if apart else None

@@ -50,12 +50,22 @@ class Traffic(Observer):
             if not event.spec.is_counted:
                 continue
             counter, resolved = self._counter(event), event.address
-            period = metrics.SECTOR_BYTES // math.gcd(step, metrics.SECTOR_BYTES)
-            distances = [phase * step for phase in range(min(period, loads.times))]
-            costs = self._costs(resolved, event.op, event.width, counter.space, distances)
-            for phase, cost in enumerate(costs):
-                times = -(-(loads.times - phase) // period)
-                self._add(counter, resolved.lanes.n, cost, None, times)
+            memo, period = _memo(resolved, counter.space)
+            key = ("loop", event.op, event.width, resolved.shift % period, step, loads.times)
+            total = memo.get(key)
+            if total is None:
+                total = remember(memo, key, self._together(resolved, event, counter.space, step, loads.times))
+            self._add(counter, resolved.lanes.n * loads.times, total, None)
+
+    def _together(self, resolved: ResolvedAddress, event: Access, space: str, step: int, times: int) -> tuple[Any, ...]:
+        """What so many loads of global memory cost, each so many bytes further on."""
+        period = metrics.SECTOR_BYTES // math.gcd(step, metrics.SECTOR_BYTES)
+        distances = [phase * step for phase in range(min(period, times))]
+        costs = self._costs(resolved, event.op, event.width, space, distances)
+        often = [-(-(times - phase) // period) for phase in range(len(costs))]
+        sums = [sum(cost[k] * n for cost, n in zip(costs, often, strict=True)) for k in (0, 1, 2, 3, 4, 7, 8)]
+        # Ways and words are those of shared memory.
+        return (*sums[:5], costs[0][5], costs[0][6], *sums[5:])
 
     def _counter(self, event: Access) -> LineCounter:
         space = "shared" if event.address.array.space == "shared" else "global"
@@ -75,16 +85,15 @@ class Traffic(Observer):
         lanes: int,
         cost: tuple[Any, ...],
         resolved: ResolvedAddress | None,
-        times: int = 1,
     ) -> None:
-        counter.lanes += lanes * times
-        counter.requests += cost[0] * times
-        counter.wavefronts += cost[1] * times
-        counter.sectors += cost[2] * times
-        counter.ideal += cost[3] * times
-        counter.unique_bytes += cost[4] * times
-        counter.few_requests += cost[7] * times
-        counter.few_lanes += cost[8] * times
+        counter.lanes += lanes
+        counter.requests += cost[0]
+        counter.wavefronts += cost[1]
+        counter.sectors += cost[2]
+        counter.ideal += cost[3]
+        counter.unique_bytes += cost[4]
+        counter.few_requests += cost[7]
+        counter.few_lanes += cost[8]
         if cost[5] > counter.ways or not counter.worst_words:
             counter.ways = max(counter.ways, cost[5])
             counter.worst_words = cost[6] if resolved is None else _own_words(resolved, cost)

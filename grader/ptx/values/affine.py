@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.ptx.values.kinds import SIGNED, UNSIGNED, Affine, Value, Vec, shifted, split_shift
+from grader.ptx.values.kinds import SIGNED, UNSIGNED, Affine, Value, Vec, keep, shifted, split_shift
 from grader.ptx.values.lanes import Array, remember
 
 
@@ -31,19 +31,22 @@ def add(a: Value, b: Value, bits: int) -> Value | None:
     if not isinstance(a, (Vec, Affine)):
         vec, shift = split_shift(b)
         return shifted(vec, shift + a) if vec.bits == bits else None
-    if not isinstance(a, Affine) and not isinstance(b, Affine):
+    (vec, shift), (other, other_shift) = split_shift(a), split_shift(b)
+    lasting = vec.lasting and other.lasting
+    if not lasting and not isinstance(a, Affine) and not isinstance(b, Affine):
         return None
     # In a loop the arrays stay and the constants move: the sum of the arrays is worth keeping.
-    (vec, shift), (other, other_shift) = split_shift(a), split_shift(b)
     if vec.bits != bits or other.bits != bits:
         return None
-    if id(vec) > id(other):
-        # Kept with one of the two, or they would hold on to each other.
+    if (vec.lasting, id(vec)) > (other.lasting, id(other)):
+        # Kept with one of the two, or they would hold on to each other; never with one that outlives the other.
         vec, other = other, vec
     found = vec.memo.get(("sum", id(other)))
     if found is None:
         dtype = UNSIGNED[bits // 8]
         total = Vec(vec.array.view(dtype) + other.array.view(dtype), vec.lanes)
+        if lasting:
+            keep(total)
         found = remember(vec.memo, ("sum", id(other)), (other, total))
     return shifted(found[1], shift + other_shift)
 
@@ -59,6 +62,8 @@ def _derived(vec: Vec, key: Any, compute: Callable[[], Array]) -> Vec:
     found = vec.memo.get(key)
     if found is None:
         found = remember(vec.memo, key, Vec(compute(), vec.lanes))
+        if vec.lasting:
+            keep(found)
     return found
 
 

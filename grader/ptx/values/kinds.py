@@ -39,13 +39,17 @@ BOOL: np.dtype[Any] = np.dtype(np.bool_)
 
 
 class Vec:
-    """One element per lane; never changed once made.  `array` may be produced late (see `select`)."""
+    """One element per lane; never changed once made.  `array` may be produced late (see `select`).
 
-    __slots__ = ("_array", "_signed", "_unsigned", "bits", "dtype", "lanes", "memo", "root")
+    lasting: it follows from the threads' coordinates alone, and is known to later launches of the same shape.
+    """
+
+    __slots__ = ("_array", "_signed", "_unsigned", "bits", "dtype", "lanes", "lasting", "memo", "root")
 
     def __init__(self, array: Array | None, lanes: Lanes, root: Vec | None = None, dtype: Any = None) -> None:
         self._array = array
         self.lanes = lanes
+        self.lasting = False
         self.root = root
         self.dtype: np.dtype[Any] = dtype if array is None else array.dtype
         self.bits = self.dtype.itemsize * 8
@@ -83,7 +87,41 @@ class Vec:
         found = lanes.memo.get(id(root))
         if found is None:
             found = remember(lanes.memo, id(root), Vec(None, lanes, root, self.dtype))
+            if root.lasting and lanes.lasting:
+                keep(found)
         return found
+
+
+def keep(vec: Vec) -> Vec:
+    """Note that a value follows from the threads' coordinates alone.
+
+    What is derived from such values again and again is worked out once for all launches of a shape.
+    """
+    vec.lasting = vec.lanes.layout.keep(vec.memo, KEPT_ARRAYS * vec.lanes.n * vec.dtype.itemsize)
+    return vec
+
+
+def lasting_key(name: object, values: Sequence[Any]) -> tuple[list[Vec], Any] | None:
+    """What operation on lasting values this is, as a key, and the values; None where any operand is of a launch only.
+
+    Values stand in the key by their identity: whoever keeps the result keeps them as well.
+    """
+    per_thread: list[Vec] = []
+    key: list[Any] = [name]
+    for value in values:
+        if isinstance(value, (Vec, Affine)):
+            vec, shift = split_shift(value)
+            if not vec.lasting:
+                return None
+            per_thread.append(vec)
+            key.append((id(vec), shift))
+        else:
+            key.append(value)
+    return (per_thread, tuple(key)) if per_thread else None
+
+
+KEPT_ARRAYS = 4
+"""How many arrays like its own a value comes to hold, roughly: itself, its like in 64 bits, indices."""
 
 
 class Affine:

@@ -16,6 +16,8 @@ Array = npt.NDArray[Any]
 
 WARP_SIZE = 32
 
+KEPT_BYTES = 16 << 20
+"""What is kept for later launches of the same shape, of one part of a grid and of all together."""
 MEMO_ENTRIES = 128
 """What a value or a set of lanes remembers at most: in a long loop every iteration brings something new."""
 
@@ -32,11 +34,12 @@ class Layout:
     """How the threads of a batch of blocks are numbered: thread t of the batch's block b is lane b·padded + t.
 
     `padded` is the block's size rounded up to whole warps, so a warp never spans two blocks.
+    keeps: what follows from the threads' coordinates alone outlives the launch; kept_bytes: what that takes.
     """
 
-    __slots__ = ("_sets", "block", "blocks", "padded", "root", "threads")
+    __slots__ = ("_memos", "_sets", "block", "blocks", "keeps", "kept_bytes", "padded", "root", "threads")
 
-    def __init__(self, block: tuple[int, int, int], blocks: int) -> None:
+    def __init__(self, block: tuple[int, int, int], blocks: int, keeps: bool = False) -> None:
         self.block = block
         self.blocks = blocks
         self.threads = block[0] * block[1] * block[2]
@@ -46,16 +49,40 @@ class Layout:
         else:
             ids = (np.arange(blocks)[:, None] * self.padded + np.arange(self.threads)).ravel().astype(np.int64)
         self._sets: WeakSet[Lanes] = WeakSet()
+        self.keeps = keeps
+        self.kept_bytes = 2 * ids.nbytes
+        self._memos: list[dict[Any, Any]] = []
         self.root = Lanes(self, ids)
+        self.root.lasting = keeps
 
     def note(self, lanes: Lanes) -> None:
         """A set of these threads has been made."""
         self._sets.add(lanes)
 
+    def keep(self, memo: dict[Any, Any], size_bytes: int) -> bool:
+        """Whether what follows from the threads' coordinates alone outlives the launch; memo: what it remembers."""
+        if not self.keeps:
+            return False
+        self.kept_bytes += size_bytes
+        if self.kept_bytes > KEPT_BYTES:
+            return False
+        self._memos.append(memo)
+        return True
+
+    def forget_launch(self) -> None:
+        """A launch is over: let lasting sets forget all that is not."""
+        for lanes in list(self._sets):
+            if lanes.lasting:
+                lanes.forget_launch()
+            else:
+                lanes.memo.clear()
+
     def forget(self) -> None:
         """No thread runs any more: let go of the sets, which hold on to this and to values that hold on to them."""
         for lanes in list(self._sets):
             lanes.memo.clear()
+        for memo in self._memos:
+            memo.clear()
         del self.root
 
 
@@ -63,15 +90,17 @@ class Lanes:
     """A set of threads of a batch that execute together, in ascending order; compared by identity.
 
     `memo` holds what was derived from the set: the selection of a value (by the value's id), positions in
-    another set, per-warp tables of observers.
+    another set, per-warp tables of observers.  lasting: it follows from the threads' coordinates alone, and is known
+    to later launches of the same shape.
     """
 
-    __slots__ = ("__weakref__", "_blocks", "_warp_rows", "_whole", "ids", "layout", "memo", "n", "n_warps")
+    __slots__ = ("__weakref__", "_blocks", "_warp_rows", "_whole", "ids", "lasting", "layout", "memo", "n", "n_warps")
 
     def __init__(self, layout: Layout, ids: Array) -> None:
         self.layout = layout
         self.ids = ids
         self.n = len(ids)
+        self.lasting = False
         self.memo: dict[Any, Any] = {}
         warps = ids >> 5
         self.n_warps = int(np.count_nonzero(np.diff(warps))) + 1 if self.n else 0
@@ -122,6 +151,19 @@ class Lanes:
         if table is None:
             table = self.memo["active"] = self.to_warps(np.ones(self.n, np.bool_), False)
         return table
+
+    def keep(self) -> Lanes:
+        """Note that the set follows from the threads' coordinates alone."""
+        self.lasting = self.lasting or self.layout.keep(self.memo, 4 * self.ids.nbytes)
+        return self
+
+    def forget_launch(self) -> None:
+        """Forget what was derived from values and sets that do not outlive a launch."""
+        for key, found in list(self.memo.items()):
+            # Selected values, and positions in other sets; what else there is follows from the set alone.
+            thing = found[0] if isinstance(found, tuple) else found
+            if not getattr(thing, "lasting", True):
+                del self.memo[key]
 
     def select(self, positions: Array) -> Lanes:
         """The subset at the given ascending positions."""

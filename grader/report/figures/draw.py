@@ -1,4 +1,4 @@
-"""Draws charts with matplotlib: SVG for pages, PNG for the PDF (which embeds those faster and looks the same).
+"""Draws charts with matplotlib: SVG for pages, PNG for the PDF where the SVG cannot be taken (`pdf_operators`).
 
 No pyplot: it brings a window system's worth of imports and global state.  Labels are never parsed as formulas,
 for they hold names that students chose.
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Chart = BarChart | BankMap | WrongMap | LineChart
 Format = Literal["svg", "png"]
+Medium = Literal["screen", "paper"]
 
 PNG_DPI = 150
 PADDING = 0.4

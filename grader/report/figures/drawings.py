@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from grader.i18n import language
 from grader.report.figures.draw import Chart, Format, as_png, as_svg, figure_of, styled
+from grader.report.figures.pdf_operators import NotVectors, Operators, pdf_operators
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,6 +30,7 @@ class Drawings:
     """Images of charts, those used last kept.
 
     most_bytes: of what is kept.  folder: where other processes find them, and theirs are found; None for nowhere.
+    on_paper: what one report's figures are on paper, by the address that `address` gave them.
     """
 
     def __init__(self, most_bytes: int = MOST_BYTES, folder: Path | None = None) -> None:
@@ -37,6 +39,7 @@ class Drawings:
         self._images: OrderedDict[tuple[Key, Format], bytes] = OrderedDict()
         self._bytes = 0
         self._figures: dict[Key, Figure] = {}
+        self.on_paper: dict[str, Operators] = {}
 
     def image(self, chart: Chart, image_format: Format) -> bytes:
         """The chart, in the language in use, as an image file's bytes."""
@@ -60,9 +63,20 @@ class Drawings:
                 self._share(key, "png")
         return self._images[key, image_format]
 
+    def address(self, chart: Chart) -> str | None:
+        """What the chart is found by in `on_paper`; None if it cannot stand there but as an image."""
+        address = f"figure:{_name((language(), chart), 'svg')}"
+        if address not in self.on_paper:
+            try:
+                self.on_paper[address] = pdf_operators(self.image(chart, "svg"))
+            except NotVectors:
+                return None
+        return address
+
     def end_report(self) -> None:
         """Let go of what one report alone needs, and of images that are too much."""
         self._figures.clear()
+        self.on_paper.clear()
         while self._bytes > self._most_bytes:
             _key, image = self._images.popitem(last=False)
             self._bytes -= len(image)

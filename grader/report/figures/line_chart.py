@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 INK = "#1f2933"
-MUTED = "#52606d"
 FAINT = "#d5dbe1"
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 NARROW, WIDE = 3.9, 7.9

@@ -75,7 +75,6 @@ class LineChart:
     binary_y: bool
     panels: tuple[Panel, ...]
     description: str
-    has_reference: bool
 
 
 def metric_title(metric: str) -> str:
@@ -177,7 +176,6 @@ def _chart(job: ReportJob, sweep: SweepRecord, text: SweepText, metric: str) -> 
         binary_y=all(value > 0 and frexp(value)[0] == 0.5 for value in values),
         panels=panels,
         description=_description(title, panels, numbers),
-        has_reference=any(line.reference for panel in panels for line in panel.lines),
     )
 
 

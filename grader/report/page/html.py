@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from grader.i18n import _, ngettext
 from grader.paths import data_root
 from grader.report.figures.charts import bank_maps, sector_chart, wavefront_chart
-from grader.report.figures.draw import Chart, Format
+from grader.report.figures.draw import Chart, Format, Medium
 from grader.report.figures.drawings import DRAWINGS
 from grader.report.figures.sweep_charts import sweep_charts
 from grader.report.figures.wrong_map import wrong_maps
@@ -79,10 +79,13 @@ def title_page(job: ReportJob) -> TitleView:
     }
 
 
-def figures(job: ReportJob, image_format: Format) -> list[FigureView]:
-    """The figures that the result has data for: each has a kind, a caption and images as data URIs."""
+def figures(job: ReportJob, medium: Medium) -> list[FigureView]:
+    """The figures that the result has data for: each has a kind, a caption and images.
+
+    Those are data URIs, on paper addresses in `DRAWINGS.on_paper` too.
+    """
     drawn: list[FigureView] = [
-        {"kind": "bars", "images": [_image(chart, image_format)], "caption": chart.title}
+        {"kind": "bars", "images": [_image(chart, medium)], "caption": chart.title}
         for chart in (wavefront_chart(job), sector_chart(job))
         if chart is not None
     ]
@@ -92,11 +95,11 @@ def figures(job: ReportJob, image_format: Format) -> list[FigureView]:
             "Bank map: which bank each lane of a warp addresses in one request. "
             "Different words in one bank are served one after another."
         )
-        drawn.append({"kind": "map", "images": [_image(chart, image_format) for chart in maps], "caption": caption})
+        drawn.append({"kind": "map", "images": [_image(chart, medium) for chart in maps], "caption": caption})
     return drawn
 
 
-def sweep_figures(job: ReportJob, image_format: Format) -> list[SweepSection]:
+def sweep_figures(job: ReportJob, medium: Medium) -> list[SweepSection]:
     """A section for each sweep of the result: its title, its figures, and what has to be said below them."""
     return [
         {
@@ -104,7 +107,7 @@ def sweep_figures(job: ReportJob, image_format: Format) -> list[SweepSection]:
             "figures": [
                 {
                     "kind": "wide" if len(chart.panels) > 1 else "lines",
-                    "image": _image(chart, image_format),
+                    "image": _image(chart, medium),
                     "caption": chart.title,
                 }
                 for chart in sweep_charts(job, sweep)
@@ -114,20 +117,25 @@ def sweep_figures(job: ReportJob, image_format: Format) -> list[SweepSection]:
     ]
 
 
-def wrong_pictures(job: ReportJob, image_format: Format) -> dict[str, WrongPicture]:
+def wrong_pictures(job: ReportJob, medium: Medium) -> dict[str, WrongPicture]:
     """An image of the wrong output for each check that explains one, by the check's id, with a caption.
 
     wide: needs a whole line.
     """
     return {
-        chart.check: {**_image(chart, image_format), "wide": len(chart.panels) > 2, "caption": chart.caption}
+        chart.check: {**_image(chart, medium), "wide": len(chart.panels) > 2, "caption": chart.caption}
         for chart in wrong_maps(job)
     }
 
 
-def _image(chart: Chart, image_format: Format) -> Picture:
+def _image(chart: Chart, medium: Medium) -> Picture:
+    address = DRAWINGS.address(chart) if medium == "paper" else None
+    return {"src": address or _data(chart, "png" if medium == "paper" else "svg"), "alt": chart.description}
+
+
+def _data(chart: Chart, image_format: Format) -> str:
     data = base64.b64encode(DRAWINGS.image(chart, image_format)).decode("ascii")
-    return {"src": f"data:{MEDIA_TYPES[image_format]};base64,{data}", "alt": chart.description}
+    return f"data:{MEDIA_TYPES[image_format]};base64,{data}"
 
 
 def render(

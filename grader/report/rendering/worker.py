@@ -23,7 +23,7 @@ from grader.report.job import ReportJob
 from grader.result import Record
 
 if TYPE_CHECKING:
-    from grader.report.figures.draw import Format
+    from grader.report.figures.draw import Medium
     from grader.report.page.views import Page
 
 GARBAGE_BYTES = 64 << 20
@@ -45,6 +45,13 @@ class Reply(Record, frozen=True, tag="reply"):
     event: Event
     student: str
     text: str = ""
+
+
+def prepare() -> None:
+    """Load what all reports need, before renderers are forked."""
+    gc.disable()
+    _load_for_html()
+    _load_for_pdf()
 
 
 def main(connection: socket.socket, *options: str) -> None:
@@ -113,12 +120,13 @@ def _load_for_pdf() -> None:
 def _render(job: ReportJob) -> Iterator[tuple[Event, str]]:
     """An event with its text for each file as it is written."""
     from grader import i18n
+    from grader.report.figures.drawings import DRAWINGS
     from grader.report.page import html, pdf
 
     i18n.use(job.language)
     folder = Path(job.directory)
     page = html.document(job)
-    write_atomically(folder / HTML_NAME, drawn(job, page, "svg").encode())
+    write_atomically(folder / HTML_NAME, drawn(job, page, "screen").encode())
     yield "html", str(folder / HTML_NAME)
     # A report of an earlier run must not pass for this one's.
     (folder / PDF_NAME).unlink(missing_ok=True)
@@ -128,18 +136,19 @@ def _render(job: ReportJob) -> Iterator[tuple[Event, str]]:
         except pdf.PdfUnavailable as error:
             yield "no_pdf", str(error)
             return
-        write_atomically(folder / PDF_NAME, pdf.render(drawn(job, page, "png"), html.STYLES))
+        on_paper = drawn(job, page, "paper")
+        write_atomically(folder / PDF_NAME, pdf.render(on_paper, html.STYLES, DRAWINGS.on_paper))
         yield "pdf", str(folder / PDF_NAME)
 
 
-def drawn(job: ReportJob, page: Page, image_format: Format) -> str:
+def drawn(job: ReportJob, page: Page, medium: Medium) -> str:
     """The page with its figures."""
     from grader.report.page import html
 
     return html.render(
         page,
-        html.figures(job, image_format),
-        html.wrong_pictures(job, image_format),
-        html.sweep_figures(job, image_format),
-        paged=image_format == "png",
+        html.figures(job, medium),
+        html.wrong_pictures(job, medium),
+        html.sweep_figures(job, medium),
+        paged=medium == "paper",
     )

@@ -95,7 +95,7 @@ def entries_of(
     codes: Sequence[DeviceCode],
     lab: Lab,
     observed: Observed,
-    changed: frozenset[Place] = frozenset(),
+    changed: frozenset[Place],
 ) -> list[Entry]:
     """Every kernel of the submission.
 

@@ -29,7 +29,7 @@ def formulas_of(
     tile: tuple[int, ...],
     own: Sequence[Mapping[str, int]],
     lab: Lab,
-    probes: Sequence[tuple[tuple[int, int, int], Sequence[Mapping[str, int]]]] = (),
+    probes: Sequence[tuple[tuple[int, int, int], Sequence[Mapping[str, int]]]],
 ) -> tuple[str, ...]:
     """Formulas of the sizes for each axis of the grid; () where the grid covers the sizes, rounded up.
 

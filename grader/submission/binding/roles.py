@@ -34,7 +34,7 @@ class Unbindable(Exception):
         self.data = data
 
 
-def role_assignments(kernel: Kernel, lab: Lab, seen: Sequence[SeenArgument] = ()) -> list[tuple[str, ...]]:
+def role_assignments(kernel: Kernel, lab: Lab, seen: Sequence[SeenArgument]) -> list[tuple[str, ...]]:
     """Roles for the parameters of `kernel`, likeliest first.
 
     Pointers: what is const or only read is an input, what is written an output; then names; then inputs come first.

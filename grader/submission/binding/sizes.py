@@ -175,7 +175,7 @@ class OwnSizes:
             declared = {role: value for role, constant in self.named.constants if constant == name}
         return dict(self.named.pinned) | declared
 
-    def sizes_of(self, seen: Sequence[SeenArgument], known: Mapping[str, int] | None = None) -> dict[str, int]:
+    def sizes_of(self, seen: Sequence[SeenArgument], known: Mapping[str, int] | None) -> dict[str, int]:
         """The sizes at which a launch with these arguments was made; known: some of them."""
         found = dict(known or {})
         by_name = {argument.name: argument for argument in seen if argument.name}

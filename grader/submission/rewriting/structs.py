@@ -10,7 +10,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from grader.submission.cpp.edits import Edit
@@ -36,7 +35,7 @@ class Field:
 
 
 def with_struct_parameters(
-    parsed: ParsedFile, item: Item, kernel: Kernel, template_values: Mapping[str, str] = MappingProxyType({})
+    parsed: ParsedFile, item: Item, kernel: Kernel, template_values: Mapping[str, str]
 ) -> tuple[Kernel, tuple[Edit, ...]]:
     """The kernel with a parameter for each field of the structs that it takes, and the edits that make it so.
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from grader.cli import main as cli
+from tests.marks_only import put_marks_only
 
 SAMPLES = Path(__file__).parents[3] / "submissions"
 LAB = "transpose"
@@ -19,6 +20,7 @@ def test_an_export_with_a_roster(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    put_marks_only(tmp_path)
     code = (SAMPLES / "ivanov" / "transpose.cu").read_bytes()
     for name, students in (
         ("first.zip", {"Иванов Иван_1": code, "Чужой_9": b""}),

@@ -18,6 +18,7 @@ from urllib.parse import unquote
 import pytest
 
 from grader.result import decode
+from tests.marks_only import put_marks_only
 
 ROOT = Path(__file__).parents[3]
 SAMPLES = ROOT / "submissions"
@@ -34,6 +35,7 @@ class Bench:
         self.mark = uuid.uuid4().hex
         for name in ("group", "tmp", "home"):
             (folder / name).mkdir()
+        put_marks_only(folder)
 
     def add(self, *students: str, sample: str = "ivanov") -> None:
         for student in students:

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from grader.cli import main as cli
+from tests.marks_only import put_marks_only
 
 ROOT = Path(__file__).parents[3]
 SAMPLES = ROOT / "submissions"
@@ -25,6 +26,7 @@ TABLES = (f"{LAB}.csv", f"{LAB}.json", f"{LAB}.html")
 @pytest.fixture
 def group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
+    put_marks_only(tmp_path)
     for name in ("ivanov", "petrova"):
         shutil.copytree(SAMPLES / name, tmp_path / "group" / name)
     (tmp_path / "group" / "nobody").mkdir()

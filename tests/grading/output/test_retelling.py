@@ -9,6 +9,7 @@ import pytest
 
 from grader.cli import main as cli
 from grader.paths import data_root
+from tests.marks_only import put_marks_only
 
 SAMPLES = data_root() / "submissions"
 OLD = data_root() / "tests" / "data" / "results"
@@ -61,6 +62,7 @@ def test_a_group_there_and_back(group: Path, capsys: pytest.CaptureFixture[str])
 
 
 def test_one_student_with_a_pdf(group: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    put_marks_only(group)
     run(capsys, "group/petrova", "--lab", "transpose", "--no-pdf", "--lang", "en")
     run(capsys, "group/petrova", "--lab", "transpose", "--no-pdf", "--lang", "ru", "--out", "ru")
     result = group / "reports" / "petrova" / "transpose" / "result.json"

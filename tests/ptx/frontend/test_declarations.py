@@ -118,4 +118,3 @@ def test_signatures() -> None:
     assert module.functions["other"].body == module.functions["early"].body
     assert module.functions["bare"].parameters == ()
     assert module.entries() == ("k", "bare")
-    assert module.externals == ("none",)

@@ -47,15 +47,15 @@ def test_a_chain_uses_the_latest_call_site_at_those_coordinates() -> None:
     assert where(*first, *second, inner).line == 20
 
 
-def test_line_zero_inherits_the_line_before_and_says_so() -> None:
-    assert where("1 7 3", "1 0 3") == SourceLocation("/w/main.cu", 7, approximate=True)
+def test_line_zero_inherits_the_line_before() -> None:
+    assert where("1 7 3", "1 0 3") == SourceLocation("/w/main.cu", 7)
     assert where("1 7 3", "1 0 3", "1 8 3") == SourceLocation("/w/main.cu", 8)
-    assert where("1 0 3") == SourceLocation("/w/main.cu", 0, approximate=True)
+    assert where("1 0 3") == SourceLocation("/w/main.cu", 0)
 
 
 def test_line_zero_of_inlined_code_is_the_call_site() -> None:
     site = ("1 3 1", "1 12 3", "1 4 1")
-    assert where(*site, "2 0 9, function_name $x, inlined_at 1 12 3") == SourceLocation("/w/main.cu", 12, True)
+    assert where(*site, "2 0 9, function_name $x, inlined_at 1 12 3") == SourceLocation("/w/main.cu", 12)
 
 
 def test_line_zero_does_not_inherit_from_another_function() -> None:

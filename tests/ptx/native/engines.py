@@ -71,7 +71,6 @@ def _one(
     try:
         report = launch(module, Launch(entry, grid, block, passed, device=device, **{"observe": True, **more}))
         found = asdict(report)
-        del found["elapsed_s"]
     except LimitExceeded as error:
         report, found = str(error), f"{error.kind} {error.line} {error}"
     buffers = [buffer for buffer, a in zip(passed, arguments, strict=True) if isinstance(a, np.ndarray | Bytes)]

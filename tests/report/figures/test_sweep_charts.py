@@ -58,7 +58,7 @@ def test_a_panel_of_the_lab_s_kernels_alone_says_so() -> None:
     points = [msgspec.structs.replace(p, of="reference") for p in tile_sweep().points]
     chart = only(msgspec.structs.replace(tile_sweep(), points=points))
     assert [panel.title for panel in chart.panels] == ["naive (reference)", "shared (reference)"]
-    assert chart.panels[0].lines[0].label == "N = 32" and chart.has_reference
+    assert chart.panels[0].lines[0].label == "N = 32"
 
 
 def test_a_value_at_which_no_line_has_a_point_is_marked_with_the_reason() -> None:

@@ -93,7 +93,7 @@ def test_the_output_is_shown_as_it_is_recorded_and_the_input_beside_it() -> None
 
 def test_the_picture_says_which_size_it_is_of() -> None:
     assert only_map(diagnosis(size={"n": 7})).caption == "The output at n\u00a0=\u00a07."
-    page = html.render(html.document(job(diagnosis())), [], html.wrong_pictures(job(diagnosis()), "svg"))
+    page = html.render(html.document(job(diagnosis())), [], html.wrong_pictures(job(diagnosis()), "screen"))
     assert f"<figcaption>{only_map(diagnosis()).caption}</figcaption>" in page
 
 
@@ -174,7 +174,7 @@ def test_wrong_and_right_cells_differ_in_a_grey_print() -> None:
 
 def test_the_page_shows_the_picture_at_its_fault_with_the_words_as_alternative() -> None:
     work = job(diagnosis(), None)
-    page = html.render(html.document(work), html.figures(work, "svg"), html.wrong_pictures(work, "svg"))
+    page = html.render(html.document(work), html.figures(work, "screen"), html.wrong_pictures(work, "screen"))
     assert page.count('<figure class="wrong">') == 1
     assert '<figure class="wrong">' in page[: page.index("wrong 0")]
     assert 'alt="3 of 16 elements are wrong. Look &lt;here&gt;."' in page

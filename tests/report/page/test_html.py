@@ -60,7 +60,7 @@ def test_the_page_has_every_part() -> None:
 
 
 def test_the_page_fetches_nothing_and_runs_nothing() -> None:
-    page = Page(html.render(html.document(job()), html.figures(job(), "svg")))
+    page = Page(html.render(html.document(job()), html.figures(job(), "screen")))
     assert not {"script", "link", "iframe", "object", "embed", "form", "base"} & set(page.tags)
     assert all(not name.startswith("on") for _tag, name, _value in page.attributes)
     sources = [value for _tag, name, value in page.attributes if name in ("src", "href", "srcset")]
@@ -71,7 +71,7 @@ def test_the_page_fetches_nothing_and_runs_nothing() -> None:
 
 
 def test_pictures_say_in_words_what_they_show() -> None:
-    page = Page(html.render(html.document(job()), html.figures(job(), "svg")))
+    page = Page(html.render(html.document(job()), html.figures(job(), "screen")))
     alts = [value or "" for tag, name, value in page.attributes if (tag, name) == ("img", "alt")]
     assert len(alts) == 4
     assert alts[0] == "Wavefronts per shared-memory request. shared: load 32, store 1; padded: load 1, store 1."
@@ -133,7 +133,7 @@ def test_a_task_is_markdown_without_html() -> None:
 
 def test_the_same_result_gives_the_same_bytes() -> None:
     def once() -> str:
-        return html.render(html.document(job()), html.figures(job(), "svg"))
+        return html.render(html.document(job()), html.figures(job(), "screen"))
 
     assert once() == once()
 

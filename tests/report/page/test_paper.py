@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from grader import i18n
-from grader.compiler.process import CompilerProcess
 from grader.grading.pipeline import grade
 from grader.lab.labs import find
+from grader.report.figures.drawings import DRAWINGS
 from grader.report.job import make_job
 from grader.report.page import html, pdf
 from grader.report.rendering.worker import drawn
@@ -39,8 +39,7 @@ def graded() -> Callable[[str, str], Result]:
 
     @cache
     def grade_one(student: str, lab: str) -> Result:
-        with CompilerProcess() as compiler:
-            return grade(SUBMISSIONS / student, find(lab, ()), backend="emulator", compiler=compiler)
+        return grade(SUBMISSIONS / student, find(lab, ()), backend="emulator")
 
     return grade_one
 
@@ -75,7 +74,8 @@ def test_no_sheet_is_half_empty(graded: Callable[[str, str], Result], student: s
     i18n.use(language)
     try:
         job = make_job(told(graded(student, lab)), find(lab, ()), language)
-        sheets = pdf.laid_out(drawn(job, html.document(job), "png"), "report.css").pages
+        page = drawn(job, html.document(job), "paper")
+        sheets = pdf.laid_out(page, "report.css", DRAWINGS.on_paper).pages
     finally:
         i18n.use("en")
     shares = [round(filled(sheet), 2) for sheet in sheets]

@@ -124,7 +124,7 @@ def test_the_page_has_a_section_with_every_graph(language: str) -> None:
     i18n.use(language)
     try:
         made = swept(size_sweep(), tile_sweep(), language=language)
-        page = html.render(html.document(made), html.figures(made, "svg"), {}, html.sweep_figures(made, "svg"))
+        page = html.render(html.document(made), html.figures(made, "screen"), {}, html.sweep_figures(made, "screen"))
         assert page.count('<figure class="lines"><div class="scroll"><img src="data:image/svg+xml;base64,') == 1
         assert page.count('<figure class="wide"><div class="scroll"><img src="data:image/svg+xml;base64,') == 1
         assert ("Counted on the emulator" in page) is (language == "en")
@@ -137,4 +137,4 @@ def test_the_page_has_a_section_with_every_graph(language: str) -> None:
 
 def test_without_sweeps_there_is_no_section() -> None:
     made = swept()
-    assert "Sweeps" not in html.render(html.document(made), [], {}, html.sweep_figures(made, "svg"))
+    assert "Sweeps" not in html.render(html.document(made), [], {}, html.sweep_figures(made, "screen"))

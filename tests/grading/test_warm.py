@@ -1,0 +1,131 @@
+"""Gradings of one file while it is written: each comes out as if it were the first, byte by byte."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from grader.grading.pipeline import grade
+from grader.grading.warm import Warm
+from grader.lab import labs
+from grader.result import encode
+
+ROOT = Path(__file__).parent.parent.parent
+Edit = Callable[[str], str]
+
+
+def in_a_kernel(text: str, statement: str) -> str:
+    """`text` with a statement at the beginning of its first kernel's body."""
+    begin = text.index("{", re.search(r"^(?:template.*\n)?__global__", text, re.M).start()) + 1  # type: ignore[union-attr]
+    return text[:begin] + statement + text[begin:]
+
+
+EDITS: dict[str, Edit] = {
+    "nothing": lambda text: text,
+    "a line above": lambda text: "// a line more\n" + text,
+    "a comment at the end": lambda text: text + "// the end\n",
+    "a kernel, on its line": lambda text: in_a_kernel(text, " if (blockIdx.z > 5) return;"),
+    "a kernel, a line more": lambda text: in_a_kernel(text, "\n    if (blockIdx.z > 6) return;\n"),
+    "a kernel, a space": lambda text: in_a_kernel(text, "  "),
+    "a kernel that does not compile": lambda text: in_a_kernel(text, " nonsense;"),
+    "a kernel that is wrong": lambda text: in_a_kernel(text, " if (threadIdx.x == 3) return;"),
+    "another kernel's name": lambda text: re.sub(r"\btransposeNaive\b|\bmulNaive\b", "naive_one", text),
+    "main": lambda text: text.replace("return 0;", "fflush(stdout); return 0;"),
+    "main leaks": lambda text: re.sub(r"cudaFree\(\w+\);", "", text, count=1),
+    "a macro": lambda text: re.sub(r"(#define (?:TILE|BLOCK)\w*) \d+", r"\1 16", text),
+    "a macro above": lambda text: "#define UNUSED 3\n" + text,
+    "a device variable": lambda text: in_a_kernel(text, " counted = 1;").replace(
+        "__global__", "__device__ int counted;\n__global__", 1
+    ),
+    "its lines run by Windows": lambda text: text.replace("\n", "\r\n"),
+    "a header": lambda text: '#include "mine.cuh"\n' + in_a_kernel(text, " if (mine() > 5) return;"),
+}
+HEADERS = ("__device__ int mine()\n{\n    return blockIdx.z;\n}\n", "__device__ int mine()\n{\n\n    return 1;\n}\n")
+
+
+@contextmanager
+def without_stored_runs(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Iterator[None]:
+    """Runs of programs are kept nowhere but in memory."""
+    with monkeypatch.context() as patch:
+        patch.setattr("grader.grading.pipeline.default_folder", lambda: folder, raising=False)
+        patch.setattr("grader.observation.stored.Stored.get", lambda *_: None)
+        patch.setattr("grader.observation.stored.Stored.put", lambda *_: None)
+        yield
+
+
+def graded(path: Path, lab: str, warm: Warm | None) -> bytes:
+    plain = replace(labs.find(lab), sweeps=(), timing=None)
+    return encode(grade(path, plain, backend="emulator", warm=warm, repairs=False))
+
+
+def compared(
+    lab: str, student: str, names: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    """Edit after edit, graded in one warm place and in a fresh one."""
+    written = (ROOT / "submissions" / student / f"{lab}.cu").read_text("utf-8")
+    file = folder / f"{lab}.cu"
+    with without_stored_runs(monkeypatch, folder), Warm() as warm:
+        for name in names[:most]:
+            text = written
+            for one in name.split(" + "):
+                text = EDITS[one](text)
+            (folder / "mine.cuh").write_text(HEADERS[len(text) % 2], "utf-8")
+            file.write_bytes(text.encode())
+            assert graded(file, lab, warm) == graded(file, lab, None), (lab, name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("lab", "student"), [("transpose", "petrova"), ("matmul", "ivanov"), ("box-blur", "ivanov")])
+def test_every_save_is_graded_as_if_it_were_the_first(
+    lab: str, student: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = random.Random(lab)
+    names = [name for name in EDITS if name != "a header"]
+    chance.shuffle(names)
+    pairs = [" + ".join(chance.sample(names, 2)) for _ in range(4)]
+    compared(lab, student, ["a header", *names, "a header", *pairs], tmp_path, monkeypatch, 24)
+
+
+def test_a_line_above_runs_nothing_but_the_drawn_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And a kernel that is changed does not have the program compiled or run again."""
+    from grader.backends import emulator
+    from grader.programs import observe
+    from grader.programs.sandbox.process import ProgramProcess
+
+    made: list[str] = []
+
+    def counting(owner: object, name: str, said: Callable[..., str]) -> None:
+        real = getattr(owner, name)
+
+        def counted(*arguments: object, **named: object) -> object:
+            made.append(said(*arguments))
+            return real(*arguments, **named)
+
+        monkeypatch.setattr(owner, name, counted)
+
+    counting(emulator._Launches, "run", lambda _self, request: "launch")
+    counting(observe, "compile_program", lambda *_: "compiled")
+    counting(ProgramProcess, "run", lambda *_: "run")
+    file = tmp_path / "transpose.cu"
+    written = (ROOT / "submissions" / "ivanov" / "transpose.cu").read_text("utf-8")
+    with without_stored_runs(monkeypatch, tmp_path), Warm() as warm:
+
+        def saved(text: str) -> tuple[int, set[str]]:
+            made.clear()
+            file.write_text(text, "utf-8")
+            graded(file, "transpose", warm)
+            return made.count("launch"), set(made) - {"launch"}
+
+        first, parts = saved(written)
+        assert (first > 20, parts) == (True, {"compiled", "run"})
+        launches, parts = saved("// above\n" + written)
+        # Of each of three kernels the drawn sizes, and what is traced.
+        assert (launches < first / 2, parts) == (True, {"compiled", "run"})
+        changed, parts = saved("// above\n" + in_a_kernel(written, " if (blockIdx.z > 5) return;"))
+        assert (launches < changed < first, parts) == (True, set())
