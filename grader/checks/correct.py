@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from grader.checks import grids, memory_safety, races
+from grader.checks import grids, launch, memory_safety, races
 from grader.checks.base import Verdict, passed
 from grader.checks.outcomes import explained, verdict_of_runs
 from grader.lab.checks import CorrectSettings
@@ -38,10 +38,12 @@ def judge(evidence: Evidence, settings: CorrectSettings) -> Verdict:
     hint = (
         (msg("checks.correct.hint_drawn") if verdict_of_runs(named) is None else None)
         or _of_threads(evidence, verdict.diagnosis)
+        or _of_few_threads(evidence, named)
         or verdict.hint
         or _of_hazards(evidence)
         or follow(verdict)
     )
+    hint = launch.other_block(evidence) or hint
     line = verdict.line or evidence.bound.kernel.line
     return replace(verdict, message=message, hint=hint, line=line, credit=credit)
 
@@ -92,11 +94,26 @@ def _where_right(evidence: Evidence, runs: Sequence[Run]) -> Message | None:
 def follow(verdict: Verdict) -> Message:
     """How to find out by hand what is wrong, where nothing more is known."""
     diagnosis = verdict.diagnosis
+    if diagnosis is not None and diagnosis.writer is not None:
+        return _of_reads(diagnosis)
     if diagnosis is not None:
         is_unwritten = diagnosis.writer is None and diagnosis.unwritten == diagnosis.wrong
     else:
         is_unwritten = verdict.data.get("pattern") in ("unwritten", "untouched")
-    return msg("checks.correct.hint_unwritten") if is_unwritten else msg("checks.correct.hint_follow")
+    return msg("checks.correct.hint_unwritten") if is_unwritten else msg("checks.correct.hint_by_hand")
+
+
+def _of_reads(diagnosis: Diagnosis) -> Message:
+    """How to find out by hand why the first wrong element was made of what it was made of."""
+    if diagnosis.got_at is not None:
+        return msg("checks.correct.hint_follow")
+    if diagnosis.missing and not diagnosis.reads:
+        return msg("checks.correct.hint_reads_nothing")
+    if diagnosis.missing and diagnosis.surplus:
+        return msg("checks.correct.hint_other_reads")
+    if diagnosis.missing:
+        return msg("checks.correct.hint_missing")
+    return msg("checks.correct.hint_surplus") if diagnosis.surplus else msg("checks.correct.hint_by_hand")
 
 
 def _of_threads(evidence: Evidence, diagnosis: Diagnosis | None) -> Message | None:
@@ -120,12 +137,41 @@ def _of_threads(evidence: Evidence, diagnosis: Diagnosis | None) -> Message | No
     return joined(made_msg, msg("checks.correct.hint_loop_on"))
 
 
+def _of_few_threads(evidence: Evidence, runs: Sequence[Run]) -> Message | None:
+    """How to fix a kernel that is right exactly where its one-dimensional block has a thread for each element."""
+    equal, lab_sizes = evidence.lab.equal_sizes, evidence.lab.size_names
+    if evidence.interpretation is None or not (len(equal) > 1 or len(lab_sizes) == 1):
+        return None
+    plan = evidence.interpretation.launch
+    fits: list[bool] = []
+    for run in runs:
+        x, y, z = block_of(plan, run.sizes)
+        if (y, z) != (1, 1) or evidence.variant.smaller_block is None:
+            return None
+        is_right = run.outcome.status == "ok" and run.is_right
+        if is_right != (max(run.sizes.values()) <= x):
+            return None
+        fits.append(is_right)
+    if all(fits) or not any(fits):
+        return None
+    return joined(msg("checks.correct.hint_few_threads"), msg("checks.correct.hint_loop_on"))
+
+
 def _of_hazards(evidence: Evidence) -> Message | None:
     """How to fix an access or an order of accesses that may be what spoils the result, None where all are in order."""
     if "hazards" in evidence.unmeasured:
         return None
+    asked = {spec.check for spec in evidence.variant.checks}
     outside = evidence.hazards("out_of_bounds", "uninitialized")
     if outside:
-        return memory_safety.hint(evidence, outside[0])
+        hint = memory_safety.hint(evidence, outside[0])
+        if "memory_safety" not in asked or memory_safety.is_dynamic(evidence, outside[0]):
+            return hint
+        return msg("checks.correct.hint_memory_first")
     unordered = races.counted(evidence.hazards(*races.KINDS))
-    return races.hint(races.worst(unordered)) if unordered else None
+    if not unordered:
+        return None
+    worst = races.worst(unordered)
+    if "races" in asked and worst.kind == "race":
+        return msg("checks.correct.hint_race_first")
+    return races.hint(worst)

@@ -22,7 +22,7 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
     site = evidence.bound.requested
     if site is None or site.block is None:
         return not_applicable(msg("checks.launch.no_launch"))
-    shape = "×".join(str(n) for n in site.block[: 3 if site.block[2] > 1 else 2])
+    shape = _shape(site.block)
     threads = prod(site.block)
     if threads > MAX_THREADS_PER_BLOCK:
         return failed(
@@ -57,9 +57,26 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
     )
 
 
+def other_block(evidence: Evidence) -> Message | None:
+    """What a wrong run may come of where the launch's own block cannot be run; None where the kernel ran with that."""
+    site, known = evidence.bound.requested, evidence.interpretation
+    if site is None or site.block is None or known is None or known.launch.block == site.block:
+        return None
+    is_possible = all(1 <= n <= limit for n, limit in zip(site.block, MAX_BLOCK, strict=True))
+    if is_possible and prod(site.block) <= MAX_THREADS_PER_BLOCK:
+        return None
+    asked, block = (_shape(block) for block in (site.block, known.launch.block))
+    return msg("checks.launch.hint_other_block", asked=asked, block=block)
+
+
+def _shape(block: tuple[int, int, int]) -> str:
+    """A block's or a grid's sides, the third where it is not 1."""
+    return "×".join(str(n) for n in block[: 3 if block[2] > 1 else 2])
+
+
 def _of_grid(evidence: Evidence, grid: tuple[int, int, int], threads: int, line: int) -> Verdict | None:
     """The fault of a grid that no device takes, or that leaves all the work to one thread."""
-    blocks = "×".join(str(n) for n in grid[: 3 if grid[2] > 1 else 2])
+    blocks = _shape(grid)
     for axis, size, limit in zip("xyz", grid, MAX_GRID, strict=True):
         if not 1 <= size <= limit:
             what = msg("checks.launch.impossible_grid", grid=blocks, axis=axis, size=size, limit=limit)
@@ -89,7 +106,7 @@ def _too_large_hint(evidence: Evidence, shape: str, threads: int) -> Message | N
         "checks.launch.hint_too_large",
         shape=shape,
         threads=threads,
-        allowed="×".join(str(n) for n in ((x, y, z) if z > 1 else (x, y))),
+        allowed=_shape((x, y, z)),
         n=x * y * z,
     )
     return joined(words, NEVER_RAN, msg("checks.launch.hint_graded_with"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from grader.checks import launch
 from grader.checks.base import Verdict, failed, not_measured, passed
 from grader.diagnosis.faults import hazard_msg
 from grader.lab.checks import Settings
@@ -27,10 +28,14 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
 
 def hint(evidence: Evidence, hazard: Hazard) -> Message:
     """How to fix it."""
-    return _dynamic_hint(hazard) if _is_dynamic(evidence, hazard) else _hint(hazard)
+    return launch.other_block(evidence) or _of_hazard(evidence, hazard)
 
 
-def _is_dynamic(evidence: Evidence, hazard: Hazard) -> bool:
+def _of_hazard(evidence: Evidence, hazard: Hazard) -> Message:
+    return _dynamic_hint(hazard) if is_dynamic(evidence, hazard) else _hint(hazard)
+
+
+def is_dynamic(evidence: Evidence, hazard: Hazard) -> bool:
     """Whether it is an access past the end of an array whose size the launch says."""
     dynamic = {array.name for array in evidence.bound.kernel.shared_arrays if array.dynamic}
     return hazard.kind == "out_of_bounds" and hazard.detail == "after" and hazard.array in dynamic

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from grader.checks import grids, races
+from grader.checks import grids, launch, races
 from grader.checks.base import Verdict, failed, not_applicable, passed
 from grader.checks.correct import follow
 from grader.checks.outcomes import explained, seen_at, verdict_of_runs
@@ -56,7 +56,7 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
     if verdict.status == "fail" and not verdict.hint:
         diagnosis = evidence.diagnoses.get("ragged")
         verdict = explained(verdict, diagnosis)
-        hint = verdict.hint or follow(verdict)
+        hint = launch.other_block(evidence) or verdict.hint or follow(verdict)
         return replace(verdict, hint=hint, line=verdict.line or evidence.bound.kernel.line)
     return verdict
 

@@ -23,11 +23,30 @@ def remedy(diagnosis: Diagnosis) -> Message | None:
     unset = any(r.origin == "nothing" and r.array == diagnosis.output and r.space == "global" for r in diagnosis.reads)
     if unset:
         return msg("remedies.onto_unset")
+    empty = next((r for r in diagnosis.reads if r.origin == "nothing"), None)
+    if empty is not None:
+        # What is written, but later, is a matter of barriers: the races tell.
+        return msg("remedies.shared_unset") if empty.space == "shared" and empty.put_by is None else None
     if _is_overwritten_by_another(diagnosis):
         return msg("remedies.two_writers")
     if diagnosis.compared and diagnosis.read and not diagnosis.missing and not diagnosis.surplus:
+        divided = _divided(diagnosis, factor)
+        if divided is not None:
+            return divided
         return msg("remedies.formula")
     return None
+
+
+def _divided(diagnosis: Diagnosis, factor: object) -> Message | None:
+    """What sum of one input's elements the wrong values are, divided by how many; None where nothing fits."""
+    arrays = {one.array for one in diagnosis.read}
+    summed = sum(count(one) for one in diagnosis.read)
+    if not isinstance(factor, int | float) or factor <= 0 or len(arrays) != 1 or summed < 2:
+        return None
+    by = round(summed / factor)
+    if by in (0, summed) or abs(summed / factor - by) > 1e-3 * by:
+        return None
+    return msg("remedies.divided", n=summed, by=by)
 
 
 def count(elements: ElementRange) -> int:

@@ -20,7 +20,7 @@ def hazard_msg(hazard: Hazard) -> Message:
         case "out_of_bounds":
             return _out_of_bounds(hazard, who)
         case "uninitialized":
-            return msg("faults.uninitialized", who=who, array=array_name(hazard), offset=hazard.offset_bytes)
+            return _unset(hazard, who)
         case "race":
             return _race(hazard, who)
         case "barrier_divergence" if hazard.detail == "different_barriers" and hazard.other_line:
@@ -28,6 +28,13 @@ def hazard_msg(hazard: Hazard) -> Message:
         case "barrier_divergence":
             return msg("faults.barrier", who=who)
     return msg("faults.warp_mask", who=who)
+
+
+def _unset(hazard: Hazard, who: Message) -> Message:
+    width = hazard.width_bytes
+    if width > 0 and hazard.offset_bytes % width == 0 and hazard.array:
+        return msg("faults.unset_element", who=who, index=hazard.offset_bytes // width, of_array=_of_array(hazard))
+    return msg("faults.uninitialized", who=who, array=array_name(hazard), offset=hazard.offset_bytes)
 
 
 def array_name(hazard: Hazard) -> str | Message:
@@ -72,6 +79,9 @@ def _is_whole(hazard: Hazard) -> bool:
 def _element_outside(hazard: Hazard, who: Message) -> Message:
     width = hazard.width_bytes
     index, last = hazard.offset_bytes // width, hazard.array_bytes // width - 1
+    if last < 0:
+        how = "reads" if hazard.op == "load" else "writes"
+        return msg(f"faults.{how}_empty", who=who, index=index, of_array=_of_array(hazard))
     if hazard.op == "load":
         return msg("faults.reads_element", who=who, index=index, of_array=_of_array(hazard), last=last, width=width)
     return msg("faults.writes_element", who=who, index=index, of_array=_of_array(hazard), last=last, width=width)

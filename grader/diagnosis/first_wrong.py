@@ -118,12 +118,23 @@ def diagnose(case: WrongCase) -> Diagnosis:
         case.outside_lines,
         race=race,
         unwritten=bool(unwritten[difference.first]),
+        copied=_copied(case, wrong),
     )
     if filling[difference.first] and diagnosis.writer is not None:
         around = replace(around, got=msg("diagnosis.garbage"))
     elif diagnosis.got is None:
         around = replace(around, got=number(difference.got))
     return msgspec.structs.replace(diagnosis, sentences_said=sentences(diagnosis, around))
+
+
+def _copied(case: WrongCase, wrong: Mask) -> str:
+    """The input that has the right value of every wrong element at the same index, and of others not."""
+    for name, array in case.inputs.items():
+        if array.shape == case.expected.shape and array.dtype == case.expected.dtype:
+            same = array == case.expected
+            if same[wrong].all() and not same.all():
+                return name
+    return ""
 
 
 def _values(case: WrongCase, outcome: Outcome) -> Found | None:

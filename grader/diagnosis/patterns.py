@@ -82,6 +82,7 @@ def value_pattern(outcome: Outcome) -> Found | None:
     output_pitch, input_pitch (`pitch`, `array`): index arithmetic with a wrong row length.
     constant_columns, constant_rows: along that axis all elements of the output are the same.
     onto_unset: each is the right value added to what memory holds that nobody had set.
+    whole: each is a whole number where hardly any should be.
     scaled (`factor`): each is that many times what it should be, integers before they are rounded.
     scaled_shifted (`factor`, `axis`, `by`): that many times the value that belongs `by` places further along the axis.
     offset (`value`): each is too large by that.
@@ -127,6 +128,7 @@ def _rules(outcome: Outcome) -> Iterator[Bounded]:
     for rules in (_alike, _onto_unset, _arithmetic):
         for name, data, holds in rules(outcome):
             yield name, data, holds & written, written
+    yield from _whole(outcome, written)
     for name, data, holds, inside in _scaled_shifted(outcome):
         yield name, data, holds & written, inside & written
 
@@ -258,6 +260,17 @@ def _arithmetic(outcome: Outcome) -> Iterator[Rule]:
         close = np.abs(got - expected - difference) <= 1e-6 * scale + 1e-4 * abs(difference)
         if difference and not _is_copied(outcome, close & usable):
             yield "offset", {"value": _rounded(difference)}, close & usable
+
+
+def _whole(outcome: Outcome, written: Mask) -> Iterator[Bounded]:
+    """Fractions that were lost on the way."""
+    got, expected = outcome.got.astype(np.float64), outcome.expected.astype(np.float64)
+    if outcome.got.dtype.kind != "f":
+        return
+    with np.errstate(all="ignore"):
+        fractions = expected[outcome.wrong] % 1 != 0
+        if np.count_nonzero(fractions) > MOST * fractions.size:
+            yield "whole", {}, np.isfinite(got) & (got % 1 == 0) & written, written
 
 
 def _factor(outcome: Outcome, got: Numbers, expected: Numbers, usable: Mask) -> tuple[float, Mask]:

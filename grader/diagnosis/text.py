@@ -21,6 +21,7 @@ class Circumstances:
     axes: how many numbers name a thread.  outside_lines: lines at which threads read outside an array.
     got: what the wrong value is, where it is no finite number.  race: a data race of the launch.
     unwritten: whether nobody wrote the first wrong element.
+    copied: the input that has the right value of every wrong element at the same index; "" where none has.
     """
 
     axes: int = 3
@@ -28,6 +29,7 @@ class Circumstances:
     got: Message | None = None
     race: Hazard | None = None
     unwritten: bool = False
+    copied: str = ""
 
 
 def sentences(diagnosis: Diagnosis, around: Circumstances) -> list[Message]:
@@ -39,6 +41,8 @@ def sentences(diagnosis: Diagnosis, around: Circumstances) -> list[Message]:
     rows = [everything if diagnosis.wrong == diagnosis.total else count, *_first(diagnosis, around)]
     if diagnosis.region is not None and diagnosis.region.id != "all":
         rows.append(region_msg(diagnosis.region, len(diagnosis.shape)))
+        if around.copied:
+            rows.append(msg("diagnosis.copied", array=around.copied))
     if diagnosis.values is not None:
         rows.append(values_msg(diagnosis.values, len(diagnosis.shape)))
         if diagnosis.unwritten and diagnosis.values.id != "unwritten":

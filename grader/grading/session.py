@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -56,9 +57,17 @@ def grade(order: Order) -> int:
     KeyboardInterrupt : Ctrl-C or a like signal; everything finished by then is on disk and shown.
     """
     options, started_s = order.options, time.time()
-    # Started first of all: while this process grades, that one imports what drawing needs.
-    with writable(order.out), rendering_pool(order.pdf) as rendering:
-        rendering.warm()
+    is_group = _looks_like_a_group(order.paths)
+    with (
+        writable(order.out),
+        fork_server.kept() if is_group else contextlib.nullcontext(),
+        rendering_pool(order.pdf, is_forked=is_group) as rendering,
+    ):
+        if order.is_fresh or not (is_group and _has_kept(order.out)):
+            # Started first of all: while this process grades, that one imports what drawing needs.
+            rendering.warm()
+            if is_group and not order.cluster:
+                workers.warm()
         folders = [Path(folder) for folder in options.labs_folders]
         lab = labs.find(options.lab, folders)
         known_labs = list(labs.folders(folders))
@@ -112,8 +121,19 @@ def grade(order: Order) -> int:
             marks_first=is_timed and options.sweeps and bool(lab.sweeps),
             gpus=gpus,
         )
-        with fork_server.kept():
-            return group.grade(terminal.console(), jobs, found.notices)
+        return group.grade(terminal.console(), jobs, found.notices)
+
+
+def _looks_like_a_group(paths: Sequence[Path]) -> bool:
+    """Whether it is worth while to start as for many; what `gather` finds decides what is graded."""
+    return len(paths) != 1 or (paths[0].is_dir() and not any(paths[0].glob("*.cu")))
+
+
+def _has_kept(out: Path) -> bool:
+    """Whether an earlier run has left results in a folder: then there may be nothing to draw."""
+    from grader.grading.output.cache import STAMP_NAME
+
+    return next(out.glob(f"*/*/{STAMP_NAME}"), None) is not None
 
 
 def _grading(order: Order, lab: Lab, jobs: int) -> GradingPool:

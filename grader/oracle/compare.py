@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -88,7 +88,7 @@ def compare(
         total=got.size,
         mismatches=mismatches,
         unwritten=int(np.count_nonzero(unwritten)),
-        max_abs_error=_max_abs_error(got[touched], expected[touched]) if touched.any() else None,
+        max_abs_error=_max_abs_error(got, expected, touched) if touched.any() else None,
         first=first,
         expected=expected[first].item(),
         got=got[first].item(),
@@ -107,14 +107,22 @@ def wrong_elements(got: Array, expected: Array, tolerance: Tolerance) -> Mask:
     if tolerance.absolute == 0 and tolerance.relative == 0:
         different: Mask = _bits(got) != _bits(expected)
         return different
+    wrong = np.empty(got.shape, bool)
+    for part in _parts(got.size):
+        wrong.reshape(-1)[part] = _wrong(got.reshape(-1)[part], expected.reshape(-1)[part], tolerance)
+    if not wrong.any() and _says_nothing(got, expected):
+        wrong = got != expected
+    return wrong
+
+
+def _wrong(got: Array, expected: Array, tolerance: Tolerance) -> Mask:
+    """The same of each element for itself."""
     exact = expected.astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
         error = np.abs(got.astype(np.float64) - exact)
         allowed = tolerance.absolute + tolerance.relative * np.abs(exact)
         same = (got == expected) | (np.isnan(exact) & np.isnan(got.astype(np.float64)))
         wrong: Mask = ~(same | (error <= allowed)) | (is_sentinel(got) & (_bits(got) != _bits(expected)))
-    if not wrong.any() and _says_nothing(got, exact):
-        wrong = got != expected
     return wrong
 
 
@@ -122,13 +130,14 @@ NOTEWORTHY = 1e-3
 """Values that differ by less than this share of the largest count as one and the same."""
 
 
-def _says_nothing(got: Array, exact: npt.NDArray[np.float64]) -> bool:
+def _says_nothing(got: Array, expected: Array) -> bool:
     """Whether one and the same value stands everywhere where different ones are expected.
 
     A tolerance that is wide for the values of a case would let zeros through.
     """
     if got.size < 2 or not (got == got.flat[0]).all():
         return False
+    exact = expected.astype(np.float64)
     finite = exact[np.isfinite(exact)]
     return bool(finite.size and np.ptp(finite) > NOTEWORTHY * np.max(np.abs(finite)))
 
@@ -150,12 +159,26 @@ def is_sentinel(array: Array) -> Mask:
     return mask
 
 
-def _max_abs_error(got: Array, expected: Array) -> float | None:
-    if got.size == 0:
-        return 0.0
-    with np.errstate(invalid="ignore", over="ignore"):
-        worst = float(np.max(np.abs(got.astype(np.float64) - expected.astype(np.float64))))
+def _max_abs_error(got: Array, expected: Array, where: Mask | None = None) -> float | None:
+    """Of all elements, or of those that `where` marks, one at least; None where that is no finite number."""
+    worst = 0.0
+    for part in _parts(got.size):
+        with np.errstate(invalid="ignore", over="ignore"):
+            error = np.abs(got.reshape(-1)[part].astype(np.float64) - expected.reshape(-1)[part].astype(np.float64))
+        if where is not None:
+            error = error[where.reshape(-1)[part]]
+        # Not a number stays one.
+        worst = float(np.maximum(worst, np.max(error, initial=0.0)))
     return worst if np.isfinite(worst) else None
+
+
+PART = 1 << 18
+"""Elements compared at a time: what is computed of them stays in the caches."""
+
+
+def _parts(size: int) -> Iterator[slice]:
+    """Slices that cover an array of so many elements."""
+    return (slice(start, start + PART) for start in range(0, size, PART))
 
 
 def _locate(value: np.generic, inputs: Mapping[str, Array]) -> tuple[str, Index] | None:

@@ -145,7 +145,8 @@ def kept() -> Iterator[None]:
 
     Of this thread alone: the kernel ends a server, and with it its children, with the thread that started it.
     """
-    if not IS_LINUX:
+    if not IS_LINUX or getattr(_KEPT, "servers", None) is not None:
+        # Within another such block the servers are that one's.
         yield
         return
     servers: dict[Kind, ForkServer] = {}

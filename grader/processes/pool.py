@@ -17,7 +17,7 @@ from typing import Generic, Literal, Protocol, Self, TypeVar
 import msgspec
 
 from grader.processes.channel import PeerGone
-from grader.processes.child import END_WAIT_S, Child, ChildProgram, Ending
+from grader.processes.child import END_WAIT_S, Child, ChildProgram, Ending, server_for
 from grader.processes.system import READ, WRITE, wait_for
 
 Task = TypeVar("Task")
@@ -121,8 +121,13 @@ class Pool(Generic[Task, Reply]):
         self._waiting.clear()
 
     def warm(self) -> None:
-        """Start the children now, so that they import what they need while this process does other things."""
+        """Start the children now, so that they import what they need while this process does other things.
+
+        Where children are forked, what forks them: it imports for all.
+        """
         with contextlib.suppress(OSError):
+            if server_for(self._program) is not None:
+                return
             while len(self._hands) < self.size:
                 self._hands.append(_Hand(Child(self._program, self._replies)))
 

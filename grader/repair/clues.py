@@ -45,6 +45,7 @@ _SHIFTS: Mapping[str, Mapping[str, float]] = {
         "bound": -0.3,
     },
     "ragged": {
+        "returns": -0.6,
         "guard": -0.8,
         "comparison": -0.6,
         "bound": -0.4,
@@ -54,13 +55,23 @@ _SHIFTS: Mapping[str, Mapping[str, float]] = {
         "axis": 0.4,
     },
     "exact": {"derived_guard": 1.2, "wrap": 1.6, "ternary": 1.4, "return": 1.8, "barrier": 0.9, "array": 1.0},
-    "unwritten": {"comparison": -0.7, "guard": -0.4, "drop": -0.9, "unguarded": -0.9, "barrier": 2.0, "ternary": 2.0},
-    "garbage": {"zero": -0.9, "reset": -0.4, "assignment": -0.6},
+    "unwritten": {
+        "index": -0.8,
+        "comparison": -0.7,
+        "guard": -0.4,
+        "drop": -0.9,
+        "unguarded": -0.9,
+        "barrier": 2.0,
+        "ternary": 2.0,
+    },
+    "misplaced": {"index": -0.7, "exchange": -0.3},
+    "garbage": {"returns": -1.2, "zero": -0.9, "reset": -0.4, "assignment": -0.6},
     "exchanged": {"axis": -0.6, "exchange": -0.9, "size": -0.4, "index": -0.3, "barrier": 1.5},
     "too_many": {"reset": -0.8, "comparison": -0.4, "number": -0.3},
-    "off_by_one": {"number": -0.6, "off_by_one": -1.2, "drop": -0.6, "comparison": -0.3},
+    "whole": {"type": -1.8, "division": -0.8},
+    "off_by_one": {"divisor": -1.6, "number": -0.6, "off_by_one": -1.2, "drop": -0.6, "comparison": -0.3},
     "bank_conflicts": {"array": -1.5, "": 1.5},
-    "coalescing": {"axis": -0.6, "exchange": -0.5, "": 0.8},
+    "coalescing": {"axis": -1.2, "exchange": -0.5, "": 0.8},
 }
 
 
@@ -223,6 +234,9 @@ def _symptoms(diagnosis: Diagnosis) -> list[str]:
     region = diagnosis.region.id if diagnosis.region is not None else ""
     if diagnosis.unwritten and diagnosis.writer is None:
         found.append("unwritten")
+    if diagnosis.unwritten and diagnosis.writer is not None:
+        # What belongs there was stored where something else belongs.
+        found.append("misplaced")
     if rule in ("nan", "filling", "onto_unset") or (diagnosis.got is None and diagnosis.writer is not None):
         found.append("garbage")
     turned = ("copy", "transposed_tiles", "swapped_tiles", "transposed", "output_pitch", "input_pitch")
@@ -232,6 +246,8 @@ def _symptoms(diagnosis: Diagnosis) -> list[str]:
         found.append("too_many")
     if rule in ("shifted", "offset", "scaled"):
         found.append("off_by_one")
+    if rule == "whole":
+        found.append("whole")
     return found
 
 

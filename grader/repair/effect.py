@@ -22,7 +22,7 @@ def effect_msg(
         return None
     if "bank_conflicts" in mends:
         rows = [c for c in before.by_line if c.space == "shared"]
-        return _effect("wavefronts", max(rows, key=_wavefronts, default=None), after, _array(diff))
+        return _effect("wavefronts", max(rows, key=_excess, default=None), after, _array(diff))
     if "coalescing" in mends:
         rows = [c for c in before.by_line if c.space == "global" and c.ideal and c.op in ("load", "store")]
         return _effect("sectors", max(rows, key=lambda c: c.sectors / c.ideal, default=None), after)
@@ -35,7 +35,8 @@ def _effect(unit: str, worst: LineCounters | None, after: Counters, array: str =
     wanted = (worst.line, worst.space, worst.op)
     now = next((c for c in after.by_line if (c.line, c.space, c.op) == wanted), None)
     count = _wavefronts if worst.space == "shared" else _sectors
-    if now is None:
+    # Where the line is as it was, the change does its work elsewhere.
+    if now is None or count(now) >= count(worst):
         return None
     named = {"change": array} if array else {}
     return msg(f"repairs.{unit}", line=worst.line, before=count(worst), after=count(now), **named)
@@ -47,6 +48,10 @@ def _array(diff: Sequence[str]) -> str:
     before = {found for row in diff if row.startswith("-") for found in _ARRAY.findall(row)}
     names = [found for row in added for found in _ARRAY.findall(row) if found not in before]
     return str(names[0]) if len(names) == 1 else ""
+
+
+def _excess(row: LineCounters) -> float:
+    return (row.wavefronts - row.ideal) / row.requests if row.requests else 0.0
 
 
 def _wavefronts(row: LineCounters) -> float:

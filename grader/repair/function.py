@@ -105,6 +105,15 @@ class Function:
         """The edit that puts `text` in a node's place."""
         return Edit(self.at(node.start_byte), self.at(node.end_byte), text)
 
+    def removed(self, node: Node) -> Edit:
+        """The edit that takes a statement of a block away, with the lines that it alone stands on."""
+        text = self.parsed.source.text
+        start, end = self.at(node.start_byte), self.at(node.end_byte)
+        first = text.rfind("\n", 0, start) + 1
+        if not text[first:start].strip() and text[end : end + 1] == "\n":
+            return Edit(first, end + 1, "")
+        return Edit(start, end, "")
+
     def inserted(self, byte: int, text: str) -> Edit:
         """The edit that puts `text` before a byte."""
         place = self.at(byte)

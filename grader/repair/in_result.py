@@ -13,9 +13,10 @@ from grader.result import Check, Repair, Result
 from grader.words import told
 
 DETAILS = {
-    "barrier": ("after", "loop_end", "loop_start", "in_branch", "removed", "stronger"),
-    "guard": ("missing", "removed"),
+    "barrier": ("after", "loop_end", "loop_start", "loop_both", "in_branch", "before_branch", "removed", "stronger"),
+    "guard": ("missing", "removed", "returns", "returns_early"),
     "initial_value": ("missing",),
+    "index": ("axes", "axes_next"),
 }
 """Finer cases that have words of their own."""
 
@@ -34,6 +35,9 @@ def with_repairs(result: Result, found: Sequence[FoundRepair], conditions: Seque
     """
     by_variant = {repair.variant: repair for repair in found}
     by_check = {(one.variant, one.check): one for one in conditions}
+    # A return that ends too many is said in full by the change.
+    known = {(r.variant, name) for r in found if r.is_complete and r.change.group == "returns" for name in r.mends}
+    by_check = {place: one for place, one in by_check.items() if place not in known}
     checks = [_with_condition(check, by_check.get((check.variant, check.check))) for check in result.checks]
     checks = [_with_repair(check, by_variant.get(check.variant)) for check in checks]
     return structs.replace(result, checks=checks)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, repeat
 
 from grader.launching.kernel import BoundKernel
 from grader.launching.programs import Built
@@ -21,28 +22,52 @@ from grader.repair.symptom import SmallCase, Symptom
 from grader.submission.cpp.edits import Edit
 from grader.submission.cpp.tree import declared_name, descendants
 
-BATCH = 12
+BATCHES = (8, 16, 32)
+"""Changes that are compiled together: few at first, since the likeliest come first; then as many as the last says."""
 RETRIES = 3
 """Compiles of a batch without the copies that the compiler refused."""
 COPY = "_changed_{number}"
-ISSUING = 16
-"""What issuing an instruction costs beside executing it for a thread, at the least: where few threads execute anything
-together, a search would take long for what its limit on thread-instructions allows."""
+MAX_PARTLY = 1
+"""Changes that leave another fault which are graded."""
+COMPILING = 60_000
+"""Work of compiling and reading a program, in `Budget`'s unit."""
+COPYING = 13_000
+"""Work of compiling and reading one copy more of a kernel."""
+LAUNCHING = 6_000
+"""Work of a launch, beside its instructions; twice that, and twice for each instruction, where it is observed."""
+ISSUING = 28
+"""Work of issuing an instruction, for however many threads execute it together."""
+ISSUING_ON = 8
+"""The same of instructions after the first `SOON`: what takes long runs as generated code."""
+SOON = 5_000
+
+
+Tried = tuple[Function, Change]
+"""A change, and the function that it is made in."""
 
 
 @dataclass(slots=True)
 class Budget:
     """What a search may use; counted, so that it ends at the same place on every machine.
 
-    changes: still to be compiled.  instructions: of all threads of their launches; an issued one counts as `ISSUING`.
+    work: still to be done, in units of about a microsecond on one core of 2024.
     """
 
-    changes: int
-    instructions: int
+    work: int
 
     @property
     def is_spent(self) -> bool:
-        return self.changes <= 0 or self.instructions <= 0
+        return self.work <= 0
+
+    def compiled(self, copies: int = 0) -> None:
+        """Charge a program, and how many copies of a kernel it holds."""
+        self.work -= COMPILING + COPYING * copies
+
+    def ran(self, run: Run, observed: bool = True) -> None:
+        """Charge a launch."""
+        issued = run.outcome.issued or 0
+        work = LAUNCHING + ISSUING * min(issued, SOON) + ISSUING_ON * max(0, issued - SOON)
+        self.work -= 2 * work if observed else work
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,28 +82,34 @@ class Screen:
     functions: Sequence[Function]
     symptom: Symptom
 
-    def survivors(self, changes: Sequence[tuple[Function, Change]], budget: Budget) -> Iterator[Change]:
-        """Those of the changes with which the symptom is gone, in their order."""
-        for start in range(0, len(changes), BATCH):
+    def survivors(self, changes: Sequence[Tried], budget: Budget) -> Iterator[Change]:
+        """Those of the changes with which the symptom is gone, in their order; then those that leave another fault.
+
+        Of a kernel with two faults a change may mend one: that is right at every size but those off the tile.
+        """
+        partly = []
+        for batch in _batches(changes):
             if budget.is_spent:
-                return
-            batch = changes[start : start + min(BATCH, budget.changes)]
-            budget.changes -= len(batch)
-            for change, built, entry in self._compiled(batch):
-                # The last changes that may be compiled are run as well.
-                if budget.instructions <= 0:
-                    return
-                if self._is_cured(built, entry, budget):
+                break
+            for change, built, entry in self._compiled(batch, budget):
+                if budget.is_spent:
+                    break
+                cured = self._cured(built, entry, budget)
+                if cured == len(self.symptom.cases):
                     yield change
+                elif cured and all(case.kind == "ragged" for case in self.symptom.cases[cured:]):
+                    partly.append(change)
+        if self.symptom.cases[0].kind != "ragged":
+            yield from partly[:MAX_PARTLY]
 
     def unchanged(self) -> Run:
         """The kernel as it was handed in, at the size of the first case."""
         return self.trials.run(self.kernel, self.symptom.cases[0].kind, self.symptom.cases[0].sizes)
 
-    def runs(self, changes: Sequence[tuple[Function, Change]]) -> Iterator[tuple[Change, Run]]:
+    def runs(self, changes: Sequence[Tried]) -> Iterator[tuple[Change, Run]]:
         """What comes of each change at that size, those left out that do not compile."""
         case = self.symptom.cases[0]
-        for change, built, entry in self._compiled(changes):
+        for change, built, entry in self._compiled(changes, Budget(0)):
             yield (
                 change,
                 self.trials.run_loaded(
@@ -90,39 +121,39 @@ class Screen:
         """What an output has to be at that size."""
         return self.trials.oracle.case(self.symptom.cases[0].sizes, self.kernel.dtypes)[1][output]
 
-    def _is_cured(self, built: Built, entry: str, budget: Budget) -> bool:
-        for case in self.symptom.cases:
+    def _cured(self, built: Built, entry: str, budget: Budget) -> int:
+        """At how many of the cases, from the first on, nothing of the fault is left."""
+        for number, case in enumerate(self.symptom.cases):
             # Watching takes as long again: what is wrong without it need not be watched.
             ways = (True,) if case.observe and self.symptom.is_observed else (False, True) if case.observe else (False,)
             if not all(case.is_clean(self._run(built, entry, case, observe, budget), observe) for observe in ways):
-                return False
-        return True
+                return number
+        return len(self.symptom.cases)
 
     def _run(self, built: Built, entry: str, case: SmallCase, observe: bool, budget: Budget) -> Run:
         run = self.trials.run_loaded(
             self.kernel, built, entry, case.kind, case.sizes, observe, instructions=case.instructions
         )
-        used = run.outcome.thread_instructions
-        budget.instructions -= case.instructions if used is None else used
-        budget.instructions -= ISSUING * (run.outcome.issued or 0)
+        budget.ran(run, observe)
         return run
 
-    def _compiled(self, batch: Sequence[tuple[Function, Change]]) -> Iterator[tuple[Change, Built, str]]:
+    def _compiled(self, batch: Sequence[Tried], budget: Budget) -> Iterator[tuple[Change, Built, str]]:
         """The changes with their programs, those left out that do not compile."""
-        own = [(n, change) for n, (function, change) in enumerate(batch) if function.is_kernel]
-        copies = {n: copy for n, change in own if (copy := self._copy(change, n)) is not None}
-        built, names = self._together(copies)
-        for n, (function, change) in enumerate(batch):
-            if function.is_kernel:
+        copied = {n for n, (function, _change) in enumerate(batch) if function.is_kernel or self._is_copied(function)}
+        copies = {n: copy for n in copied if (copy := self._copy(*batch[n], n)) is not None}
+        built, names = self._together(copies, budget)
+        for n, (_function, change) in enumerate(batch):
+            if n in copied:
                 entry = built.result.entries.get(names[n]) if built is not None and n in names else None
                 if built is not None and entry is not None:
                     yield change, built, entry
             else:
+                budget.compiled()
                 alone = self._alone(change)
                 if alone is not None:
                     yield change, *alone
 
-    def _together(self, copies: dict[int, str]) -> tuple[Built | None, dict[int, str]]:
+    def _together(self, copies: dict[int, str], budget: Budget) -> tuple[Built | None, dict[int, str]]:
         """A program with copies of the kernel, without those that the compiler refuses; their name expressions."""
         sources = self._sources()
         main = next(iter(sources))
@@ -132,6 +163,7 @@ class Screen:
         for _attempt in range(RETRIES):
             if not left:
                 break
+            budget.compiled(len(left))
             text, first = sources[main], {}
             for n, copy in left.items():
                 first[n] = text.count("\n") + 2
@@ -167,22 +199,48 @@ class Screen:
         program = self.kernel.program(self.symptom.cases[0].sizes)
         return program.submission.program(program.file, dict(program.constants))
 
-    def _copy(self, change: Change, number: int) -> str | None:
-        """The text of the changed kernel under another name; None where grading changes the same place."""
-        function = self.functions[0]
+    def _is_copied(self, function: Function) -> bool:
+        """Whether a function that the kernel calls can be copied with it: it has one caller and no namespace."""
+        name, kernel = function.item.name, self.functions[0]
+        callers = [f for f in self.functions if f.item != function.item and name in f.parsed.words(f.item.node)]
+        return callers == [kernel] and "::" not in function.item.namespace + kernel.item.namespace and bool(name)
+
+    def _copy(self, function: Function, change: Change, number: int) -> str | None:
+        """The text of the changed kernel under another name, after that of the changed function where it calls that.
+
+        None where grading changes the same place.
+        """
+        kernel, suffix = self.functions[0], COPY.format(number=number)
+        nothing = replace(change, edits=())
+        own = self.kernel.binding.kernel.name
+        if function == kernel:
+            text = self._renamed(kernel, change, {own: own + suffix})
+        else:
+            name = function.item.name
+            parts = (
+                self._renamed(function, change, {name: name + suffix}),
+                self._renamed(kernel, nothing, {own: own + suffix, name: name + suffix}),
+            )
+            text = None if None in parts else "\n".join(part for part in parts if part is not None)
+        if text is None:
+            return None
+        space = kernel.item.namespace.split("::")[:-1]
+        return "".join(f"namespace {n} {{ " for n in space) + text + " }" * len(space)
+
+    def _renamed(self, function: Function, change: Change, names: dict[str, str]) -> str | None:
+        """A function's text as grading compiles it, changed, with its own name and those of what it calls replaced."""
         start, end = function.at(function.item.start), function.at(function.item.end)
         edits = self._resolved(change, start, end)
-        name = self.kernel.binding.kernel.name
         declarator = function.item.node.child_by_field_name("declarator")
-        if edits is None or declarator is None:
+        own = declared_name(declarator) if declarator is not None else ""
+        if edits is None or declarator is None or own not in names:
             return None
-        place = next((n for n in descendants(declarator) if n.type == "identifier" and function.text(n) == name), None)
-        if place is None or declared_name(declarator) != name:
+        places = [n for n in descendants(declarator) if n.type == "identifier" and function.text(n) == own][:1]
+        places += [n for n in function.nodes if n.type == "identifier" and function.text(n) in names]
+        edits += [function.replaced(place, names[function.text(place)]) for place in places]
+        if not places or any(a.start < b.end and b.start < a.end for a in edits for b in edits if a is not b):
             return None
-        edits.append(function.replaced(place, name + COPY.format(number=number)))
-        text = _edited(self.kernel.submission.device_source[function.parsed.file][start:end], edits, start)
-        space = function.item.namespace.split("::")[:-1]
-        return "".join(f"namespace {n} {{ " for n in space) + text + " }" * len(space)
+        return _edited(self.kernel.submission.device_source[function.parsed.file][start:end], edits, start)
 
     def _resolved(self, change: Change, start: int, end: int) -> list[Edit] | None:
         """The change with what grading itself edits between `start` and `end`; None where they meet."""
@@ -199,6 +257,15 @@ class Screen:
             text = f"{edit.text}{values[edit.constant]}" if edit.constant else edit.text
             edits.append(replace(edit, text=text, constant=""))
         return edits
+
+
+def _batches(changes: Sequence[Tried]) -> Iterator[Sequence[Tried]]:
+    start = 0
+    for size in chain(BATCHES, repeat(BATCHES[-1])):
+        if start >= len(changes):
+            return
+        yield changes[start : start + size]
+        start += size
 
 
 def _edited(text: str, edits: Sequence[Edit], start: int) -> str:

@@ -18,6 +18,7 @@ from grader.repair.changes.barriers import barrier_changes
 from grader.repair.changes.conditions import guard_changes
 from grader.repair.changes.expressions import expression_changes
 from grader.repair.changes.first_values import value_changes
+from grader.repair.changes.ideas import idea_changes
 from grader.repair.clues import clues_of
 from grader.repair.diff import diff_lines
 from grader.repair.effect import effect_msg
@@ -31,10 +32,8 @@ from grader.running.evidence import Evidence
 from grader.submission.cpp.tree import ParsedFile
 from grader.submission.rewriting.changes import Original
 
-MAX_CHANGES = 120
-"""Changes of all kernels of a submission that are compiled; some 20 ms each on one core."""
-MAX_INSTRUCTIONS = 120_000_000
-"""Of all threads, in the runs that choose among them."""
+MAX_WORK = 2_400_000
+"""Of all kernels of a submission, in the unit of `Budget`."""
 MAX_PROOFS = 5
 """Full gradings of changed programs."""
 
@@ -70,7 +69,7 @@ def search(
     ----------
     found : evidence of the emulator by variant.  checks : the verdicts on all of them.
     """
-    budget = Budget(MAX_CHANGES, MAX_INSTRUCTIONS)
+    budget = Budget(MAX_WORK)
     proofs = MAX_PROOFS
     repairs, conditions = [], []
     kernels = bound_kernels(trials.lab, original.submission)
@@ -110,7 +109,10 @@ def _found(
             graded = proof.graded(change)
         except (FileError, UsageError):
             graded = None
+        budget.compiled()
         if graded is not None:
+            for run in graded[1].runs:
+                budget.ran(run)
             repair = _judged(parsed, proof.evidence, change, checks, *graded)
             if repair is not None and repair.is_complete:
                 return repair, used
@@ -168,7 +170,7 @@ def _ranked(
     rows: list[tuple[float, int, Function, Change]] = []
     for function in functions:
         found = [*barrier_changes(function, shares), *expression_changes(function), *array_changes(function)]
-        found += [*guard_changes(function, extents), *value_changes(function)]
+        found += [*guard_changes(function, extents), *value_changes(function), *idea_changes(function)]
         for change in found:
             rows.append((clues.cost(change), len(rows), function, change))
     rows.sort(key=lambda row: row[:2])

@@ -20,7 +20,7 @@ except ImportError:
     fcntl = None  # type: ignore[assignment]
 
 POLL_S = 0.01
-PATIENCE_S = 1.0
+PATIENCE_S = 0.3
 """After how long a wait for a GPU of one's own nobody else is let in to share it: else who comes and goes beside others
 could keep it shared for ever.  Those who share it wait meanwhile, and come in together."""
 WAIT_S = 900.0

@@ -6,6 +6,7 @@ from grader.words.texts import N_, Plural, Texts
 
 TEXTS: Texts = {
     "uninitialized": N_("{who} reads {array}, byte {offset}, which was never written."),
+    "unset_element": N_("{who} reads element {index} {of_array}, which was never written."),
     "different_barriers": N_("{who} waits at this barrier, while others of its block wait at the one in line {line}."),
     "barrier": N_("{who} waits at a barrier that other threads of its block never reach."),
     "no_texture": N_("{who} reads through a texture object that does not exist."),
@@ -23,6 +24,8 @@ TEXTS: Texts = {
     "writes_element": N_(
         "{who} writes element {index} {of_array}, which has elements 0 to {last} ({width} bytes each)."
     ),
+    "reads_empty": N_("{who} reads element {index} {of_array}, which has no elements at all."),
+    "writes_empty": N_("{who} writes element {index} {of_array}, which has no elements at all."),
     "reads_bytes": N_("{who} reads {distance} {side} of {array} ({size} bytes)."),
     "writes_bytes": N_("{who} writes {distance} {side} of {array} ({size} bytes)."),
     "before_start": N_("before the start"),

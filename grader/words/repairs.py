@@ -48,10 +48,17 @@ def _sectors(line: int, before: float, after: float) -> str:
 
 TEXTS: Texts = {
     "index": N_("An index in line {line} is wrong."),
+    "index_axes": N_("In line {line} x and y are in each other's place."),
+    "index_axes_next": N_("In line {line} and the one after it x and y are in each other's place."),
     "comparison": N_("A comparison in line {line} is wrong."),
     "guard": N_("The condition in line {line} is wrong."),
     "guard_missing": N_("A condition is missing in line {line}."),
     "guard_removed": N_("The condition in line {line} turns away threads that are needed."),
+    "guard_returns": N_("The return in line {line} must not be there: threads that it ends are still needed."),
+    "guard_returns_early": N_(
+        "The return in line {line} ends threads that are still needed below: let the condition guard the statement "
+        "after it alone."
+    ),
     "bound": N_("The start, the end or the step of the loop in line {line} is wrong."),
     "barrier": N_("The barrier in line {line} is wrong."),
     "barrier_after": N_("A barrier is missing after line {line}."),
@@ -60,6 +67,8 @@ TEXTS: Texts = {
         "faster ones already overwrite in the next iteration."
     ),
     "barrier_loop_start": N_("A barrier is missing at the start of the loop body, before line {line}."),
+    "barrier_loop_both": N_("Two barriers are missing in the loop body: after line {line}, and at its end."),
+    "barrier_before_branch": N_("The barrier in line {line} is inside a branch: it belongs before it."),
     "barrier_in_branch": N_("The barrier in line {line} is inside a branch: it belongs after it."),
     "barrier_removed": N_("The barrier in line {line} must not be there."),
     "barrier_stronger": N_("__syncwarp() in line {line} orders one warp only: here the whole block has to wait."),

@@ -124,6 +124,7 @@ TEXTS: Texts = {
     "onto_unset": N_("the result is the right value added to uninitialised memory"),
     "nan": N_("the result is NaN"),
     "infinite": N_("the result is infinity"),
+    "whole": N_("the result is a whole number: its fraction is lost, in an integer variable or a division of integers"),
     "zero": N_("the result is 0"),
     "constant": constant,
     "copy": copy,

@@ -272,7 +272,7 @@ WRONG_KERNELS: list[tuple[str, str, Task, list[str], str]] = [
             "out[1][0] should be in[0][1] = 2, but thread (0, 5) of block (0, 0) wrote 0 there in line 4.",
             "The right value was there: thread (1, 0) of block (0, 0) had written it in line 4, and it was "
             "overwritten.",
-            "What it read for this, in line 4, is outside the array.",
+            "It came from no element of the inputs; in line 4 threads read outside an array.",
             "Exactly these elements are wrong: rows 1…2, columns 0…2.",
         ],
         "Two threads write to the same element: only the one that makes its value may write it.",
@@ -327,7 +327,8 @@ WRONG_KERNELS: list[tuple[str, str, Task, list[str], str]] = [
             "In 16 of 48 wrong elements the result is uninitialised memory.",
             "32 of the wrong elements were written by no thread.",
         ],
-        "",
+        "Shared memory holds whatever the previous block left there. Every element that is read must first be "
+        "written by some thread of this block, also where the data has ended.",
     ),
     (
         "last term left out",
@@ -400,7 +401,8 @@ WRONG_KERNELS: list[tuple[str, str, Task, list[str], str]] = [
             "All wrong elements are in this part: the last 2 elements of every tile (6 of its 8).",
             "In all wrong elements the result is NaN.",
         ],
-        "",
+        "Shared memory holds whatever the previous block left there. Every element that is read must first be "
+        "written by some thread of this block, also where the data has ended.",
     ),
 ]
 

@@ -105,3 +105,19 @@ def test_what_nobody_set_passes_for_no_value_of_its_type(dtype: str) -> None:
                 assert wrong_elements(got, expected, wide).all()
     if dtype.startswith("float"):
         assert wrong_elements(sentinel((64,), dtype), np.full(64, np.nan, dtype), Tolerance(absolute=1)).all()
+
+
+@pytest.mark.parametrize("tolerance", [Tolerance(0.0, 0.0), Tolerance(1e-6, 1e-6)])
+def test_arrays_of_many_parts_are_compared_to_the_last_element(tolerance: Tolerance) -> None:
+    # As one would be compared; more elements than are looked at together.
+    expected = np.random.default_rng(1).random((3, 200_001)).astype(np.float32)
+    got = expected.copy()
+    got[1, 150_000] += 0.5
+    got[2, -1] -= 0.25
+    got[2, 7] = sentinel((1,), "float32")[0]
+    found = compare("out", got, expected, tolerance, {})
+    assert (found.mismatches, found.unwritten, found.first) == (3, 1, (1, 150_000))
+    assert found.max_abs_error == pytest.approx(0.5, rel=1e-6)
+    got[2, 8] = np.nan
+    found = compare("out", got, expected, tolerance, {})
+    assert (found.mismatches, found.max_abs_error) == (4, None)

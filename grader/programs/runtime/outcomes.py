@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from grader.diagnosis.faults import hazard_msg as hazard_message
-from grader.message import msg
+from grader.message import Message, msg
 from grader.programs.emulated import Outcome
 from grader.programs.records import LineCount, ObservedHazard, ObservedLaunch
 from grader.programs.runtime.errors import name_of
@@ -20,9 +20,8 @@ PAGE = 2 << 20
 
 
 def judge(state: State, kernel: Kernel, record: ObservedLaunch, outcome: Outcome, place: Place) -> int:
-    """What the run means for the program."""
+    """What the run means for the program: tell it, and return what the launch returns."""
     record.thread_instructions = outcome.thread_instructions
-    kernel_file = state.unit_names[kernel.unit]
     hazards = _one_a_line(outcome.hazards)
     record.hazards = [
         ObservedHazard(hazard.kind, hazard.line, hazard_message(hazard), hazard.count) for hazard in hazards
@@ -32,66 +31,61 @@ def judge(state: State, kernel: Kernel, record: ObservedLaunch, outcome: Outcome
             LineCount(c.line, c.space, c.op, c.requests, c.wavefronts, c.sectors, c.ideal, c.ways)
             for c in outcome.counters.by_line
         ]
+    at = Place(outcome.line, state.unit_names[kernel.unit])
     match outcome.status:
         case "too_large":
-            record.status = "traced"
-            state.hollow = True
-            state.tell("too_large", "warning", msg("programs.too_large", kernel=kernel.display), place)
-            return 0
+            return _traced(state, record, "too_large", msg("programs.too_large", kernel=kernel.display), place)
         case "unsupported":
-            record.status = "traced"
-            state.hollow = True
-            message = msg("programs.kernel_unsupported", kernel=kernel.display, reason=outcome.reason.split("\n")[0])
-            state.tell("unsupported", "warning", message, place)
-            return 0
+            reason = outcome.reason.split("\n")[0]
+            message = msg("programs.kernel_unsupported", kernel=kernel.display, reason=reason)
+            return _traced(state, record, "unsupported", message, place)
         case "impossible":
-            record.status = "failed"
             message = msg("programs.launch_impossible", kernel=kernel.display, reason=outcome.reason)
             state.tell("launch_refused", "error", message, place)
             return failed(state, record, 1, place)
         case "trap" | "grid_sync":
-            at = Place(outcome.line, kernel_file)
             state.tell("trap", "error", msg(f"programs.{outcome.status}", kernel=kernel.display), at)
             return _faulted(state, record, 710 if "assert" in outcome.reason else 719, place)
         case "endless":
-            at = Place(outcome.line, kernel_file)
             state.tell("endless", "error", msg("programs.endless", kernel=kernel.display), at)
             return _faulted(state, record, 702, place)
     strayed = [hazard for hazard in hazards if hazard.detail == "unmapped" and hazard.space != "shared"]
     if any(shared_at(state, hazard.offset_bytes) for hazard in strayed):
         # A pointer that lies in memory is the host's here; on a GPU both sides have one address for it.
-        record.status = "traced"
         record.hazards = []
-        state.hollow = True
-        state.tell("unsupported", "warning", msg("programs.kernel_kept_pointer", kernel=kernel.display), place)
-        return 0
-    fatal = 0
+        return _traced(state, record, "unsupported", msg("programs.kernel_kept_pointer", kernel=kernel.display), place)
+    code = 0
     for hazard in hazards:
         severity = "error" if hazard.kind != "uninitialized" or not state.hollow else "remark"
-        message = hazard_message(hazard)
-        if hazard.detail == "unmapped" and hazard.space == "shared":
-            fatal = 700
-        elif hazard.detail == "unmapped":
-            fatal = 700
-            freed = state.gpu.find_freed(hazard.offset_bytes)
-            if freed is not None:
-                message = msg("programs.kernel_use_after_free", kernel=kernel.display, array=freed.name)
-            elif 0 < hazard.offset_bytes < state.guest.size():
-                message = msg("programs.kernel_host_pointer", kernel=kernel.display)
-            elif hazard.offset_bytes <= 0:
-                message = msg("programs.kernel_null_pointer", kernel=kernel.display)
-        elif hazard.space in ("texture", "surface"):
-            fatal = fatal or 719
-        elif hazard.kind == "out_of_bounds" and hazard.detail == "misaligned":
-            fatal = fatal or 716
-        elif hazard.kind == "out_of_bounds" and hazard.space in ("global", "generic"):
-            end = -(-hazard.array_bytes // PAGE) * PAGE
-            if not -PAGE <= hazard.offset_bytes < end:
-                fatal = fatal or 700
-        state.tell(hazard.kind, severity, message, Place(hazard.line, kernel_file))
-    if fatal:
-        return _faulted(state, record, fatal, place)
-    return 0
+        message = _stray_msg(state, kernel, hazard) or hazard_message(hazard)
+        state.tell(hazard.kind, severity, message, replace(at, line=hazard.line))
+        # An address that is mapped nowhere outweighs all else; of others the first counts.
+        code = 700 if hazard.detail == "unmapped" else code or _error_of(hazard)
+    return _faulted(state, record, code, place) if code else 0
+
+
+def _stray_msg(state: State, kernel: Kernel, hazard: Hazard) -> Message | None:
+    """What an address is that is no memory of the device; None where it is known no better."""
+    if hazard.detail != "unmapped" or hazard.space == "shared":
+        return None
+    freed = state.gpu.find_freed(hazard.offset_bytes)
+    if freed is not None:
+        return msg("programs.kernel_use_after_free", kernel=kernel.display, array=freed.name)
+    if 0 < hazard.offset_bytes < state.guest.size():
+        return msg("programs.kernel_host_pointer", kernel=kernel.display)
+    return msg("programs.kernel_null_pointer", kernel=kernel.display) if hazard.offset_bytes <= 0 else None
+
+
+def _error_of(hazard: Hazard) -> int:
+    """CUDA's error for an access within memory that a driver maps, 0 where hardware notices nothing."""
+    if hazard.space in ("texture", "surface"):
+        return 719
+    if hazard.kind != "out_of_bounds":
+        return 0
+    if hazard.detail == "misaligned":
+        return 716
+    end = -(-hazard.array_bytes // PAGE) * PAGE
+    return 700 if hazard.space in ("global", "generic") and not -PAGE <= hazard.offset_bytes < end else 0
 
 
 def _one_a_line(hazards: Sequence[Hazard]) -> list[Hazard]:
@@ -105,6 +99,14 @@ def _one_a_line(hazards: Sequence[Hazard]) -> list[Hazard]:
         count = hazard.count + (known.count if known else 0)
         found[hazard.kind, hazard.line] = replace(known or hazard, count=count)
     return sorted(found.values(), key=lambda hazard: hazard.line)
+
+
+def _traced(state: State, record: ObservedLaunch, kind: str, message: Message, place: Place) -> int:
+    """The launch is known, what it does is not: the data that follow are hollow."""
+    record.status = "traced"
+    state.hollow = True
+    state.tell(kind, "warning", message, place)
+    return 0
 
 
 def _faulted(state: State, record: ObservedLaunch, code: int, place: Place) -> int:

@@ -196,8 +196,9 @@ class State:
                 self.tell("api_error", "warning", msg("programs.call_failed", **data), failure.place)
             else:
                 self.tell("unnoticed_error", "error", msg("programs.call_failed_unnoticed", **data), failure.place)
-        # A program that sees wrong results may give up early; without its kernels having run they are wrong.
-        is_own_way = code == 0 or (code is not None and not self.hollow)
+        # A program that sees wrong results may give up early; without its kernels having run they are wrong.  One that
+        # gives up because a call failed leaves to the system what it holds.
+        is_own_way = code == 0 or (code is not None and not self.hollow and not self.failures)
         for allocation in self.gpu.live.values():
             if is_own_way and allocation.kind in ("device", "managed", "pinned"):
                 message = msg("programs.leak", array=allocation.name, bytes=allocation.size)

@@ -88,80 +88,101 @@ def _controllers(successors: Graph, post_dominators: Sequence[int | None]) -> li
     return result
 
 
-def _decision(
-    code: _Code, successors: Graph, loop: NaturalLoop, controllers: Sequence[set[int]], module: Module | None
-) -> ExitDecision:
-    writers: dict[int, list[tuple[int, Instruction]]] = {}
-    callers: dict[str, Instruction] = {}
-    calls = False
-    for block in loop.body:
-        for instruction in code[block]:
-            for register in destinations(instruction):
-                writers.setdefault(register.index, []).append((block, instruction))
-            if instruction.opcode == "call":
-                calls |= not _returns(instruction)
-                if isinstance(instruction.operands[0], Vector):
-                    for returned in instruction.operands[0].elements:
-                        if isinstance(returned, Symbol):
-                            callers[returned.name] = instruction
-    deciding = [block for block in loop.body if any(target not in loop.body for target in successors[block])]
-    seen_blocks: set[int] = set()
-    registers: set[int] = set()
-    pending: list[Register] = []
-    waits = polls = reads_memory = False
-    unknown = calls
+class _Slice:
+    """What a loop's exits are computed from, followed backwards round the loop; fields as of `ExitDecision`."""
 
-    def follow_branches(blocks: Iterable[int]) -> None:
+    def __init__(self, code: _Code, loop: NaturalLoop, controllers: Sequence[set[int]], module: Module | None) -> None:
+        self._code = code
+        self._loop = loop
+        self._controllers = controllers
+        self._module = module
+        self._writers: dict[int, list[tuple[int, Instruction]]] = {}
+        self._callers: dict[str, Instruction] = {}
+        self._branches: set[int] = set()
+        self._pending: list[Register] = []
+        self.registers: set[int] = set()
+        self.waits = self.polls = self.reads_memory = self.unknown = False
+        for block in loop.body:
+            for instruction in code[block]:
+                self._note(block, instruction)
+
+    def _note(self, block: int, instruction: Instruction) -> None:
+        """What an instruction of the loop writes, and who has called what it fetches."""
+        for register in destinations(instruction):
+            self._writers.setdefault(register.index, []).append((block, instruction))
+        if instruction.opcode == "call":
+            self.unknown |= not _returns(instruction)
+            if isinstance(instruction.operands[0], Vector):
+                for returned in instruction.operands[0].elements:
+                    if isinstance(returned, Symbol):
+                        self._callers[returned.name] = instruction
+
+    def add_branches(self, blocks: Iterable[int]) -> None:
+        """The branches at the ends of `blocks`, and those that decide whether these run."""
         waiting = list(blocks)
         while waiting:
             block = waiting.pop()
-            if block in loop.body and block not in seen_blocks:
-                seen_blocks.add(block)
-                pending.extend(sources(code[block][-1]))
-                waiting.extend(controllers[block])
+            if block in self._loop.body and block not in self._branches:
+                self._branches.add(block)
+                self._pending.extend(sources(self._code[block][-1]))
+                waiting.extend(self._controllers[block])
 
-    def close() -> None:
-        """Follow the registers in `pending` to what they are computed from."""
-        nonlocal waits, polls, reads_memory, unknown
-        while pending:
-            register = pending.pop()
-            if register.index in registers:
-                continue
-            registers.add(register.index)
-            for block, instruction in writers.get(register.index, ()):
-                if reads_other_threads(instruction):
-                    waits = True
-                    polls |= not _takes_turns(instruction)
-                caller = _call_behind(instruction, callers)
-                if caller is not None:
-                    unknown = True
-                    if _call_waits(caller, module):
-                        waits = polls = True
-                reads_memory |= _reads_memory(instruction)
-                unknown |= (
-                    is_barrier(instruction.opcode)
-                    or instruction.opcode == "activemask"
-                    or any(
-                        isinstance(operand, Special) and operand.name.startswith(("clock", "globaltimer"))
-                        for operand in instruction.operands
-                    )
-                )
-                pending.extend(sources(instruction))
-                follow_branches(controllers[block])
-
-    follow_branches(deciding)
-    close()
-    ends_with_others, ends_with_later = waits, polls
-    if reads_memory and not unknown:
-        # What the loop may write to that memory, and when, has a say as well; so have those it meets at barriers.
-        for block in loop.body:
-            for instruction in code[block]:
+    def add_stores(self) -> None:
+        """What the loop may write to memory, and when; and those it meets at barriers."""
+        for block in self._loop.body:
+            for instruction in self._code[block]:
                 if facts(instruction.opcode).memory in ("store", "atomic", "surface", "copy"):
-                    pending.extend(sources(instruction))
-                    follow_branches(controllers[block])
-                unknown |= is_barrier(instruction.opcode) and "warp" not in instruction.modifiers
-        close()
-    return ExitDecision(frozenset(registers), ends_with_others, reads_memory, unknown, ends_with_later)
+                    self._pending.extend(sources(instruction))
+                    self.add_branches(self._controllers[block])
+                self.unknown |= is_barrier(instruction.opcode) and "warp" not in instruction.modifiers
+
+    def close(self) -> None:
+        """Follow everything that was added to what it is computed from."""
+        while self._pending:
+            register = self._pending.pop()
+            if register.index in self.registers:
+                continue
+            self.registers.add(register.index)
+            for block, instruction in self._writers.get(register.index, ()):
+                self._look_at(instruction)
+                self._pending.extend(sources(instruction))
+                self.add_branches(self._controllers[block])
+
+    def _look_at(self, instruction: Instruction) -> None:
+        """Where the result of an instruction comes from, beside its operands."""
+        if reads_other_threads(instruction):
+            self.waits = True
+            self.polls |= not _takes_turns(instruction)
+        caller = _call_behind(instruction, self._callers)
+        if caller is not None:
+            self.unknown = True
+            if _call_waits(caller, self._module):
+                self.waits = self.polls = True
+        self.reads_memory |= _reads_memory(instruction)
+        self.unknown |= (
+            is_barrier(instruction.opcode) or instruction.opcode == "activemask" or _reads_clock(instruction)
+        )
+
+
+def _decision(
+    code: _Code, successors: Graph, loop: NaturalLoop, controllers: Sequence[set[int]], module: Module | None
+) -> ExitDecision:
+    found = _Slice(code, loop, controllers, module)
+    found.add_branches(block for block in loop.body if any(target not in loop.body for target in successors[block]))
+    found.close()
+    waits, polls = found.waits, found.polls
+    if found.reads_memory and not found.unknown:
+        # Who writes that memory has a say as well.
+        found.add_stores()
+        found.close()
+    return ExitDecision(frozenset(found.registers), waits, found.reads_memory, found.unknown, polls)
+
+
+def _reads_clock(instruction: Instruction) -> bool:
+    return any(
+        isinstance(operand, Special) and operand.name.startswith(("clock", "globaltimer"))
+        for operand in instruction.operands
+    )
 
 
 def _reads_memory(instruction: Instruction) -> bool:

@@ -74,30 +74,38 @@ def _arguments(template: str) -> int:
     return sum((match[5] != "%") + (match[2] == "*") + (match[3] == "*") for match in _CONVERSION.finditer(template))
 
 
-def _format(batch: BlockBatch, template: str, buffer: int, lane: int) -> str:
-    """C's printf on a packed argument buffer, each argument aligned to its own size."""
-    local = buffer - LOCAL_WINDOW
-    array = batch.local.find(local)
-    cursor = local - array.base if array is not None else 0
+class _Packed:
+    """A lane's packed argument buffer, read one argument after the other, each aligned to its own size."""
 
-    def fetch(dtype: str) -> Any:
-        nonlocal cursor
-        kind = np.dtype(dtype)
+    def __init__(self, batch: BlockBatch, buffer: int, lane: int) -> None:
+        local = buffer - LOCAL_WINDOW
+        self._array = array = batch.local.find(local)
+        self._cursor = local - array.base if array is not None else 0
+        self._row = array.storage + lane * array.row_bytes if array is not None else 0
+
+    def fetch(self, dtype: str) -> Any:
+        """The next argument; 0 where there is none."""
+        kind, array = np.dtype(dtype), self._array
         if array is None:
             return kind.type(0).item()
-        cursor += -cursor % kind.itemsize
-        start = array.storage + lane * array.row_bytes + cursor
-        cursor += kind.itemsize
-        if cursor > array.size:
+        self._cursor += -self._cursor % kind.itemsize
+        start = self._row + self._cursor
+        self._cursor += kind.itemsize
+        if self._cursor > array.size:
             return kind.type(0).item()
         return array.data[start : start + kind.itemsize].view(kind)[0].item()
+
+
+def _format(batch: BlockBatch, template: str, buffer: int, lane: int) -> str:
+    """C's printf on a packed argument buffer."""
+    packed = _Packed(batch, buffer, lane)
 
     def convert(match: re.Match[str]) -> str:
         flags, width, precision, length, kind = match.groups()
         if kind == "%":
             return "%"
-        width = str(fetch("i4")) if width == "*" else width or ""
-        precision = str(fetch("i4")) if precision == "*" else precision
+        width = str(packed.fetch("i4")) if width == "*" else width or ""
+        precision = str(packed.fetch("i4")) if precision == "*" else precision
         if width.startswith("-"):
             flags, width = flags + "-", width[1:]
         if precision is not None and precision.startswith("-"):
@@ -106,32 +114,16 @@ def _format(batch: BlockBatch, template: str, buffer: int, lane: int) -> str:
         width = str(min(int(width), MAX_WIDTH)) if width else ""
         precision = str(min(int(precision), MAX_WIDTH)) if precision else precision
         spec = f"%{flags}{width}" + (f".{precision}" if precision is not None else "")
-        wide = length in ("l", "ll", "z", "j", "t")
-        # Arguments shorter than int are passed as int and cut when printed.
-        short = {"h": 16, "hh": 8}.get(length)
-        if kind in "di":
-            number = fetch("i8" if wide else "i4")
-            if short:
-                number = (number + (1 << short - 1)) % (1 << short) - (1 << short - 1)
-            return (spec + "d") % number
-        if kind in "ouxX":
-            number = fetch("u8" if wide else "u4")
-            number = number % (1 << short) if short else number
-            if "#" in flags:
-                # C prefixes no zero, and octal numbers with a mere 0: one digit more than they have.
-                spec = spec.replace("#", "") if not number or kind == "o" else spec
-                if kind == "o" and number:
-                    digits = f"{number:o}"
-                    return (spec.split(".")[0] + "s") % ("0" + digits).zfill(int(precision or 0))
-            return (spec + {"u": "d"}.get(kind, kind)) % number
+        if kind in "diouxX":
+            return _integer(packed, spec, kind, length, flags, precision)
         if kind == "c":
-            return (spec + "c") % chr(fetch("i4") & 0xFF)
+            return (spec + "c") % chr(packed.fetch("i4") & 0xFF)
         if kind == "s":
-            pointer = fetch("u8")
+            pointer = packed.fetch("u8")
             return (spec + "s") % (_text(batch, pointer) if pointer else "(null)")
         if kind == "p":
-            return (spec + "s") % hex(fetch("u8"))
-        value = fetch("f8")
+            return (spec + "s") % hex(packed.fetch("u8"))
+        value = packed.fetch("f8")
         if not math.isfinite(value):
             spec = spec.replace("0", "", 1) if "0" in flags else spec
             return (spec.split(".")[0] + ("F" if kind in "AEFG" else "f")) % value
@@ -141,6 +133,26 @@ def _format(batch: BlockBatch, template: str, buffer: int, lane: int) -> str:
         return (spec + kind) % value
 
     return _CONVERSION.sub(convert, template)
+
+
+def _integer(packed: _Packed, spec: str, kind: str, length: str, flags: str, precision: str | None) -> str:
+    """%d %i %o %u %x %X: Python's % on numbers of the right width, but for octal ones with a prefix."""
+    size = "8" if length in ("l", "ll", "z", "j", "t") else "4"
+    # Arguments shorter than int are passed as int and cut when printed.
+    short = {"h": 16, "hh": 8}.get(length)
+    if kind in "di":
+        number = packed.fetch(f"i{size}")
+        if short:
+            number = (number + (1 << short - 1)) % (1 << short) - (1 << short - 1)
+        return (spec + "d") % number
+    number = packed.fetch(f"u{size}")
+    number = number % (1 << short) if short else number
+    if "#" in flags:
+        # C prefixes no zero, and octal numbers with a mere 0: one digit more than they have.
+        spec = spec.replace("#", "") if not number or kind == "o" else spec
+        if kind == "o" and number:
+            return (spec.split(".")[0] + "s") % f"0{number:o}".zfill(int(precision or 0))
+    return (spec + {"u": "d"}.get(kind, kind)) % number
 
 
 def _hexadecimal(value: float, precision: str | None) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.repair.change import Change
-from grader.repair.function import BARRIER, Function, ancestors
+from grader.repair.function import BARRIER, Function, ancestors, is_statement
 from grader.submission.cpp.edits import Edit
 from grader.submission.cpp.tree import LOOPS
 
@@ -28,6 +28,7 @@ def barrier_changes(function: Function, shares: bool) -> Iterator[Change]:
         yield from _moved(function, barrier)
         edit = function.replaced(barrier, ";")
         yield Change("barrier", function.line(barrier), (edit,), 3.5, "remove_barrier", "removed")
+    yield from _both(function)
     for call in function.statements:
         text = function.text(call).replace(" ", "")
         if text.startswith("__syncwarp("):
@@ -63,9 +64,27 @@ def barrier_changes(function: Function, shares: bool) -> Iterator[Change]:
             yield Change("barrier", statement.end_point.row + 1, edits, 2.6, "barrier", "loop_end")
 
 
+def _both(function: Function) -> Iterator[Change]:
+    """In a loop without any barrier, two: after what fills shared memory, and at its end."""
+    for loop in function.nodes:
+        body = loop.child_by_field_name("body") if loop.type in LOOPS else None
+        if body is None or body.type != "compound_statement" or BARRIER in function.text(body):
+            continue
+        inside = [s for s in body.named_children if is_statement(s)]
+        if len(inside) < 2 or not _is_uniform(function, inside[0]):
+            continue
+        last = inside[-1]
+        end = function.inserted(last.end_byte, f"\n{function.indent(last)}{CALL}")
+        for statement in inside[:-1]:
+            if statement.type != "declaration":
+                edit = function.inserted(statement.end_byte, f"\n{function.indent(statement)}{CALL}")
+                yield Change("barrier", statement.end_point.row + 1, (edit, end), 2.3, "barrier", "loop_both")
+
+
 def _moved(function: Function, barrier: Node) -> Iterator[Change]:
-    """The barrier after the outermost branch that it stands in, within its loop."""
+    """The barrier after the outermost branch that it stands in, within its loop; before it where it comes first."""
     outermost = None
+    edits: tuple[Edit, ...]
     for outer in ancestors(barrier, function.body):
         if outer.type in LOOPS:
             break
@@ -73,9 +92,15 @@ def _moved(function: Function, barrier: Node) -> Iterator[Change]:
             outermost = outer
     if outermost is None:
         return
+    body = outermost.child_by_field_name("consequence")
+    if body is not None and body.type == "compound_statement" and body.named_children[0] == barrier:
+        edits = (
+            function.inserted(outermost.start_byte, f"{CALL}\n{function.indent(outermost)}"),
+            function.removed(barrier),
+        )
+        yield Change("barrier", function.line(barrier), edits, 0.8, "move_barrier", "before_branch")
     parent = outermost.parent
     after = f"\n{function.indent(outermost)}{CALL}"
-    edits: tuple[Edit, ...]
     if parent is not None and parent.type in LOOPS:
         edits = (
             function.inserted(outermost.start_byte, "{ "),

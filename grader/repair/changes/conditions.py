@@ -129,9 +129,23 @@ def _conditions(function: Function, extents: Mapping[str, Sequence[str]]) -> Ite
             if returns:
                 edit = function.replaced(condition, f"{_bracketed(function, condition)} || !({text})")
                 yield Change("guard", function.line(node), (edit,), 3.0, "conjunct")
+        if returns and node.child_by_field_name("alternative") is None:
+            yield from _returning(function, node, condition)
         if not returns and node.child_by_field_name("alternative") is None:
             edit = Edit(function.at(node.start_byte), function.at(body.start_byte), "")
             yield Change("guard", function.line(node), (edit,), 3.2, "unguarded", "removed")
+
+
+def _returning(function: Function, node: Node, condition: Node) -> Iterator[Change]:
+    """An early return left out, or made a condition of the statement after it alone."""
+    before = 1.4 if any(b.start_byte > node.end_byte for b in function.barriers) else 3.0
+    is_in_block = node.parent is not None and node.parent.type == "compound_statement"
+    left_out = function.removed(node) if is_in_block else function.replaced(node, ";")
+    yield Change("guard", function.line(node), (left_out,), before, "returns", "returns")
+    following = node.next_named_sibling
+    if following is not None and following.type == "expression_statement" and following not in function.barriers:
+        edit = function.replaced(node, f"if (!({function.text(condition)}))")
+        yield Change("guard", function.line(node), (edit,), before, "returns", "returns_early")
 
 
 def _derived(function: Function, access: Node, extents: Mapping[str, Sequence[str]]) -> list[str]:

@@ -277,7 +277,8 @@ def _binary(function: Function, node: Node) -> Iterator[Change]:
         yield Change(kind, line, (function.replaced(operator, other),), cost, "operator")
     if sign in "+-*/" and kind != "expression":
         literal = right.type == "number_literal"
-        yield from _change(function, node, function.text(left), 2.3 if literal else 3.8, "drop", kind)
+        near = 1.6 if function.text(right) == "1" else 2.3
+        yield from _change(function, node, function.text(left), near if literal else 3.8, "drop", kind)
         if sign in "+*":
             yield from _change(function, node, function.text(right), 3.8, "drop", kind)
     if sign == "+" and left.type == "binary_expression" and _operator(left) == "*":
@@ -287,6 +288,10 @@ def _binary(function: Function, node: Node) -> Iterator[Change]:
     if sign == "/" and kind in ("bound", "index"):
         rounded = f"({function.text(left)} + {function.text(right)} - 1) / {_factor(function, right)}"
         yield from _change(function, node, rounded, 2.2, "round_up", kind)
+    if sign == "/" and right.type == "parenthesized_expression":
+        for step in ("+ 1", "- 1"):
+            edit = function.inserted(right.end_byte - 1, f" {step}")
+            yield Change(kind, line, (edit,), 2.4, "divisor")
     if sign == "/" and kind == "expression":
         yield from _change(function, node, f"(float){function.text(left)} / {function.text(right)}", 2.6, "division")
 

@@ -122,6 +122,10 @@ def _append(line: list[Token], css: str, text: str) -> None:
     """Add to the last token where the class is the same: fewer elements, smaller pages."""
     if line and line[-1][0] == css:
         line[-1] = (css, line[-1][1] + text)
+    elif css and len(line) > 1 and line[-2][0] == css and not line[-1][1].strip():
+        # The class of what is between two words cannot be seen.
+        (_css, before), (_none, between) = line[-2:]
+        line[-2:] = [(css, before + between + text)]
     else:
         line.append((css, text))
 

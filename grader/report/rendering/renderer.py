@@ -26,15 +26,21 @@ def _replies() -> msgspec.msgpack.Decoder[Reply | Waiting]:
 
 
 @contextlib.contextmanager
-def rendering_pool(pdf: bool = True, size: int = 1) -> Iterator[Pool[ReportJob, Reply]]:
-    """A pool of `size` renderers, which ends with the block; each takes a core and some 200 MB."""
+def rendering_pool(pdf: bool = True, size: int = 1, is_forked: bool = False) -> Iterator[Pool[ReportJob, Reply]]:
+    """A pool of `size` renderers, which ends with the block; each takes a core and some 200 MB.
+
+    is_forked: they are children of one that has imported all that they need, as long as `fork_server.kept` holds.
+    """
     with contextlib.ExitStack() as stack:
         options = [] if pdf else ["--no-pdf"]
         # Where there is no room for it, each of them draws everything itself.
         with contextlib.suppress(OSError):
             temporary = tempfile.TemporaryDirectory(prefix="grade-drawings-", ignore_cleanup_errors=True)
             options.append(f"--drawings={stack.enter_context(temporary)}")
-        program = ChildProgram("grader.report.rendering.worker", tuple(options), MEMORY_BYTES)
+        # What forks imports for PDFs too.
+        program = ChildProgram(
+            "grader.report.rendering.worker", tuple(options), MEMORY_BYTES, is_forkable=is_forked and pdf
+        )
         pool: Pool[ReportJob, Reply]
         pool = Pool(program, _replies(), lambda reply: reply.event == "done", DEADLINE_S, size, TIDY_BYTES)
         yield stack.enter_context(pool)

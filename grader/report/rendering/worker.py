@@ -47,6 +47,13 @@ class Reply(Record, frozen=True, tag="reply"):
     text: str = ""
 
 
+def prepare() -> None:
+    """Load what all reports need, before renderers are forked."""
+    gc.disable()
+    _load_for_html()
+    _load_for_pdf()
+
+
 def main(connection: socket.socket, *options: str) -> None:
     """Serve jobs until the parent closes the channel; options: "--no-pdf" when no PDF will be asked for,
     "--drawings=FOLDER" for what renderers share.

@@ -256,22 +256,8 @@ def _score(
     if named is None:
         if is_helper or kernel.is_empty or not (known.fits and can_be):
             return None
-        # What is named for another variant is this one only when that has a better one: two kernels called shared.
-        elsewhere = any(
-            _named(v, kernel, name, several_files) is not None
-            and not _exceeds(v, known)
-            and not _belies(v, kernel, name, variants)
-            for v in variants
-        )
-        score = (UNNAMED / 2 if elsewhere else UNNAMED) - dynamic - (0.0 if fits_loops else 2.0)
-        # Of several the one that has a thread for every element.
-        score -= 0.0 if known.share >= FEW else 1.0 if known.threads > 1 else 8.0
-        if variant.shared_memory is not None:
-            score += 3
-        if known.is_intermediate:
-            score -= 10
-        weak = _weak_rank(variant, name)
-        score += 0.0 if weak is None else 2.0 - 0.1 * min(weak, 10)
+        less = dynamic + (0.0 if fits_loops else 2.0)
+        score = _unnamed_score(variant, known, name, variants, several_files, less)
         return max(score + known.likeness.get(variant.name, 0.0), 0.5), "structure"
     score = named + (5 if fits_memory else -5) + (3 if fits_padding else -3) + (4 if fits_loops else -4) - dynamic
     if is_helper:
@@ -285,6 +271,28 @@ def _score(
     elif kernel.is_empty:
         score -= 30
     return max(score, 1.0), "name"
+
+
+def _unnamed_score(
+    variant: Variant, known: Known, name: str, variants: Sequence[Variant], several_files: bool, less: float
+) -> float:
+    """How well a kernel fits a variant by which nobody calls it, `less` what speaks against it in its text."""
+    # What is named for another variant is this one only when that has a better one: two kernels called shared.
+    elsewhere = any(
+        _named(v, known.kernel, name, several_files) is not None
+        and not _exceeds(v, known)
+        and not _belies(v, known.kernel, name, variants)
+        for v in variants
+    )
+    score = (UNNAMED / 2 if elsewhere else UNNAMED) - less
+    # Of several the one that has a thread for every element.
+    score -= 0.0 if known.share >= FEW else 1.0 if known.threads > 1 else 8.0
+    if variant.shared_memory is not None:
+        score += 3
+    if known.is_intermediate:
+        score -= 10
+    weak = _weak_rank(variant, name)
+    return score + (0.0 if weak is None else 2.0 - 0.1 * min(weak, 10))
 
 
 def _exceeds(variant: Variant, known: Known) -> bool:

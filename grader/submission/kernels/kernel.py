@@ -226,19 +226,11 @@ def pointer_uses(parsed: ParsedFile, body: Node, pointers: set[str]) -> tuple[se
 
     A pointer handed to a function counts as both: what the function does with it is not followed.
     """
-    origin = {name: name for name in pointers}
+    nodes = list(descendants(body))
+    origin = _origins(parsed, nodes, pointers)
     reads: set[str] = set()
     writes: set[str] = set()
-    nodes = list(descendants(body))
-    # `float *row = in + y * n;` makes another name for `in`; two rounds reach a name made from such a name.
-    for _round in range(2):
-        for node in nodes:
-            target, value = _pointer_copy(parsed, node)
-            if target and value is not None and target not in origin:
-                base = _base(parsed, value)
-                if base in origin:
-                    origin[target] = origin[base]
-    written_nodes: set[int] = set()
+    only_written: set[int] = set()
     for node in nodes:
         if node.type == "assignment_expression":
             left = node.child_by_field_name("left")
@@ -247,28 +239,45 @@ def pointer_uses(parsed: ParsedFile, body: Node, pointers: set[str]) -> tuple[se
             if name in origin and left is not None:
                 writes.add(origin[name])
                 if operator is not None and parsed.text(operator) == "=":
-                    written_nodes.add(left.id)
+                    only_written.add(left.id)
         elif node.type == "update_expression":
             name = _accessed(parsed, node.child_by_field_name("argument"))
             if name in origin:
                 writes.add(origin[name])
         elif node.type == "call_expression":
-            arguments = node.child_by_field_name("arguments")
-            function = node.child_by_field_name("function")
-            called = parsed.text(function) if function is not None else ""
-            if "_cast" in called:
-                continue
-            for argument in arguments.named_children if arguments is not None else ():
-                name = _base(parsed, argument) if argument.type != "subscript_expression" else ""
-                if name in origin:
-                    writes.add(origin[name])
-                    if not called.startswith("atomic"):
-                        reads.add(origin[name])
+            called, handed = _handed(parsed, node)
+            used = {origin[name] for name in handed if name in origin}
+            writes |= used
+            reads |= set() if called.startswith("atomic") else used
     for node in nodes:
-        name = _accessed(parsed, node) if node.id not in written_nodes else ""
+        name = _accessed(parsed, node) if node.id not in only_written else ""
         if name in origin:
             reads.add(origin[name])
     return reads, writes
+
+
+def _origins(parsed: ParsedFile, nodes: Sequence[Node], pointers: set[str]) -> dict[str, str]:
+    """Of each name that holds an address in one of `pointers`, which of them that is."""
+    origin = {name: name for name in pointers}
+    # `float *row = in + y * n;` makes another name for `in`; two rounds reach a name made from such a name.
+    for _round in range(2):
+        for node in nodes:
+            target, value = _pointer_copy(parsed, node)
+            if target and value is not None and target not in origin:
+                base = _base(parsed, value)
+                if base in origin:
+                    origin[target] = origin[base]
+    return origin
+
+
+def _handed(parsed: ParsedFile, call: Node) -> tuple[str, list[str]]:
+    """What is called, and the pointers that it is handed; a cast is handed nothing."""
+    arguments = call.child_by_field_name("arguments")
+    function = call.child_by_field_name("function")
+    called = parsed.text(function) if function is not None else ""
+    if "_cast" in called or arguments is None:
+        return called, []
+    return called, [_base(parsed, node) for node in arguments.named_children if node.type != "subscript_expression"]
 
 
 def _pointer_copy(parsed: ParsedFile, node: Node) -> tuple[str, Node | None]:

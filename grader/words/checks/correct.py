@@ -38,6 +38,29 @@ TEXTS: Texts = {
         "Take an element that no thread wrote, work out which thread should write it, and follow that thread: either a "
         "condition or a loop turns it away, or its index leads elsewhere."
     ),
+    "hint_few_threads": N_(
+        "It is right only where the block has a thread for each element of a row or column: nobody takes the rest."
+    ),
+    "hint_memory_first": N_("Fix the faulty memory access first: the wrong result may come of it."),
+    "hint_race_first": N_("Fix the data race first: the wrong result may come of it."),
+    "hint_by_hand": N_(
+        "Follow one element by hand: which thread makes it, what that thread reads for it, and where it stores it."
+    ),
+    "hint_reads_nothing": N_(
+        "This thread stores its result without having read anything for it: find out by hand which loops and "
+        "conditions it should pass on the way."
+    ),
+    "hint_missing": N_(
+        "Work out by hand what this thread reads for the element in each pass of its loop: what is missing is either "
+        "never read, or read and then lost."
+    ),
+    "hint_surplus": N_(
+        "Work out by hand what this thread reads for the element in each pass of its loop: what is not needed is "
+        "either read too, or left over from what it computed before."
+    ),
+    "hint_other_reads": N_(
+        "Work out by hand where the indices lead for this thread: other elements are read than the result needs."
+    ),
     "hint_follow": N_(
         "Follow one element by hand: which thread reads it, where it stores it, and which thread writes "
         "the result. The value you got instead shows where it was taken from."

@@ -34,6 +34,10 @@ TEXTS: Texts = {
         "The limit is on all threads of a block together: {shape} is {threads} threads, {allowed} is "
         "{n}. Use a block of {allowed} threads and divide the grid by the same numbers."
     ),
+    "hint_other_block": N_(
+        "It was run with blocks of {block} threads, since {asked} are impossible: if the kernel counts on {asked}, it "
+        "may be wrong for that reason alone. Fix the launch first."
+    ),
     "hint_graded_with": N_("The kernel is graded with the lab's block instead."),
     "hint_never_ran": N_("Call cudaGetLastError() after every launch: it would have reported the error."),
 }

@@ -12,8 +12,8 @@ TEXTS: Texts = {
     "passed": N_("Every access is within its array, and nothing is read before it is written."),
     "more_lines": Plural("({n} more line does the same.)", "({n} more lines do the same.)"),
     "hint_dynamic": N_(
-        "The launch gives {array} {bytes} bytes. The third argument of <<<grid, block, bytes>>> counts "
-        "bytes, not elements: it is the number of elements that the whole block stores there times "
+        "The launch gives the array {array} a size of {bytes} bytes. The third argument of <<<grid, block, bytes>>> "
+        "counts bytes, not elements: it is the number of elements that the whole block stores there times "
         "sizeof(float)."
     ),
     "hint_shared_unset": N_(
@@ -30,7 +30,7 @@ TEXTS: Texts = {
     ),
     "hint_shared": N_(
         "Compare the largest value of the index with the declared size: the index that blockDim and the "
-        "last pass of the loop lead to must be smaller than the number of rows and columns."
+        "last pass of the loop lead to must be smaller than it, in each dimension."
     ),
     "hint_global": N_(
         "Compute the largest index by hand, for the last thread of the last block: is it below the "

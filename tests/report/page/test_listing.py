@@ -28,7 +28,8 @@ def lines_of(shown: Listing) -> list[LineRow]:
 def test_tokens_of_cuda_are_told_apart() -> None:
     (line,) = highlight.highlight('__global__ void k() { return 1; } // "end"\n')
     kinds = {text.strip(): css for css, text in line}
-    assert (kinds["__global__"], kinds["1"], kinds['// "end"']) == ("k", "n", "c")
+    # Two keywords, and the blank between them, are one element.
+    assert (kinds["__global__ void"], kinds["return"], kinds["1"], kinds['// "end"']) == ("k", "k", "n", "c")
 
 
 def test_counters_stand_beside_their_lines() -> None:
