@@ -13,6 +13,7 @@ import pytest
 from grader import doctor
 from grader.cli import main as cli
 from grader.message import msg
+from grader.programs.toolchain import zig
 from grader.words import said
 
 
@@ -56,6 +57,13 @@ def test_what_the_tests_themselves_need_is_found() -> None:
     assert found["Python"].found == platform.python_version()
     assert found["NVRTC"].state == "ok"
     assert str(found["NVRTC"].found).startswith("13.")
+    assert found["ziglang and wasmtime"].state == "ok"
+
+
+def test_another_version_of_the_compiler_than_the_one_known_will_not_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(zig, "VERSION", "0.0.1")
+    found = findings()["ziglang and wasmtime"]
+    assert found.state == "missing" and str(found.advice).startswith("pip install ziglang==0.0.1 ")
 
 
 def test_what_is_missing_comes_with_advice() -> None:

@@ -40,8 +40,11 @@ def left_out(evidence: Evidence, runs: Sequence[Run]) -> Verdict | None:
         data = {"sizes": dict(run.sizes), "grid": list(grid), "covered": covered[short], "extent": extents[short]}
         blocks = "×".join(str(n) for n in grid[: max(2, len(plan.covers))])
         what: Message
+        alone = _only_size(plan)
         if min(grid) < 1:
             what = msg("checks.grids.empty", line=plan.line, grid=blocks, sizes=sizes_msg(run.sizes))
+        elif alone:
+            what = msg("checks.grids.of_one_size", line=plan.line, grid=blocks, size=alone, sizes=sizes_msg(run.sizes))
         else:
             what = msg(
                 "checks.grids.left_out",
@@ -52,8 +55,34 @@ def left_out(evidence: Evidence, runs: Sequence[Run]) -> Verdict | None:
                 extent=extents[short],
                 sizes=sizes_msg(run.sizes),
             )
-        return failed(what, _hint(plan, short), plan.line, data=data)
+        requested = evidence.bound.requested
+        if requested is not None and requested.seems_swapped:
+            hint = msg("checks.grids.hint_block_first")
+        elif alone:
+            others = [name for name in plan.covers if name != alone]
+            hint = msg("checks.grids.hint_of_one_size", size=alone, other=others[0])
+        elif _are_swapped(plan, covered, extents):
+            hint = msg("checks.grids.hint_swapped", x=plan.covers[0], y=plan.covers[1], tile=plan.tile[0])
+        else:
+            hint = _hint(plan, short)
+        return failed(what, hint, plan.line, data=data)
     return None
+
+
+def _only_size(plan: LaunchPlan) -> str:
+    """The one size that both axes of a grid are computed from, though they run over two; "" for any other grid."""
+    axes = [set(formula.names_of(text)) for text in plan.grid_formula[:2]]
+    names = set().union(*axes)
+    is_one = len(axes) == 2 and all(axes) and len(names) == 1 and names < set(plan.covers)
+    return next(iter(names)) if is_one else ""
+
+
+def _are_swapped(plan: LaunchPlan, covered: Sequence[int], extents: Sequence[int]) -> bool:
+    """Whether the grid would be right with its two axes in the other's place."""
+    if len(covered) != 2 or len(set(plan.tile[:2])) > 1 or "*" in "".join(plan.covers):
+        return False
+    x, y = covered
+    return x != y and 0 <= x - extents[1] < plan.tile[0] and 0 <= y - extents[0] < plan.tile[1]
 
 
 def _hint(plan: LaunchPlan, axis: int) -> Message:

@@ -6,7 +6,7 @@ from grader.checks import few_lanes
 from grader.checks.base import Verdict, failed, not_measured, passed
 from grader.lab import formula
 from grader.lab.checks import TechniqueSettings
-from grader.message import msg
+from grader.message import Message, msg
 from grader.result import Counters
 from grader.running.evidence import Evidence
 from grader.submission.kernels.records import Kernel, factor_of
@@ -71,11 +71,23 @@ def judge(evidence: Evidence, settings: TechniqueSettings) -> Verdict:
         line = next(c.line for c in counters.by_line if c.space == "global" and c.op == "load")
         return failed(
             msg("checks.technique.reads", reads=reads, allowed=allowed),
-            msg("checks.technique.hint_reads"),
+            _hint_of_reads(evidence, counters, reads, len(inputs)),
             line,
             data=data | {"reads": round(reads, 4)},
         )
     return _of_flow(evidence, counters, settings) or passed(msg("checks.technique.passed"), data=data)
+
+
+def _hint_of_reads(evidence: Evidence, counters: Counters, reads: float, inputs: int) -> Message:
+    """A block that loads each element of its tiles once reads too much only because it is small."""
+    interpretation = evidence.interpretation
+    plan = interpretation.launch if interpretation is not None else None
+    if plan is not None and len(plan.tile) == inputs == len(plan.covers) == 2:
+        extents = [counters.size.get(name, 0) for name in plan.covers]
+        of_tiles = sum(-(-extent // step) for extent, step in zip(extents, plan.tile, strict=True)) / 2
+        if reads <= of_tiles:
+            return msg("checks.technique.hint_small_tile", shape="×".join(str(n) for n in plan.tile))
+    return msg("checks.technique.hint_reads")
 
 
 def _of_flow(evidence: Evidence, counters: Counters, settings: TechniqueSettings) -> Verdict | None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from grader.message import Message, msg
 
 _UNREAD = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*\"?|'(?:\\.|[^'\\\n])*'?", re.DOTALL)
+_FENCE = re.compile(r"[ \t]*(?:`{3}|~{3})")
 _EXPECTED = re.compile(r'expected an? "(?P<what>[;)\]])"')
 _UNDEFINED = re.compile(r'identifier "(?P<name>\w+)" is undefined')
 _NO_MEMBER = re.compile(r'has no member "(?P<name>[XYZ])"')
@@ -60,6 +61,8 @@ def cause_of(message: str, line: int, is_first: bool, text: str, undefined: Iter
     rows = _UNREAD.sub(_blank, text).split("\n")
     if not 1 <= line <= len(rows):
         return None
+    if _FENCE.match(text.split("\n")[line - 1]):
+        return Cause(msg("compiler.fence"))
     causes = (_open_function(rows, line), _macro(message, line, rows), _missing_sign(message, line, is_first, rows))
     return next(filter(None, causes), None) or _misspelt(message, line, rows, set(undefined))
 
@@ -98,6 +101,8 @@ def _meant(message: str) -> Message | None:
         return msg("compiler.host_only", name=of_host["name"])
     if "device-side kernel launch" in message:
         return msg("compiler.nested_launch")
+    if message.startswith("A namespace scope variable without memory space annotations"):
+        return msg("compiler.host_variable")
     return None
 
 

@@ -66,6 +66,8 @@ def grade(order: Order) -> int:
         if order.is_fresh or not (is_group and _has_kept(order.out)):
             # Started first of all: while this process grades, that one imports what drawing needs.
             rendering.warm()
+            if is_group and not order.cluster:
+                workers.warm()
         folders = [Path(folder) for folder in options.labs_folders]
         lab = labs.find(options.lab, folders)
         known_labs = list(labs.folders(folders))
@@ -119,8 +121,7 @@ def grade(order: Order) -> int:
             marks_first=is_timed and options.sweeps and bool(lab.sweeps),
             gpus=gpus,
         )
-        with fork_server.kept():
-            return group.grade(terminal.console(), jobs, found.notices)
+        return group.grade(terminal.console(), jobs, found.notices)
 
 
 def _looks_like_a_group(paths: Sequence[Path]) -> bool:

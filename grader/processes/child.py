@@ -103,14 +103,7 @@ class Child(Generic[Received]):
 
     def _forked(self, program: ChildProgram, theirs: socket.socket) -> fork_server.Forked | None:
         """The child forked; None where it is to be started from the beginning."""
-        if not program.is_forkable:
-            return None
-
-        def start(connection: socket.socket) -> subprocess.Popen[bytes]:
-            serving = replace(program, module=fork_server.__name__, arguments=(program.module,), data_bytes=0)
-            return _started(serving, connection, subprocess.DEVNULL)
-
-        server = fork_server.server_of(program.module, program.environment, start)
+        server = start_server(program)
         if server is None:
             return None
         try:
@@ -206,19 +199,23 @@ class Child(Generic[Received]):
         return text.decode("utf-8", errors="replace").strip()
 
 
-def server_for(program: ChildProgram) -> fork_server.ForkServer | None:
-    """What forks children of a program, started if it does not run yet; None where each is started by itself.
+def start_server(program: ChildProgram) -> fork_server.ForkServer | None:
+    """What children of a program are forked from, started where it is not yet; None where they are not forked.
+
+    It imports what they need while its starter does other things.
 
     Raises
     ------
     OSError : it cannot be started.
     """
+    if not program.is_forkable:
+        return None
 
     def start(connection: socket.socket) -> subprocess.Popen[bytes]:
         serving = replace(program, module=fork_server.__name__, arguments=(program.module,), data_bytes=0)
         return _started(serving, connection, subprocess.DEVNULL)
 
-    return fork_server.server_of(program.module, program.environment, start) if program.is_forkable else None
+    return fork_server.server_of(program.module, program.environment, start)
 
 
 def _started(program: ChildProgram, theirs: socket.socket, output: int) -> subprocess.Popen[bytes]:

@@ -251,7 +251,7 @@ def _why_not(host: HostProgram, program: Program) -> tuple[Message, str, int]:
         case "hang":
             return msg("programs.compiler_hangs", seconds=int(confined.WALL_SECONDS)), "", 0
         case "undefined":
-            return msg("programs.undefined", names=", ".join(c.text for c in host.diagnostics[:5])), "", 0
+            return msg("programs.undefined", names=", ".join(_as_written(c.text) for c in host.diagnostics[:5])), "", 0
         case "twice" if any(c.text in _MAINS for c in host.diagnostics):
             return msg("programs.several_mains"), "", 0
         case "twice":
@@ -259,6 +259,11 @@ def _why_not(host: HostProgram, program: Program) -> tuple[Message, str, int]:
     if first is None:
         return msg("programs.compiler_limit"), "", 0
     return msg("programs.host_error", text=first.text), first.file, first.line
+
+
+def _as_written(symbol: str) -> str:
+    """A function's name as the program has it: of a kernel, whose launch goes through a function of the compiler's."""
+    return symbol.replace("__device_stub__", "")
 
 
 def _not_run(cause: Message, file: str, line: int) -> Observation:

@@ -13,6 +13,7 @@ from grader.launching.geometry import grid_of
 from grader.launching.run import Run
 from grader.launching.sizes import SizeRules
 from grader.result import CaseKind
+from grader.submission.kernels.records import LaunchSite
 from grader.submission.records import Interpretation, VariantBinding
 
 Trial = Callable[[Interpretation, Sizes], Run]
@@ -50,7 +51,11 @@ def choose(lab: Lab, cases: Cases, binding: VariantBinding, source: Mapping[str,
     """
     interpretation = _likeliest(lab, cases, binding, trial)
     planned_cases = SizeRules(lab, interpretation).planned(cases, binding.takes_sizes)
-    suspected = hard_coded_sizes(lab, interpretation, "\n".join(source.values()))
+    suspected = [
+        sizes
+        for sizes in hard_coded_sizes(lab, interpretation, "\n".join(source.values()))
+        if _may_be_its_own(sizes, interpretation, binding.requested)
+    ]
     if suspected and planned_cases and not trial(interpretation, planned_cases[0][1]).output_is_right:
         hard_coded = next((sizes for sizes in suspected if trial(interpretation, sizes).output_is_right), None)
         if hard_coded is not None:
@@ -72,6 +77,16 @@ def choose(lab: Lab, cases: Cases, binding: VariantBinding, source: Mapping[str,
         if is_wrong and kept_cases and trial(kept, kept_cases[0][1]).output_is_right:
             return Choice(kept, kept_cases)
     return Choice(interpretation, planned_cases)
+
+
+def _may_be_its_own(sizes: Sizes, interpretation: Interpretation, requested: LaunchSite | None) -> bool:
+    """Whether the program itself may work at these sizes, as far as is known of its own."""
+    if not _agrees(sizes, interpretation.declared):
+        return False
+    if requested is None or not requested.observed or requested.grid is None or requested.changed[0]:
+        return True
+    # A wrong kernel may be right where one block has all the data.
+    return prod(requested.grid) == 1 or prod(grid_of(interpretation.launch, sizes)) > 1
 
 
 def is_made_impossible(interpretation: Interpretation, run: Run, trial: Trial) -> bool:

@@ -9,6 +9,11 @@ TEXTS: Texts = {
     "std_for_host": N_("The C++ standard library is for host code: a kernel cannot use std::{name}."),
     "host_only": N_("{name} is for host code: a kernel cannot use it."),
     "nested_launch": N_("Kernels are launched from host code here, not from another kernel."),
+    "host_variable": N_(
+        "A kernel cannot use a variable of the host. Memory that is sized at the launch is declared as extern "
+        "__shared__ float name[]; a constant as const or __constant__."
+    ),
+    "fence": N_("Three backquotes mark program text in a chat or a Markdown file: delete these lines."),
     "semicolon": N_(
         "A semicolon seems to be missing at the end of line {line}: the compiler notices that only at the next word, "
         "in line {noticed}."

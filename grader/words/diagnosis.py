@@ -30,7 +30,7 @@ TEXTS: Texts = {
     "made_from": N_("The value was computed from {elements}."),
     "by_way_of": N_("They came through {arrays}."),
     "made_from_alone": N_("The value was computed from {elements} alone, not from any input element."),
-    "read_outside": N_("What it read for this, in line {line}, is outside the array."),
+    "read_outside": N_("It came from no element of the inputs; in line {line} threads read outside an array."),
     "read_nothing": N_("This value was computed without reading any input element."),
     "missing": N_("Missing from it: {elements}."),
     "surplus": N_("Not needed in it: {elements}."),

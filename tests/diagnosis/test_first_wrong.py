@@ -272,7 +272,7 @@ WRONG_KERNELS: list[tuple[str, str, Task, list[str], str]] = [
             "out[1][0] should be in[0][1] = 2, but thread (0, 5) of block (0, 0) wrote 0 there in line 4.",
             "The right value was there: thread (1, 0) of block (0, 0) had written it in line 4, and it was "
             "overwritten.",
-            "What it read for this, in line 4, is outside the array.",
+            "It came from no element of the inputs; in line 4 threads read outside an array.",
             "Exactly these elements are wrong: rows 1…2, columns 0…2.",
         ],
         "Two threads write to the same element: only the one that makes its value may write it.",

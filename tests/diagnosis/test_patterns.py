@@ -100,6 +100,13 @@ def test_rules(rule: str, got: Any, data: dict[str, Any]) -> None:
     assert result.exact or rule in ("shifted", "output_pitch", "input_pitch")
 
 
+def test_a_constant_is_seen_where_some_elements_were_not_written_at_all() -> None:
+    columns = np.arange(12)
+    result = found(np.where(columns < 2, OUT, np.where(columns < 11, 7, sentinel(OUT.shape, "float32"))))
+    assert result is not None
+    assert (result.id, dict(result.data), result.holds, result.of) == ("constant", {"value": 7.0}, 72, 80)
+
+
 MEANS = np.random.default_rng(11).uniform(1, 100, 64).astype(np.float32)
 
 

@@ -135,6 +135,21 @@ def test_gradescope_gets_every_point() -> None:
     assert json.loads(exporting.write(entries()[3], LAB, "en"))["tests"] == []
 
 
+def test_gradescopes_leaderboard_counts_what_right_kernels_move() -> None:
+    exporting = FORMATS["gradescope"]
+    assert isinstance(exporting, StudentExport)
+    right, wrong = (json.loads(exporting.write(entry, LAB, "en"))["leaderboard"] for entry in entries()[:2])
+    totals = [v.counters for v in sample_results.passed().variants.values() if v.counters is not None]
+    wavefronts = sum(counted.shared_wavefronts for counted in totals)
+    sectors = sum(
+        counted.global_load_requests * (counted.global_load_sectors_per_request or 0)
+        + counted.global_store_requests * (counted.global_store_sectors_per_request or 0)
+        for counted in totals
+    )
+    assert [(row["value"], row.get("order")) for row in right] == [(80, None), (sectors, "asc"), (wavefronts, "asc")]
+    assert [row["name"] for row in wrong] == ["Points"]
+
+
 def test_a_group_is_exported_without_grading(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

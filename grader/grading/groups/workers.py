@@ -34,7 +34,7 @@ from grader.message import Message, msg, verbatim
 from grader.naming import printable, printable_all
 from grader.processes import fork_server
 from grader.processes.channel import Channel, PeerGone
-from grader.processes.child import ChildProgram
+from grader.processes.child import ChildProgram, start_server
 from grader.processes.pool import Lost, Pool, Waiting, wait
 from grader.processes.system import cores
 from grader.result import Check, Result
@@ -81,10 +81,19 @@ def job_count(tasks: int, asked: int | None) -> int:
     return max(1, min(asked or cores(), tasks))
 
 
+def warm() -> None:
+    """Have a group's grading processes import what they need from now on; tried again when they are wanted."""
+    with contextlib.suppress(OSError):
+        start_server(_program())
+
+
 def grading_pool(jobs: int) -> Pool[GradeTask, Checked | Judged | Outcome]:
     """A pool of `jobs` grading processes."""
-    program = ChildProgram("grader.grading.groups.workers", data_bytes=memory_bytes(), is_forkable=True)
-    return Pool(program, _replies(), lambda reply: not isinstance(reply, Checked | Judged), DEADLINE_S, jobs)
+    return Pool(_program(), _replies(), lambda reply: not isinstance(reply, Checked | Judged), DEADLINE_S, jobs)
+
+
+def _program() -> ChildProgram:
+    return ChildProgram("grader.grading.groups.workers", data_bytes=memory_bytes(), is_forkable=True)
 
 
 def grade_all(tasks: Sequence[GradeTask], jobs: int) -> Iterator[tuple[GradeTask, Outcome]]:

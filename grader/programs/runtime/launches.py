@@ -143,11 +143,12 @@ def _run(
 ) -> Outcome:
     for allocation in state.host_memory.values():
         state.gpu.refresh(allocation, state.guest.view(allocation.host, allocation.size))
-    managed = [item for item in state.managed if item[0] == kernel.unit]
-    for unit, name, address, size in managed:
-        found = state.gpu.variable(unit, name)
+    managed = []
+    for unit, name, address, size in state.managed:
+        found = state.gpu.variable(unit, name) if unit == kernel.unit else None
         if found is not None and found.size == size:
             found.data[:] = state.guest.view(address, size)
+            managed.append((found, address, found.data.copy()))
     key = (kernel.symbol, kernel.unit, asked.grid, asked.block)
     seen = state.seen_launches[key] = state.seen_launches.get(key, 0) + 1
     outcome = state.gpu.run(
@@ -162,10 +163,10 @@ def _run(
         seen <= OBSERVED_REPEATS,
         asked.is_cooperative,
     )
-    for unit, name, address, size in managed:
-        found = state.gpu.variable(unit, name)
-        if found is not None and found.size == size:
-            state.guest.view(address, size)[:] = found.data
+    for found, address, before in managed:
+        # A kernel may have written it by its address instead.
+        written = found.data != before
+        state.guest.view(address, found.size)[written] = found.data[written]
     state.instructions_left = max(0, state.instructions_left - outcome.thread_instructions)
     if outcome.printf:
         state.print_text(outcome.printf.encode())

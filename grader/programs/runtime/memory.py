@@ -212,7 +212,7 @@ def host_get_device_pointer(state: State, place: Place, pointer: int, host: int,
 def pointer_attributes(state: State, place: Place, attributes: int, pointer: int) -> int:
     shared = shared_at(state, pointer)
     device = state.gpu.find(pointer)
-    kind = 3 if shared and shared.kind == "managed" else 1 if shared else 2 if device else 0
+    kind = 3 if shared and shared.kind in ("managed", "variable") else 1 if shared else 2 if device else 0
     state.guest.pack("iiQQ", attributes, kind, 0 if kind else -2, pointer if kind else 0, pointer if shared else 0)
     return 0
 

@@ -45,7 +45,10 @@ def register_managed(state: State, place: Place, variable: int, size: int, name:
     unit = state.unit_names.index(place.file) if place.file in state.unit_names else -1
     if unit >= 0 and len(state.managed) < MAX_KERNELS:
         state.guest.view(variable, size)
-        state.managed.append((unit, state.guest.text(name), variable, size))
+        text = state.guest.text(name)
+        state.managed.append((unit, text, variable, size))
+        # Its address is what a kernel may be handed, too.
+        state.host_memory[variable] = state.gpu.share(text, size, "variable", place.line, place.file, variable)
     return 0
 
 

@@ -197,9 +197,12 @@ class ProgramRun:
         """The innermost line of the program's own files in the backtrace of a crash."""
         from grader.programs.runtime.ordering import NOWHERE, Place
 
-        for match in re.finditer(r"([^\s/]+):(\d+):\d+$", str(error), re.M):
-            if match[1] in self.state.sources:
-                return Place(int(match[2]), match[1])
+        # The longest name first: `main.cu` may lie in a folder, too.
+        names = sorted(self.state.sources, key=len, reverse=True)
+        for match in re.finditer(r"^(.*):(\d+):\d+$", str(error), re.M):
+            name = next((name for name in names if match[1].endswith(("/" + name, " " + name))), None)
+            if name is not None:
+                return Place(int(match[2]), name)
         return NOWHERE
 
     def _trap(self, error: Any) -> Any:

@@ -122,9 +122,18 @@ class Barriers:
         before, self.waiters = self.waiters, []
         parties: list[tuple[Lanes, bool]] = []
         partial = False
+        expected = max(waiter.expected for waiter in before if waiter.barrier == number)
+        room = np.full(self.batch.layout.blocks, expected, np.int64)
         for waiter in before:
             group = waiter.group
             go = complete[group.lanes.blocks]
+            if waiter.barrier == number and waiter.expected:
+                # Those who come when it is full wait for the next ones.
+                blocks = group.lanes.blocks
+                came = np.bincount(blocks, minlength=len(room))
+                place = np.arange(group.lanes.n) - (np.cumsum(came) - came)[blocks]
+                go &= place < room[blocks]
+                room -= np.where(complete, np.minimum(came, room), 0)
             if waiter.barrier != number or not go.any():
                 self.waiters.append(waiter)
                 continue

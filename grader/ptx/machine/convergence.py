@@ -16,7 +16,7 @@ from grader.ptx.isa.opcodes import facts
 from grader.ptx.machine.block_batch import BlockBatch
 from grader.ptx.machine.code import CodeBlock
 from grader.ptx.machine.groups import Group, merge_groups
-from grader.ptx.machine.members import U32, missing, report_missing
+from grader.ptx.machine.members import FULL, U32, missing, report_missing
 from grader.ptx.machine.queue import Queue
 from grader.ptx.values.kinds import Value, Vec, as_array
 from grader.ptx.values.lanes import Array, Lanes
@@ -82,14 +82,27 @@ class Convergence:
     def sync(self, group: Group, block: CodeBlock, mask: Value) -> bool:
         """Lanes are at `bar.warp.sync`, the end of `block`; True when all they wait for are with them."""
         if group.lanes.whole_warps or not missing(self._batch, group.lanes, mask).any():
-            self._announce(group.lanes)
+            self._announce(group.lanes, mask)
             return True
         self._syncing.append((group, block, np.broadcast_to(as_array(mask, U32), (group.lanes.n,))))
         return False
 
-    def _announce(self, lanes: Lanes) -> None:
-        for tell in self._batch.watchers.warp_sync:
-            tell(lanes)
+    def _announce(self, lanes: Lanes, mask: Value) -> None:
+        """Tell who watches that lanes have met, as far as they name each other."""
+        watchers = self._batch.watchers.warp_sync
+        if not watchers:
+            return
+        masks: Array | None = None
+        if not (lanes.whole_warps and mask == FULL):
+            named = np.broadcast_to(as_array(mask, U32), (lanes.n,))
+            # Whom all lanes of a warp name, and who has not returned: is that all of them?
+            least = np.bitwise_and.reduceat(named, np.flatnonzero(np.diff(lanes.ids >> 5, prepend=-1)))
+            absent = self._batch.absent_by_warp(self._batch.lanes_by_warp(lanes))[lanes.ids >> 5]
+            present = self._batch.lanes_by_warp(lanes)[lanes.ids >> 5]
+            if absent.any() or (present & ~least[lanes.warp_rows]).any():
+                masks = named
+        for tell in watchers:
+            tell(lanes, masks)
 
     # -- letting go ----------------------------------------------------------------------------------------------------
 
@@ -107,19 +120,19 @@ class Convergence:
         for group, _, _ in self._syncing:
             arrived |= self._batch.lanes_by_warp(group.lanes)
         before_sync, self._syncing = self._syncing, []
-        freed: list[tuple[Group, CodeBlock]] = []
+        freed: list[tuple[Group, CodeBlock, Array]] = []
         for group, block, mask in before_sync:
             lanes = group.lanes
             absent = self._batch.absent_by_warp(arrived)
             go = (mask & absent[lanes.ids >> 5]) == 0
             if go.all():
-                freed.append((group, block))
+                freed.append((group, block, mask))
             elif not go.any():
                 self._syncing.append((group, block, mask))
             else:
                 stay = group.split(lanes.select(np.flatnonzero(~go)), block.next)
                 self._syncing.append((stay, block, mask[~go]))
-                freed.append((group.split(lanes.select(np.flatnonzero(go)), block.next), block))
+                freed.append((group.split(lanes.select(np.flatnonzero(go)), block.next), block, mask[go]))
         self._free(freed)
         return let_go or bool(freed)
 
@@ -130,7 +143,7 @@ class Convergence:
             for group, block, mask in before:
                 if not any(reported == id(block.last) for reported, _ in self._bypassed):
                     report_missing(group, block.last, missing(self._batch, group.lanes, Vec(mask, group.lanes)))
-            self._free([(group, block) for group, block, _ in before])
+            self._free(before)
             return True
         if not self._early:
             return False
@@ -140,11 +153,15 @@ class Convergence:
         self._queue.put(group)
         return True
 
-    def _free(self, freed: list[tuple[Group, CodeBlock]]) -> None:
+    def _free(self, freed: list[tuple[Group, CodeBlock, Array]]) -> None:
         if not freed:
             return
-        self._announce(self._batch.geometry.union([group.lanes for group, _ in freed]))
-        for group, block in freed:
+        lanes = self._batch.geometry.union([group.lanes for group, _, _ in freed])
+        masks = np.zeros(lanes.n, U32)
+        for group, _, mask in freed:
+            masks[group.lanes.positions_in(lanes)] = mask
+        self._announce(lanes, Vec(masks, lanes))
+        for group, block, _ in freed:
             group.block = block.next
             group.from_back_edge = block.next_is_back_edge
             self._queue.add(group)

@@ -81,8 +81,8 @@ class Observer:
     def arrival(self, barrier: int, lanes: Lanes) -> None:
         """Lanes have come to a barrier, by its number, and do not wait."""
 
-    def warp_sync(self, lanes: Lanes) -> None:
-        """Lanes have met, warp by warp."""
+    def warp_sync(self, lanes: Lanes, masks: Array | None) -> None:
+        """Lanes have met, those of a warp that name the same ones, (n,) uint32; None: all that have not returned."""
 
     def fence(self, lanes: Lanes, in_block_only: bool) -> None:
         """Lanes execute a fence; it may count within their blocks only."""
@@ -111,7 +111,7 @@ class Watchers:
         self.repeated: list[Callable[[RepeatedLoads], None]] = those_with("repeated")
         self.barrier: list[Callable[[Array | None, BarrierCompletion | None], None]] = those_with("barrier")
         self.arrival: list[Callable[[int, Lanes], None]] = those_with("arrival")
-        self.warp_sync: list[Callable[[Lanes], None]] = those_with("warp_sync")
+        self.warp_sync: list[Callable[[Lanes, Array | None], None]] = those_with("warp_sync")
         self.fence: list[Callable[[Lanes, bool], None]] = those_with("fence")
         self.renewed: list[Callable[[MemoryArray, int, int], None]] = those_with("renewed")
         self.end: list[Callable[[], None]] = those_with("end")

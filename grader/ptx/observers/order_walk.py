@@ -81,7 +81,7 @@ class Walk:
             assert clock is not None
             if moment <= node.number and clock.is_over(warp, own % padded >> 5, epoch):
                 return True
-            if moment <= node.number and own >> 5 == warp and segment != clock.segments[warp]:
+            if moment <= node.number and own >> 5 == warp and segment < clock.segments_of(np.array([own]))[0]:
                 return True
         return False
 

@@ -30,6 +30,8 @@ MEMO_BYTES = 64 * 1024 * 1024
 """Address vectors kept alive so that their identity can stand for their contents."""
 KEPT_STORES = 32
 """Stores to an array that nobody else has accessed."""
+BYTES_A_LANE = 16
+"""That an interval keeps of an access, roughly."""
 STRONG = frozenset({"atomic", "peek", "signal"})
 """Kinds of accesses that threads may make to one place at a time."""
 
@@ -139,12 +141,15 @@ class Races(Observer):
             self._graph.arrival(barrier, lanes)
         self._clean_start = False
 
-    def warp_sync(self, lanes: Lanes) -> None:
+    def warp_sync(self, lanes: Lanes, masks: Array | None) -> None:
         """Take note of lanes that have met."""
         if self._graph.active:
             self._settle()
-            self._graph.warp_sync(lanes)
-        self._clock = self._clock.after_warp_sync(lanes)
+            for mask in () if masks is None else np.unique(masks):
+                self._graph.warp_sync(lanes.select(np.flatnonzero(masks == mask)))
+            if masks is None:
+                self._graph.warp_sync(lanes)
+        self._clock = self._clock.after_warp_sync(lanes, masks)
 
     def renewed(self, array: MemoryArray, start: int, size: int) -> None:
         """Whoever had some bytes before has nothing to do with who has them now."""
@@ -177,6 +182,9 @@ class Races(Observer):
         self._keys.add(key)
         self._interval.append((key, event, self._clock))
         self._interval_lanes += max(resolved.lanes.n, EVENT_LANES)
+        heard = self._clock.heard
+        if heard is not None and (len(self._interval) < 2 or self._interval[-2][2] is not self._clock):
+            self._interval_lanes += heard.nbytes // BYTES_A_LANE
         if self._interval_lanes > INTERVAL_LANES:
             self._examine(whole=False)
             self._clean_start = False
@@ -187,7 +195,8 @@ class Races(Observer):
         # Clocks are numbered within the interval, so that the same interval of a later iteration looks the same.
         numbers: dict[int, int] = {}
         signature = tuple((*key[:5], numbers.setdefault(key[5], len(numbers))) for key, *_ in interval)
-        comparable = whole and self._clean_start
+        # Who met whom in a warp does not stand in the signature.
+        comparable = whole and self._clean_start and self._clock.heard is None
         if comparable and signature in self._harmless:
             return
         if not any(event.op != "load" for _, event, _ in interval):
@@ -301,7 +310,7 @@ class Races(Observer):
         first_thread = geometry.first_thread
         thread = (lanes.ids + first_thread).astype(np.int32)
         warps = lanes.ids >> 5
-        epoch, segment = clock.epochs[warps], clock.segments[warps]
+        epoch, segment = clock.epochs[warps], clock.segments_of(lanes.ids)
         if per_lane > 1:
             thread, epoch, segment = (np.repeat(a, per_lane) for a in (thread, epoch, segment))
         kind = kind or self._kind(event)

@@ -20,7 +20,7 @@ class AccessEpoch:
     """Who makes an access and when, element by element.
 
     thread: (n,) int32 number of the thread in the grid (block·padded + lane).  epoch, segment: (n,) int32, those of
-    its warp (see `VectorClock`).  event: number of the access in the detector's list, one or (n,).
+    its warp or its own (see `VectorClock`).  event: number of the access in the detector's list, one or (n,).
     """
 
     thread: Array
@@ -61,7 +61,10 @@ class BarrierOrder:
             over = past.epoch < now.epoch
         else:
             over = self.clock.known[(now.thread - self.first_thread) >> 5, past.thread % self.padded >> 5] >= past.epoch
-        over |= same_warp & (past.segment != now.segment)
+        if self.clock.heard is None:
+            over |= same_warp & (past.segment != now.segment)
+        else:
+            over |= same_warp & (self.clock.heard[now.thread - self.first_thread, past.thread & 31] >= past.segment)
         result: Array = np.where(same_block, np.int8(2), np.int8(3)) - same_warp
         result *= there & ~(same_block & over)
         return result

@@ -49,8 +49,8 @@ def interpretations(
     Where nothing tells which size the grid's x axis runs over, both orders are given.
     """
     found: list[Interpretation] = []
-    for roles in role_assignments.value:
-        named = NamedSizes.of(roles, fixed, lab)
+    readings = [(r, n) for r in role_assignments.value for n in NamedSizes.of(r, fixed, lab).readings(lab)]
+    for roles, named in readings:
         sizes = {role for role in roles if role in lab.size_names}
         known = sizes | named.all_roles()
         square_only = bool(lab.equal_sizes) and bool(known) and not set(lab.equal_sizes) <= known

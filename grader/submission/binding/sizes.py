@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
+from typing import Any
 
 from grader.lab.records import Lab
 from grader.submission.binding.scalars import sizes_in
@@ -67,6 +68,22 @@ class NamedSizes:
         declared = tuple((role, value) for role, name in constants if (value := fixed.constants[name]) != SET_BY_HOST)
         return cls(constants, template if in_template else (), tuple(built_in), declared)
 
+    def readings(self, lab: Lab) -> list[NamedSizes]:
+        """This, and with two constants in each other's place whose names are not the task's own: M and N."""
+        by_role = dict(self.constants)
+        if len(lab.equal_sizes) != 2 or not set(lab.equal_sizes) <= set(by_role):
+            return [self]
+        first, second = lab.equal_sizes
+        if by_role[first].lower() == first and by_role[second].lower() == second:
+            return [self]
+        other = {first: second, second: first}
+
+        def swapped(pairs: tuple[tuple[str, Any], ...]) -> tuple[tuple[str, Any], ...]:
+            values = dict(pairs)
+            return tuple((role, values.get(other.get(role, role), value)) for role, value in pairs)
+
+        return [self, replace(self, constants=swapped(self.constants), declared=swapped(self.declared))]
+
     def all_roles(self) -> set[str]:
         """The sizes that can be chosen when the kernel is compiled."""
         return {role for role, _name in self.constants} | {role for _text, role in self.template if role}
@@ -75,13 +92,15 @@ class NamedSizes:
 def _by_value(roles: Sequence[str], fixed: CompileTime, lab: Lab, known: set[str], taken: set[str]) -> dict[str, str]:
     """The constant, whatever it is called, of the value that the only size left has by the lengths of the arrays."""
     left = [name for name in lab.size_names if name not in known and lab.parameter(name).usual is None]
-    if not left or (len(left) > 1 and set(left) != set(lab.equal_sizes)) or known & set(lab.size_names):
+    if not left or (len(left) > 1 and set(left) != set(lab.equal_sizes)):
         return {}
     arrays = {p.name: p.shape for p in lab.parameters if p.kind != "size"}
     values = set()
     for place, elements in fixed.elements.items():
         sizes: dict[str, int] = {}
-        solve(sizes, arrays.get(roles[place], ()) if place < len(roles) else (), elements)
+        shape = arrays.get(roles[place], ()) if place < len(roles) else ()
+        if all(axis in left for axis in shape if isinstance(axis, str)):
+            solve(sizes, shape, elements)
         values |= {sizes[name] for name in left if name in sizes}
     names = [n for n, value in fixed.constants.items() if value in values and n not in taken and n in fixed.changeable]
     return {left[0]: names[0]} if len(values) == 1 and len(names) == 1 else {}

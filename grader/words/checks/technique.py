@@ -43,5 +43,9 @@ TEXTS: Texts = {
     "hint_part": N_("Every element has to be stored in the tile and read from it: {bytes} bytes each way."),
     "reads": reads,
     "hint_reads": N_("Read an element from global memory once, into the tile; after the barrier take it from there."),
+    "hint_small_tile": N_(
+        "A block computes only {shape} elements here, and every block reads its rows and columns anew. Let a block be "
+        "16×16 or 32×32."
+    ),
     "passed": N_("All data goes through shared memory."),
 }

@@ -1,0 +1,70 @@
+"""Programs whose sizes are constants, and grids whose axes are not what they should be: what is told of each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from grader.grading import pipeline
+from grader.lab.labs import find
+from grader.result import Check, Result
+
+HERE = Path(__file__).parent / "programs"
+pytestmark = pytest.mark.slow
+
+
+def graded(name: str, lab: str) -> Result:
+    return pipeline.grade(HERE / name, find(lab), backend="emulator")
+
+
+def check(result: Result, name: str) -> Check:
+    return next(c for c in result.checks if c.id == name)
+
+
+def hint(found: Check) -> str:
+    assert found.status == "fail" and found.hint_said is not None
+    return found.hint_said.id
+
+
+def test_axes_in_each_others_place_are_told_as_such() -> None:
+    found = check(graded("swapped_axes.cu", "transpose"), "naive.correct")
+    assert found.line == 19 and hint(found) == "checks.grids.hint_swapped"
+    assert found.hint_said is not None and (found.hint_said.data["x"], found.hint_said.data["y"]) == ("cols", "rows")
+
+
+def test_a_grid_made_of_one_size_alone_is_told_to_take_the_other() -> None:
+    result = graded("one_size_for_both.cu", "transpose")
+    found = next(c for c in result.checks if c.variant == "naive" and c.status == "fail" and c.check != "host_code")
+    assert found.message_said is not None and found.message_said.id == "checks.grids.of_one_size"
+    assert hint(found) == "checks.grids.hint_of_one_size" and found.line == 11
+
+
+def test_a_block_in_the_grids_place_is_told_before_the_number_of_blocks() -> None:
+    found = check(graded("block_before_grid.cu", "matmul"), "naive.correct")
+    assert hint(found) == "checks.grids.hint_block_first" and found.line == 19
+
+
+@pytest.mark.parametrize("name", ["within_blocks_only.cu", "within_blocks_unnamed.cu"])
+def test_a_kernel_that_is_right_at_one_block_alone_is_wrong(name: str) -> None:
+    result = graded(name, "transpose")
+    assert check(result, "shared.correct").status == "fail"
+    assert not any("works only at" in remark for remark in result.variants["shared"].remarks)
+
+
+def test_managed_arrays_handed_in_and_sizes_that_are_constants_in_either_order() -> None:
+    result = graded("managed_handed_in.cu", "transpose")
+    naive = {c.check: c.status for c in result.checks if c.variant == "naive"}
+    assert [naive[name] for name in ("correct", "memory_safety", "technique")] == ["pass"] * 3
+    launch = result.variants["naive"].launch
+    assert launch is not None and launch.by == "observed"
+
+
+def test_the_length_of_an_array_is_a_constant_of_any_name_beside_the_radius() -> None:
+    result = graded("constant_count.cu", "box-blur")
+    shared = {c.check: c.status for c in result.checks if c.variant == "shared"}
+    assert [shared[name] for name in ("correct", "memory_safety", "technique", "races")] == ["pass"] * 4
+
+
+def test_reading_too_much_because_of_a_small_tile_is_told_as_such() -> None:
+    assert hint(check(graded("small_tile.cu", "matmul"), "block.technique")) == "checks.technique.hint_small_tile"
