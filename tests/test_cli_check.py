@@ -82,6 +82,9 @@ def test_check_says_what_it_cannot_do(tmp_path: Path, capsys: pytest.CaptureFixt
     assert (many[0], many[2].startswith("grade: Several PATHs")) == (2, True)
     assert run(capsys, "check", tmp_path, "--source", tmp_path)[0] == 2
     assert run(capsys, "watch", tmp_path / "none.cu", "--lab", "transpose")[0] == 2
+    # What is not there is told before what it might be.
+    for command in ("watch", "check"):
+        assert run(capsys, command, "none.cu")[::2] == (2, "grade: none.cu: no such file or folder\n")
 
 
 def test_a_file_that_is_named_after_a_lab_needs_no_option(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -118,7 +121,12 @@ class Watch:
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "LC_ALL": "C.UTF-8"}
         command = [sys.executable, "-m", "grader", "watch", str(path), "--lab", "transpose"]
         self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, env=environment, cwd=path.parent, start_new_session=True
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment,
+            cwd=path.parent,
+            start_new_session=True,
         )
 
     def round(self, within_s: float = 60.0) -> list[str]:
@@ -143,8 +151,9 @@ def watched(tmp_path: Path) -> Iterator[tuple[Watch, Path]]:
     yield watch, file
     watch.process.kill()
     watch.process.wait()
-    if watch.process.stdout is not None:
-        watch.process.stdout.close()
+    for stream in (watch.process.stdout, watch.process.stderr):
+        if stream is not None:
+            stream.close()
 
 
 @pytest.mark.slow
@@ -196,3 +205,6 @@ def test_watch_grades_again_soon_after_a_save(watched: tuple[Watch, Path]) -> No
     assert "32-way bank conflict" in "".join(watch.round())
     watch.process.send_signal(signal.SIGINT)
     assert watch.process.wait(10) == 130
+    # It left no results, so none are spoken of.
+    assert watch.process.stderr is not None
+    assert watch.process.stderr.read() == b"grade: interrupted\n"

@@ -36,6 +36,8 @@ from grader.i18n import _
 from grader.report.stream import prepare_standard_streams
 
 INTERRUPTED = 130
+KEEP_NOTHING = frozenset({"run", "check", "watch", "serve", "labs", "doctor"})
+"""Commands that leave no results behind."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -84,7 +86,8 @@ def run(arguments: list[str]) -> int:
         return complain(str(error), error.exit_code)
     except (KeyboardInterrupt, click.Abort) as request:
         code = request.code if isinstance(request, Interrupted) else INTERRUPTED
-        return complain(_("interrupted; finished results are kept"), code)
+        keeps_nothing = bool(arguments) and arguments[0] in KEEP_NOTHING
+        return complain(_("interrupted") if keeps_nothing else _("interrupted; finished results are kept"), code)
     except BrokenPipeError:
         # Whoever read our output (`| head`) has seen enough; Python must not complain of it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -62,8 +62,10 @@ def lab_of(path: Path, labs_folders: Sequence[str] = ()) -> str:
 
     Raises
     ------
-    UsageError : it speaks of none, or of several.
+    UsageError : it speaks of none, or of several, or is not there.
     """
+    if not path.exists():
+        raise UsageError(msg("session.no_such_path", path=str(path)))
     known = sorted(labs.folders([Path(folder) for folder in labs_folders]))
     by_name = {name.lower(): name for name in known}
     own = path if path.name not in ("", "..") else path.resolve()

@@ -15,6 +15,8 @@ ONE_BLAS_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLI
 """Variables that the libraries that NumPy multiplies with read when they are loaded: see `one_blas_thread`."""
 _ENOUGH_DESCRIPTORS = 256
 _ENOUGH_ADDRESS_BYTES = 8 << 30
+_set_here: dict[int, int] = {}
+"""Limits that this process has lowered for itself, by kind: they are not the shell's."""
 
 
 def die_with_parent(parent: int) -> None:
@@ -122,6 +124,8 @@ def _lower(kind: int, value: int) -> None:
     """Lower a limit: never above what holds already, and never the hard one, which could not be raised again."""
     soft, hard = resource.getrlimit(kind)
     held = [bound for bound in (soft, hard) if bound != resource.RLIM_INFINITY]
+    if value < min(held, default=value + 1):
+        _set_here[kind] = value
     resource.setrlimit(kind, (min([value, *held]), hard))
 
 
@@ -133,7 +137,7 @@ def shortage() -> str:
     found = [f"ulimit -n {descriptors}"] if 0 <= descriptors < _ENOUGH_DESCRIPTORS else []
     for kind, option in ((resource.RLIMIT_AS, "v"), (resource.RLIMIT_DATA, "d")):
         size = resource.getrlimit(kind)[0]
-        if size != resource.RLIM_INFINITY and size < _ENOUGH_ADDRESS_BYTES:
+        if size != resource.RLIM_INFINITY and size < _ENOUGH_ADDRESS_BYTES and _set_here.get(kind) != size:
             found.append(f"ulimit -{option} {size // 1024}")
     seconds = resource.getrlimit(resource.RLIMIT_CPU)[0]
     if seconds != resource.RLIM_INFINITY:

@@ -4,6 +4,16 @@
 const words = document.body.dataset;
 const drop = document.getElementById("drop");
 const chosen = document.getElementById("file");
+const labs = document.getElementById("lab");
+// Until somebody chooses a lab, a file that is named after one is that lab's, as on the command line.
+let isLabChosen = false;
+labs.addEventListener("change", () => { isLabChosen = true; });
+
+function labOf(name) {
+  const stem = name.replace(/\.[^.]*$/, "").toLowerCase();
+  const named = isLabChosen ? undefined : [...labs.options].find((option) => option.value.toLowerCase() === stem);
+  return named || labs.selectedOptions[0];
+}
 
 function element(name, text, className) {
   const made = document.createElement(name);
@@ -16,13 +26,15 @@ const pause = (seconds) => new Promise((resolve) => setTimeout(resolve, 1000 * s
 
 async function handIn(file) {
   const card = element("article");
-  card.append(element("h2", file.name));
+  const lab = labOf(file.name);
+  labs.value = lab.value;
+  card.append(element("h2", file.name + " · " + lab.text));
   const status = element("p", words.waiting);
   const checks = element("div", "", "wide");
   const rest = element("div");
   card.append(status, checks, rest);
   document.getElementById("jobs").prepend(card);
-  const query = new URLSearchParams({ lab: document.getElementById("lab").value, name: file.name, lang: words.language });
+  const query = new URLSearchParams({ lab: lab.value, name: file.name, lang: words.language });
   for (;;) {
     let answer;
     try {

@@ -155,7 +155,8 @@ def test_gradescope_grades_every_lab_in_a_small_container(autograder: Path, lab:
     print(f"{lab}: {run.peak_bytes >> 20} MB, {run.seconds:.1f} s, {run.cpu_seconds:.1f} s of processor time")
     # Nothing of the program is known beforehand.  The clock on the wall is also that of whoever else works here.
     assert run.peak_bytes <= 512 << 20
-    assert run.cpu_seconds <= 7
+    # Half a core gives that in the 10 s that a student waits for a verdict.
+    assert run.cpu_seconds <= 5
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ import pytest
 from grader.compiler.diagnostics import MAX_STATIC_BYTES
 from grader.compiler.process import CompilerProcess
 from grader.message import as_message
+from grader.processes import limits
 from grader.ptx.limits import Limits
 from grader.words import text
 from tests.compiler.processes import KERNEL, children, compiled, macro_bomb
@@ -121,3 +122,16 @@ def test_a_flood_of_messages_is_capped(compiler: CompilerProcess) -> None:
 
 def test_the_arrays_of_a_program_may_take_as_much_as_the_emulator_has() -> None:
     assert Limits().variable_bytes == MAX_STATIC_BYTES
+
+
+def test_a_bound_of_our_own_is_not_the_shells() -> None:
+    before = limits.shortage()
+    assert f"ulimit -d {4 << 20}" not in before
+    with limits.bounded_memory(4 << 30):
+        assert limits.shortage() == before
+    # What the shell allows is told, however small a bound of our own would be.
+    program = "from grader.processes import limits; limits.bound_memory(4 << 30); print(limits.shortage())"
+    done = subprocess.run(
+        ["sh", "-c", f"ulimit -d 2000000; exec {sys.executable} -c '{program}'"], capture_output=True, text=True
+    )
+    assert "ulimit -d 2000000" in done.stdout

@@ -89,7 +89,7 @@ def test_every_save_is_graded_as_if_it_were_the_first(
     names = [name for name in EDITS if name != "a header"]
     chance.shuffle(names)
     pairs = [" + ".join(chance.sample(names, 2)) for _ in range(4)]
-    compared(lab, student, ["a header", *names, "a header", *pairs], tmp_path, monkeypatch, 24)
+    compared(lab, student, ["a header", *names, "a header", *pairs], tmp_path, monkeypatch, 10)
 
 
 def test_a_line_above_runs_nothing_but_the_drawn_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,6 +62,18 @@ except OSError:
     assert run(code).stdout.split("\n")[:2] == ["no memory", "no file"]
 
 
+def test_no_more_processor_time_is_allowed_than_the_shell_does() -> None:
+    code = """
+import resource
+resource.setrlimit(resource.RLIMIT_CPU, (20, 20))
+for seconds in (1000, 3):
+    limits.allow_cpu_seconds(seconds)
+    print(*resource.getrlimit(resource.RLIMIT_CPU))
+"""
+    first, second = run(code).stdout.splitlines()
+    assert first == "20 20" and second in ("4 20", "5 20")
+
+
 def test_processor_time_ends() -> None:
     result = run("limits.allow_cpu_seconds(0)\nwhile True: pass")
     assert result.returncode == -24  # SIGXCPU

@@ -273,7 +273,11 @@ def test_a_student_drops_a_file_in_a_browser(server: Server, tmp_path: Path) -> 
         dropped(page)
         page.wait("document.querySelector('article .verdict')")
         text = page.run("document.querySelector('article').innerText")
-        assert "mine<b>.cu" in text
+        assert "mine<b>.cu · Matrix transposition" in text
+        # A file that is named after a lab is that lab's, until somebody chooses one.
+        assert page.run("labOf('Matmul.cu').value + ' ' + labOf('mine.cu').value") == "matmul transpose"
+        page.run("document.getElementById('lab').dispatchEvent(new Event('change'))")
+        assert page.run("labOf('matmul.cu').value") == "transpose"
         assert "76 of 91 points, 5 pending" in text
         assert "32-way bank conflict" in text
         page.wait("document.querySelector('article iframe')")

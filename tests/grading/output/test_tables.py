@@ -1,0 +1,27 @@
+"""The tables of a course are made of every lab that was graded into the folder; one that cannot be written says why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from grader.exports.entries import CourseExport, Entry, Table
+from grader.grading.output.tables import Tables
+from grader.lab import labs
+from tests import sample_results
+
+
+def names(tables: Sequence[Table], language: str) -> bytes:
+    return f"{language}: {' '.join(table.lab.id for table in tables)}".encode()
+
+
+def test_every_lab_is_in_the_courses_tables(tmp_path: Path) -> None:
+    entry = Entry("ivanov", sample_results.passed())
+    tables = [Table(labs.find(name), [entry]) for name in ("matmul", "transpose")]
+    exports = [CourseExport(name, names, lambda path: f"Course: {path.name}") for name in ("a.txt", "none/b.txt")]
+    (tmp_path / "none").write_text("no folder")
+    writer = Tables("ru")
+    assert writer.of_course(exports, tables, tmp_path) == ["Course: a.txt"]
+    assert (tmp_path / "a.txt").read_text() == "ru: matmul transpose"
+    (problem,) = writer.problems
+    assert "none" in problem
