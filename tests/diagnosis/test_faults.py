@@ -12,7 +12,7 @@ from grader.words import text
 @pytest.mark.parametrize(
     ("space", "array", "said"),
     [
-        ("shared", "tile", "reads tile, byte 64,"),
+        ("shared", "tile", "reads element 16 of tile,"),
         ("shared", "", "reads shared memory, byte 64,"),
         ("global", "", "reads global memory, byte 64,"),
     ],
