@@ -214,3 +214,17 @@ def test_data_that_do_not_fit_say_so() -> None:
         words.text(msg("faults.bytes"))
     with pytest.raises(words.NoWordsError):
         words.text(msg("faults.bytes", n="many"))
+
+
+def test_a_fault_is_named_for_what_was_found() -> None:
+    """Not for what the check is about, nor for another fault of it."""
+    titles = {
+        "unreadable": "kernel cannot be read",
+        "no_candidate": "kernel not found",
+        "arrays": "parameters do not fit the task",
+        "parameters": "parameters do not fit the task",
+        "unknown_parameter": "parameters do not fit the task",
+        "no_global": "no kernel in the files",
+    }
+    for reason, title in titles.items():
+        assert words.fault_title("present", msg(f"checks.present.{reason}")) == title

@@ -31,8 +31,19 @@ _ARGUMENT = re.compile(r"\bargv\s*\[\s*(\d+)\s*\]")
 _READS_INPUT = re.compile(r"\bcin\b|\bscanf(?:_s)?\s*\(|\bstdin\b|\bgetchar\s*\(")
 _CHOOSES = re.compile(r"\bswitch\s*\([^{}]{1,200}\)\s*\{\s*case\s+\d+\s*:")
 _SCANNED = re.compile(r"\bscanf(?:_s)?\s*\(\s*\"([^\"\n]*)\"")
+_SCANNED_INTO = re.compile(r"\bscanf(?:_s)?\s*\(\s*\"[^\"\n]*\"([^;{}]{0,200});")
+_COMPARED_NUMBER = re.compile(r"\bif\s*\(\s*(\w+)\s*==\s*\d{1,2}\s*\)")
+_HOLDS_NUMBER = re.compile(
+    r"\b(\w+)\s*=\s*(?:\(\w+\)\s*)?(?:std\s*::\s*)?(?:ato[il]|stoi|strtol)\s*\(\s*argv\s*\[\s*([1-9])\s*\]"
+)
+_HOLDS_WORD = re.compile(r"\b(\w+)\s*(?:=\s*(?:(?:std\s*::\s*)?string\s*[({]\s*)?|[({]\s*)argv\s*\[\s*([1-9])\s*\]")
+_COMPARED_ARGUMENT = re.compile(r"\bargv\s*\[\s*([1-9])\s*\]\s*\)?\s*(?:,|==)\s*\"([^\"\n]{1,40})\"")
+_COMPARED_NAME = re.compile(
+    r"(?:\bstr(?:case)?cmp\s*\(\s*(\w+)(?:\s*\.\s*c_str\s*\(\s*\))?\s*,|\b(\w+)\s*==)\s*\"([^\"\n]{1,40})\""
+)
 _TYPED_IN = re.compile(r"\bcin\b([^;{}]{0,200});")
 # Words, not the tree: a launch that the grammar cannot read is one, too, and one too many costs a run and no mark.
+_INSTANCE = re.compile(r"([A-Za-z_]\w*)\s*<([^<>;(){}]{0,200})>\s*<<[ \t]*<")
 _LAUNCHED = re.compile(r"([A-Za-z_]\w*)\s*(?:<[^<>;(){}]{0,200}>)?\s*<<[ \t]*<")
 
 
@@ -80,6 +91,15 @@ def launched_in(sources: Sequence[SourceText]) -> set[str]:
     return {name for name in kernels if words[name] > 1}
 
 
+def instances_in(sources: Sequence[SourceText]) -> dict[str, int]:
+    """Templates that a program may launch with other arguments from place to place, with how many of them."""
+    text = "\n".join(without_comments(source.text) for source in sources)
+    found: dict[str, set[str]] = {}
+    for name, arguments in _INSTANCE.findall(text):
+        found.setdefault(name, set()).add("".join(arguments.split()))
+    return {name: len(arguments) for name, arguments in found.items() if len(arguments) > 1}
+
+
 def ways_to_start(sources: Sequence[SourceText], sizes: Sequence[int] = (), threads: int = USUAL_BLOCK) -> list[Start]:
     """What the program is started with: nothing; then, where it takes arguments, sizes of the lab in either order.
 
@@ -109,18 +129,23 @@ def ways_to_start(sources: Sequence[SourceText], sizes: Sequence[int] = (), thre
     return list({(way.arguments, way.stdin): way for way in ways}.values())
 
 
-def ways_to_choose(sources: Sequence[SourceText], sizes: Sequence[int], threads: int = USUAL_BLOCK) -> list[Start]:
-    """What a program is started with that is told by a number which of its kernels to launch; none for any other.
+def ways_to_choose(sources: Sequence[SourceText], sizes: Sequence[int] = (), threads: int = USUAL_BLOCK) -> list[Start]:
+    """What a program is started with that is told by a number or a word which kernel to launch; none for any other.
 
-    The number comes first, then perhaps a block's sides, then sizes; from a keyboard also after as many sizes as are
-    read before it.
+    Where it is not clear which argument that is it comes first, then perhaps a block's sides, then sizes; from a
+    keyboard also after as many sizes as are read before it.
     """
     text = "\n".join(without_comments(source.text) for source in sources)
-    if not _CHOOSES.search(text):
-        return []
     usual = tuple(str(size) for size in sizes) or (USUAL_SIZE,)
     block = str(_side_of_tile(sources) or threads)
     count = max((int(number) for number in _ARGUMENT.findall(text) if int(number) < 10), default=0)
+    place, values = _choosing_argument(text)
+    if values and place <= count:
+        others = (*usual, *[block] * count)
+        return [Start((*others[: place - 1], value, *others[place - 1 :])[:count]) for value in values]
+    chooses = _choice_in(text)
+    if chooses is None:
+        return []
     ways = []
     for number in map(str, range(MAX_CHOICES)):
         if count:
@@ -129,7 +154,7 @@ def ways_to_choose(sources: Sequence[SourceText], sizes: Sequence[int], threads:
             ways.append(Start((number, *others)[:count]))
         elif _READS_INPUT.search(text):
             ways.append(Start((), "\n".join([number, *usual, *[block] * 8, ""]).encode()))
-    before = _read_before_choice(text)
+    before = _read_before(text[:chooses])
     if before and not count:
         # One block may have to hold it all, so that only a size as small as a block's side is launched.
         for size in (max(usual, key=int), block):
@@ -138,10 +163,44 @@ def ways_to_choose(sources: Sequence[SourceText], sizes: Sequence[int], threads:
     return ways
 
 
-def _read_before_choice(text: str) -> int:
-    """Numbers that a program reads before the one that it then chooses by, in the order of its text."""
+def _choosing_argument(text: str) -> tuple[int, list[str]]:
+    """The argument by which a program chooses, from 1 on, and its values: words or numbers that it is compared with."""
+    holders = {name: int(place) for name, place in _HOLDS_WORD.findall(text)}
+    words: dict[int, dict[str, None]] = {}
+    for place, word in _COMPARED_ARGUMENT.findall(text):
+        words.setdefault(int(place), {})[word] = None
+    for first, second, word in _COMPARED_NAME.findall(text):
+        if (first or second) in holders:
+            words.setdefault(holders[first or second], {})[word] = None
+    # Options are handed in beside what they are for, not in place of it.
+    told = {place: [w for w in found if not w.startswith("-")] for place, found in words.items()}
+    place = max(told, key=lambda place: len(told[place]), default=0)
+    if place and told[place]:
+        return place, told[place][:MAX_CHOICES]
+    if _CHOOSES.search(text):
+        return 0, []
+    compared = {
+        (name, int(argument)): {int(number) for number in re.findall(rf"\b{name}\s*==\s*(\d{{1,2}})\b", text)}
+        for name, argument in _HOLDS_NUMBER.findall(text)
+    }
+    (_name, place), numbers = max(compared.items(), key=lambda item: len(item[1]), default=(("", 0), set[int]()))
+    # What is said of none of them comes after an `else`.
+    values = sorted({*numbers, max(numbers) + 1, 0}) if numbers else []
+    return place, [str(number) for number in values][:MAX_CHOICES]
+
+
+def _choice_in(text: str) -> int | None:
+    """Where a program first chooses by a number: a `switch`, or a number read from a keyboard compared with another."""
     chooses = _CHOOSES.search(text)
-    head = text[: chooses.start()] if chooses is not None else ""
+    typed = {name for line in _TYPED_IN.findall(text) for name in _NUMBER_OR_NAME.findall(line)}
+    typed |= {name for line in _SCANNED_INTO.findall(text) for name in _NUMBER_OR_NAME.findall(line)}
+    compared = next((m for m in _COMPARED_NUMBER.finditer(text) if m[1] in typed), None)
+    places = [match.start() for match in (chooses, compared) if match is not None]
+    return min(places, default=None)
+
+
+def _read_before(head: str) -> int:
+    """Numbers that a program reads before the one that it then chooses by, in the order of its text."""
     formats = [str(match[1]) for match in _SCANNED.finditer(head)]
     typed = [str(match[1]) for match in _TYPED_IN.finditer(head)]
     read = sum(len(re.findall(r"%[ld]", line)) for line in formats) + sum(line.count(">>") for line in typed)

@@ -9,12 +9,20 @@ from __future__ import annotations
 import dataclasses
 import re
 import tempfile
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 from grader.errors import InternalError
 from grader.message import Message, msg
-from grader.observation.programs import USUAL_BLOCK, launched_in, programs_of, ways_to_choose, ways_to_start
+from grader.observation.programs import (
+    USUAL_BLOCK,
+    instances_in,
+    launched_in,
+    programs_of,
+    ways_to_choose,
+    ways_to_start,
+)
 from grader.observation.stored import Stored
 from grader.processes.system import IS_LINUX
 from grader.programs.observe import Start, observe_each
@@ -117,16 +125,23 @@ def _runs(
     made = texts_made(files)
     wanted = launched_in(files)
     seen: set[str] = set()
+    # One template may be several variants; only who chooses launches them in several runs.
+    instances = instances_in(files) if choices else {}
+    seen_instances: set[tuple[str, tuple[str, ...]]] = set()
     started: list[Start] = []
 
+    def has_all() -> bool:
+        counts = Counter(name for name, _arguments in seen_instances)
+        return wanted <= seen and all(counts[name] >= count for name, count in instances.items())
+
     def is_enough(observation: Observation) -> bool:
-        seen.update(
-            _plain(launch.kernel)[0] for launch in observation.launches if _is_whole(launch) and not launch.error
-        )
+        launched = [_plain(launch.kernel) for launch in observation.launches if _is_whole(launch) and not launch.error]
+        seen.update(name for name, _arguments in launched)
+        seen_instances.update(launched)
         # Without arguments it may have been told how to be called, and be larger than with them.
         started.append(ways[len(started)] if len(started) < len(ways) else Start())
         is_last_word = bool(started[-1].arguments) or not any(way.arguments for way in ways)
-        return wanted <= seen or (is_last_word and _is_too_large(observation))
+        return has_all() or (is_last_word and _is_too_large(observation))
 
     found = [
         seen_run(files, observation, way)
@@ -138,7 +153,7 @@ def _runs(
     with_sizes = bool(choices) and (len(choices[0].arguments) > 1 or bool(choices[0].stdin))
     is_runnable = any(run.ended or run.launches for run in found)
     is_large = any(run.cause is not None and run.cause.id in TOO_LARGE for run in found)
-    if choices and not wanted <= seen and (is_runnable or (is_large and with_sizes)):
+    if choices and not has_all() and (is_runnable or (is_large and with_sizes)):
         found += [
             seen_run(files, observation, way)
             for observation, way in zip(

@@ -199,21 +199,6 @@ class Child(Generic[Received]):
         return text.decode("utf-8", errors="replace").strip()
 
 
-def server_for(program: ChildProgram) -> fork_server.ForkServer | None:
-    """What forks children of a program, started if it does not run yet; None where each is started by itself.
-
-    Raises
-    ------
-    OSError : it cannot be started.
-    """
-
-    def start(connection: socket.socket) -> subprocess.Popen[bytes]:
-        serving = replace(program, module=fork_server.__name__, arguments=(program.module,), data_bytes=0)
-        return _started(serving, connection, subprocess.DEVNULL)
-
-    return fork_server.server_of(program.module, program.environment, start) if program.is_forkable else None
-
-
 def start_server(program: ChildProgram) -> fork_server.ForkServer | None:
     """What children of a program are forked from, started where it is not yet; None where they are not forked.
 

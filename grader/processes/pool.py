@@ -17,7 +17,7 @@ from typing import Generic, Literal, Protocol, Self, TypeVar
 import msgspec
 
 from grader.processes.channel import PeerGone
-from grader.processes.child import END_WAIT_S, Child, ChildProgram, Ending, server_for
+from grader.processes.child import END_WAIT_S, Child, ChildProgram, Ending, start_server
 from grader.processes.system import READ, WRITE, wait_for
 
 Task = TypeVar("Task")
@@ -126,7 +126,7 @@ class Pool(Generic[Task, Reply]):
         Where children are forked, what forks them: it imports for all.
         """
         with contextlib.suppress(OSError):
-            if server_for(self._program) is not None:
+            if start_server(self._program) is not None:
                 return
             while len(self._hands) < self.size:
                 self._hands.append(_Hand(Child(self._program, self._replies)))

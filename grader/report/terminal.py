@@ -81,13 +81,31 @@ def show_result(out: Console, view: Summary) -> None:
     out.print(_fitting_matrix(out, view))
     out.print(_score_line(view))
     for line in view["decisions"]:
-        out.print(Text(line))
+        _hang(out, Text(line), 0, 2)
     for held in view["waiting"]:
-        out.print(Text(_("… {points} points pending: {reason}").format(**held), style="dim"))
+        _hang(out, Text(_("… {points} points pending: {reason}").format(**held), style="dim"), 0, 2)
     for row in view["inapplicable"]:
-        out.print(Text(_("· {check}: does not apply. {reason}").format(**row), style="dim"))
+        _hang(out, Text(_("· {check}: does not apply. {reason}").format(**row), style="dim"), 0, 2)
     _show_faults(out, view)
     _show_remarks(out, view)
+
+
+def _hang(out: Console, text: Text, first: int, rest: int) -> None:
+    """Print a paragraph with its first line that many columns from the edge, and those that it goes on in."""
+    from rich.text import Text
+
+    lead, width = rest - first, max(out.width - rest, 1)
+    # The first line may hold more than the others by as much as it stands further out.
+    head = next(iter(text.wrap(out, width + lead, overflow="fold")), Text())
+    left = text[len(head.plain) :]
+    while left.plain[:1] == " ":
+        left = left[1:]
+    lines = [head, *(left.wrap(out, width, overflow="fold") if left.plain else ())]
+    shown = Text(" " * first)
+    for number, line in enumerate(lines):
+        line.rstrip()
+        shown.append_text(Text(f"\n{' ' * rest}") if number else Text()).append_text(line)
+    out.print(shown)
 
 
 def _fitting_matrix(out: Console, view: Summary) -> Table:
@@ -186,24 +204,23 @@ def _show_faults(out: Console, view: Summary) -> None:
             title.append(
                 "  " + _("{points} more points depend on it").format(points=fault["held"]), style="not bold dim"
             )
-        out.print(title)
+        _hang(out, title, 0, 3)
         if fault["where"]:
             place = Text(fault["where"], style="cyan")
             if fault["code"]:
                 place.append(f"  {fault['code']}", style="default")
-            out.print(Padding(place, (0, 0, 0, 3), expand=False))
+            _hang(out, place, 3, 5)
             if fault["code_before"]:
                 before = Text(f"{fault['line_before']}  {fault['code_before']}")
-                out.print(Padding(before, (0, 0, 0, 3), expand=False))
+                _hang(out, before, 3, 5)
         out.print(Padding(Text(fault["message"]), (0, 0, 0, 3), expand=False))
         if fault["hint"]:
-            out.print(Padding(Text("→ " + fault["hint"]), (0, 0, 0, 3), expand=False))
+            _hang(out, Text("→ " + fault["hint"]), 3, 5)
         _show_repair(out, fault)
 
 
 def show_found_out(out: Console, before: Summary, after: Summary) -> None:
     """What was found out about faults since `before` was shown: where they are, once a change there was tried."""
-    from rich.padding import Padding
     from rich.text import Text
 
     known = {fault["id"]: fault["hint"] for fault in before["faults"]}
@@ -212,12 +229,16 @@ def show_found_out(out: Console, before: Summary, after: Summary) -> None:
     if not fresh:
         return
     out.print(Text(_("Found by trying changes"), style="bold"))
+    # What mends several faults of a kernel is said once.
+    told: dict[tuple[str, str], list[FaultView]] = {}
     for fault in fresh:
         names = ", ".join(variant["name"] for variant in fault["variants"])
-        out.print(Text(f"{fault['check']} · {names}"))
         new = fault["hint"].removesuffix(known.get(fault["id"], "")).strip()
-        out.print(Padding(Text("→ " + new), (0, 0, 0, 3), expand=False))
-        _show_repair(out, fault)
+        told.setdefault((names, new), []).append(fault)
+    for (names, new), faults in told.items():
+        _hang(out, Text(f"{', '.join(fault['check'] for fault in faults)} · {names}"), 0, 2)
+        _hang(out, Text("→ " + new), 3, 5)
+        _show_repair(out, faults[0])
     out.print()
     out.file.flush()
 
@@ -228,13 +249,14 @@ def _show_repair(out: Console, fault: FaultView) -> None:
 
     for row in fault["repair"]:
         style = {"+": "green", "-": "red"}.get(row[:1], "dim")
-        out.print(Padding(Text(row, style=style), (0, 0, 0, 5), expand=False))
+        # A row that is too long goes on below where its code begins.
+        code = row[1:].lstrip()
+        _hang(out, Text(row, style=style), 5, 5 + min(len(row) - len(code) + 2, out.width // 3))
     if fault["effect"]:
         out.print(Padding(Text(fault["effect"]), (0, 0, 0, 5), expand=False))
 
 
 def _show_remarks(out: Console, view: Summary) -> None:
-    from rich.padding import Padding
     from rich.text import Text
 
     if not view["remarks"]:
@@ -243,7 +265,7 @@ def _show_remarks(out: Console, view: Summary) -> None:
     out.print(Text(_("Worth knowing (costs no points)"), style="bold"))
     for remark in view["remarks"]:
         names = ", ".join(variant["name"] for variant in remark["variants"])
-        out.print(Padding(Text(f"{names}: {remark['text']}" if names else remark["text"]), (0, 0, 0, 3), expand=False))
+        _hang(out, Text(f"{names}: {remark['text']}" if names else remark["text"]), 3, 5)
 
 
 def show_group(out: Console, rows: Sequence[GroupRow], variants: Sequence[str]) -> None:
@@ -274,7 +296,7 @@ def show_group(out: Console, rows: Sequence[GroupRow], variants: Sequence[str]) 
         out.print(Text(_("Worst fault"), style="bold"))
         for row in rows:
             if row.fault:
-                out.print(Text(f"{row.student}: {row.fault}"))
+                _hang(out, Text(f"{row.student}: {row.fault}"), 0, 2)
         out.print()
 
 
@@ -284,7 +306,6 @@ def show_table(out: Console, titles: Sequence[str], rows: Sequence[Sequence[str]
     Where the terminal is too narrow for words beside each other, each row is a paragraph: its first cell, then a line
     for each other one with its title.
     """
-    from rich.padding import Padding
     from rich.text import Text
 
     needed = [[row[0], *(_narrowed(cell) for cell in row[1:])] for row in [titles, *rows]]
@@ -293,7 +314,7 @@ def show_table(out: Console, titles: Sequence[str], rows: Sequence[Sequence[str]
             out.print(Text(row[0], style="bold"))
             for title, cell in zip(titles[1:], row[1:], strict=True):
                 if cell:
-                    out.print(Padding(Text(f"{title}: {cell}"), (0, 0, 0, 2), expand=False))
+                    _hang(out, Text(f"{title}: {cell}"), 2, 4)
         out.print()
         return
     table = _table()

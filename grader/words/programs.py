@@ -132,7 +132,8 @@ TEXTS: Texts = {
     "no_program": N_("{path}: not a program; a .cu file is expected, and the program's own arguments after --"),
     "same_name": N_("two files are called {name}"),
     "segmentation_fault": N_(
-        "Segmentation fault: the host code accesses an address that does not belong to it, perhaps a device pointer."
+        "Segmentation fault: the host code accesses an address that does not belong to it, perhaps a device pointer, "
+        "or its local arrays are larger than the stack (8 MiB)."
     ),
     "bad_function": N_(
         "Segmentation fault: the host code calls a function through an invalid pointer; perhaps a file could not be "

@@ -27,6 +27,7 @@ const pause = (seconds) => new Promise((resolve) => setTimeout(resolve, 1000 * s
 async function handIn(file) {
   const card = element("article");
   const lab = labOf(file.name);
+  labs.value = lab.value;
   card.append(element("h2", file.name + " · " + lab.text));
   const status = element("p", words.waiting);
   const checks = element("div", "", "wide");

@@ -59,6 +59,65 @@ def test_what_is_asked_for_at_the_keyboard_is_a_size_and_small_numbers_or_sizes_
     ]
 
 
+IF_CHAINS = {
+    "int main(int c, char **argv) { int n = atoi(argv[1]), mode = atoi(argv[2]); if (mode == 1) a(); "
+    "else if (mode == 2) b(); else d(); }": [("96", "0"), ("96", "1"), ("96", "2"), ("96", "3")],
+    'int main(int c, char **argv) { int n = std::stoi(argv[2]); if (!strcmp(argv[1], "naive")) a(); '
+    'else if (strcmp(argv[1], "tiled") == 0) b(); }': [("naive", "96"), ("tiled", "96")],
+    'int main(int c, char **argv) { std::string what = argv[1]; if (what == "a") a(); if (what == "b") b(); }': [
+        ("a",),
+        ("b",),
+    ],
+    # Of a size that is looked at once nothing is chosen but whether it was given; options are no values.
+    'int main(int c, char **argv) { if (!strcmp(argv[1], "--help")) return 1; int n = atoi(argv[2]); }': [],
+    "int main(int c, char **argv) { int n = c > 1 ? atoi(argv[1]) : 64; }": [],
+}
+
+
+@pytest.mark.parametrize("text", IF_CHAINS)
+def test_what_an_argument_is_compared_with_is_handed_in_at_its_place(text: str) -> None:
+    assert [tuple(way.arguments) for way in ways_to_choose([source("a.cu", text)], [96])] == IF_CHAINS[text]
+
+
+def test_a_number_from_the_keyboard_may_be_compared_in_place_of_switched_over() -> None:
+    text = "int main() { int n, what; std::cin >> n; std::cin >> what; if (what == 1) a(); else b(); }"
+    ways = [way.stdin.split()[:2] for way in ways_to_choose([source("a.cu", text)], [96])]
+    assert [b"96", b"1"] in ways and [b"96", b"2"] in ways and [b"1", b"96"] in ways
+    # A number that is not read chooses nothing.
+    text = "int main() { int n, what = 1; std::cin >> n; if (what == 1) a(); else b(); }"
+    assert ways_to_choose([source("a.cu", text)], [96]) == []
+
+
+@pytest.mark.slow
+def test_every_instance_of_a_template_that_words_choose_is_seen(tmp_path: Path) -> None:
+    path = tmp_path / "main.cu"
+    path.write_text(
+        """\
+#include <cstdlib>
+#include <string>
+template <int Pad> __global__ void turn(float *a, int n) { a[threadIdx.x] = n + Pad; }
+__global__ void plain(float *a, int n) { a[threadIdx.x] = n; }
+int main(int argc, char **argv) {
+  if (argc < 3) return 1;
+  std::string how = argv[1];
+  int n = std::atoi(argv[2]);
+  float *a;
+  cudaMalloc(&a, n * sizeof(float));
+  if (how == "plain") plain<<<1, 32>>>(a, n);
+  else if (how == "shared") turn<0><<<1, 32>>>(a, n);
+  else if (how == "padded") turn<1><<<1, 32>>>(a, n);
+  cudaFree(a);
+}
+"""
+    )
+    runs = observed([decode(path)], None, [64]).runs
+    assert {(x.kernel, x.template_arguments) for run in runs for x in run.launches} == {
+        ("plain", ()),
+        ("turn", ("0",)),
+        ("turn", ("1",)),
+    }
+
+
 @pytest.mark.parametrize(
     "kernel",
     [

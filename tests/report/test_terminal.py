@@ -201,7 +201,7 @@ def test_a_table_that_does_not_fit_is_told_row_by_row() -> None:
         "– another",
         "  Found: not installed",
         "  What to install: apt install",
-        "  the-package-with-a-long-name",
+        "    the-package-with-a-long-name",
         "",
     ]
 

@@ -69,7 +69,7 @@ def main(connection: socket.socket, *options: str) -> None:
     _load_for_html()
     if "--no-pdf" not in options and not channel.has_news():
         _load_for_pdf()
-    is_first, kept_bytes = True, 0
+    is_first, kept_bytes = True, resident_bytes()
     while True:
         try:
             job = channel.receive()
@@ -88,7 +88,7 @@ def main(connection: socket.socket, *options: str) -> None:
         channel.send(Reply(event="done", student=student))
         DRAWINGS.end_report()
         held = resident_bytes()
-        if held and held - kept_bytes < GARBAGE_BYTES and not is_first:
+        if held and held - kept_bytes < GARBAGE_BYTES:
             continue
         gc.collect()
         if is_first:

@@ -8,6 +8,7 @@ TEXTS: Texts = {
     "title": N_("memory safety"),
     "fault": N_("access outside an array"),
     "fault_uninitialized": N_("read of uninitialised memory"),
+    "fault_unset_element": N_("read of uninitialised memory"),
     "fault_misaligned": N_("misaligned access"),
     "passed": N_("Every access is within its array, and nothing is read before it is written."),
     "more_lines": Plural("({n} more line does the same.)", "({n} more lines do the same.)"),

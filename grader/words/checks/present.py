@@ -6,9 +6,11 @@ from grader.words.texts import N_, Plural, Texts
 
 TEXTS: Texts = {
     "title": N_("kernel found"),
-    "fault": N_("parameters do not fit the task"),
-    "fault_no_candidate": N_("kernel not found"),
-    "fault_kernels_are": N_("kernel not found"),
+    "fault": N_("kernel not found"),
+    "fault_unknown_parameter": N_("parameters do not fit the task"),
+    "fault_arrays": N_("parameters do not fit the task"),
+    "fault_parameters": N_("parameters do not fit the task"),
+    "fault_unreadable": N_("kernel cannot be read"),
     "fault_declared": N_("kernel without a body"),
     "fault_declared_elsewhere": N_("kernel without a body"),
     "fault_cut_macro": N_("macro cut short"),

@@ -13,10 +13,13 @@ import pytest
 from grader.ptx import Device, Launch, LaunchReport, LimitExceeded, Limits, launch, parse
 from tests.ptx.corpus.case import Case
 from tests.ptx.nvrtc import compile_ptx, header_options
-from tests.ptx.textbook.cases import CASES
+from tests.ptx.textbook.cases import CASES as CHAPTERS
+from tests.ptx.textbook.idioms import IDIOMS
+
+CASES = [*CHAPTERS, *IDIOMS]
 
 SYNC = re.compile(
-    r"__syncthreads\(\);|__syncwarp\(\);|__threadfence\(\);|block\.sync\(\);|tile\.sync\(\);|cg::wait\(block\);"
+    r"__syncthreads\(\);|__syncwarp\(m?\);|__threadfence\(\);|block\.sync\(\);|tile\.sync\(\);|cg::wait\(block\);"
     r"|(?:if \(step < 4\) )?grid\.sync\(\);"
     r"|__threadfence_block\(\);|wait_but\(\d\);|meet\([^;]*\);|wait_for\(&[^;]*\);|wait_late\(token\);"
     r"|fence_before_flag\(\);"

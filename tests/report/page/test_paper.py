@@ -58,6 +58,27 @@ def filled(page: object) -> float:
     return float((bottom - top) / height)
 
 
+def begins_with_a_note(page: object) -> bool:
+    """Whether the first text of a sheet is a note to what stands on the sheet before."""
+    for root in page._page_box.children:  # type: ignore[attr-defined]
+        if type(root).__name__ == "MarginBox":
+            continue
+        notes: set[int] = set()
+        for one in root.descendants():
+            element = getattr(one, "element", None)
+            if element is not None and "aside" in (element.get("class") or "").split():
+                notes |= {id(box) for box in (one, *getattr(one, "descendants", tuple)())}
+            if type(one).__name__ == "TextBox":
+                return id(one) in notes
+    return False
+
+
+def test_a_note_alone_is_seen() -> None:
+    style = "<style>@page { size: 100mm 100mm; margin: 10mm } p { break-after: page }</style>"
+    sheets = pdf.laid_out(f"<html><body>{style}<p>one</p><ul class='aside'><li>two</li></ul></body></html>").pages
+    assert [begins_with_a_note(sheet) for sheet in sheets] == [False, True]
+
+
 def test_an_empty_half_is_seen() -> None:
     style = "<style>@page { size: 100mm 100mm; margin: 10mm } p { margin: 0; height: 30mm; break-after: page }</style>"
     sheets = pdf.laid_out(f"<html><body>{style}<p>one</p><p style='padding-top: 60mm'>two</p></body></html>").pages
@@ -81,4 +102,5 @@ def test_no_sheet_is_half_empty(graded: Callable[[str, str], Result], student: s
     shares = [round(filled(sheet), 2) for sheet in sheets]
     # The title page is what it is, and the last one ends where the report does.
     assert min(shares[1:-1]) >= LEAST_FILLED, shares
+    assert not any(begins_with_a_note(sheet) for sheet in sheets)
     assert shares[-1] >= LEAST_ON_THE_LAST, shares

@@ -1,0 +1,134 @@
+"""What is said of whole programs with the faults that students make: two at once, or a wrong idea."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.repair.conftest import Grade
+from tests.repair.test_search import EVERY, check
+
+SAMPLES = Path(__file__).parents[2] / "submissions" / "ivanov"
+GONE = "With one change there this fault is gone: this was compiled and run."
+
+Edit = tuple[str, str, str]
+"""A function ("": the whole file), a text in it, and what a student writes in its place."""
+
+BORDER = "    if (i < RADIUS || i >= count - RADIUS) {\n        out[i] = in[i];\n        return;\n    }\n"
+
+WRONG: list[tuple[str, str, str, str, list[Edit]]] = [
+    (
+        "transpose",
+        "shared.ragged_sizes",
+        "The return in line 40 ends threads that are still needed below: let the condition guard the statement after "
+        f"it alone. {EVERY} Take an element",
+        "6 of 15 elements are wrong.",
+        [("transposeShared", "    if (r < rows && c < cols)\n", "    if (r >= rows || c >= cols)\n        return;\n")],
+    ),
+    (
+        "transpose",
+        "padded.correct",
+        f"An index in line 67 is wrong. {EVERY} Shared memory holds whatever the previous block left there.",
+        "It read tile[32] in line 67, which no thread ever writes.",
+        [
+            ("transposePadded", "tile[TILE][TILE + 1]", "tile[TILE * (TILE + 1)]"),
+            ("transposePadded", "tile[threadIdx.y][threadIdx.x]", "tile[threadIdx.y * (TILE + 1) + threadIdx.x]"),
+            ("transposePadded", "tile[threadIdx.x][threadIdx.y]", "tile[threadIdx.x * TILE + threadIdx.y]"),
+        ],
+    ),
+    (
+        "transpose",
+        "naive.correct",
+        "It was run with blocks of 32×32 threads, since 64×64 are impossible: if the kernel counts on 64×64, it may be "
+        "wrong for that reason alone. Fix the launch first.",
+        "3072 of 4096 elements are wrong.",
+        [("", "#define TILE 32", "#define TILE 64")],
+    ),
+    (
+        "matmul",
+        "block.races",
+        f"Two barriers are missing in the loop body: after line 86, and at its end. {EVERY}",
+        "with no barrier between them.",
+        [
+            ("mulBlock", "        __syncthreads();\n        for", "        for"),
+            ("mulBlock", "        __syncthreads();\n    }", "    }"),
+        ],
+    ),
+    (
+        "matmul",
+        "block.correct",
+        f"What is computed in line 83 is wrong. {EVERY}",
+        "In all wrong elements the result is a whole number: its fraction is lost,",
+        [("mulBlock", "float acc = 0;", "int acc = 0;")],
+    ),
+    (
+        "matmul",
+        "block.ragged_sizes",
+        "This thread stores its result without having read anything for it: find out by hand",
+        "This value was computed without reading any input element.",
+        [("mulBlock", "z < n; z += S", "z + S <= n; z += S")],
+    ),
+    (
+        "matmul",
+        "block.ragged_sizes",
+        f"The return in line 83 must not be there: threads that it ends are still needed. {EVERY}",
+        "which no thread ever writes.",
+        [("mulBlock", "    float acc = 0;\n", "    if (i >= n || j >= n)\n        return;\n    float acc = 0;\n")],
+    ),
+    (
+        "box-blur",
+        "naive.correct",
+        "Work out by hand what this thread reads for the element in each pass of its loop: what is not needed",
+        "There the right value is the element of in at the same index, as it is.",
+        [
+            ("blurNaive", BORDER, ""),
+            ("blurNaive", "sum += in[i + k];", "sum += in[min(max(i + k, 0), count - 1)];"),
+        ],
+    ),
+    (
+        "box-blur",
+        "shared.correct",
+        f"What is computed in line 67 is wrong. {EVERY} 5 elements are summed, and the result is as if their sum were "
+        "divided by 4 instead of 5.",
+        "the right value times 1.25",
+        [("blurShared", "sum / (2 * RADIUS + 1)", "sum / (2 * RADIUS)")],
+    ),
+]
+
+
+def written(lab: str, edits: list[Edit]) -> str:
+    """The sample's program with the edits."""
+    text = (SAMPLES / f"{lab}.cu").read_text("utf-8")
+    for function, old, new in edits:
+        start = text.index(f"{function}(") if function else 0
+        end = text.index("\n}\n", start) if function else len(text)
+        assert old in text[start:end]
+        text = text[:start] + text[start:end].replace(old, new, 1) + text[end:]
+    return text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("lab", "name", "hint", "message", "edits"), WRONG, ids=[f"{w[0]}-{w[2][:30]}" for w in WRONG])
+def test_what_is_said_is_true_of_the_program(
+    graded: Grade, tmp_path: Path, lab: str, name: str, hint: str, message: str, edits: list[Edit]
+) -> None:
+    (tmp_path / f"{lab}.cu").write_text(written(lab, edits), "utf-8")
+    found = check(graded(lab, tmp_path / f"{lab}.cu").checks, name)
+    assert found.status == "fail"
+    assert found.hint.startswith(hint)
+    assert message in found.message
+
+
+@pytest.mark.slow
+def test_of_two_faults_one_may_be_mended(graded: Grade, tmp_path: Path) -> None:
+    edits: list[Edit] = [
+        ("transposeShared", "\n    __syncthreads();\n", "\n    if (r < rows && c < cols) __syncthreads();\n"),
+        ("transposeShared", "    c = blockIdx.y", "    c = blockIdx.x"),
+        ("transposeShared", "    r = blockIdx.x", "    r = blockIdx.y"),
+    ]
+    text = written("transpose", edits)
+    (tmp_path / "transpose.cu").write_text(text, "utf-8")
+    found = check(graded("transpose", tmp_path / "transpose.cu").checks, "shared.correct")
+    assert found.hint.startswith(f"In line 46 and the one after it x and y are in each other's place. {GONE}")
+    assert found.repair is None
