@@ -226,7 +226,8 @@ ARITHMETIC = (
         __float_as_uint(fabsf(f)), __float_as_uint(-g), (unsigned)(int)f, (unsigned)g, __float_as_uint((float)i),
         __float_as_uint((float)y), __float_as_uint((float)u), __float_as_uint((float)m), __float_as_uint((float)d),
         (unsigned)__float2int_rn(g), (unsigned)__float2int_rd(h), f < g, f >= g, f == g, f != g, !(f <= h), __isnanf(f),
-        __float_as_uint(__fdividef(f, g)), __float_as_uint(rsqrtf(g)), __float_as_uint(f > g ? h : f)};
+        __float_as_uint(__fdividef(f, g)), __float_as_uint(rsqrtf(g)), __float_as_uint(f > g ? h : f),
+        __float_as_uint(__fmaf_rz(f, g, h))};
     unsigned long long w[] = {u + v, u * v, u / v, u % v, (unsigned long long)(m / n), (unsigned long long)(m % n),
         u << (x & 127), u >> (x & 127), (unsigned long long)(m >> (y & 127)), min(u, v), (unsigned long long)max(m, n),
         (unsigned long long)x * y, (unsigned long long)((long long)i * j), __umul64hi(u, v), u < v, m < n,
@@ -235,7 +236,7 @@ ARITHMETIC = (
         __double_as_longlong(fma(d, e, c)), __double_as_longlong(sqrt(d)), __double_as_longlong((double)f),
         __double_as_longlong((double)i), __double_as_longlong((double)u), __double_as_longlong((double)m),
         __double_as_longlong(-d), __double_as_longlong(fabs(e)), (unsigned long long)(long long)d, d < e, d != e,
-        (unsigned long long)__popcll(u), (unsigned long long)__clzll(v)};
+        (unsigned long long)__popcll(u), (unsigned long long)__clzll(v), __double_as_longlong(__fma_ru(d, e, c))};
     for (int k = 0; k < sizeof(r) / 4; k++) o[k * 32 + t] = r[k];
     for (int k = 0; k < sizeof(w) / 8; k++) q[k * 32 + t] = w[k];
 }"""

@@ -187,5 +187,6 @@ def test_expressions_are_trees() -> None:
     assert parse_expression("dim3(n, 2)") == Call("dim3", (Name("n"), Number(2)))
     assert parse_expression("{1}") == Call("", (Number(1),))
     assert parse_expression("block . x") == Name("block.x")
-    with pytest.raises(NotReadable):
-        parse_expression("a b")
+    for no_expression in ("a b", "dim3(a b)"):
+        with pytest.raises(NotReadable):
+            parse_expression(no_expression)
