@@ -13,6 +13,7 @@ from grader.lab.checks import CorrectSettings
 from grader.launching.geometry import block_of
 from grader.launching.run import Run
 from grader.message import Message, joined, msg, sizes_msg
+from grader.ptx.records import Hazard
 from grader.result import Diagnosis
 from grader.running.evidence import Evidence
 
@@ -80,13 +81,19 @@ def _of_luck(evidence: Evidence) -> Verdict | None:
     """
     if "hazards" in evidence.unmeasured or "races" in {spec.check for spec in evidence.variant.checks}:
         return None
-    unordered = races.counted(evidence.hazards(*races.KINDS))
+    seen = [h for run in evidence.runs_of("correct", "observe") for h in races.counted(run.outcome.hazards)]
+    unordered = [h for h in seen if not _is_on_one_variable(h)]
     if not unordered:
         return None
     first = races.worst(unordered)
     message = msg("checks.correct.luck", what=hazard_msg(first))
-    data = {"lines": [h.line for h in unordered], "other_line": first.other_line, "count": first.count}
+    data = {"lines": sorted({h.line for h in unordered}), "other_line": first.other_line, "count": first.count}
     return failed(message, races.hint(first), first.line, data=data)
+
+
+def _is_on_one_variable(hazard: Hazard) -> bool:
+    """Whether threads race on a counter or a flag: no data passes there, and what hangs on it the race does not say."""
+    return hazard.kind == "race" and 0 < hazard.array_bytes <= hazard.width_bytes
 
 
 def _credit(runs: Sequence[Run], settings: CorrectSettings) -> float:
