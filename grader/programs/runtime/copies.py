@@ -10,6 +10,7 @@ import numpy as np
 
 from grader.message import msg
 from grader.programs.emulated import Allocation, Bytes
+from grader.programs.runtime.flow import check_size, read
 from grader.programs.runtime.memory import shared_at
 from grader.programs.runtime.ordering import Place, Stream
 from grader.programs.runtime.registration import load
@@ -155,6 +156,9 @@ def transfer(
         )
     shifted = [(target.offset + a, origin.offset + b, size) for a, b, size in rows]
     _copied(state, target, origin, shifted, place)
+    read(state, origin.allocation, target.allocation)
+    if len(rows) == 1:
+        check_size(state, target.allocation if target.is_device else origin.allocation, total, place)
     # About what PCI Express 3 and a device's own memory do.
     stream.ready_ns += 4_000 + int(total / (200 if target.is_device and origin.is_device else 12))
     if blocking:
