@@ -59,6 +59,7 @@ _SHIFTS: Mapping[str, Mapping[str, float]] = {
         "index": -0.8,
         "comparison": -0.7,
         "guard": -0.4,
+        "derived_guard": -1.5,
         "drop": -0.9,
         "unguarded": -0.9,
         "barrier": 2.0,
