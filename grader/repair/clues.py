@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -143,6 +143,9 @@ def clues_of(
     if "write_write" in symptoms:
         # Two threads with one index: what is elsewhere comes of it.
         weights = {n: w if n == found[0].line else UNLIKELY * w for n, w in weights.items()}
+    # What leaves a shared array may be right, and the array too small.
+    short = {h.array for h in found if h.kind == "out_of_bounds" and h.space == "shared"}
+    weights |= dict.fromkeys(_lines_that_declare(functions, short), 1.0)
     if found and found[0].kind == "uninitialized":
         weights |= dict.fromkeys(_lines_that_fill(functions, found[0].array), 1.0)
     traced, places = _traced_back(functions, weights, suspects)
@@ -226,6 +229,14 @@ def _lines_that_fill(functions: Sequence[Function], array: str) -> Iterator[int]
         for node in function.nodes:
             left = node.child_by_field_name("left") if node.type == "assignment_expression" else None
             if left is not None and function.text(left).partition("[")[0] == array and "[" in function.text(left):
+                yield function.line(node)
+
+
+def _lines_that_declare(functions: Sequence[Function], arrays: Collection[str]) -> Iterator[int]:
+    """The lines that give arrays their sizes."""
+    for function in functions:
+        for node in function.nodes:
+            if node.type == "array_declarator" and _set_by(function, node) in arrays:
                 yield function.line(node)
 
 

@@ -222,8 +222,8 @@ def test_smirnov_is_told_that_no_kernel_ever_ran() -> None:
     # The values are those of one row, and indices leave the array; both may come of another block than it counts on.
     assert rows["shared.correct"].hint == rows["shared.memory_safety"].hint
     assert rows["shared.correct"].hint == (
-        "It was run with blocks of 32×32 threads, since 128×128 are impossible: if the kernel counts on 128×128, it may "
-        "be wrong for that reason alone. Fix the launch first."
+        "It was run with blocks of 32×32 threads, since 128×128 are impossible: if the kernel counts on 128×128, it "
+        "may be wrong for that reason alone. Fix the launch first."
     )
 
 
