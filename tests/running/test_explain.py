@@ -72,9 +72,7 @@ def test_an_index_slip_is_told_at_one_tile_with_thread_and_line(checks: Any) -> 
     )
     assert (row.status, row.line) == ("fail", 4)
     assert row.hint == (
-        f"An index in line 4 is wrong. {MENDED} "
-        "Compute the largest index by hand, for the last thread of the last block: is it below the number of elements? "
-        "On a GPU such an access may go unnoticed, overwrite another array, or stop the program."
+        f"An index in line 4 is wrong. {MENDED} Fix the faulty memory access first: the wrong result may come of it."
     )
     assert row.diagnosis is not None and row.diagnosis.size == {"rows": 16, "cols": 16}
 
