@@ -10,10 +10,11 @@ import numpy as np
 
 from grader.message import msg
 from grader.programs.emulated import Allocation, Bytes
-from grader.programs.runtime.flow import check_size, read
 from grader.programs.runtime.memory import shared_at
 from grader.programs.runtime.ordering import Place, Stream
 from grader.programs.runtime.registration import load
+from grader.programs.runtime.silent.sizes import check_size
+from grader.programs.runtime.silent.unread import read
 from grader.programs.runtime.state import CudaError, State
 
 H2H, H2D, D2H, D2D, DEFAULT = range(5)

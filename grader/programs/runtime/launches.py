@@ -10,10 +10,11 @@ from grader.programs.emulated import Outcome
 from grader.programs.records import ObservedLaunch
 from grader.programs.runtime.arguments import described, memory_of, put_in_order, translated
 from grader.programs.runtime.configuration import MAX_BLOCK, STATIC_LIMIT, Configured, refusal, sizes_text
-from grader.programs.runtime.flow import check_counts, launched
 from grader.programs.runtime.ordering import Pending, Place
 from grader.programs.runtime.outcomes import failed, judge
 from grader.programs.runtime.registration import load
+from grader.programs.runtime.silent.sizes import check_counts
+from grader.programs.runtime.silent.unread import launched
 from grader.programs.runtime.state import MAX_LAUNCHES, CudaError, Kernel, State
 
 OBSERVED_REPEATS = 3

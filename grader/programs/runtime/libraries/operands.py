@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from grader.message import msg
 from grader.programs.emulated import Allocation
-from grader.programs.runtime.flow import read
 from grader.programs.runtime.memory import shared_at
 from grader.programs.runtime.ordering import Place
+from grader.programs.runtime.silent.unread import read
 from grader.programs.runtime.state import ProgramEnded, State
 
 Array = npt.NDArray[Any]
