@@ -40,6 +40,7 @@ DATA: Mapping[str, Value] = {
     "args": "'more'",
     "array": _ARRAY,
     "arrays": "tile, rows",
+    "asked": "128 × 128",
     "axes": 2,
     "axis": "x",
     "backend": "emulator",

@@ -32,6 +32,7 @@ NOUNS = (
     "submission.observed",
     "submission.kernels.records",
     "submission.cpp.edits",
+    "submission.files.source",
     "running.evidence",
 )
 """What stages hand on: records, with what can be asked of them."""

@@ -41,6 +41,9 @@ def left_out(evidence: Evidence, runs: Sequence[Run]) -> Verdict | None:
         blocks = "×".join(str(n) for n in grid[: max(2, len(plan.covers))])
         what: Message
         alone = _only_size(plan)
+        if alone and min(covered) < run.sizes[alone]:
+            # Rounded down it is short of that size too.
+            alone = ""
         if min(grid) < 1:
             what = msg("checks.grids.empty", line=plan.line, grid=blocks, sizes=sizes_msg(run.sizes))
         elif alone:

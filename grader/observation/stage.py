@@ -48,7 +48,7 @@ MAX_SMALLER = 3
 TOO_LARGE = frozenset({"programs.no_host_memory", "programs.too_long", "programs.too_much_copied"})
 HOST_FAULTS = frozenset(
     {"copy_direction", "copy_size", "bad_symbol", "clock_before_end", "event_not_recorded", "event_not_reached"}
-    | {"time_of_failed_launch", "double_free", "wrong_free", "use_after_free", "leak"}
+    | {"time_of_failed_launch", "double_free", "wrong_free", "use_after_free", "leak", "never_read", "alloc_size"}
 )
 """Findings of a run that are the host code's doing."""
 NO_FINDING = ProgramFinding("", "remark", msg("observation.no_main"))

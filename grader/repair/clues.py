@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -59,6 +59,7 @@ _SHIFTS: Mapping[str, Mapping[str, float]] = {
         "index": -0.8,
         "comparison": -0.7,
         "guard": -0.4,
+        "derived_guard": -1.5,
         "drop": -0.9,
         "unguarded": -0.9,
         "barrier": 2.0,
@@ -142,6 +143,9 @@ def clues_of(
     if "write_write" in symptoms:
         # Two threads with one index: what is elsewhere comes of it.
         weights = {n: w if n == found[0].line else UNLIKELY * w for n, w in weights.items()}
+    # What leaves a shared array may be right, and the array too small.
+    short = {h.array for h in found if h.kind == "out_of_bounds" and h.space == "shared"}
+    weights |= dict.fromkeys(_lines_that_declare(functions, short), 1.0)
     if found and found[0].kind == "uninitialized":
         weights |= dict.fromkeys(_lines_that_fill(functions, found[0].array), 1.0)
     traced, places = _traced_back(functions, weights, suspects)
@@ -225,6 +229,14 @@ def _lines_that_fill(functions: Sequence[Function], array: str) -> Iterator[int]
         for node in function.nodes:
             left = node.child_by_field_name("left") if node.type == "assignment_expression" else None
             if left is not None and function.text(left).partition("[")[0] == array and "[" in function.text(left):
+                yield function.line(node)
+
+
+def _lines_that_declare(functions: Sequence[Function], arrays: Collection[str]) -> Iterator[int]:
+    """The lines that give arrays their sizes."""
+    for function in functions:
+        for node in function.nodes:
+            if node.type == "array_declarator" and _set_by(function, node) in arrays:
                 yield function.line(node)
 
 

@@ -21,6 +21,7 @@ from grader.submission.records import Submission
 FaultKind = Literal["unchecked", "copy", "time", "not_compared"]
 
 _COPY = frozenset({"copy_direction", "copy_size", "bad_symbol", "use_after_free", "double_free", "wrong_free"})
+_COPY |= {"never_read", "alloc_size"}
 _TIME = frozenset({"clock_before_end", "event_not_recorded", "event_not_reached", "time_of_failed_launch"})
 
 # Host code that feeds a kernel; what stands in a snippet to show a launch does not.
@@ -99,7 +100,9 @@ def host_code(submission: Submission, kernel: Kernel) -> HostCode:
         faults = [*unchecked, *_seen_faults(runs, kernel.name, seen)]
     else:
         faults = _read_faults(submission, kernel, whole)
-    if not _compares(whole):
+    # What is never read cannot be compared either: one fault, told once.
+    is_unread = any(fault.message.id == "programs.never_read" for fault in faults)
+    if not is_unread and not _compares(whole):
         name = next(iter(programs))
         line = seen[0].line if seen else line_of_main(programs[name])
         file = seen[0].file if seen else name
@@ -153,10 +156,18 @@ def _seen_faults(runs: Sequence[SeenRun], kernel: str, seen: Sequence[SeenLaunch
         kind = _kind(fault)
         if kind is None or fault.is_untidy or fault.file not in files:
             continue
+        if fault.kind == "never_read" and not _is_never_read(runs, fault):
+            continue
         near = min((x for x in launches if x.file == fault.file), key=lambda x: abs(x.line - fault.line))
         if near.kernel == kernel:
             found.append(HostFault(kind, fault.file, fault.line, fault.message))
     return found
+
+
+def _is_never_read(runs: Sequence[SeenRun], fault: SeenFault) -> bool:
+    """Whether a launch is unread in each run that makes it; one of a mode that only takes times may be."""
+    made = [run for run in runs if any((x.file, x.line) == (fault.file, fault.line) for x in run.launches)]
+    return all(any(f.kind == fault.kind and f.line == fault.line for f in run.faults) for run in made)
 
 
 def _kind(fault: SeenFault) -> FaultKind | None:

@@ -68,6 +68,14 @@ TEXTS: Texts = {
     "copy_from_host": N_("{kind}, but the source is a device pointer: the arguments or the direction are swapped."),
     "copy_reads_past": N_("The copy reads {bytes} bytes of {array}, which has {size}."),
     "copy_writes_past": N_("The copy writes {bytes} bytes into {array}, which has {size}."),
+    "copy_of_pointer": N_(
+        "sizeof({name}) is the size of {name} itself, not of its data: {bytes} bytes are copied; {array} has {of}."
+    ),
+    "count_of_bytes": N_(
+        "{array} has {bytes} bytes, which is as many as {kernel} expects elements: cudaMalloc takes a size in "
+        "bytes, so multiply by sizeof."
+    ),
+    "never_read": N_("What {kernel} computes is never read: it is neither copied back nor used by another kernel."),
     "array_without_surface": N_(
         "{array} was created without cudaArraySurfaceLoadStore, so kernels cannot write to it through a surface."
     ),

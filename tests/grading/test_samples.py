@@ -219,11 +219,11 @@ def test_smirnov_is_told_that_no_kernel_ever_ran() -> None:
         assert "never ran" in row.message and "time of a failed launch" in row.message
         assert result("smirnov").variants[variant].launch.requested == (128, 128, 1)  # type: ignore[union-attr]
     assert "All elements of a column are the same" in rows["shared.correct"].message
-    # The values are those of one row, and indices leave the array: only the latter is certain to be wrong.
+    # The values are those of one row, and indices leave the array; both may come of another block than it counts on.
     assert rows["shared.correct"].hint == rows["shared.memory_safety"].hint
     assert rows["shared.correct"].hint == (
-        "Compute the largest index by hand, for the last thread of the last block: is it below the number of elements? "
-        "On a GPU such an access may go unnoticed, overwrite another array, or stop the program."
+        "It was run with blocks of 32×32 threads, since 128×128 are impossible: if the kernel counts on 128×128, it "
+        "may be wrong for that reason alone. Fix the launch first."
     )
 
 

@@ -114,6 +114,30 @@ cudaMemcpy(got.data(), c, bytes, cudaMemcpyDeviceToHost); bool ok = true; for (c
     "memory left to the exit": """
 int main() { give(); mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n); if (cudaThreadSynchronize() != cudaSuccess) return 1; cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost);
 int i = 0; while (i < n * n && r[i] == e[i]) i++; return i != n * n; }""",
+    "one element looked at, then all of them": """
+int main() { give(); double two; float first; float ends[2]; mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n); if (cudaGetLastError()) return 1;
+cudaMemcpy(&first, c, sizeof(first), cudaMemcpyDeviceToHost); cudaMemcpy(&two, c, sizeof(two), cudaMemcpyDeviceToHost);
+cudaMemcpy(ends, c, sizeof(ends), cudaMemcpyDeviceToHost); cudaMemcpy(r, c, sizeof(r), cudaMemcpyDeviceToHost); return memcmp(r, e, sizeof(r)) != 0; }""",
+    "only its last row is copied back": """
+int main() { give(); mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n); if (cudaGetLastError()) return 1;
+cudaMemcpy(r, c + n * (n - 1), n * sizeof(float), cudaMemcpyDeviceToHost); return r[0] != e[n * (n - 1)]; }""",
+    "a part of it as a rectangle": """
+int main() { give(); mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n); if (cudaGetLastError()) return 1;
+cudaMemcpy2D(r, 2 * sizeof(float), c, n * sizeof(float), 2 * sizeof(float), n, cudaMemcpyDeviceToHost); return r[0] != e[0]; }""",
+    "mapped memory": """
+int main() { give(); float *p, *q; cudaHostAlloc(&p, bytes, cudaHostAllocMapped); cudaHostGetDevicePointer(&q, p, 0); mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, q, n);
+if (cudaDeviceSynchronize()) return 1; return memcmp(p, e, bytes) != 0; }""",
+    "read by another kernel": """
+__global__ void twice(float *x) { x[blockIdx.x * blockDim.x + threadIdx.x] *= 2; }
+int main() { give(); for (int i = 0; i < 2; i++) { mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n); twice<<<n, n>>>(c); }
+if (cudaGetLastError()) return 1; cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost); return r[0] != 2 * e[0]; }""",
+    "by way of another array, after a run to warm up": """
+int main() { give(); float *o; cudaMalloc(&o, bytes); mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, o, n); mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n);
+if (cudaGetLastError()) return 1; cudaMemcpy(a, c, bytes, cudaMemcpyDeviceToDevice); cudaMemcpy(r, a, bytes, cudaMemcpyDeviceToHost); return r[0] != e[0]; }""",
+    "sizes in bytes with another name": """
+const size_t room = sizeof(float) * n * n;
+int main() { float *x; for (int i = 0; i < n * n; i++) h[i] = i % 3; cpu(); cudaMalloc(&x, room); cudaMalloc(&c, 4 * n * n); cudaMemcpy(x, h, room, cudaMemcpyHostToDevice);
+mul<<<dim3(2, 2), dim3(16, 16)>>>(x, x, c, n); if (cudaGetLastError()) return 1; cudaMemcpy(r, c, room, cudaMemcpyDeviceToHost); return r[0] != e[0]; }""",
 }
 # ruff: noqa: E501 - programs as students write them
 # What is told: kind, and a text of its line.
@@ -156,6 +180,43 @@ mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n); if (cudaGetLastError()) return 1;
 cudaMemcpy(big, c, 2 * bytes, cudaMemcpyDeviceToHost);
 return big[0] == e[0]; }""",
         [("copy", "cudaMemcpy(big, ")],
+    ),
+    "nothing is copied back": (
+        """
+int main() { give();
+mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n);
+if (cudaDeviceSynchronize()) return 1; return r[0] != e[0]; }""",
+        [("copy", "mul<<<")],
+    ),
+    "an input is copied back": (
+        """
+int main() { give();
+mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n);
+if (cudaGetLastError()) return 1; cudaMemcpy(r, a, bytes, cudaMemcpyDeviceToHost); printf("%f\\n", r[0]); }""",
+        [("copy", "mul<<<")],
+    ),
+    "as many bytes as a pointer has": (
+        """
+int main() { give(); float *q = (float *)malloc(bytes);
+mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n); if (cudaGetLastError()) return 1;
+cudaMemcpy(q, c, sizeof(q), cudaMemcpyDeviceToHost); return q[0] != e[0]; }""",
+        [("copy", "cudaMemcpy(q, ")],
+    ),
+    "as many bytes as a vector has by itself": (
+        """
+int main() { give(); std::vector<float> q(n * n); const size_t all = sizeof(q);
+mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n); if (cudaGetLastError()) return 1;
+cudaMemcpy(q.data(), c, all, cudaMemcpyDeviceToHost); return q[0] != e[0]; }""",
+        [("copy", "cudaMemcpy(q.data()")],
+    ),
+    "a byte for each element": (
+        """
+int main() { float *x; give();
+cudaMalloc(&x, n * n);
+cudaMemcpy(x, h, n * n, cudaMemcpyHostToDevice);
+mul<<<dim3(2, 2), dim3(16, 16)>>>(x, b, c, n); if (cudaGetLastError()) return 1;
+cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost); return r[0] != e[0]; }""",
+        [("copy", "cudaMalloc(&x")],
     ),
     "the clock is read too early": (
         """

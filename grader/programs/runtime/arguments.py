@@ -90,17 +90,22 @@ def translated(state: State, raw: bytes, type_text: str) -> bytes:
     return raw if shared is None else struct.pack("<Q", shared.base + address - shared.host)
 
 
+def memory_of(state: State, record: ObservedLaunch, raw: list[bytes]) -> list[Allocation | None]:
+    """What the argument that each is lies in, None for what is no pointer to memory of the device."""
+    found: list[Allocation | None] = []
+    for value, argument in zip(raw, record.arguments, strict=True):
+        address = struct.unpack("<Q", value)[0] if argument.buffer and len(value) == 8 else 0
+        found.append(state.gpu.find(address) or shared_at(state, address) if address else None)
+    return found
+
+
 def put_in_order(
     state: State, record: ObservedLaunch, raw: list[bytes], stream: Stream, ticket: int, place: Place
 ) -> None:
     """Look for other streams' work on the same arrays; what is `const` is read only."""
     # The same kernel with another number or another place in an array works on another part of it.
     part = (record.kernel, *((argument.value, argument.offset_bytes) for argument in record.arguments))
-    for value, argument in zip(raw, record.arguments, strict=True):
-        if not argument.buffer or len(value) != 8:
-            continue
-        (address,) = struct.unpack("<Q", value)
-        found = state.gpu.find(address) or shared_at(state, address)
+    for found, argument in zip(memory_of(state, record, raw), record.arguments, strict=True):
         if found is not None:
             is_write = " const*" not in argument.type
             start = argument.offset_bytes

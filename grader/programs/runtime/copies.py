@@ -13,6 +13,8 @@ from grader.programs.emulated import Allocation, Bytes
 from grader.programs.runtime.memory import shared_at
 from grader.programs.runtime.ordering import Place, Stream
 from grader.programs.runtime.registration import load
+from grader.programs.runtime.silent.sizes import check_size
+from grader.programs.runtime.silent.unread import read
 from grader.programs.runtime.state import CudaError, State
 
 H2H, H2D, D2H, D2D, DEFAULT = range(5)
@@ -155,6 +157,9 @@ def transfer(
         )
     shifted = [(target.offset + a, origin.offset + b, size) for a, b, size in rows]
     _copied(state, target, origin, shifted, place)
+    read(state, origin.allocation, target.allocation)
+    if len(rows) == 1:
+        check_size(state, target.allocation if target.is_device else origin.allocation, total, place)
     # About what PCI Express 3 and a device's own memory do.
     stream.ready_ns += 4_000 + int(total / (200 if target.is_device and origin.is_device else 12))
     if blocking:

@@ -8,11 +8,13 @@ from grader.diagnosis.faults import hazard_msg as hazard_message
 from grader.message import msg
 from grader.programs.emulated import Outcome
 from grader.programs.records import ObservedLaunch
-from grader.programs.runtime.arguments import described, put_in_order, translated
+from grader.programs.runtime.arguments import described, memory_of, put_in_order, translated
 from grader.programs.runtime.configuration import MAX_BLOCK, STATIC_LIMIT, Configured, refusal, sizes_text
 from grader.programs.runtime.ordering import Pending, Place
 from grader.programs.runtime.outcomes import failed, judge
 from grader.programs.runtime.registration import load
+from grader.programs.runtime.silent.sizes import check_counts
+from grader.programs.runtime.silent.unread import launched
 from grader.programs.runtime.state import MAX_LAUNCHES, CudaError, Kernel, State
 
 OBSERVED_REPEATS = 3
@@ -121,6 +123,9 @@ def _launch(state: State, kernel: Kernel, asked: Configured, raw: list[bytes]) -
     stream = state.stream(asked.stream)
     ticket = state.begin(stream)
     put_in_order(state, record, raw, stream, ticket, place)
+    buffers = memory_of(state, record, raw)
+    launched(state, record, buffers)
+    check_counts(state, record, buffers)
     if not state.limits.executes:
         record.status = "traced"
         stream.ready_ns += 5_000

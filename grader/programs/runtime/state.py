@@ -124,6 +124,8 @@ class State:
         self.instructions_left = limits.kernel_instructions
         self.hollow = not limits.executes
         self.hashed_bytes = 0
+        self.flow: list[tuple[ObservedLaunch | None, tuple[Allocation, ...], tuple[Allocation, ...]]] = []
+        """Launches and copies: which, what it reads, what it writes (nothing where who reads is known)."""
         self.device = 0
         self.host_memory: dict[int, Allocation] = {}
         self.texts: dict[tuple[str, int], int] = {}

@@ -148,6 +148,7 @@ class ProgramRun:
         from grader.message import msg
         from grader.programs.records import Observation
         from grader.programs.runtime.ordering import NOWHERE
+        from grader.programs.runtime.silent.unread import tell_unread
         from grader.programs.runtime.state import ProgramEnded
         from grader.programs.sandbox.guest import Guest
         from grader.programs.sandbox.wasi import MAX_OUTPUT_BYTES
@@ -184,6 +185,8 @@ class ProgramRun:
         if self._wasi.is_cut:
             state.tell("output_cut", "remark", msg("programs.output_cut", limit=MAX_OUTPUT_BYTES >> 20), NOWHERE)
         state.finish(code, crashed=cause is not None and cause.id in CRASHES)
+        if code is not None and cause is None:
+            tell_unread(state, code)
         return Observation(
             code,
             state.launches,

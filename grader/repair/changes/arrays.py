@@ -52,8 +52,8 @@ def _size_changes(function: Function, size: Node, is_row: bool, texts: list[str]
     known: dict[str, Variable] = function.known_at(size)
     for variable in known.values():
         if variable.role == "size" and variable.name not in text and variable.start == 0:
-            options += [(f"{text} + 2 * {variable.name}", 3.0), (f"{text} + {variable.name}", 3.6)]
-    options += [(other, 3.2) for other in dict.fromkeys(texts) if other != text]
+            options += [(f"{text} + 2 * {variable.name}", 2.4), (f"{text} + {variable.name}", 3.2)]
+    options += [(other, 2.6) for other in dict.fromkeys(texts) if other != text]
     if text.isdigit():
         options += [(f"{text} + 2", 3.6), (f"{text} + 4", 3.8)]
     for option, cost in options:

@@ -12,6 +12,7 @@ from grader.message import msg
 from grader.programs.emulated import Allocation
 from grader.programs.runtime.memory import shared_at
 from grader.programs.runtime.ordering import Place
+from grader.programs.runtime.silent.unread import read
 from grader.programs.runtime.state import ProgramEnded, State
 
 Array = npt.NDArray[Any]
@@ -50,6 +51,7 @@ def _place_of(state: State, address: int, size: int, place: Place) -> tuple[Arra
         message = msg("programs.library_pointer") if found is None else msg("programs.library_past", array=found.name)
         state.tell("copy_size" if found is not None else "bad_pointer", "error", message, place)
         raise Refused(MAPPING_ERROR)
+    read(state, found)
     if found.host:
         return state.guest.view(address, size), found
     return found.data[offset : offset + size], found

@@ -1,0 +1,103 @@
+"""Sizes of copies and arrays that are a pointer's, or lack their sizeof."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+
+from grader.message import msg
+from grader.programs.emulated import Allocation
+from grader.programs.records import ObservedLaunch
+from grader.programs.runtime.ordering import Place
+from grader.programs.runtime.state import State
+
+POINTER_BYTES = 8
+VECTOR_BYTES = 24
+_WIDTHS = {"double": 8, "long": 8, "float": 4, "int": 4, "unsigned int": 4, "short": 2, "unsigned short": 2}
+_WIDTHS |= {"unsigned long": 8, "long long": 8, "unsigned long long": 8}
+_SIZE_OF = re.compile(r"\s*\(?\s*sizeof\s*(?:\(\s*(\w+)\s*\)|\s(\w+))\s*\)?\s*")
+_CALLED = "cudaMemcpy", "cudaMemcpyAsync"
+
+
+def check_size(state: State, allocation: Allocation | None, size: int, place: Place) -> None:
+    """Tell of a copy whose size is that of a pointer to the data."""
+    if allocation is None or size not in (POINTER_BYTES, VECTOR_BYTES):
+        return
+    text = "\n".join(state.sources.get(place.file, ()))
+    for arguments in _calls(state.sources, place, _CALLED):
+        name = _sized_by(arguments[2], text) if len(arguments) > 2 else ""
+        if name and _is_handle(name, arguments[:2], size, allocation, text):
+            message = msg("programs.copy_of_pointer", array=allocation.name, name=name, bytes=size, of=allocation.size)
+            state.tell("copy_size", "warning", message, place)
+            return
+
+
+def _sized_by(size: str, text: str) -> str:
+    """X of `sizeof(X)`, also where that has a name of its own."""
+    found = _SIZE_OF.fullmatch(size)
+    if found is None and re.fullmatch(r"\s*\w+\s*", size):
+        given = re.findall(rf"\b{size.strip()}\s*=([^;,]*)[;,]", text)
+        found = next((match for match in map(_SIZE_OF.fullmatch, given) if match), None)
+    return (found[1] or found[2]) if found is not None else ""
+
+
+def _is_handle(name: str, pointers: Sequence[str], size: int, allocation: Allocation, text: str) -> bool:
+    """Whether `name` is a pointer to what is copied, or an object that holds it."""
+    ends = [pointer.strip() for pointer in pointers]
+    if re.search(rf"\b(?!return\b|else\b|case\b)\w+\s+{name}\s*\[", text) or re.search(rf"\]\s*,\s*{name}\s*\[", text):
+        # An array has the size of its data.
+        return False
+    if size == POINTER_BYTES and name in ends:
+        declared = re.findall(rf"(\w+)\s*(?:const\s*)?\*[^;(){{}}]*?\b{name}\s*[,;=)({{]", text)
+        return bool(declared) and (allocation.size > size or not set(declared) & {"double", "long", "int64_t"})
+    of_object = rf"{name}\s*\.\s*(?:data|get)\s*\(\s*\)|&\s*{name}\s*\[\s*0\s*\]"
+    is_object = re.search(rf"\b(?:vector|unique_ptr|shared_ptr)\s*<[^;{{}}]*>\s*[^;{{}}]*\b{name}\b", text)
+    return is_object is not None and allocation.size > size and any(re.fullmatch(of_object, end) for end in ends)
+
+
+def check_counts(state: State, record: ObservedLaunch, found: Sequence[Allocation | None]) -> None:
+    """Tell of arrays that have as many bytes as they should have elements."""
+    numbers = [a.value for a in record.arguments if isinstance(a.value, int) and a.value > 1]
+    counts = {math.prod(some) for k in (1, 2, 3) for some in combinations([*numbers, *numbers][:8], k)}
+    for allocation, argument in zip(found, record.arguments, strict=True):
+        width = _WIDTHS.get(argument.type.rstrip("*").strip().removesuffix(" const"), 1)
+        if allocation is None or allocation.kind != "device" or width < 2 or allocation.size not in counts:
+            continue
+        place = Place(allocation.line, allocation.file)
+        text = "\n".join(state.sources.get(place.file, ()))
+        sizes = [a[1] for a in _calls(state.sources, place, ("cudaMalloc",)) if len(a) == 2 and allocation.name in a[0]]
+        if sizes and not any(_has_width(size, text) for size in sizes):
+            message = msg("programs.count_of_bytes", array=allocation.name, bytes=allocation.size, kernel=record.kernel)
+            state.tell("alloc_size", "warning", message, place)
+
+
+def _has_width(size: str, text: str) -> bool:
+    """Whether a size says how large an element is: by `sizeof`, a number, or a name for such a size."""
+    for name in re.findall(r"[A-Za-z_]\w*", size):
+        given = re.findall(rf"(?:#[ \t]*define[ \t]+{name}[ \t]|\b{name}\s*[=({{])([^;\n]*)", text)
+        # Of what it is handed nobody knows whether bytes or elements are counted.
+        if name != "sizeof" and (not given or any("sizeof" in value for value in given)):
+            return True
+    return "sizeof" in size or re.search(r"<<|[*/]\s*\d|\d\s*\*", size) is not None
+
+
+def _calls(sources: Mapping[str, Sequence[str]], place: Place, names: Sequence[str]) -> Iterator[list[str]]:
+    """The arguments of each call of those functions that begins in a line."""
+    lines = sources.get(place.file, ())
+    if not 0 < place.line <= len(lines):
+        return
+    first = lines[place.line - 1]
+    text = "\n".join([first, *lines[place.line : place.line + 5]])
+    for match in re.finditer(rf"\b(?:{'|'.join(names)})\s*\(", first):
+        depth, parts = 1, [""]
+        for character in text[match.end() :]:
+            depth += (character in "([{") - (character in ")]}")
+            if not depth:
+                yield parts
+                break
+            if character == "," and depth == 1:
+                parts.append("")
+            else:
+                parts[-1] += character
