@@ -6,25 +6,34 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from grader.checks import grids, launch, memory_safety, races
-from grader.checks.base import Verdict, passed
+from grader.checks.base import Verdict, failed, passed
 from grader.checks.outcomes import explained, verdict_of_runs
+from grader.diagnosis.faults import hazard_msg
 from grader.lab.checks import CorrectSettings
 from grader.launching.geometry import block_of
 from grader.launching.run import Run
 from grader.message import Message, joined, msg, sizes_msg
+from grader.ptx.records import Hazard
 from grader.result import Diagnosis
 from grader.running.evidence import Evidence
 
 
 def judge(evidence: Evidence, settings: CorrectSettings) -> Verdict:
-    """Fail with the first wrong element of the smallest size that is wrong, and the pattern of all of them."""
+    """Fail with the first wrong element of the smallest size that is wrong, and the pattern of all of them.
+
+    What is right by the order of threads alone fails too, where no check of the variant's own looks at races.
+    """
     runs = evidence.runs_of("correct", "observe")
     named = [run for run in runs if not run.drawn]
     verdict = verdict_of_runs(runs)
     if verdict is None:
-        return _of_smaller_block(evidence, settings, len(named)) or passed(
-            msg("checks.correct.passed", n=len(named)),
-            data={"sizes": len(named)},
+        return (
+            _of_smaller_block(evidence, settings, len(named))
+            or _of_luck(evidence)
+            or passed(
+                msg("checks.correct.passed", n=len(named)),
+                data={"sizes": len(named)},
+            )
         )
     if verdict.status != "fail":
         return verdict
@@ -62,6 +71,29 @@ def _of_smaller_block(evidence: Evidence, settings: CorrectSettings, sizes: int)
         credit=settings.partial * sizes / (sizes + 1),
         data={**verdict.data, "threads": asked.threads},
     )
+
+
+def _of_luck(evidence: Evidence) -> Verdict | None:
+    """The verdict on a kernel whose result is right in the order in which the emulator runs threads, and need not be in
+    another; None for any other, and where `races` is asked and judges that.
+
+    In place of a neighbour's input what the neighbour makes of it may be read, depending on who comes first.
+    """
+    if "hazards" in evidence.unmeasured or "races" in {spec.check for spec in evidence.variant.checks}:
+        return None
+    seen = [h for run in evidence.runs_of("correct", "observe") for h in races.counted(run.outcome.hazards)]
+    unordered = [h for h in seen if not _is_on_one_variable(h)]
+    if not unordered:
+        return None
+    first = races.worst(unordered)
+    message = msg("checks.correct.luck", what=hazard_msg(first))
+    data = {"lines": sorted({h.line for h in unordered}), "other_line": first.other_line, "count": first.count}
+    return failed(message, races.hint(first), first.line, data=data)
+
+
+def _is_on_one_variable(hazard: Hazard) -> bool:
+    """Whether threads race on a counter or a flag: no data passes there, and what hangs on it the race does not say."""
+    return hazard.kind == "race" and 0 < hazard.array_bytes <= hazard.width_bytes
 
 
 def _credit(runs: Sequence[Run], settings: CorrectSettings) -> float:

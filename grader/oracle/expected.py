@@ -78,7 +78,7 @@ class Oracle:
         """Inputs of the same sizes with other values, where the lab draws them by chance."""
         rng = np.random.default_rng([self._lab.seed, *(sizes[name] for name in self._lab.size_names), 1])
         raw = self._module.inputs(dict(sizes), rng)
-        return {name: np.ascontiguousarray(a.astype(dtypes.get(name, a.dtype))) for name, a in raw.items()}
+        return {name: _of_type(a, dtypes.get(name, a.dtype)) for name, a in raw.items()}
 
     def expected(self, inputs: Mapping[str, Array], sizes: Sizes, output: str) -> Array:
         """One output for any inputs, as the oracle computes it.  What the oracle raises comes through."""
@@ -103,7 +103,7 @@ class Oracle:
 
         def converted() -> dict[str, Array]:
             raw = compute()
-            return {name: np.ascontiguousarray(a.astype(dtypes.get(name, a.dtype))) for name, a in raw.items()}
+            return {name: _of_type(a, dtypes.get(name, a.dtype)) for name, a in raw.items()}
 
         arrays = self._call(sizes, converted)
         for parameter in self._lab.parameters:
@@ -131,6 +131,18 @@ class Oracle:
                 msg("oracle.failed", sizes=str(dict(sizes)), kind=type(error).__name__, error=str(error)),
                 self._lab.oracle,
             ) from error
+
+
+def _of_type(array: Array, dtype: npt.DTypeLike) -> Array:
+    """The array as one of another type, contiguous.
+
+    Fractions are dropped towards zero, and what an integer type does not hold comes round, as between C's integers: of
+    a negative number as an unsigned one every machine makes something else.
+    """
+    wanted = np.dtype(dtype)
+    if array.dtype.kind == "f" and wanted.kind in "iu":
+        array = array.astype(np.int64)
+    return np.ascontiguousarray(array.astype(wanted))
 
 
 def _key(sizes: Sizes, dtypes: Mapping[str, str]) -> tuple[object, ...]:

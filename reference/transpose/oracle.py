@@ -9,22 +9,25 @@ import numpy.typing as npt
 
 Arrays = dict[str, npt.NDArray[np.generic]]
 
-EXACT = 1 << 24
-"""float32 holds every integer below this."""
+HALVES = (1 << 20, 1 << 24)
+"""How many numbers half-way between two whole ones are drawn from: those of seven digits, as reports print them, and
+all that float32 holds."""
 
 FINITE_PATTERNS = 0x7F800000
 """Bit patterns below this are the non-negative finite float32 numbers."""
 
 
 def inputs(sizes: Mapping[str, int], rng: np.random.Generator) -> Arrays:
-    """`in`: (rows, cols) float32, all elements different.
+    """`in`: (rows, cols) float32, all elements different, of both signs.
 
-    Up to 2²⁴ elements they are whole numbers, which every numeric type of a kernel's signature can hold and a
-    reader can find again; above that, every element has a bit pattern of its own.
+    Up to 2²⁴ elements they lie half-way between two whole numbers and need some 20 binary digits, so that whatever
+    narrower a kernel keeps them in shows: an integer loses the half, a half-precision number the last digits.  Without
+    the half they differ as well (but for the two next to 0), which kernels on integers need.  Above that, every element
+    has a bit pattern of its own.
     """
     rows, cols = sizes["rows"], sizes["cols"]
     count = rows * cols
-    modulus = EXACT if count <= EXACT else FINITE_PATTERNS
+    modulus = next((enough for enough in HALVES if count <= enough), FINITE_PATTERNS)
     # i → (a·i + b) mod m is one-to-one for a coprime to m.
     factor = int(rng.integers(1 << 20, 1 << 22)) | 1
     while np.gcd(factor, modulus) != 1:
@@ -32,7 +35,10 @@ def inputs(sizes: Mapping[str, int], rng: np.random.Generator) -> Arrays:
     numbers = (
         np.arange(count, dtype=np.uint64) * np.uint64(factor) + rng.integers(modulus, dtype=np.uint64)
     ) % np.uint64(modulus)
-    values = numbers.astype(np.float32) if modulus == EXACT else numbers.astype(np.uint32).view(np.float32)
+    if modulus in HALVES:
+        values = (numbers.astype(np.float64) - (modulus - 1) / 2).astype(np.float32)
+    else:
+        values = numbers.astype(np.uint32).view(np.float32)
     return {"in": values.reshape(rows, cols)}
 
 

@@ -93,6 +93,28 @@ def test_an_input_that_was_written_to_is_a_fault() -> None:
     assert "The kernel writes to its input in." in row.message
 
 
+def test_what_is_right_by_the_order_of_threads_alone_is_not_correct() -> None:
+    fault = hazard("race", "read_write", 9, space="global", array="out", other_line=7, other_block=(1, 0, 0))
+    given = evidence("naive", runs=(run("correct", hazards=(fault,)),))
+    assert all(spec.check != "races" for spec in given.variant.checks)
+    row = check(given, "correct")
+    assert (row.status, row.line, row.earned) == ("fail", 9, 0)
+    assert row.message.startswith("The result depends on the order in which the threads run. Thread (1, 0, 0)")
+    assert "an array that nobody writes" in row.hint
+    # No data passes through one variable that all threads count in.
+    counter = replace(fault, array="finished", array_bytes=4)
+    assert check(evidence("naive", runs=(run("correct", hazards=(counter,)),)), "correct").status == "pass"
+    # One value written twice cannot show, a check that is asked judges by itself, and cut tiles have a check of theirs.
+    same = hazard("race", "write_write_same_value", op="store")
+    assert check(evidence("naive", runs=(run("correct", hazards=(same,)),)), "correct").status == "pass"
+    assert check(evidence("padded", runs=(run("correct", hazards=(fault,)),)), "correct").status == "pass"
+    cut = evidence("naive", runs=(run("correct"), run("ragged", hazards=(fault,))))
+    assert (check(cut, "correct").status, check(cut, "ragged_sizes").status) == ("pass", "fail")
+    # Nothing is said of what was not looked at.
+    blind = replace(given, unmeasured={"hazards": verbatim("no emulator here")})
+    assert check(blind, "correct").status == "pass"
+
+
 def test_ragged_sizes() -> None:
     row = check(evidence(), "ragged_sizes")
     assert (row.status, row.message) == ("pass", "Right at 1 size not divisible by the tile.")

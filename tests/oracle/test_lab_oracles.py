@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 from grader.grading import pipeline
 from grader.lab import labs
+from grader.oracle.compare import compare
 from grader.oracle.expected import Oracle
 from grader.result import Check
 from tests.marks_only import marks_only
@@ -72,6 +74,30 @@ def test_the_tolerance_of_a_product_holds_every_order_of_summation_and_no_slip(n
         assert np.abs(computed - right).max() < allowed
     without_a_term = right - np.outer(a[:, 0], b[0]).astype(np.float64)
     assert (np.abs(without_a_term - right) > allowed).mean() > 0.5
+
+
+NARROWER: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "int": lambda a: a.astype(np.int32),
+    "rounded": np.rint,
+    "short": lambda a: a.astype(np.int32).astype(np.int16),
+    "unsigned": lambda a: np.maximum(a, 0).astype(np.uint32),
+    "half": lambda a: np.clip(a, -65504, 65504).astype(np.float16),
+    "bfloat16": lambda a: (a.view(np.uint32) & 0xFFFF0000).view(np.float32),
+}
+
+
+@pytest.mark.parametrize("narrower", NARROWER)
+@pytest.mark.parametrize("name", ["transpose", "matmul", "batch-square", "box-blur"])
+def test_inputs_kept_in_a_narrower_type_give_another_result_at_every_size(name: str, narrower: str) -> None:
+    lab = labs.find(name)
+    oracle = Oracle(lab)
+    cases = lab.cases["emulator"]
+    for sizes in (*cases.correct, *cases.ragged, cases.observe):
+        inputs, outputs = oracle.case(sizes, {})
+        kept = {key: NARROWER[narrower](array).astype(np.float32) for key, array in inputs.items()}
+        for key, right in outputs.items():
+            got = oracle.expected(kept, sizes, key).astype(right.dtype)
+            assert compare(key, got, right, lab.tolerance.at(sizes, "float32"), {}).mismatches > 0, sizes
 
 
 def failures(checks: list[Check]) -> list[str]:

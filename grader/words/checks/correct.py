@@ -14,6 +14,7 @@ TEXTS: Texts = {
     "fault_illegal_address": N_("invalid memory access"),
     "fault_trap": N_("kernel stops with an error"),
     "passed": Plural("Every element is right at {n} tested size.", "Every element is right at {n} tested sizes."),
+    "luck": N_("The result depends on the order in which the threads run. {what}"),
     "hint_columns_made": N_("Only the first {made} columns are computed, as many as the block has threads."),
     "hint_rows_made": N_("Only the first {made} rows are computed, as many as the block has threads."),
     "hint_loop_on": N_(

@@ -20,6 +20,10 @@ TEXTS: Texts = {
         "Nothing orders the threads of different blocks: let each thread write its own elements, or use an atomic "
         "operation."
     ),
+    "hint_global_read": N_(
+        "One thread reads here what another writes, and nothing orders the threads of different blocks: read from an "
+        "array that nobody writes in this launch, or read in the next launch."
+    ),
     "hint_write_write": N_(
         "Two threads write the same element of shared memory, and nothing orders them: on a GPU luck decides which "
         "value stays."
