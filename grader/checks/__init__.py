@@ -9,7 +9,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from grader.checks.base import Verdict
+from grader.checks.base import Verdict, not_measured
 from grader.lab.checks import CHECKS
 from grader.lab.records import CheckSpec
 from grader.message import msg
@@ -20,6 +20,9 @@ JUDGES: dict[str, Callable[[Evidence, Any], Verdict]] = {
     name: import_module(f"{__name__}.{name}").judge for name in CHECKS
 }
 """What each check judges by: `judge` of the file of its name."""
+
+OF_MARGINS = frozenset({"correct", "memory_safety", "ragged_sizes"})
+"""Checks that fail of a kernel whose arrays have a margin in the program, and none here."""
 
 
 def judge(evidence: Evidence) -> list[Check]:
@@ -38,6 +41,8 @@ def judge(evidence: Evidence) -> list[Check]:
         verdict = _blocked(kind.needs, done)
         if verdict is None:
             verdict = JUDGES[kind.name](evidence, spec.settings)
+            if verdict.status == "fail" and evidence.margin is not None and kind.name in OF_MARGINS:
+                verdict = not_measured(evidence.margin)
             if verdict.status == "pass":
                 verdict = _blocked(kind.credit_needs, done) or verdict
         done[spec.check] = _check(evidence.variant.name, spec, verdict)

@@ -89,6 +89,7 @@ class Evidence:
     others: kernels that were graded for the variant too, the best of which this one is.
     hard_coded_sizes: the only sizes that the kernel works at, when they are constants of its file; else None.
     host: the host code around its launches.
+    margin: why accesses outside of the arrays are not held against the kernel, None where nothing speaks for them.
     unobserved: why the submission's programs could not be run, for a reason that is not theirs; None where they were.
     """
 
@@ -114,6 +115,7 @@ class Evidence:
     untimed: Message | None = None
     host: HostCode = NO_HOST_CODE
     others: tuple[Other, ...] = ()
+    margin: Message | None = None
     unobserved: Message | None = None
 
     @property

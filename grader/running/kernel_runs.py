@@ -6,6 +6,7 @@ from grader.launching.kernel import BoundKernel
 from grader.launching.trial import Trials
 from grader.running.drawn import with_drawn_cases
 from grader.running.evidence import Evidence
+from grader.running.margins import with_margin
 from grader.running.relaunched import with_later_launch
 from grader.running.runs import run_variant
 from grader.running.smaller_block import with_smaller_block
@@ -26,4 +27,5 @@ def run_kernel(
     evidence = with_smaller_block(trials, evidence, kernel)
     evidence = with_staging(trials, evidence, kernel)
     evidence = with_drawn_cases(drawn_trials, evidence, kernel, explained)
-    return with_later_launch(trials, evidence, kernel, drawn_trials.oracle)
+    evidence = with_later_launch(trials, evidence, kernel, drawn_trials.oracle)
+    return with_margin(trials, evidence, kernel)

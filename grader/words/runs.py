@@ -7,6 +7,10 @@ from grader.words.texts import N_, Texts
 TEXTS: Texts = {
     "fails_on_gpu": N_("At {sizes} the kernel fails on the GPU: the fault found in it has real consequences."),
     "not_timed": N_("Not measured: speed can only be timed on an NVIDIA GPU."),
+    "margin": N_(
+        "Not judged: in the program {array} is {bytes} bytes larger than its size says, and line {line} works in that "
+        "margin, of which the task knows nothing. Hand the kernel an array without a margin."
+    ),
     "gpu_failed": N_("Not measured: the GPU failed ({reason})."),
     "no_timed_sizes": N_("The lab sets no sizes to time at."),
     "gpu_in_use": N_("Not measured: the GPU was busy all the time."),

@@ -1,0 +1,154 @@
+"""Margins that a program gives to its arrays, and that the task does not know of.
+
+A stencil may be handed arrays of n + 2 * RADIUS elements, whose data begin at RADIUS.  Handed one of n elements it
+works outside of it, which is no fault of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import prod
+
+import numpy as np
+
+from grader.backends.base import Backend, BufferArgument, Code, LaunchOutcome, LaunchRequest
+from grader.lab.records import Sizes
+from grader.launching.arrays import shape_at
+from grader.launching.kernel import BoundKernel
+from grader.launching.trial import Trials
+from grader.message import msg
+from grader.ptx.records import Hazard
+from grader.result import BackendName
+from grader.running.evidence import Evidence
+from grader.submission.observed import SeenArgument
+
+
+@dataclass(frozen=True, slots=True)
+class Margin:
+    """Bytes that an array (`role`) of the program's has before what the kernel is handed, and beyond what its sizes ask
+    for; array: what the program calls it.
+
+    sizes: at which that was seen, those that the array's own length does not follow from: a margin grows with a radius.
+    """
+
+    role: str
+    array: str
+    before: int
+    after: int
+    sizes: Sizes
+
+    def growth(self, sizes: Sizes) -> float:
+        """How many times as large it may be at other sizes."""
+        return max([1.0, *(sizes[name] / value for name, value in self.sizes.items() if name in sizes and value > 0)])
+
+    def holds(self, hazard: Hazard, sizes: Sizes) -> bool:
+        """Whether an access outside of the array that the kernel was handed here lies within the program's own."""
+        grown = self.growth(sizes)
+        if hazard.kind != "out_of_bounds" or hazard.array != self.role or hazard.detail not in ("before", "after"):
+            return False
+        end = hazard.offset_bytes + hazard.width_bytes
+        return hazard.offset_bytes >= -self.before * grown and end <= hazard.array_bytes + self.after * grown
+
+
+def margins_of(kernel: BoundKernel) -> list[Margin]:
+    """The margins that every launch of a kernel has that was seen, by array; none where its sizes are not known."""
+    found: dict[str, list[Margin]] = {}
+    seen = 0
+    for launch in kernel.submission.observed.launches:
+        if launch.kernel != kernel.binding.kernel.name or launch.refused:
+            continue
+        seen += 1
+        by_name = {argument.name: argument for argument in launch.arguments if argument.name}
+        for margin in _of_launch(kernel, by_name):
+            found.setdefault(margin.role, []).append(margin)
+    return [
+        replace(some[0], before=min(m.before for m in some), after=min(m.after for m in some))
+        for role, some in found.items()
+        if len(some) == seen
+    ]
+
+
+def _of_launch(kernel: BoundKernel, seen: dict[str, SeenArgument]) -> list[Margin]:
+    pairs = list(zip(kernel.interpretation.roles, kernel.binding.kernel.parameters, strict=True))
+    sizes: dict[str, int] = dict(kernel.interpretation.pinned) | dict(kernel.interpretation.declared)
+    for role, parameter in pairs:
+        value = seen[parameter.name].value if parameter.name in seen else None
+        if role in kernel.lab.size_names and isinstance(value, int):
+            sizes[role] = value
+    arrays = [
+        (role, seen[p.name])
+        for role, p in pairs
+        if p.is_pointer and p.name in seen and seen[p.name].buffer_bytes and role in kernel.dtypes
+    ]
+    found = []
+    for role, argument in arrays:
+        shape = kernel.lab.parameter(role).shape
+        width = np.dtype(kernel.dtypes[role]).itemsize
+        if all(axis in sizes for axis in shape if isinstance(axis, str)):
+            own = int(np.prod(shape_at(kernel.lab, role, sizes), dtype=np.int64)) * width
+        else:
+            # Arrays of one shape are as long as the shortest of them.
+            own = min(
+                (x.buffer_bytes - x.offset_bytes) // np.dtype(kernel.dtypes[r]).itemsize * width
+                for r, x in arrays
+                if kernel.lab.parameter(r).shape == shape
+            )
+        after = argument.buffer_bytes - argument.offset_bytes - own
+        if after >= 0 and (argument.offset_bytes or after):
+            others = {name: value for name, value in sizes.items() if name not in shape}
+            found.append(Margin(role, argument.buffer, argument.offset_bytes, after, others))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Widened:
+    """A backend on which some arrays go on beyond their end, by so many bytes."""
+
+    backend: Backend
+    after: Mapping[str, int]
+
+    @property
+    def name(self) -> BackendName:
+        return self.backend.name
+
+    def run(self, code: Code, request: LaunchRequest) -> LaunchOutcome:
+        """The outputs are as long as they were asked for."""
+        shapes = {a.name: a.shape for a in request.arguments if isinstance(a, BufferArgument)}
+        arguments = [self._widened(a) if isinstance(a, BufferArgument) else a for a in request.arguments]
+        outcome = self.backend.run(code, replace(request, arguments=arguments))
+        outputs = {
+            name: array.reshape(-1)[: prod(shapes[name])].reshape(shapes[name])
+            for name, array in outcome.outputs.items()
+        }
+        return replace(outcome, outputs=outputs)
+
+    def _widened(self, argument: BufferArgument) -> BufferArgument:
+        extra = -(-self.after.get(argument.name, 0) // np.dtype(argument.dtype).itemsize)
+        initial = argument.initial
+        if initial is not None:
+            initial = np.concatenate([initial.reshape(-1), np.zeros(extra, argument.dtype)])
+        return replace(argument, shape=(prod(argument.shape) + extra,), initial=initial)
+
+
+def with_margin(trials: Trials, evidence: Evidence, kernel: BoundKernel) -> Evidence:
+    """`evidence` with the margin that a kernel works in; as it is where the kernel keeps to its arrays, or leaves those
+    of the program too."""
+    outside = [
+        (hazard, run)
+        for run in evidence.runs_of("correct", "observe")
+        for hazard in run.outcome.hazards
+        if hazard.kind == "out_of_bounds" and hazard.space != "shared"
+    ]
+    margins = margins_of(kernel.read_as(evidence.interpretation)) if outside and evidence.interpretation else []
+    if not margins or not all(any(margin.holds(hazard, run.sizes) for margin in margins) for hazard, run in outside):
+        return evidence
+    hazard, run = min(outside, key=lambda access: prod(access[1].sizes.values()))
+    # A hazard is the first thread's: whether all keep to the margin shows once it is there.
+    after = {margin.role: int(margin.after * margin.growth(run.sizes)) for margin in margins}
+    wide = replace(trials, backend=_Widened(trials.backend, after)).run(kernel, "correct", run.sizes).outcome
+    if wide.status != "ok" or any(h.kind == "out_of_bounds" and h.detail != "before" for h in wide.hazards):
+        return evidence
+    margin = next(margin for margin in margins if margin.holds(hazard, run.sizes))
+    said = msg("runs.margin", array=margin.array, bytes=margin.before + margin.after, line=hazard.line)
+    return replace(evidence, margin=said)
