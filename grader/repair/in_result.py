@@ -31,6 +31,9 @@ FOLLOW = "checks.correct.hint_unwritten"
 OVERRULED = frozenset(["checks.grids.hint_fixed"])
 """Hints that blame what a change elsewhere shows to be right: the launch, where one of the kernel mends it."""
 
+OTHER_WAY = frozenset(["checks.grids.hint_swapped"])
+"""Hints at the launch that mend the same fault as the change of the kernel: made both, they would bring it back."""
+
 
 def with_repairs(result: Result, found: Sequence[FoundRepair], conditions: Sequence[TurnedAway] = ()) -> Result:
     """`result` with the hints of the checks that a change mends, and the change where all checks pass with it.
@@ -98,4 +101,5 @@ def _with_repair(check: Check, found: FoundRepair | None) -> Check:
             effect_said=found.effect,
         )
     known = check.hint_said if check.hint_said is not None and check.hint_said.id not in OVERRULED else None
-    return told(structs.replace(check, hint_said=joined(hint_msg(found), known), repair=repair))
+    choice = msg("repairs.either") if known is not None and known.id in OTHER_WAY else None
+    return told(structs.replace(check, hint_said=joined(hint_msg(found), choice, known), repair=repair))

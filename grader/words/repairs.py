@@ -88,6 +88,7 @@ TEXTS: Texts = {
         "It has to be corrected, not removed: without it some threads access memory outside the arrays."
     ),
     "verified": N_("With one change there the kernel passes every check: this was compiled and run."),
+    "either": N_("Change either this or the launch, not both."),
     "verified_partly": N_("With one change there this fault is gone: this was compiled and run."),
     "wavefronts": _wavefronts,
     "sectors": _sectors,

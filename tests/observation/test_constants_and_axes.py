@@ -29,8 +29,12 @@ def hint(found: Check) -> str:
 
 def test_axes_in_each_others_place_are_told_as_such() -> None:
     found = check(graded("swapped_axes.cu", "transpose"), "naive.correct")
-    assert found.line == 19 and hint(found) == "checks.grids.hint_swapped"
-    assert found.hint_said is not None and (found.hint_said.data["x"], found.hint_said.data["y"]) == ("cols", "rows")
+    assert found.line == 19 and hint(found) == "pieces.sentences" and found.hint_said is not None
+    # The kernel or the launch: one of them has to be changed.
+    in_kernel, either, of_launch = found.hint_said.data["parts"]
+    assert (in_kernel.id, either.id) == ("pieces.sentences", "repairs.either")
+    assert of_launch.id == "checks.grids.hint_swapped"
+    assert (of_launch.data["x"], of_launch.data["y"]) == ("cols", "rows")
 
 
 def test_a_grid_made_of_one_size_alone_is_told_to_take_the_other() -> None:

@@ -24,7 +24,7 @@ SAMPLE = [
     ("transpose/float4.cu", 12, "barrier", "if (threadIdx.x < 16) __syncthreads();", "fails", 12),
     ("transpose/template_tile.cu", 10, "guard", "if (y + i < rows)", "fails", 10),
     ("transpose/loop_32x8.cu", 16, "comparison", "for (int j = 0; j <= TILE_DIM; j += BLOCK_ROWS)", "fails", 16),
-    ("transpose/lecture.cu", 34, "index", "j = threadIdx.y + blockIdx.y * blockDim.y;", "equal", None),
+    ("transpose/lecture.cu", 34, "index", "j = threadIdx.y + blockIdx.y * blockDim.y;", "fails", 34),
     ("transpose/shuffled_stores.cu", 4, "pad", "__shared__ float tile[31][33];", "fails", None),
     ("matmul/blocks_4x4.cu", 6, "comparison", "if (col >= n || row > n)", "fails", 6),
     ("box-blur/template_radius.cu", 6, "comparison", "if (i > size)", "fails", 6),
