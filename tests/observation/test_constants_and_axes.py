@@ -31,7 +31,9 @@ def test_axes_in_each_others_place_are_told_as_such() -> None:
     found = check(graded("swapped_axes.cu", "transpose"), "naive.correct")
     assert found.line == 19 and hint(found) == "pieces.sentences" and found.hint_said is not None
     # The kernel or the launch: one of them has to be changed.
-    in_kernel, either, of_launch = found.hint_said.data["parts"]
+    parts = found.hint_said.data["parts"]
+    assert isinstance(parts, list)
+    in_kernel, either, of_launch = parts
     assert (in_kernel.id, either.id) == ("pieces.sentences", "repairs.either")
     assert of_launch.id == "checks.grids.hint_swapped"
     assert (of_launch.data["x"], of_launch.data["y"]) == ("cols", "rows")
