@@ -126,6 +126,8 @@ class State:
         self.hashed_bytes = 0
         self.flow: list[tuple[ObservedLaunch | None, tuple[Allocation, ...], tuple[Allocation, ...]]] = []
         """Launches and copies: which, what it reads, what it writes (nothing where who reads is known)."""
+        self.counted: set[tuple[Place, str]] = set()
+        """Where an array is made, and the kernel that is handed it: whose size was looked at."""
         self.device = 0
         self.host_memory: dict[int, Allocation] = {}
         self.texts: dict[tuple[str, int], int] = {}

@@ -17,7 +17,9 @@ POINTER_BYTES = 8
 VECTOR_BYTES = 24
 _WIDTHS = {"double": 8, "long": 8, "float": 4, "int": 4, "unsigned int": 4, "short": 2, "unsigned short": 2}
 _WIDTHS |= {"unsigned long": 8, "long long": 8, "unsigned long long": 8}
-_SIZE_OF = re.compile(r"\s*\(?\s*sizeof\s*(?:\(\s*(\w+)\s*\)|\s(\w+))\s*\)?\s*")
+_SIZE_OF = re.compile(r"\(?\s*sizeof\s*(?:\(\s*(\w+)\s*\)|\s(\w+))\s*\)?")
+# What may stand between two words is bounded: else a text of a few thousand characters keeps a search busy for hours.
+_BETWEEN = "{0,80}"
 _CALLED = "cudaMemcpy", "cudaMemcpyAsync"
 
 
@@ -36,10 +38,11 @@ def check_size(state: State, allocation: Allocation | None, size: int, place: Pl
 
 def _sized_by(size: str, text: str) -> str:
     """X of `sizeof(X)`, also where that has a name of its own."""
+    size = size.strip()
     found = _SIZE_OF.fullmatch(size)
-    if found is None and re.fullmatch(r"\s*\w+\s*", size):
-        given = re.findall(rf"\b{size.strip()}\s*=([^;,]*)[;,]", text)
-        found = next((match for match in map(_SIZE_OF.fullmatch, given) if match), None)
+    if found is None and re.fullmatch(r"\w+", size):
+        given = re.findall(rf"\b{size}\s*=([^;,]{_BETWEEN})[;,]", text)
+        found = next((match for match in (_SIZE_OF.fullmatch(value.strip()) for value in given) if match), None)
     return (found[1] or found[2]) if found is not None else ""
 
 
@@ -50,10 +53,11 @@ def _is_handle(name: str, pointers: Sequence[str], size: int, allocation: Alloca
         # An array has the size of its data.
         return False
     if size == POINTER_BYTES and name in ends:
-        declared = re.findall(rf"(\w+)\s*(?:const\s*)?\*[^;(){{}}]*?\b{name}\s*[,;=)({{]", text)
+        declared = re.findall(rf"\b(\w+)\s*(?:const\s*)?\*[^;(){{}}]{_BETWEEN}?\b{name}\s*[,;=)({{]", text)
         return bool(declared) and (allocation.size > size or not set(declared) & {"double", "long", "int64_t"})
     of_object = rf"{name}\s*\.\s*(?:data|get)\s*\(\s*\)|&\s*{name}\s*\[\s*0\s*\]"
-    is_object = re.search(rf"\b(?:vector|unique_ptr|shared_ptr)\s*<[^;{{}}]*>\s*[^;{{}}]*\b{name}\b", text)
+    handle = rf"\b(?:vector|unique_ptr|shared_ptr)\s*<[^;{{}}]{_BETWEEN}>[^;{{}}<>]{_BETWEEN}\b{name}\b"
+    is_object = re.search(handle, text)
     return is_object is not None and allocation.size > size and any(re.fullmatch(of_object, end) for end in ends)
 
 
@@ -66,6 +70,9 @@ def check_counts(state: State, record: ObservedLaunch, found: Sequence[Allocatio
         if allocation is None or allocation.kind != "device" or width < 2 or allocation.size not in counts:
             continue
         place = Place(allocation.line, allocation.file)
+        if (place, record.kernel) in state.counted:
+            continue
+        state.counted.add((place, record.kernel))
         text = "\n".join(state.sources.get(place.file, ()))
         sizes = [a[1] for a in _calls(state.sources, place, ("cudaMalloc",)) if len(a) == 2 and allocation.name in a[0]]
         if sizes and not any(_has_width(size, text) for size in sizes):

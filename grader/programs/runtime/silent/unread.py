@@ -12,8 +12,9 @@ from grader.programs.runtime.ordering import Place
 from grader.programs.runtime.state import State
 
 MAX_STEPS = 20_000
-_DEVICE_CODE = re.compile(r"\b__(?:global|device)__\b[^;{]*\{")
-_DEVICE_VARIABLE = re.compile(r"\b__(?:device|managed)__\b[^(;{]*[;=\[{]")
+# Not beyond the next such word: a text of them alone would be searched again from each.
+_DEVICE_CODE = re.compile(r"\b__(?:global|device)__\b(?:(?!__(?:global|device)__)[^;{])*\{")
+_DEVICE_VARIABLE = re.compile(r"\b__(?:device|managed)__\b(?:(?!__(?:device|managed)__)[^(;{\[=])*[;=\[{]")
 _TELLS = re.compile(r"\b(?:printf|assert|__trap|tex\w+|surf\w+)\s*[(<]")
 
 
@@ -78,7 +79,8 @@ def _has_seen_results(state: State) -> bool:
 
 def _device_code(text: str) -> Iterator[str]:
     """The bodies of functions for the device, as far as braces tell."""
-    for match in _DEVICE_CODE.finditer(text):
+    at = 0
+    while match := _DEVICE_CODE.search(text, at):
         depth, at = 1, match.end()
         while depth and at < len(text):
             depth += (text[at] == "{") - (text[at] == "}")

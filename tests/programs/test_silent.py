@@ -1,0 +1,64 @@
+"""What a run reads in the program's text to tell of silent faults, on texts that are made to be slow to search."""
+
+from __future__ import annotations
+
+import time
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from grader.message import Message
+from grader.programs.emulated import Allocation
+from grader.programs.runtime.ordering import Place
+from grader.programs.runtime.silent.sizes import POINTER_BYTES, VECTOR_BYTES, check_size
+from grader.programs.runtime.silent.unread import tell_unread
+from grader.programs.runtime.state import State
+
+LIMIT_S = 10.0
+"""Of processor time: each of these takes minutes where a search begins again at each of its words."""
+COPY = "cudaMemcpy(d, h, sizeof(h), cudaMemcpyHostToDevice);"
+LONG = ["vector<> " * 20_000, "a * " * 40_000, "h = " * 40_000, "float * " * 40_000 + "h;", " " * 150_000]
+
+
+class Told:
+    """As much of a run's state as the checks ask for."""
+
+    def __init__(self, text: str) -> None:
+        self.sources = {"main.cu": text.split("\n")}
+        self.kinds: list[str] = []
+        self.flow: list[object] = []
+        self.objects_made, self.hollow = 0, False
+        self.arrays: list[object] = []
+        self.failures: list[object] = []
+
+    def tell(self, kind: str, _level: str, _message: Message, _place: Place) -> None:
+        self.kinds.append(kind)
+
+
+def told(text: str) -> list[str]:
+    state = Told(f"{COPY}\n{text}")
+    of = SimpleNamespace(name="d", size=4096)
+    for size in (POINTER_BYTES, VECTOR_BYTES):
+        check_size(cast(State, state), cast(Allocation, of), size, Place(1, "main.cu"))
+    tell_unread(cast(State, state), 0)
+    return state.kinds
+
+
+@pytest.mark.parametrize("text", [*LONG, "__device__ x " * 20_000, "__global__ void k() {" * 20_000])
+def test_a_text_of_the_same_words_over_and_over_is_searched_in_time(text: str) -> None:
+    began_s = time.process_time()
+    told(text)
+    assert time.process_time() - began_s < LIMIT_S
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("float *h = (float *)malloc(4096);", ["copy_size"]),
+        ("float h[1024];", []),
+        ("std::vector<float> h(1024);", []),
+    ],
+)
+def test_the_size_of_a_pointer_is_told_and_that_of_an_array_is_not(text: str, kinds: list[str]) -> None:
+    assert told(text) == kinds
