@@ -62,6 +62,11 @@ class Server:
         status, _headers, body = self.ask("POST", f"/jobs?{query}", content, **headers)
         return status, json.loads(body) if body.startswith(b"{") else body
 
+    def changes(self, id: str) -> list[dict[str, Any]]:
+        """What the server tells of a file until it is over."""
+        lines = self.ask("GET", f"/jobs/{id}/events")[2].decode().splitlines()
+        return [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: ")]
+
     def end_of(self, id: str, within_s: float = 300.0) -> dict[str, Any]:
         deadline = time.monotonic() + within_s
         while True:
@@ -93,14 +98,13 @@ def server() -> Iterator[Server]:
 def test_a_file_is_graded_and_its_report_shown(server: Server) -> None:
     status, told = server.hand_in(CONFLICT)
     assert status == 202
-    events, seen = server.ask("GET", f"/jobs/{told['id']}/events")[2].decode(), []
-    for line in events.splitlines():
-        if line.startswith("data: "):
-            seen.append(json.loads(line.removeprefix("data: ")))
+    seen = server.changes(told["id"])
     # Checks come while others are still to be judged.
     counts = [len(state["checks"]) for state in seen]
     assert counts == sorted(counts)
     assert len({count for count in counts if 0 < count < counts[-1]}) >= 1
+    # Who asks when it is over is told the same: every change is told, however fast they came.
+    assert server.changes(told["id"]) == seen
     final = seen[-1]
     assert final["state"] == "done"
     assert final["verdict"] == "✗ needs work: 76 of 91 points, 5 pending"
