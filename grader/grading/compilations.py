@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from grader.compiler.result import CompileResult
     from grader.launching.programs import ProgramStore
 
+_UNSET = re.compile(r"variable \"(\w+)\" is used before its value is set")
+
 
 def compiled(lab: Lab, submission: Submission, programs: ProgramStore) -> dict[str, Evidence]:
     """The evidence of each variant after every file that holds a bound kernel was compiled."""
@@ -57,9 +59,17 @@ def _errors(result: CompileResult) -> tuple[Diagnostic, ...]:
     )
 
 
+def _unset(binding: VariantBinding, result: CompileResult) -> tuple[tuple[str, int], ...]:
+    """Variables of the kernel that the compiler warns of, and the lines where they are used before they have a value."""
+    kernel = binding.kernel
+    warned = (d for d in result.diagnostics if d.severity == "warning" and isinstance(d.message, str))
+    inside = ((d, _UNSET.search(str(d.message))) for d in warned if kernel.line <= d.line <= kernel.end_line)
+    return tuple(dict.fromkeys((m[1], d.line) for d, m in inside if m is not None and d.file == kernel.file))
+
+
 def _compilation(submission: Submission, binding: VariantBinding, result: CompileResult) -> Compilation:
     if binding.expression in result.entries:
-        return Compilation()
+        return Compilation(unset=_unset(binding, result))
     failure = {"forbidden_include": "errors", "": "missing_entry"}.get(result.reason, result.reason)
     unit = submission.units.get(binding.kernel.file, binding.kernel.file)
     included = submission.included.get(unit, {})
