@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 from grader.lab.records import Lab
 from grader.running.evidence import Compilation, Diagnostic, Evidence
 from grader.running.host_code import host_code
+from grader.submission.kernels.records import Kernel
+from grader.submission.kernels.unset import unset_variables
+from grader.submission.lexical import without_comments
 from grader.submission.records import Missing, Submission, VariantBinding
 
 if TYPE_CHECKING:
     from grader.compiler.result import CompileResult
     from grader.launching.programs import ProgramStore
-
-_UNSET = re.compile(r"variable \"(\w+)\" is used before its value is set")
 
 
 def compiled(lab: Lab, submission: Submission, programs: ProgramStore) -> dict[str, Evidence]:
@@ -59,17 +60,15 @@ def _errors(result: CompileResult) -> tuple[Diagnostic, ...]:
     )
 
 
-def _unset(binding: VariantBinding, result: CompileResult) -> tuple[tuple[str, int], ...]:
-    """Variables of the kernel that the compiler warns of, and the lines where they are used before they have a value."""
-    kernel = binding.kernel
-    warned = (d for d in result.diagnostics if d.severity == "warning" and isinstance(d.message, str))
-    inside = ((d, _UNSET.search(str(d.message))) for d in warned if kernel.line <= d.line <= kernel.end_line)
-    return tuple(dict.fromkeys((m[1], d.line) for d, m in inside if m is not None and d.file == kernel.file))
+def _unset(submission: Submission, kernel: Kernel) -> tuple[tuple[str, int], ...]:
+    """Variables of a kernel that compiles which have no value where they are used first, and the lines of that."""
+    text = next((source.text for source in submission.sources if source.file == kernel.file), "")
+    return tuple(unset_variables(kernel, without_comments(text)))
 
 
 def _compilation(submission: Submission, binding: VariantBinding, result: CompileResult) -> Compilation:
     if binding.expression in result.entries:
-        return Compilation(unset=_unset(binding, result))
+        return Compilation(unset=_unset(submission, binding.kernel))
     failure = {"forbidden_include": "errors", "": "missing_entry"}.get(result.reason, result.reason)
     unit = submission.units.get(binding.kernel.file, binding.kernel.file)
     included = submission.included.get(unit, {})

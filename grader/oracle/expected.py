@@ -136,11 +136,15 @@ class Oracle:
 
 
 def _given_as(array: Array, dtype: str | None) -> Array:
-    """An input without signs where a kernel takes none.
+    """An input raised above 0 where a kernel takes no negative numbers.
 
     Come round to 2³² - 1, a -1 would be a number whose products no oracle can compute in double precision.
     """
-    return np.abs(array) if dtype is not None and np.dtype(dtype).kind == "u" and array.dtype.kind in "fi" else array
+    is_unsigned = dtype is not None and np.dtype(dtype).kind == "u"
+    if not is_unsigned or array.dtype.kind not in "fi" or not array.size or array.min() >= 0:
+        return array
+    raised: Array = array - np.floor(array.min()).astype(array.dtype)
+    return raised
 
 
 def _of_type(array: Array, dtype: npt.DTypeLike) -> Array:

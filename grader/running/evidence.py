@@ -39,7 +39,7 @@ class Compilation:
     failure: "" when the variant's kernel is in the PTX; else "errors" (see `diagnostics`), "timeout", "crashed" (the
     compiler ran out of memory) or "missing_entry" (no error, yet the kernel is not there).
     missing_headers: headers that were not handed in, with the file and the line that include them.
-    unset: variables that the kernel uses before they have a value, with the lines, as the compiler warns.
+    unset: variables that the kernel uses before they have a value, with the lines of that.
     """
 
     failure: str = ""

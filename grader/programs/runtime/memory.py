@@ -20,7 +20,8 @@ PITCH = 512
 
 
 def name_at(state: State, place: Place) -> str:
-    """What the program calls the memory it allocates at `place`, `d_a` of `cudaMalloc(&d_a, …)`, `*p` of `cudaMalloc(p, …)`; "?" if nothing."""
+    """What the program calls the memory it allocates at `place`: `d_a` of `cudaMalloc(&d_a, …)`, `*p` of
+    `cudaMalloc(p, …)`; "?" if nothing."""
     lines = state.sources.get(place.file, ())
     text = lines[place.line - 1] if 0 < place.line <= len(lines) else ""
     names = list(_TARGET.findall(text))

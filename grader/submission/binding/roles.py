@@ -47,8 +47,8 @@ def role_assignments(kernel: Kernel, lab: Lab, seen: Sequence[SeenArgument]) -> 
 
     Raises
     ------
-    Unbindable : the number of pointers is not the lab's ("pointers"), a parameter is no plain number ("parameter"), or an
-      array one of pointers ("rows").
+    Unbindable : the number of pointers is not the lab's ("pointers"), a parameter is no plain number ("parameter"), or
+      an array one of pointers ("rows").
     """
     arrays = [p for p in lab.parameters if p.kind != "size"]
     sizes = [p for p in lab.parameters if p.kind == "size"]
