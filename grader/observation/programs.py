@@ -6,7 +6,7 @@ import contextlib
 import os
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
 
@@ -185,16 +185,20 @@ def _choosing_argument(text: str) -> tuple[int, list[str]]:
         argument = _ARGUMENT.search(switch[1])
         numbers_held = {name: int(place) for name, place in _HOLDS_NUMBER.findall(text)}
         place = int(argument[1]) if argument else numbers_held.get(switch[1].strip(), 0)
-        cases = dict.fromkeys(_CASE.findall(text[switch.end() :]))
-        return (place, list(cases)[:MAX_CHOICES]) if 0 < place < 10 and cases else (0, [])
+        return (place, _values(map(int, _CASE.findall(text[switch.end() :])))) if 1 < place < 10 else (0, [])
     compared = {
         (name, int(argument)): {int(number) for number in re.findall(rf"\b{name}\s*==\s*(\d{{1,2}})\b", text)}
         for name, argument in _HOLDS_NUMBER.findall(text)
     }
     (_name, place), numbers = max(compared.items(), key=lambda item: len(item[1]), default=(("", 0), set[int]()))
-    # What is said of none of them comes after an `else`.
-    values = sorted({*numbers, max(numbers) + 1, 0}) if numbers else []
-    return place, [str(number) for number in values][:MAX_CHOICES]
+    return place, _values(numbers)
+
+
+def _values(numbers: Iterable[int]) -> list[str]:
+    """What to hand in where a number is compared with these; of none of them speaks an `else`, or a `default`."""
+    known = set(numbers)
+    values = sorted({*known, max(known) + 1, 0}) if known else []
+    return [str(number) for number in values][:MAX_CHOICES]
 
 
 def _choice_in(text: str) -> int | None:

@@ -9,7 +9,7 @@ from grader.submission.kernels.records import Kernel
 
 # `int i, sum;` and `BASE_TYPE sum;`, not `return sum;`; of pointers and arrays nothing is said.
 _DECLARED = re.compile(
-    r"(?<![\w.>])(?!(?:return|else|goto|case|delete|throw|typedef|using|extern|__shared__|static)\b)"
+    r"(?<![\w.>])(?!(?:return|else|goto|case|delete|throw|typedef|using|extern|static|__shared__)\b)"
     r"(?:(?:unsigned|signed|long|short|register|volatile)\s+){0,3}[A-Za-z_]\w*\s+(?P<names>\w[^;(){}<>\[\]*&]{0,400});"
 )
 _NAME = re.compile(r"\s*([A-Za-z_]\w*)\s*")
@@ -34,6 +34,9 @@ def unset_variables(kernel: Kernel, text: str) -> list[tuple[str, int]]:
 def _declared(body: str) -> Iterator[tuple[str, int]]:
     """Variables declared without a value, and where their declarations end."""
     for match in _DECLARED.finditer(body):
+        if body[: match.start()].rstrip().endswith(("__shared__", "static", "extern")):
+            # Of these another thread, or nobody, sets the value.
+            continue
         for part in match["names"].split(","):
             name = _NAME.fullmatch(part)
             if name is not None:
