@@ -15,7 +15,7 @@ from grader.processes.system import IS_LINUX
 from grader.report.job import ReportJob
 from grader.report.rendering.worker import Reply
 
-DEADLINE_S = 120.0
+DEADLINE_S = 600.0
 """For each file of a report, which takes a second or two."""
 MEMORY_BYTES = 1 << 30
 FORKED_TIDY_BYTES = 64 << 20
