@@ -14,7 +14,7 @@ from grader.processes.pool import Pool, Waiting
 from grader.report.job import ReportJob
 from grader.report.rendering.worker import Reply
 
-DEADLINE_S = 120.0
+DEADLINE_S = 600.0
 """For each file of a report, which takes a second or two."""
 MEMORY_BYTES = 1 << 30
 TIDY_BYTES = 640 << 20

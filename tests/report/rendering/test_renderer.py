@@ -87,10 +87,10 @@ def test_a_report_that_takes_too_long_is_that_students_only(tmp_path: Path, monk
     with rendering_pool(pdf=False) as pool:
         # As long as any report takes.
         rendered(pool, [job(of("warm"), directory=str(tmp_path / "warm"), pdf=False)])
+        os.kill(pool._hands[0].child.pid, signal.SIGSTOP)
         slow = job(of("slow"), directory=str(tmp_path / "slow"), pdf=False)
         pool.submit(slow, slow)
-        list(pool.events())
-        os.kill(pool._hands[0].child.pid, signal.SIGSTOP)
+        assert not list(pool.events())
         pool._hands[0].deadline -= renderer.DEADLINE_S
         events: list[Event] = []
         while not events:
