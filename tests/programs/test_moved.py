@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from grader.programs.observe import Start, observe_each
 from grader.programs.records import Observation, RunLimits
 from grader.programs.remembered import RememberedPrograms
 from grader.programs.toolchain import zig
+from grader.programs.toolchain.compile import HostProgram, compile_program
 from grader.submission.lexical import as_compiled
 
 TRACED = RunLimits(executes=False)
@@ -90,11 +92,10 @@ def seen(text: str, folder: Path, remembered: RememberedPrograms | None) -> list
 def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Grows by one with each program that is compiled."""
     made: list[str] = []
-    real = observe.compile_program
 
-    def counted(*arguments: object) -> object:
+    def counted(*arguments: Any) -> HostProgram:
         made.append("compiled")
-        return real(*arguments)  # type: ignore[arg-type]
+        return compile_program(*arguments)
 
     monkeypatch.setattr(observe, "compile_program", counted)
     return made
