@@ -13,6 +13,7 @@ from grader.programs.runtime.ordering import Place
 from grader.programs.runtime.silent.sizes import POINTER_BYTES, VECTOR_BYTES, check_size
 from grader.programs.runtime.silent.unread import tell_unread
 from grader.programs.runtime.state import State
+from grader.programs.source_lines import SourceLines
 from tests.pace import at_most
 
 LIMIT_S = 10.0
@@ -25,7 +26,7 @@ class Told:
     """As much of a run's state as the checks ask for."""
 
     def __init__(self, text: str) -> None:
-        self.sources = {"main.cu": text.split("\n")}
+        self.sources = SourceLines({"main.cu": text})
         self.kinds: list[str] = []
         self.flow: list[object] = []
         self.objects_made, self.hollow = 0, False
