@@ -22,12 +22,10 @@ PITCH = 512
 def name_at(state: State, place: Place) -> str:
     """What the program calls the memory it allocates at `place`: `d_a` of `cudaMalloc(&d_a, …)`, `*p` of
     `cudaMalloc(p, …)`; "?" if nothing."""
-    lines = state.sources.get(place.file, ())
-    text = lines[place.line - 1] if 0 < place.line <= len(lines) else ""
-    names = list(_TARGET.findall(text))
-    if not names and place.line < len(lines) + 1:
-        text = " ".join(lines[place.line - 1 : place.line + 1])
-        names = _TARGET.findall(text) or [f"*{name}" for name in _HANDED_ON.findall(text)]
+    lines = state.sources.at(place.file, place.line, 2)
+    text = " ".join(lines)
+    names = _TARGET.findall("".join(lines[:1])) or _TARGET.findall(text)
+    names = names or [f"*{name}" for name in _HANDED_ON.findall(text)]
     if not names:
         return "?"
     seen = state.texts.get((place.file, place.line), 0)
