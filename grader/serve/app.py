@@ -29,7 +29,7 @@ from grader.report.summary import faults
 from grader.report.visible import visible, visible_line
 from grader.result import Check, Result
 from grader.serve.access import GROUP_POLICY, HEADERS, REPORT_POLICY, Rate, entered, is_own
-from grader.serve.jobs import Full, Job, Jobs
+from grader.serve.jobs import Full, Job, Jobs, Standing
 from grader.words import check_title, text
 
 MOST_BYTES = {".cu": 1 << 20, ".ipynb": 8 << 20}
@@ -127,7 +127,7 @@ class Page:
     async def state(self, request: Request) -> Response:
         """What is known of a job by now."""
         job = self._job(request)
-        return job if isinstance(job, Response) else _with(JSONResponse(_state(job, self.jobs)))
+        return job if isinstance(job, Response) else _with(JSONResponse(_state(job, job.now, self.jobs)))
 
     async def events(self, request: Request) -> Response:
         """The same as server-sent events, one at every change, until it is over."""
@@ -200,29 +200,29 @@ async def _body(request: Request, most: int) -> bytes | None:
 
 
 async def _changes(job: Job, jobs: Jobs) -> AsyncIterator[str]:
-    version = -1
+    told = 0
     while True:
-        if job.version != version:
-            version = job.version
-            yield f"data: {json.dumps(_state(job, jobs), ensure_ascii=False)}\n\n"
-            if job.is_over:
+        for standing in job.standings[told:]:
+            told += 1
+            yield f"data: {json.dumps(_state(job, standing, jobs), ensure_ascii=False)}\n\n"
+            if standing.is_over:
                 return
         await asyncio.sleep(LOOK_S)
 
 
-def _state(job: Job, jobs: Jobs) -> dict[str, Any]:
+def _state(job: Job, standing: Standing, jobs: Jobs) -> dict[str, Any]:
     """A job as the page shows it, in the job's language."""
     i18n.use(job.language)
     numbers = Numbers(job.language)
     record: dict[str, Any] = {
-        "state": job.state,
-        "over": job.is_over,
-        "checks": [_check(check, numbers) for check in list(job.checks.values())],
-        "reason": visible_line(text(job.reason)) if job.reason else "",
+        "state": standing.state,
+        "over": standing.is_over,
+        "checks": [_check(check, numbers) for check in standing.checks.values()],
+        "reason": visible_line(text(standing.reason)) if standing.reason else "",
     }
-    if job.result is not None:
-        record |= _verdict(job.result, job, jobs.lab(job.lab), numbers)
-    if job.state == "done" and job.report.is_file():
+    if standing.result is not None:
+        record |= _verdict(standing.result, job, jobs.lab(job.lab), numbers)
+    if standing.state == "done" and job.report.is_file():
         record["report"] = f"jobs/{job.id}/report"
     return record
 

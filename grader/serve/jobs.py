@@ -13,9 +13,10 @@ import threading
 import time
 import traceback
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from grader.errors import UsageError
 from grader.grading.groups.workers import grading_pool, lost
@@ -39,13 +40,31 @@ MOST_KEPT = 500
 LONGEST_KEPT_S = 3600.0
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How far a job is.
+
+    state: "waiting", "grading", "judged" (the marks stand, the report is rendered), "done", "refused" (nothing there
+    that could be graded), "failed" (the grader did; no mark).
+    checks: those that are judged by now, by their id.  reason: why there is no result.
+    """
+
+    state: State = "waiting"
+    checks: Mapping[str, Check] = field(default_factory=dict)
+    result: Result | None = None
+    reason: Message | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more will come of it."""
+        return self.state in ("done", "refused", "failed")
+
+
 @dataclass(slots=True)
 class Job:
     """One file that was handed in.
 
-    state: "waiting", "grading", "judged" (the marks stand, the report is rendered), "done", "refused" (nothing there
-    that could be graded), "failed" (the grader did; no mark).
-    checks: those that are judged by now.  reason: why there is no result.  version: grows with every change.
+    standings: one for every change, so that who follows it sees each, however fast they come.
     """
 
     id: str
@@ -54,16 +73,16 @@ class Job:
     folder: Path
     file: Path
     made: float = field(default_factory=time.monotonic)
-    state: State = "waiting"
-    checks: dict[str, Check] = field(default_factory=dict)
-    result: Result | None = None
-    reason: Message | None = None
-    version: int = 0
+    standings: list[Standing] = field(default_factory=lambda: [Standing()])
 
     @property
-    def is_over(self) -> bool:
-        """Whether nothing more will come of it."""
-        return self.state in ("done", "refused", "failed")
+    def now(self) -> Standing:
+        """How far it is by now."""
+        return self.standings[-1]
+
+    def change(self, **parts: Any) -> None:
+        """Go on from how it stands now with these parts of a `Standing` changed."""
+        self.standings.append(replace(self.now, **parts))
 
     @property
     def report(self) -> Path:
@@ -116,7 +135,7 @@ class Jobs:
         OSError : it cannot be written.
         """
         with self._lock:
-            if sum(not job.is_over for job in self._jobs.values()) >= self._most_waiting:
+            if sum(not job.now.is_over for job in self._jobs.values()) >= self._most_waiting:
                 raise Full
             id = secrets.token_urlsafe(16)
             folder = self._folder / id
@@ -142,7 +161,7 @@ class Jobs:
         """Let go of old jobs that are over."""
         for id, job in list(self._jobs.items()):
             is_old = time.monotonic() - job.made > LONGEST_KEPT_S
-            if job.is_over and (is_old or len(self._jobs) > MOST_KEPT):
+            if job.now.is_over and (is_old or len(self._jobs) > MOST_KEPT):
                 del self._jobs[id]
                 shutil.rmtree(job.folder, ignore_errors=True)
 
@@ -166,7 +185,7 @@ class Jobs:
                 # Nobody waits for ever, and who hands in next is served.
                 traceback.print_exc()
                 for job in list(self._jobs.values()):
-                    if job.state in ("waiting", "grading", "judged"):
+                    if job.now.state in ("waiting", "grading", "judged"):
                         self._end(job, "failed", msg("session.grader_slip"))
 
     def _work(self) -> None:
@@ -181,7 +200,7 @@ class Jobs:
                         order = self._orders.get(block=not busy)
                         if order is None:
                             return
-                        if order.is_over:
+                        if order.now.is_over:
                             continue
                         self._start(order, grading, by_task)
                         busy = True
@@ -213,15 +232,13 @@ class Jobs:
             self._end(job, "refused", error.message)
             return
         by_task[id(task)] = job
-        job.state = "grading"
-        job.version += 1
+        job.change(state="grading")
         grading.submit(task, task)
 
     def _take(self, job: Job, reply: object, rendering: Pool[ReportJob, Reply]) -> None:
         match reply:
             case Checked(checks=checks):
-                job.checks |= {check.id: check for check in checks}
-                job.version += 1
+                job.change(checks={**job.now.checks, **{check.id: check for check in checks}})
             case Graded(result=result):
                 self._graded(job, result, rendering)
             case Refused(message=message):
@@ -237,23 +254,19 @@ class Jobs:
             message = error.message if isinstance(error, UsageError) else msg("session.grader_slip")
             self._end(job, "failed", message)
             return
-        job.checks = {check.id: check for check in result.checks}
-        job.result, job.state = result, "judged"
-        job.version += 1
+        job.change(state="judged", checks={check.id: check for check in result.checks}, result=result)
         report = make_job(result, lab, job.language, str(job.folder), pdf=False)
         rendering.submit(report, report)
 
     def _rendered(self, report: ReportJob, reply: Reply | None) -> None:
         job = self._jobs.get(Path(report.directory).name)
-        if job is None or job.is_over:
+        if job is None or job.now.is_over:
             return
         if reply is None or reply.event == "done":
             # Without a report the marks stand all the same.
-            job.state = "done"
-            job.version += 1
+            job.change(state="done")
 
     def _end(self, job: Job, state: State, reason: Message) -> None:
-        job.state, job.reason = state, reason
-        job.version += 1
+        job.change(state=state, reason=reason)
         with contextlib.suppress(OSError):
             shutil.rmtree(job.file.parent)

@@ -17,11 +17,8 @@ PITCH = 512
 
 def name_at(state: State, place: Place) -> str:
     """What the program calls the memory it allocates at `place`, `d_a` of `cudaMalloc(&d_a, …)`; "?" if nothing."""
-    lines = state.sources.get(place.file, ())
-    text = lines[place.line - 1] if 0 < place.line <= len(lines) else ""
-    names = list(_TARGET.findall(text))
-    if not names and place.line < len(lines) + 1:
-        names = _TARGET.findall(" ".join(lines[place.line - 1 : place.line + 1]))
+    lines = state.sources.at(place.file, place.line, 2)
+    names = _TARGET.findall("".join(lines[:1])) or _TARGET.findall(" ".join(lines))
     if not names:
         return "?"
     seen = state.texts.get((place.file, place.line), 0)
