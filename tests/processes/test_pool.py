@@ -21,9 +21,9 @@ Reply = Done | Word
 REPLIES = msgspec.msgpack.Decoder(Done | Word | Waiting)
 
 
-def pool(size: int = 1, deadline_s: float = 300.0, data_bytes: int = 0) -> Pool[Do, Reply]:
+def pool(size: int = 1, deadline_s: float = 300.0, data_bytes: int = 0, tidy_bytes: int = 1 << 30) -> Pool[Do, Reply]:
     program = ChildProgram("tests.processes.worker", data_bytes=data_bytes)
-    return Pool(program, REPLIES, lambda reply: isinstance(reply, Done), deadline_s, size)
+    return Pool(program, REPLIES, lambda reply: isinstance(reply, Done), deadline_s, size, tidy_bytes)
 
 
 def done(with_pool: Pool[Do, Reply], tasks: Sequence[Do]) -> list[Answer[Do, Reply] | Lost[Do]]:
@@ -74,6 +74,14 @@ def test_a_signal_from_elsewhere_costs_nothing(tmp_path: Path) -> None:
     with pool() as one:
         events = done(one, [Do("signal once", signal.SIGKILL, str(tmp_path / "struck"))])
     assert told(events) == ["signal"]
+
+
+def test_a_child_that_has_grown_is_replaced() -> None:
+    """By more than it may since its first task: what that took, every other child would take too."""
+    with pool(tidy_bytes=48 << 20) as one:
+        events = done(one, [Do("hold", 96 << 20), *[Do("hold", 32 << 20)] * 4])
+    processes = [event.reply.text for event in events if isinstance(event, Answer)]
+    assert [processes.index(name) for name in processes] == [0, 0, 0, 3, 3]
 
 
 def next_event(of: Pool[Do, Reply]) -> Answer[Do, Reply] | Lost[Do]:

@@ -38,6 +38,7 @@ class Word(msgspec.Struct, frozen=True, tag="word"):
 
 _remembered: list[str] = []
 _prepared: list[str] = []
+_held: list[bytes] = []
 
 
 def prepare() -> None:
@@ -88,6 +89,8 @@ def main(connection: socket.socket, *arguments: str) -> None:
                 except MemoryError:
                     channel.send(Done("no memory"))
                     continue
+            case "hold":
+                _held.append(os.urandom(int(task.value)))
             case "word":
                 channel.send(Word(task.text))
                 time.sleep(task.value)
