@@ -235,7 +235,7 @@ def _landlock() -> Tool:
 
 def _output(command: list[str]) -> str:
     try:
-        return subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=10, check=False).stdout
+        return subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=60, check=False).stdout
     except (OSError, subprocess.TimeoutExpired):
         return ""
 

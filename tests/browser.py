@@ -81,7 +81,7 @@ class Browser:
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
-    def wait(self, condition: str, within_s: float = 60.0) -> None:
+    def wait(self, condition: str, within_s: float = 600.0) -> None:
         """Wait until an expression is true."""
         deadline = time.monotonic() + within_s
         while not self.run(f"Boolean({condition})"):
@@ -114,7 +114,7 @@ class Browser:
 
     def _next(self) -> dict[str, Any]:
         while b"\0" not in self._left:
-            ready, _w, _x = select.select([self._in], [], [], 60)
+            ready, _w, _x = select.select([self._in], [], [], 600)
             assert ready, "the browser does not answer"
             piece = os.read(self._in, 1 << 20)
             assert piece, "the browser has ended"

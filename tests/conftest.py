@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from grader import i18n
+
+# The same examples at every run, and no example is too slow: what a test says depends on the code alone.
+settings.register_profile(
+    "same everywhere", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+# `HYPOTHESIS_PROFILE=default` looks for examples that nobody has seen yet.
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same everywhere"))
 
 
 @pytest.fixture(autouse=True)

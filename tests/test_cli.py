@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -356,7 +355,7 @@ def test_an_interrupted_group_keeps_what_is_finished(quick: Path) -> None:
     assert process.stdout.readline().startswith("1/40 ")
     # As a terminal does it: to every process of the group.
     os.killpg(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=600)
     assert process.returncode == cli.INTERRUPTED
     assert err == "grade: interrupted; finished results are kept\n"
     finished = sorted((quick / "reports").glob("*/transpose/result.json"))
@@ -366,8 +365,8 @@ def test_an_interrupted_group_keeps_what_is_finished(quick: Path) -> None:
     for path in finished:
         assert decode(path.read_bytes()).score.earned == 95.0
         assert path.parent.parent.name in out
-    time.sleep(0.2)
-    # What later gradings start from is meant to lie tquick; a half-written file is not.
+    # Whoever could still write has ended with the command.
+    # What later gradings start from is meant to lie there; a half-written file is not.
     kept = {".kept.json", ".transpose.similar.json"}
     assert {Path(path).name for path in files(quick / "reports") if Path(path).name.startswith(".")} <= kept
 

@@ -19,7 +19,9 @@ from typing import Any
 import pytest
 
 from grader.cli import main as cli
+from grader.cli.elsewhere import watch as watching
 from tests.marks_only import put_marks_only
+from tests.pace import slowness
 
 ROOT = Path(__file__).parent.parent
 SAMPLES = ROOT / "submissions"
@@ -95,6 +97,12 @@ def test_a_file_that_is_named_after_a_lab_needs_no_option(capsys: pytest.Capture
     assert out.startswith(f"{tmp_path}/petrova/transpose.cu:44:5: error: ")
     code, out, err = run(capsys, "check", tmp_path / "petrova")
     assert (code, err) == (1, "")
+    # A file that is no lab's is told, and the others are looked at all the same.
+    (tmp_path / "util.cu").write_text("int unused;\n", "utf-8")
+    code, out, err = run(capsys, "check", tmp_path / "util.cu", tmp_path / "petrova" / "transpose.cu")
+    assert (code, err.count("\n")) == (2, 1)
+    assert err.startswith(f"grade: {tmp_path}/util.cu: which lab is this?")
+    assert out.startswith(f"{tmp_path}/petrova/transpose.cu:44:5: error: ")
 
 
 def tree_cpu_s(pid: int) -> float:
@@ -129,7 +137,7 @@ class Watch:
             start_new_session=True,
         )
 
-    def round(self, within_s: float = 60.0) -> list[str]:
+    def round(self, within_s: float = 600.0) -> list[str]:
         """The lines of the next round, the one that begins with ■ last."""
         assert self.process.stdout is not None
         lines: list[str] = []
@@ -156,6 +164,21 @@ def watched(tmp_path: Path) -> Iterator[tuple[Watch, Path]]:
             stream.close()
 
 
+def test_a_save_in_pieces_is_taken_when_it_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As an editor saves: emptied, then written bit by bit; what lies there meanwhile is not what was saved."""
+    file = tmp_path / "transpose.cu"
+    file.write_text("before", "utf-8")
+    left = ["", "what is", "what is saved", "what is saved in the end"]
+
+    def written_meanwhile(_seconds: float) -> None:
+        if left:
+            file.write_text(left.pop(0), "utf-8")
+
+    monkeypatch.setattr("grader.cli.elsewhere.watch.time.sleep", written_meanwhile)
+    saves = watching._saves(file)
+    assert [next(saves), next(saves)] == [{file: b"before"}, {file: b"what is saved in the end"}]
+
+
 @pytest.mark.slow
 def test_watch_grades_again_soon_after_a_save(watched: tuple[Watch, Path]) -> None:
     watch, file = watched
@@ -179,20 +202,13 @@ def test_watch_grades_again_soon_after_a_save(watched: tuple[Watch, Path]) -> No
         used.append(tree_cpu_s(watch.process.pid) - used_before)
         expected = f"transpose.cu:{45 + number}:5: error: 32-way bank conflict"
         assert any(expected in line for line in lines) != mended, lines
-    # As an editor saves: emptied, then written bit by bit; what lies there meanwhile is not what was saved.
-    saved += "// the end\n"
-    with file.open("w", encoding="utf-8") as stream:
-        for start in range(0, len(saved), len(saved) // 20):
-            time.sleep(0.01)
-            stream.write(saved[start : start + len(saved) // 20])
-            stream.flush()
-    assert watch.round()[-1].startswith("■ ✓ ")
     # Of processor time: others may be using the machine.  A line more moves the host code, so the program is run again.
-    assert min(used) < 1.4, (used, took)
+    # Half of it is usual.
+    assert min(used) < 2.5 * slowness(), (used, took)
     used_before = tree_cpu_s(watch.process.pid)
     file.write_text(saved := saved.replace("buf[BLOCK][BLOCK + 1]", "buf[BLOCK][BLOCK + 3]"), "utf-8")
     assert watch.round()[-1].startswith("■ ✓ ")
-    assert tree_cpu_s(watch.process.pid) - used_before < 0.6
+    assert tree_cpu_s(watch.process.pid) - used_before < 1.2 * slowness()
     # The same content saved again is nothing new.
     file.write_text(saved, "utf-8")
     assert watch.process.stdout is not None
@@ -204,7 +220,7 @@ def test_watch_grades_again_soon_after_a_save(watched: tuple[Watch, Path]) -> No
     file.write_text(text, "utf-8")
     assert "32-way bank conflict" in "".join(watch.round())
     watch.process.send_signal(signal.SIGINT)
-    assert watch.process.wait(10) == 130
+    assert watch.process.wait(300) == 130
     # It left no results, so none are spoken of.
     assert watch.process.stderr is not None
     assert watch.process.stderr.read() == b"grade: interrupted\n"

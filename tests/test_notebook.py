@@ -36,7 +36,7 @@ def test_a_cell_is_graded_in_a_real_kernel(tmp_path: Path) -> None:
     ]
     cells = [nbformat.v4.new_code_cell(source) for source in sources]
     notebook = nbformat.v4.new_notebook(cells=cells)
-    nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    nbclient.NotebookClient(notebook, timeout=1200, resources={"metadata": {"path": str(tmp_path)}}).execute()
     _load, conflict, mended, unknown, broken, after = json.loads(nbformat.writes(notebook))["cells"]
 
     page = "".join(outputs(conflict, "text/html"))

@@ -21,7 +21,7 @@ def grade(cwd: Path, arguments: str, **environment: str) -> subprocess.Completed
     """`grade` by a shell, which can close its streams."""
     command = f"exec {sys.executable} -m grader {arguments}"
     own = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
-    return subprocess.run(["sh", "-c", command], capture_output=True, env=own, cwd=cwd, timeout=120)
+    return subprocess.run(["sh", "-c", command], capture_output=True, env=own, cwd=cwd, timeout=1200)
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])

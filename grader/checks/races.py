@@ -49,6 +49,8 @@ def hint(hazard: Hazard) -> Message:
         return msg("checks.races.hint_barrier")
     if hazard.kind == "warp_sync":
         return msg("checks.races.hint_warp_mask")
+    if hazard.detail == "scope":
+        return msg("checks.races.hint_scope")
     is_between_blocks = hazard.other_block is not None and hazard.other_block != hazard.block
     if hazard.space == "global" and hazard.detail == "read_write":
         return msg("checks.races.hint_global_read")

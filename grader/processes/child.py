@@ -22,7 +22,8 @@ from grader.processes import fork_server
 from grader.processes.channel import Channel, Received
 from grader.processes.system import INHERITS, READ, resident_bytes, wait_for
 
-END_WAIT_S = 1.0
+END_WAIT_S = 2.0
+"""How long a child that has hung up may take to be dead, so that it is known how it ended."""
 OUTPUT_BYTES = 16 << 10
 _START = (
     "import sys, json; sys.path[:] = json.loads(sys.argv[1]); "

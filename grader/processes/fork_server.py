@@ -26,7 +26,7 @@ import msgspec
 from grader.processes import limits
 from grader.processes.system import IS_LINUX
 
-START_LIMIT_S = 60.0
+START_LIMIT_S = 300.0
 """For the server's imports; it answers at once after them."""
 _MOST_BYTES = 1 << 16
 

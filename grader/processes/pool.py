@@ -69,12 +69,16 @@ class _Work(Generic[Task]):
 
 @dataclass(slots=True, eq=False)
 class _Hand(Generic[Task, Reply]):
-    """A child and what it works on; deadline on the clock of `time.monotonic`, left_s: of it, while the child waits."""
+    """A child and what it works on; deadline on the clock of `time.monotonic`, left_s: of it, while the child waits.
+
+    first_bytes: memory that it held after its first task, None before that.
+    """
 
     child: Child[Reply | Waiting]
     work: _Work[Task] | None = None
     deadline: float = 0.0
     left_s: float | None = None
+    first_bytes: int | None = None
 
 
 class Pool(Generic[Task, Reply]):
@@ -86,7 +90,7 @@ class Pool(Generic[Task, Reply]):
     replies : decodes what they say: a union of records, `Waiting` among them.
     is_last : whether a reply is the last one of its task.
     deadline_s : the longest silence of a child that works; each reply begins it anew.
-    tidy_bytes : a child that holds more memory after a task is replaced.
+    tidy_bytes : a child that holds so much more memory after a task than after its first is replaced.
     """
 
     def __init__(
@@ -96,7 +100,7 @@ class Pool(Generic[Task, Reply]):
         is_last: Callable[[Reply], bool],
         deadline_s: float,
         size: int = 1,
-        tidy_bytes: int = 1 << 30,
+        tidy_bytes: int = 256 << 20,
     ) -> None:
         self.size = size
         self._program = program
@@ -217,7 +221,10 @@ class Pool(Generic[Task, Reply]):
             yield from self._mourn(hand, work)
             return
         if hand.work is None:
-            if hand.child.resident_bytes() > self._tidy_bytes:
+            held_bytes = hand.child.resident_bytes()
+            if hand.first_bytes is None:
+                hand.first_bytes = held_bytes
+            elif held_bytes - hand.first_bytes > self._tidy_bytes:
                 self._dismiss(hand)
         elif now >= hand.deadline:
             ending = self._dismiss(hand)

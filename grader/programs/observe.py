@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -14,7 +15,7 @@ import msgspec
 from grader.message import Message, msg
 from grader.programs.kernels import DeviceCompiler
 from grader.programs.records import Observation, ProgramFinding, RunLimits
-from grader.programs.remembered import Answer, RememberedPrograms
+from grader.programs.remembered import RememberedPrograms
 from grader.programs.runtime.devices import DEFAULT, MODELS
 from grader.programs.sandbox.messages import Order
 from grader.programs.sandbox.process import ProgramProcess
@@ -158,49 +159,59 @@ def _observe(
     if program.obstacle is not None:
         return [_not_run(program.obstacle, *program.obstacle_at)]
     library = build(progress)
-    host = remembered.module(program) if remembered is not None else None
-    # It starts while the program is compiled.
-    process = ProgramProcess() if host is None else None
     major, minor = MODELS[model].capability
     device = DeviceCompiler(
         program.device, f"compute_{major}{minor}", at_once=limits.executes or _asks_for_code(program)
     )
-
-    def made(order: Order, code: Answer) -> Observation:
-        nonlocal process
-        if process is None or process.has_ended:
-            process = ProgramProcess()
-        return process.run(order, code, emit)
-
+    known = remembered.runs(program, model, limits) if remembered is not None else None
+    host: HostProgram | None = None
+    process: ProgramProcess | None = None
     try:
-        if host is None:
-            host = _host(program, library, host_cache)
-            if remembered is not None:
-                remembered.put_module(program, host)
-        if not host.module:
-            return [_not_run(*_why_not(host, program))]
         found: list[Observation] = []
         for run in runs:
-            order = Order(
-                module=host.module,
-                stdin=run.stdin,
-                files=program.data,
-                arguments=[os.fsencode(word) for word in (f"./{Path(program.units[0]).stem}", *run.arguments)],
-                model=model,
-                units=[_as_text(name) for name in program.units],
-                sources={_as_text(name): text for name, text in program.host.items()},
-                unused=sorted((_as_text(file), line) for file, line in host.unused_results),
-                parameters=program.parameters,
-                limits=limits,
-            )
-            found.append(remembered.run(order, device.ptx, made) if remembered is not None else made(order, device.ptx))
-            if enough(found[-1]):
+            seen = known.get(run.arguments, run.stdin, device.ptx) if known is not None else None
+            if seen is None:
+                # It starts while the program is compiled.
+                process = process if process is not None and not process.has_ended else ProgramProcess()
+                host = host or _compiled(program, library, host_cache, remembered)
+                if not host.module:
+                    return [_not_run(*_why_not(host, program))]
+                make = partial(process.run, _order(program, host, run, model, limits), emit=emit)
+                seen = known.made(run.arguments, run.stdin, device.ptx, make) if known is not None else make(device.ptx)
+            found.append(seen)
+            if enough(seen):
                 break
         return found
     finally:
         if process is not None:
             process.close()
         device.close()
+
+
+def _compiled(
+    program: Program, library: Library, host_cache: Path | None, remembered: RememberedPrograms | None
+) -> HostProgram:
+    host = remembered.module(program) if remembered is not None else None
+    if host is None:
+        host = _host(program, library, host_cache)
+        if remembered is not None:
+            remembered.put_module(program, host)
+    return host
+
+
+def _order(program: Program, host: HostProgram, run: Start, model: str, limits: RunLimits) -> Order:
+    return Order(
+        module=host.module,
+        stdin=run.stdin,
+        files=program.data,
+        arguments=[os.fsencode(word) for word in (f"./{Path(program.units[0]).stem}", *run.arguments)],
+        model=model,
+        units=[_as_text(name) for name in program.units],
+        sources={_as_text(name): text for name, text in program.host.items()},
+        unused=sorted((_as_text(file), line) for file, line in host.unused_results),
+        parameters=program.parameters,
+        limits=limits,
+    )
 
 
 def _asks_for_code(program: Program) -> bool:

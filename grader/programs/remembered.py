@@ -1,7 +1,7 @@
 """Programs that were compiled and run before: the same host code, given the same, does the same.
 
-Bodies of kernels are no part of it, so of a program whose kernels alone have changed nothing is done again.  For who
-looks at one program again and again while it is written.
+Bodies of kernels are no part of it, nor comments and empty lines, so of a program in which these alone have changed
+nothing is done again.  For who looks at one program again and again while it is written.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import msgspec
 
-from grader.programs.records import Observation
-from grader.programs.sandbox.messages import Order
+from grader.programs.moved import Lines, lines_of, on_lines
+from grader.programs.records import Observation, RunLimits
 from grader.programs.sources import Program
 from grader.programs.toolchain.compile import HostProgram
 
@@ -29,8 +29,9 @@ Answer = Callable[[int, Sequence[str]], tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """What a run came to, and the device code that it had asked for."""
+    """What a run came to, on which lines, and the device code that it had asked for."""
 
+    lines: Lines
     asked: tuple[tuple[int, tuple[str, ...], bytes], ...]
     observation: Observation
 
@@ -57,13 +58,35 @@ class RememberedPrograms:
             if len(self._modules) > MOST_MODULES:
                 self._modules.popitem(last=False)
 
-    def run(self, order: Order, answer: Answer, run: Callable[[Order, Answer], Observation]) -> Observation:
+    def runs(self, program: Program, model: str, limits: RunLimits) -> RememberedRuns:
+        """Those of one program on one model of device."""
+        return RememberedRuns(self._runs, program, model, limits)
+
+
+class RememberedRuns:
+    """Runs of one program, however it was started; made by `RememberedPrograms.runs`."""
+
+    def __init__(self, runs: OrderedDict[bytes, _Run], program: Program, model: str, limits: RunLimits) -> None:
+        self._runs = runs
+        self._lines = lines_of(program.host)
+        parts = (self._lines.known_by, program.units, sorted(program.data.items()), sorted(program.parameters.items()))
+        self._program = repr((parts, model, msgspec.structs.astuple(limits)))
+
+    def get(self, arguments: Sequence[str], stdin: bytes, answer: Answer) -> Observation | None:
         """What a run comes to: known, where it was made before and all device code that it asked for is the same."""
-        key = _digest(msgspec.msgpack.encode(order))
+        key = self._key(arguments, stdin)
         known = self._runs.get(key)
-        if known is not None and all(_answered(answer(unit, names)) == code for unit, names, code in known.asked):
-            self._runs.move_to_end(key)
+        if known is None or any(_answered(answer(unit, names)) != code for unit, names, code in known.asked):
+            return None
+        self._runs.move_to_end(key)
+        if known.lines.numbers == self._lines.numbers:
             return known.observation
+        return on_lines(known.observation, known.lines.to(self._lines))
+
+    def made(
+        self, arguments: Sequence[str], stdin: bytes, answer: Answer, run: Callable[[Answer], Observation]
+    ) -> Observation:
+        """A run that is made now, and kept."""
         asked: list[tuple[int, tuple[str, ...], bytes]] = []
 
         def heard(unit: int, names: Sequence[str]) -> tuple[str, str]:
@@ -71,12 +94,15 @@ class RememberedPrograms:
             asked.append((unit, tuple(names), _answered(answered)))
             return answered
 
-        observation = run(order, heard)
+        observation = run(heard)
         if observation.cause is None or observation.cause.id not in _BY_CHANCE:
-            self._runs[key] = _Run(tuple(asked), observation)
+            self._runs[self._key(arguments, stdin)] = _Run(self._lines, tuple(asked), observation)
             if len(self._runs) > MOST_RUNS:
                 self._runs.popitem(last=False)
         return observation
+
+    def _key(self, arguments: Sequence[str], stdin: bytes) -> bytes:
+        return _digest(repr((tuple(arguments), stdin, self._program)).encode("utf-8", "surrogatepass"))
 
 
 def _host(program: Program) -> bytes:

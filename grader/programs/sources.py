@@ -20,6 +20,7 @@ from grader.submission.cpp.parse import parse
 from grader.submission.cpp.tree import ParsedFile, descendants, qualifiers_of
 from grader.submission.files.source import decode
 from grader.submission.kernels.kernel import kernels_in
+from grader.submission.lexical import as_compiled
 from grader.submission.rewriting.device_code import device_code, find_header
 
 MAX_HEADERS = 64
@@ -211,7 +212,8 @@ def host_text(parsed: ParsedFile, own: Path, folder: Path, idle: Collection[str]
     own: the folder of the program's first file.  folder: that which all of its files lie in.
     idle: headers that are not here, and of which nothing is used.
 
-    Device functions are not called on the host; without their bodies no header needs to know what is in them.
+    Device functions are not called on the host; without their bodies no header needs to know what is in them.  Without
+    comments and rows of blanks the text says the same, and is the same where only these have changed.
     """
     kept = bytearray(b"\1" * len(parsed.data))
     for item in parsed.items:
@@ -234,7 +236,7 @@ def host_text(parsed: ParsedFile, own: Path, folder: Path, idle: Collection[str]
             for name in item.names:
                 place = f"(const void *)&{item.namespace}{name}, sizeof({item.namespace}{name})"
                 text += f' static int grader_managed_{name} = grader_register_managed({place}, "{name}", 0, __FILE__);'
-    text = _PASTED.sub(_unpasted, text)
+    text = _PASTED.sub(_unpasted, as_compiled(text))
     text = _SPACED_OPEN.sub(lambda m: "<<<" + m[1], text)
     text = _SPACED_CLOSE.sub(lambda m: ">>>" + m[1], text)
     return _INCLUDE.sub(lambda m: "" if m[3].strip() in idle else _include(m, parsed.source.path, own, folder), text)
@@ -262,6 +264,9 @@ def _include(match: re.Match[str], beside: Path, own: Path, folder: Path) -> str
     if found is None and wanted != wanted.lower() and (_STAND_INS / wanted.lower()).is_file():
         # Where letters' case makes no other file: `Windows.h`.
         return f"{match[1]}<{wanted.lower()}>"
+    if found is not None and "/" not in wanted and found.parent.resolve() not in {beside.parent.resolve(), own}:
+        # Of a folder that only the build's files name.
+        return f'{match[1]}"{_place(found, folder)}"'
     if "/" not in wanted or match[2] == "<":
         return match[0]
     if found is None:

@@ -21,6 +21,18 @@ _TYPE_OF_ONE_WORD = {"unsigned": "uint32_t", "signed": "Signed", "long": "Long",
 _NO_BODY = re.compile(r"^([ \t]*+#[ \t]*+define[ \t]++\w++(?:\([^()\n]*+\))?)[ \t]([ \t]*+\r?)$", re.MULTILINE)
 
 _SKIPPED = re.compile(SKIPPED, re.VERBOSE | re.DOTALL)
+# As a compiler has them: a backslash at the end of a line counts with blanks behind it, and no literal begins with the
+# mark between a number's digits.
+_AS_COMPILED = re.compile(
+    r"""(?P<comment>//(?:\\[ \t\r]*\n|[^\n])* | /\*.*?(?:\*/|\Z))
+    | R"(?P<tag>[^()\\\s]{0,16})\(.*?(?:\)(?P=tag)"|\Z)
+    | "(?:\\.|[^"\\\n])*+"? | (?<![\w.])\.?\d(?:[\w.]|'\w)*+ | '(?:\\.|[^'\\\n])*+'?
+    | (?P<splice>\\[ \t\r]*\n[ \t]*+) | (?P<end>[ \t\r\f\v]*+\n[ \t]*+) | (?P<blank>[ \t\r\f\v]++)""",
+    re.VERBOSE | re.DOTALL,
+)
+_NOTHING_MORE = re.compile(r"(?:[ \t\r\f\v]++|//(?:\\[ \t\r]*\n|[^\n])*+|/\*.*?\*/){0,20}(?:\n|\Z)", re.DOTALL)
+MOST_SPLICED = 100
+"""Lines of one directive."""
 _NOT_LINE_END = re.compile(r"[^\n]")
 # Windows' name for it among them.
 _MAIN = re.compile(r"\b(?:_t)?main\s*\([^;{}]{0,200}\)\s*(?:try\s*)?\{")
@@ -29,6 +41,44 @@ _MAIN = re.compile(r"\b(?:_t)?main\s*\([^;{}]{0,200}\)\s*(?:try\s*)?\{")
 def without_comments(text: str) -> str:
     """`text` with blanks in place of its comments; every line keeps its number, every character its column."""
     return _SKIPPED.sub(lambda m: blanked(m[0]) if m[0].startswith(("//", "/*")) else m[0], text)
+
+
+def as_compiled(text: str) -> str:
+    """`text` as a compiler reads it: a blank in place of each comment and of each row of blanks, none at ends of lines.
+
+    Every line keeps its number, and stays one text with the line after it where it was: a comment over several lines
+    is no end of a directive.
+    """
+
+    def kept(match: re.Match[str]) -> str:
+        match match.lastgroup:
+            case "comment" if not _is_unclosed(match[0]):
+                lines = match[0].count("\n")
+                goes_on = lines and not _NOTHING_MORE.match(text, match.end()) and _may_direct(text, match.start())
+                return " " + ("\\\n" if goes_on else "\n") * lines + " "
+            case "splice":
+                return "\\\n" + " " * match[0].endswith((" ", "\t"))
+            case "end":
+                return "\n"
+            case "blank":
+                return " "
+        return match[0]
+
+    without = _AS_COMPILED.sub(lambda m: kept(m) if m.lastgroup == "comment" else m[0], text)
+    return _AS_COMPILED.sub(kept, without).strip(" \t")
+
+
+def _may_direct(text: str, at: int) -> bool:
+    """Whether a place may lie in a directive, which ends with its line."""
+    start = at
+    for _line in range(MOST_SPLICED):
+        start = text.rfind("\n", 0, start) + 1
+        if "#" in text[start:at]:
+            return True
+        start -= 1
+        if start < 0 or not text[max(0, start - 200) : start].rstrip(" \t\r").endswith("\\"):
+            return False
+    return True
 
 
 def blanked(text: str) -> str:

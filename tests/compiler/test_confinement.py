@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -61,9 +60,8 @@ def test_a_file_that_is_there_looks_like_one_that_is_not(compiler: CompilerProce
 @needs_landlock
 @pytest.mark.parametrize("path", ["/etc/passwd", "/proc/self/environ", "/proc/self/maps", "/dev/stdin"])
 def test_the_systems_files_are_not_read(compiler: CompilerProcess, path: str) -> None:
-    started = time.monotonic()
     result = compiled(compiler, f'#include "{path}"\n', "k")
-    assert time.monotonic() - started < 2
+    # One that was waited for, as a terminal is, would have been a timeout without a word.
     assert result.diagnostics == (Diagnostic("main.cu", 1, "error", f'cannot open source file "{path}"'),)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
 
 from grader.compiler.headers import forbidden_include, header_folder, is_bundled, needs_bundled
+from tests.pace import at_most
 
 
 @pytest.mark.parametrize(
@@ -84,11 +84,10 @@ def test_when_headers_are_unpacked(text: str, needed: bool) -> None:
 
 @pytest.mark.parametrize("piece", ["#/*", "#/**/", "/**/", "# ", "#/*\n", "#include /**/", "__has", "%:"])
 def test_goes_through_a_text_once(piece: str) -> None:
-    start = time.process_time()
     text = "#include" + piece * (400_000 // len(piece)) + "*/"
-    needs_bundled(text)
-    forbidden_include(text, frozenset())
-    assert time.process_time() - start < 5
+    with at_most(5):
+        needs_bundled(text)
+        forbidden_include(text, frozenset())
 
 
 def test_names_of_bundled_headers() -> None:

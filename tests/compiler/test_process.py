@@ -144,14 +144,19 @@ def test_a_crash_is_a_result_and_leaves_nothing_behind(headers: Path) -> None:
 
 @contextlib.contextmanager
 def killed_again_and_again(others: set[int], number: int, most: int = 100) -> Iterator[None]:
-    """Send a signal to each of this process's children that is none of the `others` while it uses the processor."""
+    """Send a signal to each of this process's children that is none of the `others` while it compiles.
+
+    It has started one and used it for nothing yet: who has used several times the processor time of that compiles.
+    """
+    (first,) = children() - others
+    busy_s = STARTS * processor_seconds(first)
     done = threading.Event()
 
     def run() -> None:
         known = set(others)
         while not done.wait(0.02) and len(known) < len(others) + most:
             for pid in children() - known:
-                if processor_seconds(pid) > BUSY_S:
+                if processor_seconds(pid) > busy_s:
                     os.kill(pid, number)
                     known.add(pid)
 
@@ -164,8 +169,8 @@ def killed_again_and_again(others: set[int], number: int, most: int = 100) -> It
         thread.join()
 
 
-# Of processor time: more than a start takes, less than a macro bomb.
-BUSY_S = 1.0
+STARTS = 3
+"""Ten is what the large source takes, a macro bomb hundreds."""
 
 
 def processor_seconds(pid: int) -> float:

@@ -99,7 +99,7 @@ def rendered(file: Path, script: str) -> str:
         ],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=1200,
         check=True,
     )
     return html.unescape(done.stdout)

@@ -37,6 +37,11 @@ EDITS: dict[str, Edit] = {
     "a kernel that is wrong": lambda text: in_a_kernel(text, " if (threadIdx.x == 3) return;"),
     "another kernel's name": lambda text: re.sub(r"\btransposeNaive\b|\bmulNaive\b", "naive_one", text),
     "main": lambda text: text.replace("return 0;", "fflush(stdout); return 0;"),
+    "main, a line and a comment more": lambda text: re.sub(
+        r"(int main\([^{]*\{)", r"/* begins\n   here */ \1\n\n    // and goes on\n", text
+    ),
+    "blank lines in calls": lambda text: re.sub(r"(cudaM\w+\()", r"\1\n\n    ", text),
+    "lines are data": lambda text: text.replace("int main(", "static int here = __LINE__;\nint main("),
     "main leaks": lambda text: re.sub(r"cudaFree\(\w+\);", "", text, count=1),
     "a macro": lambda text: re.sub(r"(#define (?:TILE|BLOCK)\w*) \d+", r"\1 16", text),
     "a macro above": lambda text: "#define UNUSED 3\n" + text,
@@ -126,6 +131,9 @@ def test_a_line_above_runs_nothing_but_the_drawn_case(tmp_path: Path, monkeypatc
         assert (first > 20, parts) == (True, {"compiled", "run"})
         launches, parts = saved("// above\n" + written)
         # Of each of three kernels the drawn sizes, and what is traced.
-        assert (launches < first / 2, parts) == (True, {"compiled", "run"})
+        assert (launches < first / 2, parts) == (True, set())
+        # Of host code comments and blanks are no change either; what it does is.
+        assert saved(written.replace("int main(", "/* begins\n   here */ int  main("))[1] == set()
+        assert saved(written.replace("int main(", "static int more = 1; int main("))[1] == {"compiled", "run"}
         changed, parts = saved("// above\n" + in_a_kernel(written, " if (blockIdx.z > 5) return;"))
         assert (launches < changed < first, parts) == (True, set())

@@ -67,7 +67,7 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> Followed:
             words = [sys.executable, "-m", "grader", *words[1:]]
             words += ["--no-pdf", "--backend", "emulator"] if "--lab" in words else []
             words += ["--lang", "en"]
-        done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+        done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=1200, check=False)
         outputs.append((step.text, done.returncode, done.stdout + done.stderr))
     return Followed(folder, outputs)
 

@@ -82,7 +82,7 @@ def test_an_endless_loop_is_told_with_its_line_and_costs_what_is_known_nothing(
     assert told.data["line"] == SAMPLE[:last].count("\n") + 1
 
     # The same in a time in which it cannot be done: no mark at all, and nothing of it is kept.
-    monkeypatch.setattr(process, "WALL_SECONDS", 0.5)
+    monkeypatch.setattr(process, "WALL_SECONDS", 0.01)
     monkeypatch.setattr(Stored, "get", lambda *_anything: None)
     kept: list[object] = []
     monkeypatch.setattr(Stored, "put", lambda *anything: kept.append(anything))

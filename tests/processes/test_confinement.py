@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent.parent.parent
 
 def run(code: str) -> subprocess.CompletedProcess[str]:
     program = f"import sys; sys.path.insert(0, {str(ROOT)!r})\nfrom grader.processes import confinement, limits\n{code}"
-    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=20, check=False)
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False)
 
 
 @pytest.mark.skipif(landlock_version() < 1, reason="this kernel has no Landlock")
@@ -67,11 +67,14 @@ def test_no_more_processor_time_is_allowed_than_the_shell_does() -> None:
 import resource
 resource.setrlimit(resource.RLIMIT_CPU, (20, 20))
 for seconds in (1000, 3):
+    used = resource.getrusage(resource.RUSAGE_SELF)
     limits.allow_cpu_seconds(seconds)
-    print(*resource.getrlimit(resource.RLIMIT_CPU))
+    print(*resource.getrlimit(resource.RLIMIT_CPU), int(used.ru_utime + used.ru_stime))
 """
-    first, second = run(code).stdout.splitlines()
-    assert first == "20 20" and second in ("4 20", "5 20")
+    first, second = ([int(word) for word in line.split()] for line in run(code).stdout.splitlines())
+    assert first[:2] == [20, 20]
+    # So many more than it had used, rounded up.
+    assert second[1] == 20 and second[0] - second[2] in (4, 5)
 
 
 def test_processor_time_ends() -> None:

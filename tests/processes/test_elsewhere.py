@@ -78,7 +78,7 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(grade: Path, cwd: Path, *words: object) -> subprocess.CompletedProcess[str]:
     command = [str(grade), *map(str, words)]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL)
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=1800, stdin=subprocess.DEVNULL)
 
 
 @pytest.mark.slow

@@ -20,6 +20,8 @@ from tests.processes.worker import Do, Done, Word
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="children are forked on Linux")
 PROGRAM = ChildProgram("tests.processes.worker", is_forkable=True)
+PATIENCE_S = 300.0
+"""Ends a test whose child hangs."""
 
 
 started: list[Child[Done | Word]] = []
@@ -32,7 +34,7 @@ def child(program: ChildProgram = PROGRAM) -> Child[Done | Word]:
 
 def answer(of: Child[Done | Word], task: Do) -> str:
     of.channel.send(task)
-    return of.channel.receive(time.monotonic() + 20).text
+    return of.channel.receive(time.monotonic() + PATIENCE_S).text
 
 
 def parent(pid: int) -> int:
@@ -80,7 +82,7 @@ def test_how_a_child_ended_is_known_and_its_server_goes_on(task: Do, ending: str
     failing, other = child(), child()
     with pytest.raises(PeerGone):
         answer(failing, task)
-    end = failing.end(5.0)
+    end = failing.end(PATIENCE_S)
     assert str(end) == ending
     assert printed in end.output
     assert answer(other, Do("echo", text="still here")) == "still here"
@@ -105,7 +107,7 @@ def test_a_server_that_was_killed_takes_its_children_with_it_and_is_replaced() -
     server = parent(orphan.pid)
     os.kill(server, signal.SIGKILL)
     with pytest.raises(PeerGone):
-        orphan.channel.receive(time.monotonic() + 20)
+        orphan.channel.receive(time.monotonic() + PATIENCE_S)
     assert str(orphan.end()) == "signal SIGKILL"
     fresh = child()
     assert parent(fresh.pid) != server
@@ -139,6 +141,6 @@ def test_servers_end_with_the_block_and_serve_its_thread_alone() -> None:
         assert elsewhere == [os.getpid()]
     assert not Path(f"/proc/{server}").exists()
     with pytest.raises(PeerGone):
-        forked.channel.receive(time.monotonic() + 20)
+        forked.channel.receive(time.monotonic() + PATIENCE_S)
     assert str(forked.end()) == "signal SIGKILL"
     assert parent(child().pid) == os.getpid()

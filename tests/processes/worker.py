@@ -17,7 +17,7 @@ from grader.processes.pool import Waiting
 
 
 class Do(msgspec.Struct, frozen=True):
-    """What to do; value: how long, how much, which signal."""
+    """What to do; value: how long, how much, which signal; text: what to say, which file to wait for."""
 
     what: str
     value: float = 0.0
@@ -38,6 +38,7 @@ class Word(msgspec.Struct, frozen=True, tag="word"):
 
 _remembered: list[str] = []
 _prepared: list[str] = []
+_held: list[bytes] = []
 
 
 def prepare() -> None:
@@ -88,12 +89,15 @@ def main(connection: socket.socket, *arguments: str) -> None:
                 except MemoryError:
                     channel.send(Done("no memory"))
                     continue
+            case "hold":
+                _held.append(os.urandom(int(task.value)))
             case "word":
                 channel.send(Word(task.text))
                 time.sleep(task.value)
             case "wait":
-                channel.send(Waiting(True, 30.0))
-                time.sleep(task.value)
+                channel.send(Waiting(True, task.value))
+                while not Path(task.text).exists():
+                    time.sleep(0.01)
                 channel.send(Waiting(False))
             case "remember":
                 _remembered.append(task.text)

@@ -14,6 +14,7 @@ from grader.programs.runtime.devices import MODELS
 from grader.programs.runtime.state import ProgramEnded, State
 from grader.programs.sandbox.guest import BadPointer, Guest
 from grader.programs.sandbox.wasi import HANDLERS, Wasi
+from grader.programs.source_lines import SourceLines
 
 MODULE = """
 (module
@@ -48,7 +49,7 @@ def make() -> tuple[State, Wasi]:
     store = wasmtime.Store(wasmtime.Engine(config))
     exports = wasmtime.Instance(store, wasmtime.Module(store.engine, MODULE), []).exports(store)
     guest = Guest(store, exports["memory"])
-    sources = {"a.cu": ["cudaMalloc(&d_a, n);"] * 3}
+    sources = SourceLines({"a.cu": "cudaMalloc(&d_a, n);\n" * 3})
     state = State(
         guest,
         MODELS["t4"],

@@ -289,7 +289,7 @@ def test_blocks_with_much_shared_memory_run_a_few_at_a_time() -> None:
         3,
         shared_bytes=227 << 10,
         max_shared_bytes=227 << 10,
-        limits=Limits(seconds=60),
+        limits=Limits(seconds=3600),
     )
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()

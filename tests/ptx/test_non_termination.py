@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 
 from grader.ptx import DeviceTrap, LimitExceeded, Limits
+from tests.pace import at_most
 from tests.ptx.running import run
 
 ENDLESS = {
@@ -29,13 +28,13 @@ ENDLESS = {
 def test_a_loop_that_nothing_can_end_is_reported_at_once(name: str) -> None:
     body, line = ENDLESS[name]
     source = f'extern "C" __global__ void k(int* out, int n) {{ int t = threadIdx.x;\n{body} }}'
-    started = time.perf_counter()
+    # At once: long before so many instructions have been executed.
+    limits = Limits(instructions=100_000)
     with pytest.raises(LimitExceeded, match="repeats without changing anything") as caught:
-        run(source, 2, 64, np.zeros(64, np.int32), 40, observe=False)
+        run(source, 2, 64, np.zeros(64, np.int32), 40, observe=False, limits=limits)
     assert caught.value.kind == "endless"
     # Loops without a body carry their own line, others that of their condition or their body.
     assert caught.value.line - 1 in (line, line + 1)
-    assert time.perf_counter() - started < 2
 
 
 def test_other_endless_loops_run_into_the_limits() -> None:
@@ -45,7 +44,7 @@ def test_other_endless_loops_run_into_the_limits() -> None:
         run(source, 1, 64, np.zeros(1, np.int32), 0, observe=False, limits=Limits(instructions=200_000))
     assert (caught.value.kind, caught.value.line) in {("instructions", 2), ("instructions", 3)}
     with pytest.raises(LimitExceeded) as caught:
-        run(source, 1, 64, np.zeros(1, np.int32), 0, observe=False, limits=Limits(seconds=0.3))
+        run(source, 1, 64, np.zeros(1, np.int32), 0, observe=False, limits=Limits(seconds=0))
     assert caught.value.kind == "time"
 
 
@@ -107,12 +106,12 @@ extern "C" __global__ void k(int* a, int* log) { a[threadIdx.x] = f(threadIdx.x 
     assert result[0].tolist() == [f(t % 16) for t in range(64)]
 
 
-def test_the_limit_of_instructions_ends_the_largest_grid_within_a_second() -> None:
+def test_a_limit_ends_the_largest_grid_long_before_its_end() -> None:
     source = 'extern "C" __global__ void k(int* a) { if (blockIdx.x == gridDim.x - 1) a[threadIdx.x] = 1; }'
     with pytest.raises(LimitExceeded) as caught:
         run(source, 2**31 - 1, 1024, np.zeros(1024, np.int32), observe=False, limits=Limits(instructions=1_000_000))
     assert caught.value.kind == "instructions"
-    started = time.perf_counter()
-    with pytest.raises(LimitExceeded):
+    # All of it would take an hour.
+    with at_most(20), pytest.raises(LimitExceeded) as caught:
         run(source, 2**31 - 1, 32, np.zeros(32, np.int32), observe=False, limits=Limits(seconds=0.3))
-    assert time.perf_counter() - started < 2
+    assert caught.value.kind == "time"

@@ -17,6 +17,7 @@ from grader.launching.sizes import SizeRules
 from grader.result import Check, Diagnosis
 from grader.running.explain import MAX_TRIES, explain, first_wrong, small_sizes
 from grader.submission.records import Interpretation, LaunchPlan
+from tests.pace import slowness
 
 LAB = replace(labs.find("transpose"), sweeps=())
 
@@ -130,9 +131,9 @@ def test_an_explanation_costs_little_time(checks: Any, monkeypatch: pytest.Monke
     spent: list[float] = []
 
     def measured(*arguments: Any) -> dict[str, Diagnosis]:
-        started = time.perf_counter()
+        began_s = time.process_time()
         found = explain(*arguments)
-        spent.append(time.perf_counter() - started)
+        spent.append(time.process_time() - began_s)
         return found
 
     monkeypatch.setattr(runs, "explain", measured)
@@ -142,7 +143,7 @@ def test_an_explanation_costs_little_time(checks: Any, monkeypatch: pytest.Monke
     )
     assert len(spent) == 2
     # 0.3 s is promised on two idle cores.
-    assert max(spent) < 1.0
+    assert max(spent) < 1.5 * slowness()
 
 
 # -- which sizes are tried -------------------------------------------------------------

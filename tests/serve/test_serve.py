@@ -50,7 +50,7 @@ class Server:
     def ask(
         self, method: str, path: str, body: bytes | None = None, **headers: str
     ) -> tuple[int, dict[str, str], bytes]:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=300)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=1200)
         given = {name.replace("_", "-"): value for name, value in headers.items()}
         connection.request(method, path, body, given)
         answer = connection.getresponse()
@@ -67,7 +67,7 @@ class Server:
         lines = self.ask("GET", f"/jobs/{id}/events")[2].decode().splitlines()
         return [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: ")]
 
-    def end_of(self, id: str, within_s: float = 300.0) -> dict[str, Any]:
+    def end_of(self, id: str, within_s: float = 1200.0) -> dict[str, Any]:
         deadline = time.monotonic() + within_s
         while True:
             state: dict[str, Any] = json.loads(self.ask("GET", f"/jobs/{id}")[2])
@@ -79,7 +79,7 @@ class Server:
     def close(self) -> int:
         self.process.send_signal(signal.SIGINT)
         try:
-            return self.process.wait(20)
+            return self.process.wait(300)
         finally:
             self.process.kill()
             for stream in (self.process.stdout, self.process.stderr):
@@ -184,7 +184,7 @@ def test_fifty_at_once_and_none_is_lost() -> None:
         assert refused
         assert len(set(ids)) == 50
         for id in ids:
-            final = server.end_of(id, 600)
+            final = server.end_of(id)
             peak = max(peak, sum(map(proportional_bytes, tree(server.process.pid))))
             assert final["state"] == "done", final
             assert "76 of 91" in final["verdict"]
@@ -198,7 +198,8 @@ def test_fifty_at_once_and_none_is_lost() -> None:
 def test_the_rate_and_the_queue_are_bounded() -> None:
     server = Server("--per-minute", "3", "--waiting", "1")
     try:
-        assert server.hand_in(CONFLICT)[0] == 202
+        # It is graded for as long as others are refused.
+        assert server.hand_in(CONFLICT.replace(b"{", b"{ while (clock64() >= 0) { }", 1))[0] == 202
         status, headers, body = server.ask("POST", "/jobs?lab=transpose&name=a.cu", CONFLICT)
         assert (status, headers["retry-after"]) == (503, "6"), body
         assert server.hand_in(CONFLICT)[0] == 503
@@ -286,7 +287,8 @@ def test_a_student_drops_a_file_in_a_browser(server: Server, tmp_path: Path) -> 
         assert "32-way bank conflict" in text
         page.wait("document.querySelector('article iframe')")
         assert page.run("document.querySelector('article iframe').getAttribute('sandbox')") == "allow-scripts"
-        time.sleep(1)
+        # Everything that the report's page would ask for has been asked for.
+        page.wait("performance.getEntriesByType('resource').some(e => e.initiatorType === 'iframe' && e.responseEnd)")
         if os.environ.get("GRADER_PICTURES"):
             page.picture(Path(os.environ["GRADER_PICTURES"]) / "serve.png", 1100)
         # The sandboxed report tries nothing, and nothing of the page is refused by its policy.
@@ -298,5 +300,5 @@ def test_a_student_drops_a_file_in_a_browser(server: Server, tmp_path: Path) -> 
 def test_a_wrong_order_is_refused(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "grader", "serve", "--lang", "en"]
     for more, said in ((["--token", "short"], "at least 12"), (["--reports", str(tmp_path / "no")], "no such folder")):
-        run = subprocess.run([*command, *more], capture_output=True, text=True, timeout=60, cwd=ROOT)
+        run = subprocess.run([*command, *more], capture_output=True, text=True, timeout=600, cwd=ROOT)
         assert (run.returncode, said in run.stderr) == (2, True), run.stderr

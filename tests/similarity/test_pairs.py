@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-import time
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ import pytest
 from grader.paths import data_root
 from grader.similarity.pairs import similar
 from grader.similarity.tokens import tokens
+from tests.pace import at_most
 
 ROOT = data_root()
 LABS = {"transpose": "transpose", "matmul": "matmul", "box-blur": "blur", "batch-square": "batch"}
@@ -134,13 +134,12 @@ def test_another_year_is_compared_with_this_one_only() -> None:
 
 
 @pytest.mark.slow
-def test_three_hundred_in_ten_seconds() -> None:
+def test_three_hundred_are_compared_in_time() -> None:
     chance = random.Random(300)
     some = [text for lab in LABS for text in solutions(lab).values()]
     group = {str(n): disguised(chance.choice(some), chance) for n in range(300)}
-    began = time.process_time()
-    similar(group)
-    assert time.process_time() - began < 10
+    with at_most(40):
+        similar(group)
 
 
 def test_any_text_has_tokens() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ipaddress
-import os
 import secrets
 import tempfile
 from pathlib import Path
@@ -13,6 +12,7 @@ import click
 from grader.cli.options import PathType, backend_option, labs_option, lang_option
 from grader.errors import UsageError
 from grader.i18n import _
+from grader.processes.system import cores
 
 SHORTEST_TOKEN = 12
 
@@ -131,7 +131,7 @@ def _serve(
         page = next((file.name for file in sorted(reports.glob("*.html"))), "")
         told = f"{address}reports/{page}?token={settings.teacher_token}"
         click.echo(_("The group's page, for the teacher: {address}").format(address=told))
-    at_once = job_count(os.cpu_count() or 1, jobs)
+    at_once = job_count(cores(), jobs)
     with (
         tempfile.TemporaryDirectory(prefix="grade-serve-") as folder,
         Jobs(Path(folder), backend, names, at_once, waiting) as running,

@@ -16,6 +16,7 @@ from grader.files import kind_of
 from grader.grading.students import Found, Work, distinct, find_works, group_folder
 from grader.intake.archives import UNREAD, is_archive
 from grader.intake.handed_in import HandedIn, unpack
+from grader.lab.records import Variant
 from grader.message import Message, msg
 from grader.naming import printable
 
@@ -24,10 +25,16 @@ UNPACKED_NAME = ".handed-in"
 
 
 def gather(
-    paths: Sequence[Path], lab_id: str, known_labs: Collection[str], out: Path, roster: Sequence[Person] | None
+    paths: Sequence[Path],
+    lab_id: str,
+    known_labs: Collection[str],
+    out: Path,
+    roster: Sequence[Person] | None,
+    variants: Sequence[Variant] = (),
 ) -> Found:
     """The works that `paths` stand for, archives among them, by students' ids.
 
+    variants: the lab's.
     roster: with it, names come from there, and who handed in nothing is a work that is refused.
 
     Raises
@@ -39,7 +46,7 @@ def gather(
             raise UsageError(msg("intake.unread", name=str(path)))
     archives = [path for path in dict.fromkeys(paths) if is_archive(path.name) and kind_of(path) == "file"]
     others = [path for path in paths if path not in archives]
-    found = find_works(others, lab_id, known_labs, out) if others or not archives else Found((), False)
+    found = find_works(others, lab_id, known_labs, out, variants) if others or not archives else Found((), False)
     works, notices = list(found.works), list(found.notices)
     if archives:
         handed_in = [(archive, *unpack(archive, out / UNPACKED_NAME)) for archive in archives]
@@ -52,7 +59,9 @@ def gather(
     return Found(distinct(works), found.is_single and not archives, tuple(notices))
 
 
-def course_folders(paths: Sequence[Path], lab_id: str, known_labs: Collection[str], out: Path) -> list[Path]:
+def course_folders(
+    paths: Sequence[Path], lab_id: str, known_labs: Collection[str], out: Path, variants: Sequence[Variant] = ()
+) -> list[Path]:
     """Where what holds for a whole group is looked for: in the group's folder, never in a student's own.
 
     Raises
@@ -64,7 +73,7 @@ def course_folders(paths: Sequence[Path], lab_id: str, known_labs: Collection[st
         if is_archive(path.name) and kind_of(path) == "file":
             folders.append(path.parent)
         else:
-            found = find_works([path], lab_id, known_labs, out)
+            found = find_works([path], lab_id, known_labs, out, variants)
             folders.append(group_folder(path, lab_id) if found.is_single else path)
     return list(dict.fromkeys(folders))
 
@@ -95,21 +104,39 @@ def _latest(exports: Sequence[tuple[Path, Path, Sequence[HandedIn]]]) -> tuple[l
 
 
 def _listed(works: Sequence[Work], roster: Sequence[Person]) -> tuple[list[Work], list[Message]]:
-    """The works with what the roster knows, those of nobody in it too, and who handed in nothing."""
+    """The works with what the roster knows, those of nobody in it too, and who handed in nothing.
+
+    In the roster's order; those of nobody in it come last.
+    """
     matching = Matching(roster)
-    found, notices, seen = [], [], set()
-    for work in works:
-        person = work.person or Person(id=work.student, name="")
-        listed = matching.find(person)
+    people = [work.person or Person(id=work.student, name="") for work in works]
+    lines = [matching.find(person) for person in people]
+    claims: dict[str, list[int]] = {}
+    for place, listed in enumerate(lines):
+        if listed is not None:
+            claims.setdefault(listed.id, []).append(place)
+    by_line: dict[str, list[Work]] = {}
+    others, notices = [], []
+    for place, (work, person, listed) in enumerate(zip(works, people, lines, strict=True)):
         if listed is None:
             notices.append(msg("course.not_in_roster", student=work.student))
-            found.append(work)
+            others.append(work)
             continue
-        seen.add(listed.id)
-        found.append(replace(work, person=merged(person, listed)))
+        rivals = claims[listed.id]
+        if len(rivals) > 1:
+            # One line is one student: marks of two must not go to the same number.
+            if place == rivals[0]:
+                students = ", ".join(works[other].student for other in rivals)
+                notices.append(msg("course.one_line_for_many", students=students, listed=listed.id))
+            by_line.setdefault(listed.id, []).append(work)
+        else:
+            by_line[listed.id] = [replace(work, person=merged(person, listed))]
+    found = []
     for listed in roster:
-        if listed.id not in seen:
+        if listed.id in by_line:
+            found += by_line[listed.id]
+        else:
             student = printable(listed.id)
             person = msgspec.structs.replace(listed, id=student)
             found.append(Work(Path(), student, msg("intake.nothing"), person))
-    return found, notices
+    return found + others, notices

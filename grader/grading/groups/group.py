@@ -7,9 +7,7 @@ left and still holds is neither graded nor rendered again.
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,21 +15,17 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace as replace_fields
 
 from grader.course.decisions import Decider, write_ledger
-from grader.course.people import Person
 from grader.errors import describe_os_error
-from grader.exports import similar
-from grader.exports.entries import Entry, Table, brief, gpu_models, source_of
+from grader.exports.entries import gpu_models
 from grader.exports.page import rows_of
-from grader.exports.registry import COURSE_EXPORTS, EXPORTS
 from grader.grading.groups.cluster.pool import ExecutorPool
 from grader.grading.groups.feeding import Feeder
 from grader.grading.groups.progress import Account, account
+from grader.grading.groups.rows import Rows
 from grader.grading.groups.workers import lost
-from grader.grading.output.cache import ResultCache, with_person
-from grader.grading.output.comparing import compare_once
+from grader.grading.output.cache import ResultCache
 from grader.grading.output.paths import Outputs
 from grader.grading.output.reporting import Announcer
-from grader.grading.output.tables import Tables, course_tables
 from grader.grading.students import Work
 from grader.grading.task import Checked, Failed, Graded, GradeTask, Judged, Outcome, Refused
 from grader.lab.records import Lab
@@ -42,15 +36,13 @@ from grader.report.group import student_line
 from grader.report.job import ReportJob, make_job
 from grader.report.rendering.worker import Reply
 from grader.report.visible import visible_line
-from grader.result import Result, exit_code
+from grader.result import Result
 from grader.words import text
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 GradingPool = Pool[GradeTask, Checked | Judged | Outcome] | ExecutorPool
-TABLES_EVERY_S = 5.0
-"""The tables show how far a group is; they are written no more often than this, and in 2 % of the time at most."""
 
 
 class Group:
@@ -98,13 +90,8 @@ class Group:
         self._marks_first = marks_first
         self._gpus = gpus
         self._announced = Announcer(outputs)
-        # By place in the table: a work that is refused may have the name of another.
-        self._entries: dict[int, Entry] = {}
-        self._places = {work.student: place for place, work in enumerate(works) if not work.refusal}
+        self._rows = Rows(works, lab, language, outputs, decider, self._announced.rendered)
         self._judged: dict[str, Result] = {}
-        # When the tables are to be written again, on the clock of `time.monotonic`; whether one could not be.
-        self._stale_s = 0.0
-        self._unwritten = False
         self._code = 0
 
     def grade(self, out: Console, jobs: int, notices: Sequence[Message] = ()) -> int:
@@ -116,13 +103,10 @@ class Group:
             unchanged = len(self._tasks) - len(changed)
             if unchanged:
                 out.print(text(msg("session.unchanged", n=unchanged)), soft_wrap=True)
-            for place, work in enumerate(self._works):
-                if work.refusal:
-                    self._entries[place] = Entry(work.student, reason=work.refusal, person=work.person)
-                    self._code = 2
+            self._rows.put_refused()
             if changed:
                 # An earlier run's tables would link to what is about to go.
-                self._write_tables()
+                self._rows.write()
                 self._grade(changed, out, jobs)
             else:
                 self._render_missing()
@@ -134,22 +118,19 @@ class Group:
             for student in under_way:
                 self._outputs.discard_partial(student)
             self._conclude(out)
-        return max(self._code, self._announced.code, 2 if self._unwritten else 0)
+        return max(self._code, self._announced.code, self._rows.code)
 
     def _keep(self, task: GradeTask) -> bool:
         """Take over the result of an earlier run; False if there is none that holds."""
         student = task.student
         try:
-            result = self._cache.find(task, partial(self._presented, student))
+            result = self._cache.find(task, partial(self._rows.shown, student))
         except OSError:
             # Told when it is written anew.
             return False
         if result is None:
             return False
-        self._entries[self._places[student]] = Entry(
-            student, brief(result), person=self._person(student), source=source_of(result)
-        )
-        self._code = max(self._code, exit_code([result]))
+        self._rows.put(student, result)
         if self._cache.has_reports(student):
             self._announced.rendered.add(student)
         else:
@@ -163,11 +144,10 @@ class Group:
 
     def _grade(self, tasks: Sequence[GradeTask], out: Console, jobs: int) -> None:
         """Grade `tasks`, and render what is to be rendered."""
-        refused = [work for work in self._works if work.refusal]
+        refused = [(work.student, work.refusal) for work in self._works if work.refusal]
         with account(out, len(tasks) + len(refused)) as told, self._grading(min(jobs, len(tasks))) as grading:
-            for place, work in enumerate(self._works):
-                if work.refusal:
-                    self._refuse(place, work.student, work.refusal, 2, told)
+            for student, reason in refused:
+                _tell_refused(student, reason, told)
             feeder = Feeder(grading, jobs, self._gpus)
             feeder.submit(_for_marks(task) if self._marks_first else task for task in tasks)
             # Who has no marks yet of those that get them first, and who is to be graded once more.
@@ -198,14 +178,14 @@ class Group:
                     feeder.submit(marked)
                     marked.clear()
                 self._collect(told)
-                if time.monotonic() >= self._stale_s:
-                    self._write_tables()
+                if self._rows.are_due:
+                    self._rows.write()
                 if feeder or self._rendering.unfinished:
                     wait(grading, self._rendering)
 
     def _take(self, task: GradeTask, outcome: Outcome, told: Account) -> None:
         """Write a result and have its report rendered, or note why there is none."""
-        student, place = task.student, self._places[task.student]
+        student = task.student
         judged = self._judged.pop(student, None)
         is_whole = True
         if isinstance(outcome, Failed) and judged is not None:
@@ -213,16 +193,16 @@ class Group:
             outcome = Graded(result=judged)
             is_whole = False
         if isinstance(outcome, Refused):
-            self._refuse(place, student, msg("session.refused", reason=outcome.message, path=str(task.file)), 2, told)
+            self._refuse(student, msg("session.refused", reason=outcome.message, path=str(task.file)), 2, told)
             return
         if isinstance(outcome, Failed):
-            self._refuse(place, student, self._failure(student, outcome), 3, told)
+            self._refuse(student, self._failure(student, outcome), 3, told)
             return
         try:
             result, folder = self._written(student, outcome)
         except OSError as error:
             reason = msg("session.result_unwritable", reason=describe_os_error(error))
-            self._refuse(place, student, reason, 2, told)
+            self._refuse(student, reason, 2, told)
             return
         if is_whole:
             self._cache.put(task, without_answers(outcome.result) if self._hides_answers else outcome.result)
@@ -250,30 +230,18 @@ class Group:
             # Before anything of it is written where the student may read it.
             self._outputs.write_answers(student, answers(shown))
             shown = without_answers(shown)
-        result = self._presented(student, shown)
+        result = self._rows.shown(student, shown)
         folder = self._outputs.write_result(result)
-        place = self._places[student]
-        self._entries[place] = Entry(student, brief(result), person=self._person(student), source=source_of(result))
-        self._code = max(self._code, exit_code([result]))
+        self._rows.put(student, result)
         return result, folder
-
-    def _person(self, student: str) -> Person | None:
-        return self._works[self._places[student]].person
-
-    def _presented(self, student: str, result: Result) -> Result:
-        """A result as it is shown: with what a roster and the teacher say."""
-        person = self._person(student)
-        return self._decider.decided(with_person(result, person), person)
 
     def _render(self, result: Result, folder: Path) -> None:
         job = make_job(result, self._lab, self._language, str(folder), self._pdf)
         self._rendering.submit(job, job)
 
-    def _refuse(self, place: int, student: str, reason: Message, code: int, told: Account) -> None:
-        self._entries[place] = Entry(student, reason=reason, person=self._works[place].person)
-        self._code = max(self._code, code)
-        told.graded(visible_line(f"! {student}: {text(reason)}"))
-        told.rendered()
+    def _refuse(self, student: str, reason: Message, code: int, told: Account) -> None:
+        self._rows.refuse(student, reason, code)
+        _tell_refused(student, reason, told)
 
     def _failure(self, student: str, outcome: Failed) -> Message:
         log = self._outputs.write_log(student, outcome.details)
@@ -295,12 +263,12 @@ class Group:
         """Write the marks of all that are graded by now, then show them."""
         from grader.report import terminal
 
-        entries, lines = self._write_tables(is_last=True)
-        lines += self._write_course_tables(entries)
+        entries, lines = self._rows.write(is_last=True)
+        lines += self._rows.write_course(entries)
         names = [variant.name for variant in self._lab.variants]
         rows = rows_of(entries, names, self._language)
         terminal.show_group(out, rows, names)
-        missing = [work.student for place, work in enumerate(self._works) if place not in self._entries]
+        missing = self._rows.missing
         if missing:
             line = text(msg("session.not_graded", students=visible_line(", ".join(missing))))
             out.print(line, soft_wrap=True)
@@ -323,43 +291,10 @@ class Group:
             out.print(visible_line(line), soft_wrap=True)
         out.file.flush()
 
-    def _write_tables(self, is_last: bool = False) -> tuple[list[Entry], list[str]]:
-        """Write the marks of all that are graded by now; returns the rows, and lines that name the files."""
-        began_s = time.monotonic()
-        nothing = msg("session.not_yet")
-        entries = [
-            self._linked(self._entries.get(place) or Entry(work.student, reason=nothing, person=work.person))
-            for place, work in enumerate(self._works)
-        ]
-        tables = Tables(self._language)
-        table, exports = Table(self._lab, entries), EXPORTS
-        if is_last:
-            # Who is like whom shows when all are there.
-            table, exports = (
-                replace(table, similar=compare_once(self._lab, entries, self._outputs.out)),
-                (*EXPORTS, similar.EXPORT),
-            )
-        lines = tables.of_lab(exports, table, self._outputs)
-        self._unwritten = bool(tables.problems)
-        lines += tables.problems
-        now_s = time.monotonic()
-        self._stale_s = now_s + max(TABLES_EVERY_S, 50 * (now_s - began_s))
-        return entries, lines
 
-    def _write_course_tables(self, entries: list[Entry]) -> list[str]:
-        """Write the marks of all labs in the folder of outputs; returns lines that name the files."""
-        writer = Tables(self._language)
-        known = {self._lab.id: Table(self._lab, entries)}
-        tables = course_tables(self._outputs.out, known, [self._lab.path.parent.parent], self._decider.rules.weights)
-        lines = writer.of_course(COURSE_EXPORTS, tables, self._outputs.out)
-        self._unwritten = self._unwritten or bool(writer.problems)
-        return lines + writer.problems
-
-    def _linked(self, entry: Entry) -> Entry:
-        """An entry with the address of its report, if there is one."""
-        if entry.result is None or entry.student not in self._announced.rendered:
-            return entry
-        return replace(entry, report=self._outputs.report_link(entry.student))
+def _tell_refused(student: str, reason: Message, told: Account) -> None:
+    told.graded(visible_line(f"! {student}: {text(reason)}"))
+    told.rendered()
 
 
 def _for_marks(task: GradeTask) -> GradeTask:

@@ -64,7 +64,7 @@ _NEEDED = (
     "yaml",
 )
 """What the stages of a grading import when they are reached."""
-DEADLINE_S = 600.0
+DEADLINE_S = 1800.0
 """For judging one submission, and once more for its sweeps; far beyond what its compile and kernel limits add up to.
 
 Waiting for a GPU does not count: see `grader.timing.lock`.

@@ -214,7 +214,7 @@ def _devices() -> str | None:
             ["nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader"],
             capture_output=True,
             text=True,
-            timeout=20,
+            timeout=60,
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):

@@ -13,6 +13,7 @@ from grader.programs.runtime.devices import Model
 from grader.programs.runtime.errors import STICKY, name_of
 from grader.programs.runtime.ordering import NOWHERE, Event, Pending, Place, Stream, join, unordered
 from grader.programs.sandbox.guest import Guest
+from grader.programs.source_lines import SourceLines
 
 MAX_FINDINGS = 200
 MAX_LAUNCHES = 2000
@@ -73,7 +74,7 @@ class State:
         self,
         guest: Guest,
         model: Model,
-        sources: Mapping[str, Sequence[str]],
+        sources: SourceLines,
         unit_names: Sequence[str],
         parameter_names: Mapping[str, Sequence[str]],
         unused_results: frozenset[tuple[str, int]],

@@ -13,7 +13,7 @@ from grader.processes.child import END_WAIT_S, Child, ChildProgram
 from grader.programs.records import Observation
 from grader.programs.sandbox.messages import FROM_PROGRAM, Broken, Code, Done, Order, Printed, Wanted
 
-WALL_SECONDS = 300.0
+WALL_SECONDS = 600.0
 """Ends what hangs; everything else is counted."""
 
 

@@ -78,6 +78,7 @@ class ProgramRun:
         from grader.programs.runtime.devices import MODELS
         from grader.programs.runtime.state import State
         from grader.programs.sandbox.wasi import Wasi
+        from grader.programs.source_lines import SourceLines
 
         order = self._order
         self._printed: dict[int, bytearray] = {1: bytearray(), 2: bytearray()}
@@ -88,7 +89,7 @@ class ProgramRun:
         self.state = State(
             None,  # type: ignore[arg-type]
             MODELS[order.model],
-            {name: text.split("\n") for name, text in order.sources.items()},
+            SourceLines(order.sources),
             order.units,
             order.parameters,
             frozenset((file, line) for file, line in order.unused),
@@ -201,7 +202,7 @@ class ProgramRun:
         from grader.programs.runtime.ordering import NOWHERE, Place
 
         # The longest name first: `main.cu` may lie in a folder, too.
-        names = sorted(self.state.sources, key=len, reverse=True)
+        names = sorted(self._order.sources, key=len, reverse=True)
         for match in re.finditer(r"^(.*):(\d+):\d+$", str(error), re.M):
             name = next((name for name in names if match[1].endswith(("/" + name, " " + name))), None)
             if name is not None:

@@ -19,9 +19,9 @@ from grader.message import msg
 from grader.processes.system import IS_LINUX
 from grader.programs.toolchain import become
 
-CPU_SECONDS = 30
+CPU_SECONDS = 120
 """What `extent` lets through takes a few; templates and constant expressions can take any time."""
-WALL_SECONDS = 300.0
+WALL_SECONDS = 600.0
 """Ends what hangs."""
 ADDRESS_BYTES = 4 << 30
 DATA_BYTES = 512 << 20

@@ -7,7 +7,6 @@ them works beside it and renames, so that another sees all of it or nothing.
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 import shutil
 import subprocess
@@ -20,6 +19,7 @@ from pathlib import Path
 
 from grader.errors import InternalError, describe_os_error
 from grader.message import msg
+from grader.processes.system import cores
 from grader.programs.toolchain import zig
 
 _HERE = Path(__file__).parent
@@ -139,7 +139,7 @@ def _build(folder: Path, progress: Callable[[int, int], None] | None) -> None:
     _overlay(lib, folder)
     jobs = _jobs(lib, folder)
     done = 0
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+    with ThreadPoolExecutor(cores()) as pool:
         for _result in pool.map(_run, [command for command, _output in jobs]):
             done += 1
             if progress:

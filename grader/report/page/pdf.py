@@ -50,6 +50,17 @@ def load() -> None:
         raise PdfUnavailable(_missing(error)) from error
 
 
+def load_styles(name: str) -> None:
+    """Read a stylesheet in `templates`, which takes as long as laying out a page.
+
+    Raises
+    ------
+    PdfUnavailable : see `load`.
+    """
+    load()
+    _styles(name)
+
+
 def _missing(error: OSError | ImportError) -> str:
     """What could not be loaded: the beginning of a message that goes on with every name that was tried."""
     line = (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -11,13 +11,16 @@ import msgspec
 
 from grader.processes.child import ChildProgram
 from grader.processes.pool import Pool, Waiting
+from grader.processes.system import IS_LINUX
 from grader.report.job import ReportJob
 from grader.report.rendering.worker import Reply
 
-DEADLINE_S = 120.0
+DEADLINE_S = 600.0
 """For each file of a report, which takes a second or two."""
 MEMORY_BYTES = 1 << 30
-TIDY_BYTES = 640 << 20
+FORKED_TIDY_BYTES = 64 << 20
+"""What a forked renderer may grow by, three to five reports' garbage: another is forked in less time than looking for
+it takes."""
 
 
 @cache
@@ -38,9 +41,11 @@ def rendering_pool(pdf: bool = True, size: int = 1, is_forked: bool = False) -> 
             temporary = tempfile.TemporaryDirectory(prefix="grade-drawings-", ignore_cleanup_errors=True)
             options.append(f"--drawings={stack.enter_context(temporary)}")
         # What forks imports for PDFs too.
-        program = ChildProgram(
-            "grader.report.rendering.worker", tuple(options), MEMORY_BYTES, is_forkable=is_forked and pdf
-        )
+        is_forked = is_forked and pdf and IS_LINUX
+        if is_forked:
+            options.append("--keep-garbage")
+        program = ChildProgram("grader.report.rendering.worker", tuple(options), MEMORY_BYTES, is_forkable=is_forked)
+        tidy = {"tidy_bytes": FORKED_TIDY_BYTES} if is_forked else {}
         pool: Pool[ReportJob, Reply]
-        pool = Pool(program, _replies(), lambda reply: reply.event == "done", DEADLINE_S, size, TIDY_BYTES)
+        pool = Pool(program, _replies(), lambda reply: reply.event == "done", DEADLINE_S, size, **tidy)
         yield stack.enter_context(pool)

@@ -6,6 +6,7 @@ another core while the parent grades.  It takes one `ReportJob` after another an
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import socket
 import traceback
@@ -52,11 +53,16 @@ def prepare() -> None:
     gc.disable()
     _load_for_html()
     _load_for_pdf()
+    from grader.report.page import html, pdf
+
+    # Fonts are left to those who are forked: Pango begins threads over them.
+    with contextlib.suppress(pdf.PdfUnavailable):
+        pdf.load_styles(html.STYLES)
 
 
 def main(connection: socket.socket, *options: str) -> None:
     """Serve jobs until the parent closes the channel; options: "--no-pdf" when no PDF will be asked for,
-    "--drawings=FOLDER" for what renderers share.
+    "--drawings=FOLDER" for what renderers share, "--keep-garbage" where its parent replaces it when it has grown.
     """
     # Imports make next to no garbage in cycles, and a report some 20 MB; looking for it takes a tenth of the time.
     gc.disable()
@@ -88,7 +94,7 @@ def main(connection: socket.socket, *options: str) -> None:
         channel.send(Reply(event="done", student=student))
         DRAWINGS.end_report()
         held = resident_bytes()
-        if held and held - kept_bytes < GARBAGE_BYTES:
+        if "--keep-garbage" in options or (held and held - kept_bytes < GARBAGE_BYTES):
             continue
         gc.collect()
         if is_first:

@@ -37,7 +37,7 @@ MAX_BRACKETS = 65536
 # square, at 60,000 twelve seconds and five gigabytes, at this limit a fifth of a second.
 MAX_TEMPLATES = 4096
 # For what the grammar's own recovery from errors makes of a text: it takes no steps that could be counted.
-MAX_PARSE_S = 8.0
+MAX_PARSE_S = 30.0
 MAX_PARSE_BYTES = 384 << 20
 CHUNK = 1 << 12
 _PAGE_BYTES = mmap.PAGESIZE

@@ -28,6 +28,10 @@ TEXTS: Texts = {
         "Two threads of a block write the same element, and nothing orders them: let each element be written by one "
         "thread, or use an atomic operation."
     ),
+    "hint_scope": N_(
+        "An atomic operation of block scope (atomicAdd_block(), cuda::thread_scope_block, .cta) is one only to threads "
+        "of its own block: among blocks use device scope (atomicAdd(), cuda::thread_scope_device, .gpu)."
+    ),
     "hint_write_write": N_(
         "Two threads write the same element of shared memory, and nothing orders them: on a GPU luck decides which "
         "value stays."

@@ -131,7 +131,7 @@ def test_killed_at_ten_moments_and_started_again(tmp_path: Path) -> None:
         shutil.copytree(SAMPLES / name, tmp_path / "group" / name)
     (tmp_path / "group" / "nobody").mkdir()
     began = time.monotonic()
-    assert start(tmp_path, "--out", "undisturbed").wait(400) == 2
+    assert start(tmp_path, "--out", "undisturbed").wait(2400) == 2
     whole_s = time.monotonic() - began
     chance = random.Random(14)
     for _kill in range(10):
@@ -144,11 +144,11 @@ def test_killed_at_ten_moments_and_started_again(tmp_path: Path) -> None:
         if page.exists():
             links = [part.split('"')[0] for part in page.read_text().split('href="')[1:]]
             assert all((tmp_path / "reports" / link.partition("#")[0]).is_file() for link in links)
-    assert start(tmp_path).wait(400) == 2
+    assert start(tmp_path).wait(2400) == 2
     assert contents(tmp_path / "reports") == contents(tmp_path / "undisturbed")
-    again = time.monotonic()
-    assert start(tmp_path).wait(400) == 2
-    assert time.monotonic() - again < 0.5 * whole_s
+    graded = times(tmp_path / "reports")
+    assert start(tmp_path).wait(2400) == 2
+    assert times(tmp_path / "reports") == graded
 
 
 KILLED_WHILE_WRITING = """
@@ -174,7 +174,7 @@ def test_killed_in_the_middle_of_a_write(tmp_path: Path) -> None:
     """What is half written has no name yet, and does not stay: not a result, nor a table, nor what only is kept."""
     shutil.copytree(SAMPLES / "petrova", tmp_path / "group" / "petrova")
     (tmp_path / "group" / "nobody").mkdir()
-    assert start(tmp_path, "--out", "undisturbed", "--no-pdf").wait(400) == 2
+    assert start(tmp_path, "--out", "undisturbed", "--no-pdf").wait(2400) == 2
     left = set()
     # A write syncs its file, then its folder.
     for count in range(1, 100, 2):
@@ -201,7 +201,7 @@ def test_a_full_disk_costs_nothing(tmp_path: Path) -> None:
 
     for name in ("ivanov", "orlova"):
         shutil.copytree(SAMPLES / name, tmp_path / "group" / name)
-    start(tmp_path, "--out", "undisturbed", "--no-pdf").wait(400)
+    start(tmp_path, "--out", "undisturbed", "--no-pdf").wait(2400)
     for limit in (1_000, 60_000, 200_000):
         process = subprocess.Popen(
             [
@@ -222,6 +222,6 @@ def test_a_full_disk_costs_nothing(tmp_path: Path) -> None:
             stdout=subprocess.DEVNULL,
             preexec_fn=partial(resource.setrlimit, resource.RLIMIT_FSIZE, (limit, limit)),
         )
-        assert process.wait(400) == 2
-    start(tmp_path, "--no-pdf").wait(400)
+        assert process.wait(2400) == 2
+    start(tmp_path, "--no-pdf").wait(2400)
     assert contents(tmp_path / "reports") == contents(tmp_path / "undisturbed")

@@ -38,7 +38,8 @@ def launched(case: Case, text: str) -> tuple[LaunchReport, list[Any], list[Any]]
     what = Launch(
         "k", case.grid, case.block, passed,
         cooperative="this_grid" in text,
-        device=device, shared_bytes=case.shared_bytes, observe=True, limits=Limits(instructions=50_000_000, seconds=60),
+        device=device, shared_bytes=case.shared_bytes, observe=True,
+        limits=Limits(instructions=50_000_000, seconds=600),
     )  # fmt: skip
     report = launch(parse(compile_ptx(text, options=options)), what)
     results = [p.read(a.dtype, a.shape) for p, a in zip(passed, given, strict=True) if isinstance(a, np.ndarray)]

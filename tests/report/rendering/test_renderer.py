@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from grader.processes import fork_server
 from grader.processes.pool import Answer, Lost, Pool, wait
 from grader.report.job import ReportJob
 from grader.report.rendering import renderer
@@ -83,14 +84,36 @@ def test_a_renderer_that_was_killed_is_replaced(tmp_path: Path) -> None:
     assert told(events) == [("first", "html"), ("first", "done"), ("second", "html"), ("second", "done")]
 
 
+@pytest.mark.slow
+def test_forked_renderers_that_have_grown_are_replaced_and_render_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(renderer, "FORKED_TIDY_BYTES", 1 << 10)
+    processes, files = set(), []
+    with fork_server.kept(), rendering_pool(is_forked=True) as pool:
+        for number in range(4):
+            one = job(sample_results.failed(), directory=str(tmp_path / str(number)))
+            pool.submit(one, one)
+            list(pool.events())
+            processes |= {hand.child.pid for hand in pool._hands}
+            events: list[Event] = []
+            while pool.unfinished:
+                wait(pool)
+                events += pool.events()
+            assert not any(isinstance(event, Lost) for event in events)
+            files.append({path.name: path.read_bytes() for path in (tmp_path / str(number)).iterdir()})
+    assert len(processes) > 1
+    assert files == files[:1] * 4
+
+
 def test_a_report_that_takes_too_long_is_that_students_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with rendering_pool(pdf=False) as pool:
         # As long as any report takes.
         rendered(pool, [job(of("warm"), directory=str(tmp_path / "warm"), pdf=False)])
+        os.kill(pool._hands[0].child.pid, signal.SIGSTOP)
         slow = job(of("slow"), directory=str(tmp_path / "slow"), pdf=False)
         pool.submit(slow, slow)
-        list(pool.events())
-        os.kill(pool._hands[0].child.pid, signal.SIGSTOP)
+        assert not list(pool.events())
         pool._hands[0].deadline -= renderer.DEADLINE_S
         events: list[Event] = []
         while not events:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from grader.message import msg
@@ -27,8 +27,8 @@ def check_size(state: State, allocation: Allocation | None, size: int, place: Pl
     """Tell of a copy whose size is that of a pointer to the data."""
     if allocation is None or size not in (POINTER_BYTES, VECTOR_BYTES):
         return
-    text = "\n".join(state.sources.get(place.file, ()))
-    for arguments in _calls(state.sources, place, _CALLED):
+    text = state.sources.texts.get(place.file, "")
+    for arguments in _calls(state, place, _CALLED):
         name = _sized_by(arguments[2], text) if len(arguments) > 2 else ""
         if name and _is_handle(name, arguments[:2], size, allocation, text):
             message = msg("programs.copy_of_pointer", array=allocation.name, name=name, bytes=size, of=allocation.size)
@@ -73,8 +73,8 @@ def check_counts(state: State, record: ObservedLaunch, found: Sequence[Allocatio
         if (place, record.kernel) in state.counted:
             continue
         state.counted.add((place, record.kernel))
-        text = "\n".join(state.sources.get(place.file, ()))
-        sizes = [a[1] for a in _calls(state.sources, place, ("cudaMalloc",)) if len(a) == 2 and allocation.name in a[0]]
+        text = state.sources.texts.get(place.file, "")
+        sizes = [a[1] for a in _calls(state, place, ("cudaMalloc",)) if len(a) == 2 and allocation.name in a[0]]
         if sizes and not any(_has_width(size, text) for size in sizes):
             message = msg("programs.count_of_bytes", array=allocation.name, bytes=allocation.size, kernel=record.kernel)
             state.tell("alloc_size", "warning", message, place)
@@ -90,13 +90,11 @@ def _has_width(size: str, text: str) -> bool:
     return "sizeof" in size or re.search(r"<<|[*/]\s*\d|\d\s*\*", size) is not None
 
 
-def _calls(sources: Mapping[str, Sequence[str]], place: Place, names: Sequence[str]) -> Iterator[list[str]]:
+def _calls(state: State, place: Place, names: Sequence[str]) -> Iterator[list[str]]:
     """The arguments of each call of those functions that begins in a line."""
-    lines = sources.get(place.file, ())
-    if not 0 < place.line <= len(lines):
-        return
-    first = lines[place.line - 1]
-    text = "\n".join([first, *lines[place.line : place.line + 5]])
+    lines = state.sources.at(place.file, place.line, 6)
+    text = "\n".join(lines)
+    first = lines[0] if lines else ""
     for match in re.finditer(rf"\b(?:{'|'.join(names)})\s*\(", first):
         depth, parts = 1, [""]
         for character in text[match.end() :]:

@@ -45,8 +45,7 @@ def tell_unread(state: State, code: int) -> None:
     if code and state.hollow and _has_seen_results(state):
         # Without its kernels having run they are wrong, and it may have given up.
         return
-    for lines in state.sources.values():
-        text = "\n".join(lines)
+    for text in state.sources.texts.values():
         if _DEVICE_VARIABLE.search(text) or any(_TELLS.search(body) for body in _device_code(text)):
             return
     wanted: set[int] = set()

@@ -1,0 +1,172 @@
+"""A program whose lines have moved: known again by what stands on them, and what was seen of it told of them.
+
+That what a program does follows from what stands on its lines, not from their numbers, is so as long as it only ever
+says the numbers (`__LINE__` in a message); what does anything else with them is known by its whole text.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from grader.message import Message
+from grader.programs.records import Observation
+from grader.programs.source_lines import is_empty
+
+MOST_CALLS = 4
+"""Through as many functions a line's number is followed to where it is said."""
+MOST_USES = 60
+MOST_CHARACTERS = 2000
+"""Of a call, before a place in it."""
+_LITERAL = re.compile(r'"(?:\\.|[^"\\\n])*+"?|(?<!\w)\'(?:\\.|[^\'\\\n])*+\'?', re.S)
+_LINE = re.compile(r"\b__LINE__\b")
+# Other ways to a number of a line; a name that is pasted of parts may be any.
+_OTHERS = re.compile(
+    r"__builtin_(?:LINE|COLUMN|source_location)|source_location|__PRETTY_FUNCTION__|typeid|^#[ ]?(?:line\b|\d)"
+    r"|##(?![ ]?__VA_ARGS__)|%:|\?\?",
+    re.M,
+)
+_SAYS = frozenset({"printf", "fprintf"})
+_STREAM = re.compile(r"\b(?:cout|cerr|clog)\b")
+_NAME = re.compile(r"(\w+)\s*\Z")
+_LAST_WORD = re.compile(r"(\w+)(?:\s*=[^=].*)?\s*\Z", re.S)
+_LOGICAL_LINE = re.compile(r"(?:\\\n|[^\n])*")
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """A program's host code by the lines that hold something: their texts, and their 1-based numbers, by file.
+
+    exact: where numbers of lines may matter to the program: all of them are part of what it is known by.
+    """
+
+    texts: tuple[tuple[str, tuple[str, ...]], ...]
+    numbers: tuple[tuple[int, ...], ...]
+    exact: bool
+
+    @property
+    def known_by(self) -> tuple[object, ...]:
+        """What two programs that do the same have in common."""
+        return (self.texts, self.numbers if self.exact else ())
+
+    def to(self, now: Lines) -> dict[tuple[str, int], int]:
+        """Where each line has gone, by file, in a program that is known by the same."""
+        return {
+            (file, old): new
+            for (file, _texts), olds, news in zip(self.texts, self.numbers, now.numbers, strict=True)
+            for old, new in zip(olds, news, strict=True)
+        }
+
+
+def lines_of(host: Mapping[str, str]) -> Lines:
+    """The lines of `grader.programs.sources.Program.host`."""
+    kept = [(file, list(_kept(text))) for file, text in sorted(host.items())]
+    return Lines(
+        tuple((file, tuple(text for _number, text in lines)) for file, lines in kept),
+        tuple(tuple(number for number, _text in lines) for _file, lines in kept),
+        not _only_says_lines([_LITERAL.sub('""', text) for text in host.values()]),
+    )
+
+
+def _kept(text: str) -> Iterator[tuple[int, str]]:
+    """The lines without which a text would say something else."""
+    goes_on = False
+    # In a raw literal an empty line is one.
+    all_count = 'R"' in text
+    for number, line in enumerate(text.split("\n"), 1):
+        if all_count or not is_empty(line) or (goes_on and not line.endswith("\\")):
+            yield number, line
+            goes_on = line.endswith("\\")
+
+
+def on_lines(observation: Observation, lines: Mapping[tuple[str, int], int]) -> Observation | None:
+    """What was seen of a program, told of other lines; None where it speaks of lines that are not among those."""
+    launches, findings = observation.launches, observation.findings
+    places = [(launch.file, launch.line) for launch in launches]
+    places += [(finding.file, finding.line) for finding in findings if finding.line]
+    said = [finding.message for finding in findings] + ([observation.cause] if observation.cause else [])
+    if any(place not in lines for place in places) or any(_names_a_line(message) for message in said):
+        return None
+    if any(launch.hazards or launch.counters for launch in launches):
+        return None
+    at = {**lines, **{(finding.file, 0): 0 for finding in findings}}
+    return msgspec.structs.replace(
+        observation,
+        launches=[msgspec.structs.replace(launch, line=at[launch.file, launch.line]) for launch in launches],
+        findings=[msgspec.structs.replace(finding, line=at[finding.file, finding.line]) for finding in findings],
+    )
+
+
+def _names_a_line(said: object) -> bool:
+    match said:
+        case Message():
+            return any("line" in name or _names_a_line(value) for name, value in said.data.items())
+        case list():
+            return any(_names_a_line(part) for part in said)
+    return False
+
+
+def _only_says_lines(texts: Sequence[str]) -> bool:
+    """Whether texts without literals do no more with the numbers of their lines than print them."""
+    if any(_OTHERS.search(text) for text in texts):
+        return False
+    # Between two files as between two functions.
+    whole = "\n}\n".join(texts)
+    uses = [match.start() for match in itertools.islice(_LINE.finditer(whole), MOST_USES + 1)]
+    return len(uses) <= MOST_USES and all(_is_only_said(whole, at, MOST_CALLS) for at in uses)
+
+
+def _is_only_said(text: str, at: int, calls: int) -> bool:
+    """Whether the value at a place goes into what is printed, and nowhere else, through so many functions at most."""
+    start = max(text.rfind(mark, 0, at) for mark in ";{}")
+    if text[:at].rstrip().endswith("<<") and _STREAM.search(text, start + 1, at):
+        return True
+    called, argument = _call_around(text, at)
+    if called in _SAYS:
+        return True
+    bodies = list(_bodies(text, called)) if called and calls else []
+    return bool(bodies) and all(
+        argument < len(names) and all(_is_only_said(text, use, calls - 1) for use in _uses(text, names[argument], body))
+        for names, body in bodies
+    )
+
+
+def _uses(text: str, name: str, body: slice) -> list[int]:
+    return [match.start() for match in re.compile(rf"\b{re.escape(name)}\b").finditer(text, body.start, body.stop)]
+
+
+def _call_around(text: str, at: int) -> tuple[str, int]:
+    """The name before the bracket that a place stands in, and which argument it is of; "" for none."""
+    depth = argument = 0
+    for index in range(at - 1, max(0, at - MOST_CHARACTERS), -1):
+        character = text[index]
+        if character in ")]}":
+            depth += 1
+        elif character in "([{" and depth:
+            depth -= 1
+        elif character in "([{;":
+            name = _NAME.search(text, max(0, index - 200), index) if character == "(" else None
+            return (name[1] if name is not None else ""), argument
+        elif character == "," and not depth:
+            argument += 1
+    return "", 0
+
+
+def _bodies(text: str, name: str) -> Iterator[tuple[list[str], slice]]:
+    """Each function or macro of a name: its parameters' names, and where its body is."""
+    for match in re.finditer(
+        rf"(#[ ]?define[ ])?\b{re.escape(name)}[ ]?\(([^(){{}};]*)\)(\s*(?:noexcept\s*)?\{{)?", text
+    ):
+        names = [found[1] if (found := _LAST_WORD.search(part)) else "" for part in match[2].split(",")]
+        if match[1]:
+            yield names, slice(match.end(2), _LOGICAL_LINE.match(text, match.end(2)).end())  # type: ignore[union-attr]
+        elif match[3]:
+            depth, end = 1, match.end()
+            while depth and end < len(text):
+                depth += (text[end] == "{") - (text[end] == "}")
+                end += 1
+            yield names, slice(match.end(), end)
