@@ -7,7 +7,8 @@ held for right.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,7 +19,7 @@ from grader.submission.lexical import line_of_main, without_comments
 from grader.submission.observed import SeenFault, SeenLaunch, SeenRun
 from grader.submission.records import Submission
 
-FaultKind = Literal["unchecked", "copy", "time", "not_compared"]
+FaultKind = Literal["unchecked", "copy", "unfilled", "time", "not_compared"]
 
 _COPY = frozenset({"copy_direction", "copy_size", "bad_symbol", "use_after_free", "double_free", "wrong_free"})
 _COPY |= {"never_read", "alloc_size"}
@@ -48,6 +49,8 @@ _SAME = re.compile(r"\b(\w+)\s*[=!]=\s*(?!nullptr\b|NULL\b)[\w:]")
 _EACH = re.compile(r"\bfor\s*\([^;:()]{1,80}?[\s&*](\w+)\s*:(?!:)")
 _OF_CUDA = re.compile(r"cuda|gpuassert|gpuerr|getlasterror", re.IGNORECASE)
 _MACRO = re.compile(r"#[ \t]*define[ \t]+(\w+)\((?:[^\n\\]|\\.|\\\n)*", re.DOTALL)
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_CONSTANT = re.compile(r"\b__constant__\s+(?:[\w:]+\s+){1,4}(\w+)\s*(?:\[[^\]\n]{0,80}\]\s*){0,3};")
 _TAKES_ERROR = re.compile(r"\b(\w+)\s*\(\s*(?:const\s+)?(?:cudaError(?:_t)?|CUresult)\b")
 
 
@@ -97,9 +100,10 @@ def host_code(submission: Submission, kernel: Kernel) -> HostCode:
         whole_runs = [x for run in runs if run.ended for x in run.launches if x.kernel == kernel.name]
         # Of a run that was cut short nobody knows what it would have looked at.
         unchecked = _unchecked(whole_runs) if whole_runs else _read_faults(submission, kernel, whole)
-        faults = [*unchecked, *_seen_faults(runs, kernel.name, seen)]
+        faults = [*unchecked, *_seen_faults(runs, kernel.name, seen), *_never_filled(runs, kernel.name)]
     else:
         faults = _read_faults(submission, kernel, whole)
+    faults += _unset_constants(texts, _text_of(submission, kernel))
     # What is never read cannot be compared either: one fault, told once.
     is_unread = any(fault.message.id == "programs.never_read" for fault in faults)
     if not is_unread and not _compares(whole):
@@ -162,6 +166,45 @@ def _seen_faults(runs: Sequence[SeenRun], kernel: str, seen: Sequence[SeenLaunch
         if near.kernel == kernel:
             found.append(HostFault(kind, fault.file, fault.line, fault.message))
     return found
+
+
+def _never_filled(runs: Sequence[SeenRun], kernel: str) -> list[HostFault]:
+    """Arrays that a kernel may only read, and that nobody has put anything into."""
+    found = []
+    for run in runs:
+        arguments = [argument for launch in run.launches for argument in launch.arguments]
+        if any((a.value is None and not a.buffer) or a.type_text.count("*") > 1 for a in arguments):
+            # What a struct or a pointer in memory leads to may have been filled by way of it.
+            continue
+        for launch in run.launches:
+            for argument in launch.arguments if launch.kernel == kernel and not launch.refused else ():
+                if " const*" in argument.type_text and argument.buffer and not argument.before:
+                    message = msg("checks.host_code.never_filled", kernel=kernel, array=argument.buffer)
+                    found.append(HostFault("unfilled", launch.file, launch.line, message))
+    return found
+
+
+def _unset_constants(texts: Mapping[str, str], kernel: str) -> list[HostFault]:
+    """Constant memory that a kernel reads, and that nothing outside kernels mentions but its declaration."""
+    words = Counter(_WORD.findall("\n".join(texts.values())))
+    used = set(_WORD.findall(kernel))
+    return [
+        HostFault(
+            "unfilled",
+            file,
+            text.count("\n", 0, found.start(1)) + 1,
+            msg("checks.host_code.constant_unset", name=found[1]),
+        )
+        for file, text in texts.items()
+        for found in _CONSTANT.finditer(text)
+        if words[found[1]] == 1 and found[1] in used
+    ]
+
+
+def _text_of(submission: Submission, kernel: Kernel) -> str:
+    """The lines of a kernel."""
+    source = next((source for source in submission.sources if source.file == kernel.file), None)
+    return "\n".join(source.text.split("\n")[kernel.line - 1 : kernel.end_line]) if source is not None else ""
 
 
 def _is_never_read(runs: Sequence[SeenRun], fault: SeenFault) -> bool:

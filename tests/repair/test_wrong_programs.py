@@ -94,6 +94,20 @@ WRONG: list[tuple[str, str, str, str, list[Edit]]] = [
         "the right value times 1.25",
         [("blurShared", "sum / (2 * RADIUS + 1)", "sum / (2 * RADIUS)")],
     ),
+    (
+        "transpose",
+        "shared.correct",
+        f"The array declared in line 36 is each thread's own: __shared__ is missing before its type. {EVERY}",
+        "It is what a variable or an array of the thread's own held before anything was stored there.",
+        [("transposeShared", "    __shared__ float tile", "    float tile")],
+    ),
+    (
+        "matmul",
+        "block.races",
+        f"A barrier is missing after line 89. {GONE} Nothing orders these two accesses",
+        "with no barrier between them.",
+        [("mulBlock", "        __syncthreads();\n    }", "    }"), ("mulBlock", "b[k][x]", "b[x][k]")],
+    ),
 ]
 
 

@@ -209,6 +209,13 @@ mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n); if (cudaGetLastError()) return 1;
 cudaMemcpy(q.data(), c, all, cudaMemcpyDeviceToHost); return q[0] != e[0]; }""",
         [("copy", "cudaMemcpy(q.data()")],
     ),
+    "an input that nothing is copied into": (
+        """
+int main() { float *x; give(); cudaMalloc(&x, bytes);
+mul<<<dim3(2, 2), dim3(16, 16)>>>(a, x, c, n); if (cudaGetLastError()) return 1;
+cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost); return r[0] != e[0]; }""",
+        [("unfilled", "mul<<<")],
+    ),
     "a byte for each element": (
         """
 int main() { float *x; give();
@@ -284,6 +291,19 @@ def test_a_wrong_style_is_told_at_its_line(main: str, wanted: list[tuple[str, st
     assert [(fault.kind, fault.line) for fault in found.faults] == [
         (kind, next(number for number, line in enumerate(lines, 1) if text in line)) for kind, text in wanted
     ]
+
+
+@pytest.mark.parametrize(("fill", "wanted"), [("", ["unfilled"]), ("cudaMemcpyToSymbol(w, h, 4); ", [])])
+def test_constant_memory_that_nothing_fills_is_told(fill: str, wanted: list[str], tmp_path: Path) -> None:
+    head = HEAD.replace("__global__", "__constant__ float w[4];\n__global__", 1).replace(
+        "float s = 0;", "float s = w[0];", 1
+    )
+    main = f"""
+int main() {{ give(); {fill}mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, n); if (cudaGetLastError()) return 1;
+cudaMemcpy(r, c, bytes, cudaMemcpyDeviceToHost); return r[0] != e[0]; }}"""
+    found = judged(tmp_path, head + main, runs=False)
+    assert [fault.kind for fault in found.faults] == wanted
+    assert all(fault.line == head[: head.index("float w")].count("\n") + 1 for fault in found.faults)
 
 
 def test_kernels_alone_have_no_host_code(tmp_path: Path) -> None:

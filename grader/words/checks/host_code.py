@@ -13,6 +13,12 @@ TEXTS: Texts = {
     "reads_sound": N_("Judging by its text, the host code checks launches for errors and compares results."),
     "unchecked": N_("The program never checks whether the launch of {kernel} failed."),
     "not_compared": N_("The program compares its results with nothing."),
+    "never_filled": N_("{kernel} reads {array}, but the program never puts anything into it."),
+    "constant_unset": N_("Nothing is ever copied into {name}: constant memory is zero until it is filled."),
+    "hint_unfilled": N_(
+        "Copy the data to the device before the launch: with cudaMemcpy() into an array, with cudaMemcpyToSymbol() "
+        "into constant memory."
+    ),
     "hint_unchecked": N_(
         "A launch returns nothing, and a kernel that never ran leaves the output as it was: call cudaGetLastError() "
         "right after it, and check what cudaDeviceSynchronize() or cudaMemcpy() returns."
