@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 
 import msgspec
@@ -22,7 +23,7 @@ from grader.course.rules import GROUP_NAME, Rules, days_late, penalty_pct, read_
 from grader.course.times import parse_time, zoned
 from grader.errors import UsageError
 from grader.files import write_atomically
-from grader.message import msg
+from grader.message import Message, msg
 from grader.result import Decisions, Lateness, Override, Result, Score, score_of
 
 
@@ -32,6 +33,34 @@ class Decider:
 
     rules: Rules
     overrides: Overrides
+
+    def of_nobody(self, lab: str, students: Collection[str], labs: Collection[str]) -> list[Message]:
+        """What of the two files comes to nothing, as it speaks of nobody's work or of no lab.
+
+        students: those whose work for `lab` is graded.  labs: all that are known.
+        """
+        notices = []
+        rules, overrides = self.rules, self.overrides
+        for path, spoken_of in (
+            (rules.path, [*rules.weights, *(name for _student, name in rules.handed_in)]),
+            (overrides.path, list(overrides.by_lab)),
+        ):
+            notices += [
+                msg("course.unknown_lab", file=str(path), lab=name, known=", ".join(sorted(labs)))
+                for name in dict.fromkeys(spoken_of)
+                if name not in labs
+            ]
+        for path, named in ((rules.path, rules.extra_days), (overrides.path, overrides.by_lab.get(lab, {}))):
+            for student in named:
+                if student in students:
+                    continue
+                like = get_close_matches(student, students, 1)
+                if like:
+                    told = msg("course.unknown_student_like", file=str(path), student=student, like=like[0])
+                else:
+                    told = msg("course.unknown_student", file=str(path), student=student)
+                notices.append(told)
+        return notices
 
     def decided(self, result: Result, person: Person | None = None) -> Result:
         """The result with everything applied that holds for it, whatever was applied to it before."""

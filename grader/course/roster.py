@@ -5,9 +5,12 @@ Moodle's grading worksheet and GitHub Classroom's list are rosters too: they say
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
+import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -24,13 +27,24 @@ MAX_ROWS = 20_000
 # By the heading of a column, in small letters: what a person's record calls it.
 _HEADINGS = {
     "id": ("id", "login", "username", "user", "folder", "github_username", "студент", "логин", "папка"),
-    "name": ("name", "full name", "student", "roster_identifier", "фио", "ф.и.о.", "полное имя", "имя и фамилия"),
+    "name": (
+        *("name", "full name", "student", "roster_identifier", "фио", "ф.и.о.", "ф. и. о.", "полное имя"),
+        *("имя и фамилия", "фамилия и имя", "фамилия имя", "фамилия имя отчество", "фамилия, имя, отчество"),
+        *("фио студента", "фио обучающегося"),
+    ),
     "first": ("first name", "имя"),
     "last": ("last name", "surname", "фамилия"),
     "middle": ("middle name", "отчество"),
     "group": ("group", "section", "группа", "учебная группа"),
-    "email": ("email", "e-mail", "mail", "email address", "почта", "адрес электронной почты", "эл. почта"),
-    "number": ("number", "id number", "student id", "sis user id", "sid", "индивидуальный номер", "номер", "зачётка"),
+    "email": (
+        *("email", "e-mail", "mail", "email address", "e-mail address", "почта", "адрес электронной почты"),
+        *("эл. почта", "электронная почта", "электронный адрес"),
+    ),
+    "number": (
+        *("number", "id number", "student id", "student number", "sis user id", "sid", "индивидуальный номер", "номер"),
+        *("зачетка", "зачетная книжка", "№ зачетки", "номер зачетки", "№ зачетной книжки", "номер зачетной книжки"),
+        *("студенческий билет", "№ студенческого билета", "номер студенческого билета"),
+    ),
     "participant": ("identifier", "идентификатор"),
     "handed_in": (
         *("handed_in", "handed in", "submitted", "submission_timestamp", "last modified (submission)", "сдано"),
@@ -39,7 +53,13 @@ _HEADINGS = {
     "extra_days": ("extra_days", "extra days", "extra time", "доп. дни", "дополнительные дни", "продление"),
 }
 _FIELDS = {heading: name for name, headings in _HEADINGS.items() for heading in headings}
+_SEPARATOR = re.compile(r"sep=([;,\t])\r?\n", re.IGNORECASE)
+"""A first line for spreadsheets alone."""
+_TELL_WHO = frozenset({"id", "name", "last", "email", "number", "participant"})
+MAX_TITLE_ROWS = 30
+"""That may stand above the headings: what the list is of, who has made it."""
 _NOTHING = ("", "-", "–", "—")
+_PATRONYMIC = re.compile(r"\w{2,}(?:ич|[вшч]на)|оглы|кызы")
 
 
 def read_roster(path: Path) -> list[Person]:
@@ -54,7 +74,7 @@ def read_roster(path: Path) -> list[Person]:
         if suffix == ".xlsx":
             rows: Iterable[Sequence[str]] = list(_workbook(path))
         elif suffix in (".csv", ".tsv", ".txt"):
-            rows = _csv(read_plain(path, MAX_BYTES))
+            rows = list(_csv(read_plain(path, MAX_BYTES)))
         else:
             raise UsageError(msg("course.roster_kind", path=str(path)))
     except TooLarge as error:
@@ -66,14 +86,14 @@ def read_roster(path: Path) -> list[Person]:
 
 
 def _students(path: Path, rows: Iterable[Sequence[str]]) -> list[Person]:
-    lines = iter(rows)
-    headings = [" ".join(cell.replace("\ufeff", "").lower().split()) for cell in next(lines, [])]
-    columns = {_FIELDS[heading]: index for index, heading in reversed(list(enumerate(headings))) if heading in _FIELDS}
-    if not columns.keys() & {"id", "name", "last", "email", "number", "participant"}:
+    lines = enumerate(rows, 1)
+    tables = (_columns(row) for _line, row in islice(lines, MAX_TITLE_ROWS))
+    columns = next((table for table in tables if table.keys() & _TELL_WHO), None)
+    if columns is None:
         raise UsageError(msg("course.roster_columns", path=str(path)))
     found: list[Person] = []
     known: set[str] = set()
-    for line, row in enumerate(lines, 2):
+    for line, row in lines:
         cells = {name: row[index].strip() for name, index in columns.items() if index < len(row)}
         if not any(cells.values()):
             continue
@@ -81,11 +101,29 @@ def _students(path: Path, rows: Iterable[Sequence[str]]) -> list[Person]:
             listed = _listed(cells)
         except UsageError as error:
             raise UsageError(msg("course.roster_line", path=str(path), line=line, what=error.message)) from error
+        if not listed.id:
+            # A line below the table.
+            continue
+        apart = listed.number or listed.email or listed.participant
+        if listed.id in known and not cells.get("id") and apart:
+            # Two of one name.
+            listed = msgspec.structs.replace(listed, id=f"{listed.id} {apart}")
         if listed.id in known:
             raise UsageError(msg("course.roster_twice", path=str(path), line=line, student=listed.id))
         known.add(listed.id)
         found.append(listed)
     return found
+
+
+def _columns(headings: Sequence[str]) -> dict[str, int]:
+    """Where what is known of a person stands, by the headings of a table: of two columns alike the first."""
+    named = [_FIELDS.get(_folded(heading.strip("\ufeff").rstrip(" :*"))) for heading in headings]
+    return {name: index for index, name in reversed(list(enumerate(named))) if name is not None}
+
+
+def _folded(text: str) -> str:
+    """A text in small letters with single blanks, and without ё, which half of the writers of a name leave out."""
+    return " ".join(text.lower().replace("ё", "е").split())
 
 
 def _listed(cells: dict[str, str]) -> Person:
@@ -111,11 +149,18 @@ def _listed(cells: dict[str, str]) -> Person:
 
 
 def _csv(data: bytes) -> Iterator[list[str]]:
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = data.decode("cp1251", errors="replace")
-    first = text.partition("\n")[0]
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        # "Unicode text", as spreadsheets call it.
+        text = data.decode("utf-16", errors="replace")
+    else:
+        try:
+            text = data.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            text = data.decode("cp1251", errors="replace")
+    told = _SEPARATOR.match(text)
+    if told:
+        return csv.reader(io.StringIO(text[told.end() :], newline=""), delimiter=told[1])
+    first = "\n".join(text.split("\n", MAX_TITLE_ROWS)[:MAX_TITLE_ROWS])
     delimiter = max(";,\t", key=first.count)
     return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
 
@@ -166,16 +211,21 @@ class Matching:
 def _keys(person: Person) -> Iterator[tuple[str, str]]:
     """What tells who a student is, surest first."""
     for name in ("participant", "number", "email", "id", "name"):
-        value = " ".join(str(getattr(person, name)).lower().split())
+        value = _folded(str(getattr(person, name)))
         if value:
             # A folder is called by any of them.
             yield ("participant" if name == "participant" else "any", value)
-    words = sorted(person.name.lower().split())
+    words = sorted(_folded(person.name).split())
     if len(words) > 1:
         yield "words", " ".join(words)
+        # Lists have patronymics, and systems often not.
+        yield "short", " ".join(words)
+        for word in words if len(words) > 2 else []:
+            if _PATRONYMIC.fullmatch(word):
+                yield "short", " ".join(other for other in words if other != word)
         # Canvas writes a name as one word, and in Moodle the folder may be called "Имя Фамилия".
         yield "letters", "".join(sorted("".join(words)))
-    yield "letters", "".join(sorted("".join(person.id.lower().split())))
+    yield "letters", "".join(sorted("".join(_folded(person.id).split())))
 
 
 def merged(person: Person, listed: Person) -> Person:

@@ -121,7 +121,8 @@ def grade(order: Order) -> int:
             marks_first=is_timed and options.sweeps and bool(lab.sweeps),
             gpus=gpus,
         )
-        return group.grade(terminal.console(), jobs, found.notices)
+        ignored = decider.of_nobody(options.lab, {work.student for work in found.works}, known_labs)
+        return group.grade(terminal.console(), jobs, (*found.notices, *ignored))
 
 
 def _looks_like_a_group(paths: Sequence[Path]) -> bool:

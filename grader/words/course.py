@@ -18,4 +18,8 @@ TEXTS: Texts = {
     "roster_line": N_("{path}, line {line}: {what}"),
     "roster_twice": N_("{path}, line {line}: {student} is listed twice"),
     "not_in_roster": N_("{student}: not in the roster"),
+    "one_line_for_many": N_("{students}: any of them may be {listed} in the roster, so none is taken to be"),
+    "unknown_student": N_("{file} speaks of {student}, but nobody here goes by that name"),
+    "unknown_student_like": N_("{file} speaks of {student}, but nobody here goes by that name; is it {like}?"),
+    "unknown_lab": N_("{file} speaks of the lab {lab}, which is unknown; known labs: {known}"),
 }

@@ -169,6 +169,24 @@ def test_a_wrong_decision_names_its_line(text: str, words: str, tmp_path: Path) 
     assert error.value.line == 4
 
 
+def test_what_speaks_of_nobody_is_told(tmp_path: Path) -> None:
+    (tmp_path / "group.yaml").write_text(
+        "labs:\n  transposee: {weight: 2}\n  transpose: {weight: 1}\n"
+        "students:\n  petrva: {extra_days: 1}\n  ivanov: {handed_in: {matmull: 2026-10-05}}\n"
+    )
+    (tmp_path / "overrides.yaml").write_text(
+        "transpose:\n  ivanov: {note: good}\n  zzz: {total: {points: 9, reason: told all}}\nmatmul:\n  yyy: {note: x}\n"
+    )
+    decider = find_decider([tmp_path], tmp_path)
+    notices = decider.of_nobody("transpose", {"ivanov", "petrova"}, {"transpose", "matmul"})
+    assert [(notice.id.removeprefix("course."), *list(notice.data.values())[1:]) for notice in notices] == [
+        ("unknown_lab", "transposee", "matmul, transpose"),
+        ("unknown_lab", "matmull", "matmul, transpose"),
+        ("unknown_student_like", "petrva", "petrova"),
+        ("unknown_student", "zzz"),
+    ]
+
+
 def test_decisions_in_two_places_are_asked_about(tmp_path: Path) -> None:
     decider(tmp_path, ONE)
     (tmp_path / "out" / "overrides.yaml").write_text(ONE)

@@ -32,6 +32,27 @@ def test_a_russian_spreadsheet(encoding: str, tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_what_stands_above_the_headings(encoding: str, tmp_path: Path) -> None:
+    """A title, blank lines, and the line that tells a spreadsheet what is between cells."""
+    text = "sep=;\r\nСписок группы ИУ6-71, осень;;;\r\n;;;\r\n№ п/п;Ф.И.О.;№ зачётной книжки;Эл. почта:\r\n"
+    text += "1;Фёдоров Пётр;21У1;a@x.ru\r\n"
+    (found,) = read_roster(roster(tmp_path, text, encoding))
+    assert (found.name, found.number, found.email) == ("Фёдоров Пётр", "21У1", "a@x.ru")
+
+
+def test_lines_below_the_table(tmp_path: Path) -> None:
+    (found,) = read_roster(roster(tmp_path, "name,group,e-mail\nИванов Иван,101,\n,1 student,\n"))
+    assert found.group == "101"
+
+
+def test_two_of_one_name_are_two(tmp_path: Path) -> None:
+    found = read_roster(roster(tmp_path, "name,number\nИванов Иван,7\nИванов Иван,8\n"))
+    assert [(x.id, x.number) for x in found] == [("Иванов Иван", "7"), ("Иванов Иван 8", "8")]
+    with pytest.raises(UsageError, match="line 3"):
+        read_roster(roster(tmp_path, "name\nИванов Иван\nИванов Иван\n"))
+
+
 def test_moodles_worksheet(tmp_path: Path) -> None:
     text = (
         'Identifier,"Full name","Email address",Status,Grade,"Last modified (submission)"\n'
@@ -57,6 +78,7 @@ def test_a_workbook(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
+        ('name\nIvan\n"' + "x" * 200_000, "cannot be read: field larger than field limit"),
         ("colour,size\nred,1\n", "no column identifies a student; name one id, name, e-mail or number"),
         ("id\nivanov\nivanov\n", r"line 3: ivanov is listed twice"),
         ("id,handed in\nivanov,soon\n", r"line 2: soon: not a time"),
@@ -91,6 +113,8 @@ def test_people_are_found_by_what_both_know(tmp_path: Path) -> None:
     assert found(id="x", email="I@X.org") == "ivan"
     assert found(id="anna") == "anna"
     assert found(id="x", number="9") == "ann"
+    # As lists and systems write one name.
+    assert found(id="x", name="Иван Иванов Ильич") == found(id="x", name="ИВАНОВ ИВАН") == "ivan"
     # Two are called so.
     assert found(id="Петрова Анна", name="Петрова Анна") == ""
 

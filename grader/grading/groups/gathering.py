@@ -95,21 +95,39 @@ def _latest(exports: Sequence[tuple[Path, Path, Sequence[HandedIn]]]) -> tuple[l
 
 
 def _listed(works: Sequence[Work], roster: Sequence[Person]) -> tuple[list[Work], list[Message]]:
-    """The works with what the roster knows, those of nobody in it too, and who handed in nothing."""
+    """The works with what the roster knows, those of nobody in it too, and who handed in nothing.
+
+    In the roster's order; those of nobody in it come last.
+    """
     matching = Matching(roster)
-    found, notices, seen = [], [], set()
-    for work in works:
-        person = work.person or Person(id=work.student, name="")
-        listed = matching.find(person)
+    people = [work.person or Person(id=work.student, name="") for work in works]
+    lines = [matching.find(person) for person in people]
+    claims: dict[str, list[int]] = {}
+    for place, listed in enumerate(lines):
+        if listed is not None:
+            claims.setdefault(listed.id, []).append(place)
+    by_line: dict[str, list[Work]] = {}
+    others, notices = [], []
+    for place, (work, person, listed) in enumerate(zip(works, people, lines, strict=True)):
         if listed is None:
             notices.append(msg("course.not_in_roster", student=work.student))
-            found.append(work)
+            others.append(work)
             continue
-        seen.add(listed.id)
-        found.append(replace(work, person=merged(person, listed)))
+        rivals = claims[listed.id]
+        if len(rivals) > 1:
+            # One line is one student: marks of two must not go to the same number.
+            if place == rivals[0]:
+                students = ", ".join(works[other].student for other in rivals)
+                notices.append(msg("course.one_line_for_many", students=students, listed=listed.id))
+            by_line.setdefault(listed.id, []).append(work)
+        else:
+            by_line[listed.id] = [replace(work, person=merged(person, listed))]
+    found = []
     for listed in roster:
-        if listed.id not in seen:
+        if listed.id in by_line:
+            found += by_line[listed.id]
+        else:
             student = printable(listed.id)
             person = msgspec.structs.replace(listed, id=student)
             found.append(Work(Path(), student, msg("intake.nothing"), person))
-    return found, notices
+    return found + others, notices

@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 
 from grader.cli import main as cli
+from grader.course.people import Person
+from grader.grading.groups.gathering import _listed
+from grader.grading.students import Work
 from tests.marks_only import put_marks_only
 
 SAMPLES = Path(__file__).parents[3] / "submissions"
@@ -54,3 +57,26 @@ def test_an_export_with_a_roster(
     twice = (tmp_path / "twice" / f"{LAB}.csv").read_text("utf-8-sig")
     assert "submitted several times (" in twice
     assert "and it is not known which was last: name only one archive" in twice
+
+
+def test_one_line_of_a_roster_is_one_student(tmp_path: Path) -> None:
+    def work(student: str, participant: str) -> Work:
+        return Work(tmp_path, student, person=Person(id=student, name="Иванов Иван", participant=participant))
+
+    def person(student: str, name: str = "", number: str = "") -> Person:
+        return Person(id=student, name=name, number=number)
+
+    listed = [person("petr", "Сидоров Пётр", "5"), person("ivan", "Иванов Иван", "7"), person("anna", "Анна", "8")]
+    twins = [work("Иванов Иван 100", "100"), work("Иванов Иван 200", "200")]
+    other = Work(tmp_path, "anna")
+    found, notices = _listed([*twins, other, Work(tmp_path, "nobody")], listed)
+    assert [(w.student, w.person.number if w.person else None) for w in found] == [
+        ("petr", "5"),
+        ("Иванов Иван 100", ""),
+        ("Иванов Иван 200", ""),
+        ("anna", "8"),
+        ("nobody", None),
+    ]
+    assert [notice.id for notice in notices] == ["course.one_line_for_many", "course.not_in_roster"]
+    found, notices = _listed(twins[:1], listed[1:2])
+    assert [w.person.number for w in found if w.person] == ["7"] and not notices
