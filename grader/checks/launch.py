@@ -47,7 +47,7 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
             data={"shared_bytes": site.shared_bytes},
         )
     if site.observed and site.grid is not None:
-        verdict = _of_grid(evidence, site.grid, threads, site.line)
+        verdict = _of_grid(site.grid, threads, site.line)
         if verdict is not None:
             return verdict
     return passed(
@@ -74,7 +74,7 @@ def _shape(block: tuple[int, int, int]) -> str:
     return "×".join(str(n) for n in block[: 3 if block[2] > 1 else 2])
 
 
-def _of_grid(evidence: Evidence, grid: tuple[int, int, int], threads: int, line: int) -> Verdict | None:
+def _of_grid(grid: tuple[int, int, int], threads: int, line: int) -> Verdict | None:
     """The fault of a grid that no device takes, or that leaves all the work to one thread."""
     blocks = _shape(grid)
     for axis, size, limit in zip("xyz", grid, MAX_GRID, strict=True):

@@ -70,7 +70,7 @@ def _verdict(result: Result, numbers: Numbers) -> str:
 
 def _test(check: Check, result: Result, lines: dict[str, list[str]], numbers: Numbers) -> dict[str, Any]:
     file = result.variants.get(check.variant, Variant()).file
-    status = check_status(check.status, check.skip_reason, check.pending)
+    status = check_status(check.status, check.skip_reason)
     parts = []
     if check.line:
         code = code_at(lines, file, check.line)

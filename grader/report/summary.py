@@ -106,7 +106,7 @@ def matrix(checks: list[Check], variants: list[str], numbers: Numbers) -> list[M
 
 def cell(check: Check, numbers: Numbers) -> CellView:
     """A check's status, its points ("15", "5 / 15", or what is pending), and its message."""
-    status = check_status(check.status, check.skip_reason, check.pending)
+    status = check_status(check.status, check.skip_reason)
     if not check.possible:
         points = ""
     elif check.pending:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from grader.cli.errors import internal, refused_by_system
+from grader.cli.errors import blamed_on_us
 from grader.cli.options import PathType, labs_option, lang_option
 from grader.errors import UsageError
 from grader.i18n import _
@@ -80,14 +80,8 @@ def _check(
         speak_utf8()
     code = 0
     for path in paths:
-        try:
+        with blamed_on_us(Path(tempfile.gettempdir())):
             text, one = _one(path, lab, format_name, source, out_of, backend, labs_folders, lang)
-        except UsageError:
-            raise
-        except Exception as error:
-            if refused_by_system(error):
-                raise
-            raise internal(error, Path(tempfile.gettempdir())) from error
         sys.stdout.write(text)
         sys.stdout.flush()
         code = max(code, one)
