@@ -55,8 +55,8 @@ def crawl(evidence: Evidence, counters: Counters, space: str) -> Crawl | None:
 
 def _tail(evidence: Evidence) -> float:
     """The share of a block's threads that are in its last warp, where that is not full and not the only one."""
-    threads = prod(evidence.interpretation.launch.block) if evidence.interpretation is not None else LANES
-    return threads % LANES / threads if threads > LANES else 0.0
+    threads = prod(evidence.interpretation.launch.block) if evidence.interpretation is not None else WARP_LANES
+    return threads % WARP_LANES / threads if threads > WARP_LANES else 0.0
 
 
 def verdict(evidence: Evidence, found: Crawl) -> Verdict:
