@@ -241,6 +241,7 @@ DATA: Mapping[str, Value] = {
     "type": "char *",
     "value": "fast",
     "values": "2, 4",
+    "variable": "sum",
     "variant": "padded",
     "version": "13.0",
     "was": 4,

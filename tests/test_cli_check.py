@@ -97,6 +97,12 @@ def test_a_file_that_is_named_after_a_lab_needs_no_option(capsys: pytest.Capture
     assert out.startswith(f"{tmp_path}/petrova/transpose.cu:44:5: error: ")
     code, out, err = run(capsys, "check", tmp_path / "petrova")
     assert (code, err) == (1, "")
+    # A file that is no lab's is told, and the others are looked at all the same.
+    (tmp_path / "util.cu").write_text("int unused;\n", "utf-8")
+    code, out, err = run(capsys, "check", tmp_path / "util.cu", tmp_path / "petrova" / "transpose.cu")
+    assert (code, err.count("\n")) == (2, 1)
+    assert err.startswith(f"grade: {tmp_path}/util.cu: which lab is this?")
+    assert out.startswith(f"{tmp_path}/petrova/transpose.cu:44:5: error: ")
 
 
 def tree_cpu_s(pid: int) -> float:

@@ -45,10 +45,9 @@ def judge(evidence: Evidence, settings: CoalescingSettings) -> Verdict:
             return passed(msg("checks.coalescing.passed", figures=figures), data=data)
         return passed(msg("checks.coalescing.passed_one", figures=figures), data=data)
     credit = max((p.share for p in settings.partial if reached <= p.ratio + TOLERANCE), default=0.0)
-    worst = max(
-        (c for c in counters.by_line if c.space == "global" and c.ideal),
-        key=lambda c: c.sectors / c.ideal,
-    )
+    # Where one side is enough, it is mended on the side that is better.
+    kinds = ("load", "store") if settings.sides == "both" else ("load",) if loads <= stores else ("store",)
+    worst = max((c for kind in kinds for c in _rows(counters, kind) if c.ideal), key=lambda c: c.sectors / c.ideal)
     message = msg("checks.coalescing.failed", figures=figures, line=worst.line)
     hint = _narrow(evidence, worst) or joined(_hint(worst), _way_out(evidence, settings, loads, stores))
     return failed(message, hint, worst.line, credit, data=data)

@@ -5,15 +5,17 @@ warps need it is not, for a request costs the same whether one lane takes part o
 goes through requests in which so few lanes take part that their bytes fit into one sector (8 lanes of 4 bytes).  In
 honest kernels these are borders, halos, tails and the last steps of a reduction, a small part of an array; where they
 move half an array or more, blocks are too small or lanes take turns.  Blocks of 4 × 4 threads have 16 lanes at a time.
+Of a block of 100 threads the last warp has 4, whatever the kernel does: its share of the accesses is nobody's fault.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from grader.checks.base import Verdict, failed
 from grader.message import msg
-from grader.result import Counters, LineCounters
+from grader.result import Counters
 from grader.running.evidence import Evidence
 
 LANES = 32
@@ -43,14 +45,18 @@ def crawl(evidence: Evidence, counters: Counters, space: str) -> Crawl | None:
     array_bytes = max(evidence.array_bytes.values(), default=0)
     for op in ("load", "store", "atomic"):
         rows = [c for c in counters.by_line if c.space == space and c.op == op]
-        if array_bytes and sum(_bytes(c) for c in rows) >= PART * array_bytes:
+        tail = _tail(evidence)
+        rows = [c for c in rows if c.few_lanes > tail * c.lanes]
+        if array_bytes and sum((c.few_lanes - tail * c.lanes) * c.width_bytes for c in rows) >= PART * array_bytes:
             worst = max(rows, key=lambda c: (c.few_requests, -c.line))
             return Crawl(worst.line, sum(c.few_requests for c in rows), sum(c.few_lanes for c in rows))
     return None
 
 
-def _bytes(row: LineCounters) -> int:
-    return row.few_lanes * row.width_bytes
+def _tail(evidence: Evidence) -> float:
+    """The share of a block's threads that are in its last warp, where that is not full and not the only one."""
+    threads = prod(evidence.interpretation.launch.block) if evidence.interpretation is not None else LANES
+    return threads % LANES / threads if threads > LANES else 0.0
 
 
 def verdict(evidence: Evidence, found: Crawl) -> Verdict:

@@ -92,4 +92,17 @@ def _hint(plan: LaunchPlan, axis: int) -> Message:
     """How to have enough blocks along an axis."""
     if axis >= len(plan.grid_formula) or not formula.names_of(plan.grid_formula[axis]):
         return msg("checks.grids.hint_fixed", axis="xyz"[axis], tile=plan.tile[axis])
+    if _is_rounded_up(plan, axis):
+        return msg("checks.grids.hint_other_extent", extent=plan.covers[axis], tile=plan.tile[axis])
     return msg("checks.grids.hint", tile=plan.tile[axis])
+
+
+def _is_rounded_up(plan: LaunchPlan, axis: int) -> bool:
+    """Whether the number of blocks is enough for the one size that it follows from, so that another one is wanted."""
+    text = plan.grid_formula[axis]
+    names = formula.names_of(text)
+    if len(names) != 1 or plan.covers[axis] in names:
+        return False
+    (name,) = names
+    tile = plan.tile[axis]
+    return all(formula.integer(text, {name: size}) * tile >= size for size in (tile, tile + 1, 2 * tile - 1, 4 * tile))

@@ -57,6 +57,9 @@ def _absent(evidence: Evidence, data: Mapping[str, object]) -> tuple[Message, Me
 
 
 def _unbindable(evidence: Evidence, data: Mapping[str, object]) -> tuple[Message, Message]:
+    if data.get("detail") == "handle":
+        named = {name: _text(data, name) for name in ("kernel", "type", "parameter")}
+        return msg("checks.present.handle", **named), msg("checks.present.hint_handle")
     if data.get("detail") == "parameter":
         message = msg(
             "checks.present.unknown_parameter",
@@ -64,6 +67,9 @@ def _unbindable(evidence: Evidence, data: Mapping[str, object]) -> tuple[Message
             type=_text(data, "type"),
             parameter=_text(data, "parameter"),
         )
+    elif data.get("detail") == "rows":
+        named = {name: _text(data, name) for name in ("kernel", "type", "parameter")}
+        return msg("checks.present.rows", **named), msg("checks.present.hint_rows")
     elif data.get("detail") == "pointers":
         got = int(str(data.get("got")))
         message = msg(

@@ -49,6 +49,8 @@ def hint(hazard: Hazard) -> Message:
         return msg("checks.races.hint_barrier")
     if hazard.kind == "warp_sync":
         return msg("checks.races.hint_warp_mask")
+    if hazard.detail == "scope":
+        return msg("checks.races.hint_scope")
     if hazard.space == "global" and hazard.detail == "read_write":
         return msg("checks.races.hint_global_read")
     if hazard.space == "global":

@@ -105,6 +105,8 @@ def _race(hazard: Hazard, who: Message) -> Message:
     other = thread_msg(hazard.other_thread or (0, 0, 0), hazard.other_block or hazard.block)
     if hazard.detail.startswith("write_write"):
         return msg("faults.write_write", who=who, of_array=of_array, other=other, other_line=line)
+    if hazard.detail == "scope":
+        return msg("faults.scope", who=who, of_array=of_array, other=other, other_line=line)
     if hazard.op == "load":
         return msg("faults.read_write", who=who, of_array=of_array, other=other, other_line=line)
     return msg("faults.write_read", who=who, of_array=of_array, other=other, other_line=line)

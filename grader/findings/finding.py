@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Literal
 
 from grader.findings.whereabouts import Whereabouts
+from grader.i18n import _
 from grader.message import Message
 from grader.report.summary import FAULT_STATUSES, in_cell, lost_points
 from grader.report.visible import visible_line
 from grader.result import Check, Result, Variant
-from grader.words import NoWordsError, text
+from grader.words import NoWordsError, check_title, text
 
 Level = Literal["error", "warning", "note"]
 
+REMARK = "remark"
+"""In place of a check's name: what is worth knowing and costs nothing."""
 _LEVELS: dict[str, Level] = {"fail": "error", "borderline": "warning", "error": "warning"}
 
 
@@ -56,6 +61,27 @@ def findings(result: Result, whereabouts: Whereabouts) -> list[Finding]:
     placed = [_placed(finding, result, whereabouts) for finding in found.values()]
     order = {"error": 0, "warning": 0, "note": 1}
     return sorted(placed, key=lambda f: (order[f.level], f.file, f.line or 0))
+
+
+def title_of(finding: Finding) -> str:
+    """The check in words, with the variants that fail it."""
+    title = _("worth knowing") if finding.check == REMARK else check_title(finding.check)
+    return f"{title} · {', '.join(finding.variants)}" if finding.variants else title
+
+
+def identities(told: Sequence[Finding]) -> list[str]:
+    """What each is known by in a later grading: the same fault of the same variants, whatever line it stands in then.
+
+    Several that have all of this in common are told apart by their order.
+    """
+    seen: Counter[str] = Counter()
+    found = []
+    for finding in told:
+        key = "\0".join((finding.check, finding.level, finding.file, *finding.variants))
+        digest = hashlib.sha256(f"{key}\0{seen[key] or ''}".encode("utf-8", errors="surrogatepass"))
+        seen[key] += 1
+        found.append(digest.hexdigest()[:32])
+    return found
 
 
 def _faults(result: Result) -> Iterator[Finding]:
@@ -106,11 +132,11 @@ def _remarks(result: Result) -> Iterator[Finding]:
     only = _only_file(result)
     for words, message in zip_longest(result.remarks, result.remarks_said):
         file, words = _of_host_code(message, words) or (only, words)
-        yield Finding("remark", "note", _one_line(words), file=file, line=_line_of(message))
+        yield Finding(REMARK, "note", _one_line(words), file=file, line=_line_of(message))
     for name, variant in result.variants.items():
         for words, message in zip_longest(variant.remarks, variant.remarks_said):
             line = _line_of(message)
-            yield Finding("remark", "note", _one_line(words), "", (name,), variant.file or only, line or variant.line)
+            yield Finding(REMARK, "note", _one_line(words), "", (name,), variant.file or only, line or variant.line)
 
 
 def _of_host_code(message: Message | None, words: str | None) -> tuple[str, str] | None:

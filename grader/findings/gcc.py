@@ -18,8 +18,8 @@ def write(told: Told) -> str:
 
 
 def _lines(finding: Finding) -> Iterator[str]:
-    place = ":".join(str(part) for part in (finding.file, finding.line, finding.column) if part)
-    prefix = f"{place}: " if place else ""
+    # An editor passes over a line without a place; what concerns no line stands at the file's beginning.
+    prefix = f"{finding.file}:{finding.line or 1}:{finding.column or 1}: " if finding.file else ""
     yield f"{prefix}{finding.level}: {finding.message} [{finding.check}]"
     if finding.hint:
         yield f"{prefix}note: {finding.hint}"

@@ -5,9 +5,8 @@ https://docs.github.com/actions/reference/workflows-and-actions/workflow-command
 
 from __future__ import annotations
 
-from grader.findings.finding import Finding
+from grader.findings.finding import Finding, title_of
 from grader.findings.formats import Told
-from grader.words import check_title
 
 _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 
@@ -28,12 +27,6 @@ def _command(finding: Finding) -> str:
     told = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items() if value)
     words = f"{finding.message}\n{finding.hint}" if finding.hint else finding.message
     return f"::{_COMMANDS[finding.level]} {told}::{_data(words)}"
-
-
-def title_of(finding: Finding) -> str:
-    """The check in words, with the variants that fail it."""
-    title = check_title(finding.check)
-    return f"{title} · {', '.join(finding.variants)}" if finding.variants else title
 
 
 def _data(text: str) -> str:

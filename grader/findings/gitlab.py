@@ -5,10 +5,9 @@ https://docs.gitlab.com/ci/testing/code_quality/
 
 from __future__ import annotations
 
-import hashlib
 import json
 
-from grader.findings.finding import Finding
+from grader.findings.finding import identities
 from grader.findings.formats import Told
 
 _SEVERITIES = {"error": "major", "warning": "minor", "note": "info"}
@@ -20,16 +19,11 @@ def write(told: Told) -> str:
         {
             "description": f"{finding.message} {finding.hint}".strip(),
             "check_name": finding.check,
-            "fingerprint": _fingerprint(finding, number),
+            "fingerprint": identity,
             "severity": _SEVERITIES[finding.level],
             "location": {"path": finding.file, "lines": {"begin": finding.line or 1}},
         }
-        for number, finding in enumerate(told.findings)
+        for finding, identity in zip(told.findings, identities(told.findings), strict=True)
         if finding.file
     ]
     return json.dumps(records, ensure_ascii=False, indent=1) + "\n"
-
-
-def _fingerprint(finding: Finding, number: int) -> str:
-    key = "\0".join((finding.check, finding.file, finding.message, *finding.variants, str(number)))
-    return hashlib.sha256(key.encode("utf-8", errors="surrogatepass")).hexdigest()

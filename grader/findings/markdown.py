@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from grader.findings.finding import Finding
+from grader.findings.finding import REMARK, Finding, title_of
 from grader.findings.formats import Told
-from grader.findings.github import title_of
 from grader.findings.graded import mark_text
 from grader.i18n import _
 from grader.report.labels import result_status
@@ -60,7 +59,10 @@ def _item(finding: Finding, numbers: Numbers) -> Iterator[str]:
     place = f"{finding.file}:{finding.line}" if finding.line else finding.file
     lost = f" (−{numbers.points(finding.lost)})" if finding.lost > 0.005 else ""
     where = f" {_code(place)}" if place else ""
-    yield f"- {_MARKS[finding.level]} **{_plain(title_of(finding))}**{lost}{where}  "
+    # Remarks stand under a title that says what they are.
+    title = ", ".join(finding.variants) if finding.check == REMARK else title_of(finding)
+    bold = f" **{_plain(title)}**" if title else ""
+    yield f"- {_MARKS[finding.level]}{bold}{lost}{where}  "
     yield f"  {_plain(finding.message)}"
     if finding.hint:
         yield f"  <br>→ {_plain(finding.hint)}"

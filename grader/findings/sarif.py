@@ -5,15 +5,13 @@ https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html; GitHub's code 
 
 from __future__ import annotations
 
-import hashlib
 import json
 from typing import Any
 from urllib.parse import quote
 
 from grader import __version__
-from grader.findings.finding import Finding
+from grader.findings.finding import Finding, identities, title_of
 from grader.findings.formats import Told
-from grader.words import check_title
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
@@ -26,7 +24,10 @@ def write(told: Told) -> str:
         "columnKind": "unicodeCodePoints",
         "language": told.language,
         "invocations": [{"executionSuccessful": told.result.status != "error"}],
-        "results": [_result(finding, rules.index(finding.check)) for finding in told.findings],
+        "results": [
+            _result(finding, rules.index(finding.check), identity)
+            for finding, identity in zip(told.findings, identities(told.findings), strict=True)
+        ],
         "properties": {
             "lab": told.result.lab,
             "earned": told.result.score.earned,
@@ -38,10 +39,10 @@ def write(told: Told) -> str:
 
 
 def _rule(check: str) -> dict[str, Any]:
-    return {"id": check, "shortDescription": {"text": check_title(check)}}
+    return {"id": check, "shortDescription": {"text": title_of(Finding(check, "note", ""))}}
 
 
-def _result(finding: Finding, rule: int) -> dict[str, Any]:
+def _result(finding: Finding, rule: int, identity: str) -> dict[str, Any]:
     words = f"{finding.message}\n{finding.hint}" if finding.hint else finding.message
     result: dict[str, Any] = {
         "ruleId": finding.check,
@@ -49,7 +50,7 @@ def _result(finding: Finding, rule: int) -> dict[str, Any]:
         "level": finding.level,
         "message": {"text": words},
         # The same fault of the same variant in a later commit, whatever line it stands in by then.
-        "partialFingerprints": {"fault/v1": _fingerprint(finding)},
+        "partialFingerprints": {"fault/v1": identity},
         "properties": {"variants": list(finding.variants), "lost": finding.lost},
     }
     if finding.file:
@@ -59,8 +60,3 @@ def _result(finding: Finding, rule: int) -> dict[str, Any]:
             location["region"] = {name: value for name, value in region.items() if value}
         result["locations"] = [{"physicalLocation": location}]
     return result
-
-
-def _fingerprint(finding: Finding) -> str:
-    key = "\0".join((finding.check, finding.level, finding.file, *finding.variants))
-    return hashlib.sha256(key.encode("utf-8", errors="surrogatepass")).hexdigest()[:32]

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from grader.findings.finding import title_of
 from grader.findings.formats import Told
-from grader.findings.github import title_of
 from grader.findings.graded import mark_text, scale_of
 from grader.report.labels import result_status
 from grader.report.numbers import Numbers

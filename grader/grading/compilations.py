@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 from grader.lab.records import Lab
 from grader.running.evidence import Compilation, Diagnostic, Evidence
 from grader.running.host_code import host_code
+from grader.submission.kernels.records import Kernel
+from grader.submission.kernels.unset import unset_variables
+from grader.submission.lexical import without_comments
 from grader.submission.records import Missing, Submission, VariantBinding
 
 if TYPE_CHECKING:
@@ -57,9 +60,15 @@ def _errors(result: CompileResult) -> tuple[Diagnostic, ...]:
     )
 
 
+def _unset(submission: Submission, kernel: Kernel) -> tuple[tuple[str, int], ...]:
+    """Variables of a kernel that compiles which have no value where they are used first, and the lines of that."""
+    text = next((source.text for source in submission.sources if source.file == kernel.file), "")
+    return tuple(unset_variables(kernel, without_comments(text)))
+
+
 def _compilation(submission: Submission, binding: VariantBinding, result: CompileResult) -> Compilation:
     if binding.expression in result.entries:
-        return Compilation()
+        return Compilation(unset=_unset(submission, binding.kernel))
     failure = {"forbidden_include": "errors", "": "missing_entry"}.get(result.reason, result.reason)
     unit = submission.units.get(binding.kernel.file, binding.kernel.file)
     included = submission.included.get(unit, {})

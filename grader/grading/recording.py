@@ -190,6 +190,7 @@ def _remarks(evidence: Evidence) -> list[Message]:
             if other.points is None
             else msg("remarks.other_kernel", **where, points=other.points)
         )
+    remarks += [msg("remarks.unset", variable=name, line=line) for name, line in evidence.compilation.unset]
     if evidence.untimed:
         remarks.append(evidence.untimed)
     remarks += [

@@ -49,7 +49,8 @@ def task_of(path: Path, options: GradeOptions) -> GradeTask:
     UsageError : see `graded_result`.
     """
     folders = [Path(folder) for folder in options.labs_folders]
-    found = find_works([path], options.lab, list(labs.folders(folders)), Path("reports"))
+    variants = labs.find(options.lab, folders).variants
+    found = find_works([path], options.lab, list(labs.folders(folders)), Path("reports"), variants)
     if not found.is_single:
         raise UsageError(msg("session.one_submission", path=str(path)))
     (work,) = found.works

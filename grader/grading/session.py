@@ -71,11 +71,12 @@ def grade(order: Order) -> int:
         folders = [Path(folder) for folder in options.labs_folders]
         lab = labs.find(options.lab, folders)
         known_labs = list(labs.folders(folders))
-        decider = find_decider(course_folders(order.paths, options.lab, known_labs, order.out), order.out)
+        places = course_folders(order.paths, options.lab, known_labs, order.out, lab.variants)
+        decider = find_decider(places, order.out)
         decider.overrides.validate(lab)
         roster = order.roster or decider.rules.roster
         listed = read_roster(roster) if roster is not None else None
-        found = gather(order.paths, options.lab, known_labs, order.out, listed)
+        found = gather(order.paths, options.lab, known_labs, order.out, listed, lab.variants)
         outputs = Outputs(order.out, options.lab, (work.student for work in found.works))
         outputs.discard_all_partial(started_s)
         tasks = {work.student: _task(work, options) for work in found.works if not work.refusal}

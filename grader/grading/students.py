@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from grader.course.people import Person
 from grader.errors import UsageError, describe_os_error
+from grader.lab.records import Variant
 from grader.message import Message, msg
 from grader.naming import printable
 from grader.submission.files.folder import SUFFIXES
+from grader.submission.files.host_files import HOST_SUFFIXES
 
 SETTINGS_NAME = "submission.yaml"
 RESULT_PATTERN = "*/*/result.json"
 """Below a folder of outputs: student, lab, result."""
+
+# Beside students' folders there is no code.
+_OF_PROGRAMS = (*HOST_SUFFIXES, ".h", ".hpp", ".cuh")
+_PART = re.compile(
+    r"src|sources?|code|include|inc|headers?|libs?|utils?|common|helpers?|kernels?|cuda|gpu|cpu|host|device|data|images?"
+    r"|img|docs?|tests?|scripts?|build|bin|out|outputs?|results?|reports?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +49,19 @@ class Found:
     notices: tuple[Message, ...] = ()
 
 
-def find_works(paths: Sequence[Path], lab_id: str, known_labs: Collection[str], out: Path) -> Found:
+def find_works(
+    paths: Sequence[Path], lab_id: str, known_labs: Collection[str], out: Path, variants: Sequence[Variant] = ()
+) -> Found:
     """The works that `paths` stand for; `out`, the folder of outputs, is none, wherever it lies.
+
+    variants: the lab's, after which one student's folders may be called.
 
     Raises
     ------
     UsageError : no such path, one that cannot be read, or a folder with nothing in it that could be a student's work.
     """
     try:
-        found = [_find(path, lab_id, {lab_id, *known_labs}, out) for path in paths]
+        found = [_find(path, lab_id, {lab_id, *known_labs}, out, variants) for path in paths]
     except OSError as error:
         raise UsageError(describe_os_error(error)) from error
     works = tuple(dict.fromkeys(work for one in found for work in one.works))
@@ -55,7 +69,7 @@ def find_works(paths: Sequence[Path], lab_id: str, known_labs: Collection[str], 
     return Found(distinct(works), len(found) == 1 and found[0].is_single, notices)
 
 
-def _find(path: Path, lab_id: str, labs: Collection[str], out: Path) -> Found:
+def _find(path: Path, lab_id: str, labs: Collection[str], out: Path, variants: Sequence[Variant]) -> Found:
     # Unlike `exists`, this tells "not there" from "must not be looked at".
     try:
         path.stat()
@@ -63,7 +77,7 @@ def _find(path: Path, lab_id: str, labs: Collection[str], out: Path) -> Found:
         raise UsageError(msg("session.no_such_path", path=str(path))) from error
     if not path.is_dir():
         return Found((_lone(path, lab_id),), is_single=True)
-    folder = _Folder(path, lab_id, labs, out)
+    folder = _Folder(path, lab_id, labs, out, variants)
     if not folder.is_group:
         return Found((_lone(path, lab_id),), True, tuple(folder.passed_over(folder.students)))
     entries = folder.entries
@@ -142,6 +156,7 @@ class _Folder:
     lab_id: str
     labs: Collection[str]
     out: Path
+    variants: Sequence[Variant]
     sources: list[Path] = field(init=False)
     students: list[Path] = field(init=False)
     outputs: list[Path] = field(init=False)
@@ -159,7 +174,7 @@ class _Folder:
         if _exists(self.path / SETTINGS_NAME) or (self.path.resolve().name == self.lab_id and self.sources):
             self.is_group = False
         elif not self.sources and not named_after_labs:
-            self.is_group = True
+            self.is_group = not self._is_one_program()
         elif len(self.students) == 1:
             self.is_group = self._is_clear(self.students[0]) and not self._has_its_own()
         else:
@@ -173,6 +188,16 @@ class _Folder:
     def passed_over(self, paths: Sequence[Path]) -> list[Message]:
         """What to tell of works that lie where none are graded."""
         return [msg("session.passed_over", path=str(path), lab=self.lab_id) for path in paths]
+
+    def _is_one_program(self) -> bool:
+        """Whether the folders below are parts of one student's work: `src` and `include`, `naive` and `tiled`."""
+        names = [folder.name.lower() for folder in self.students]
+        if not names:
+            return False
+        has_files = any(path.suffix.lower() in _OF_PROGRAMS and not _is_folder(path) for path in _children(self.path))
+        if has_files or all(_PART.fullmatch(name) for name in names):
+            return True
+        return len(names) > 1 and all(_is_called_after(name, self.variants) for name in names)
 
     def _is_output(self, folder: Path) -> bool:
         if _exists(self.out) and folder.samefile(self.out):
@@ -195,6 +220,17 @@ class _Folder:
 
     def _has_its_own(self) -> bool:
         return self._is_named(self.sources)
+
+
+def _is_called_after(name: str, variants: Sequence[Variant]) -> bool:
+    """Whether a whole word of a folder's name is a variant's: `tiled`, `row_buffer`, not `caroline`."""
+    for variant in variants:
+        for pattern in (re.escape(variant.name), *variant.names):
+            for found in re.finditer(pattern, name, re.IGNORECASE):
+                begins = not name[: found.start()][-1:].isalnum()
+                if begins and not name[found.end() :][:1].isalpha() and found[0] and not found[0].isdigit():
+                    return True
+    return False
 
 
 def _sorted(folder: Path) -> list[Path]:

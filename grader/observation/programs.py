@@ -6,7 +6,7 @@ import contextlib
 import os
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
 
@@ -30,6 +30,8 @@ _INCLUDED = re.compile(r"^[ \t]*#[ \t]*include[ \t]*\"([^\"\n]+\.(?:cu|cpp|cc|c)
 _ARGUMENT = re.compile(r"\bargv\s*\[\s*(\d+)\s*\]")
 _READS_INPUT = re.compile(r"\bcin\b|\bscanf(?:_s)?\s*\(|\bstdin\b|\bgetchar\s*\(")
 _CHOOSES = re.compile(r"\bswitch\s*\([^{}]{1,200}\)\s*\{\s*case\s+\d+\s*:")
+_SWITCH = re.compile(r"\bswitch\s*\(([^{}]{1,200})\)\s*\{")
+_CASE = re.compile(r"\bcase\s+(\d{1,2})\s*:")
 _SCANNED = re.compile(r"\bscanf(?:_s)?\s*\(\s*\"([^\"\n]*)\"")
 _SCANNED_INTO = re.compile(r"\bscanf(?:_s)?\s*\(\s*\"[^\"\n]*\"([^;{}]{0,200});")
 _COMPARED_NUMBER = re.compile(r"\bif\s*\(\s*(\w+)\s*==\s*\d{1,2}\s*\)")
@@ -141,8 +143,9 @@ def ways_to_choose(sources: Sequence[SourceText], sizes: Sequence[int] = (), thr
     count = max((int(number) for number in _ARGUMENT.findall(text) if int(number) < 10), default=0)
     place, values = _choosing_argument(text)
     if values and place <= count:
-        others = (*usual, *[block] * count)
-        return [Start((*others[: place - 1], value, *others[place - 1 :])[:count]) for value in values]
+        # The sizes; else one of them and a block's sides.
+        around = dict.fromkeys(((*usual, *[block] * count), (max(usual, key=int), *[block] * count)))
+        return [Start((*o[: place - 1], value, *o[place - 1 :])[:count]) for o in around for value in values]
     chooses = _choice_in(text)
     if chooses is None:
         return []
@@ -177,16 +180,25 @@ def _choosing_argument(text: str) -> tuple[int, list[str]]:
     place = max(told, key=lambda place: len(told[place]), default=0)
     if place and told[place]:
         return place, told[place][:MAX_CHOICES]
-    if _CHOOSES.search(text):
-        return 0, []
+    switch = _SWITCH.search(text)
+    if switch is not None:
+        argument = _ARGUMENT.search(switch[1])
+        numbers_held = {name: int(place) for name, place in _HOLDS_NUMBER.findall(text)}
+        place = int(argument[1]) if argument else numbers_held.get(switch[1].strip(), 0)
+        return (place, _values(map(int, _CASE.findall(text[switch.end() :])))) if 1 < place < 10 else (0, [])
     compared = {
         (name, int(argument)): {int(number) for number in re.findall(rf"\b{name}\s*==\s*(\d{{1,2}})\b", text)}
         for name, argument in _HOLDS_NUMBER.findall(text)
     }
     (_name, place), numbers = max(compared.items(), key=lambda item: len(item[1]), default=(("", 0), set[int]()))
-    # What is said of none of them comes after an `else`.
-    values = sorted({*numbers, max(numbers) + 1, 0}) if numbers else []
-    return place, [str(number) for number in values][:MAX_CHOICES]
+    return place, _values(numbers)
+
+
+def _values(numbers: Iterable[int]) -> list[str]:
+    """What to hand in where a number is compared with these; of none of them speaks an `else`, or a `default`."""
+    known = set(numbers)
+    values = sorted({*known, max(known) + 1, 0}) if known else []
+    return [str(number) for number in values][:MAX_CHOICES]
 
 
 def _choice_in(text: str) -> int | None:

@@ -78,7 +78,7 @@ class Oracle:
         """Inputs of the same sizes with other values, where the lab draws them by chance."""
         rng = np.random.default_rng([self._lab.seed, *(sizes[name] for name in self._lab.size_names), 1])
         raw = self._module.inputs(dict(sizes), rng)
-        return {name: _of_type(a, dtypes.get(name, a.dtype)) for name, a in raw.items()}
+        return {name: _of_type(_given_as(a, dtypes.get(name)), dtypes.get(name, a.dtype)) for name, a in raw.items()}
 
     def expected(self, inputs: Mapping[str, Array], sizes: Sizes, output: str) -> Array:
         """One output for any inputs, as the oracle computes it.  What the oracle raises comes through."""
@@ -103,6 +103,8 @@ class Oracle:
 
         def converted() -> dict[str, Array]:
             raw = compute()
+            if kind == "input":
+                raw = {name: _given_as(a, dtypes.get(name)) for name, a in raw.items()}
             return {name: _of_type(a, dtypes.get(name, a.dtype)) for name, a in raw.items()}
 
         arrays = self._call(sizes, converted)
@@ -131,6 +133,18 @@ class Oracle:
                 msg("oracle.failed", sizes=str(dict(sizes)), kind=type(error).__name__, error=str(error)),
                 self._lab.oracle,
             ) from error
+
+
+def _given_as(array: Array, dtype: str | None) -> Array:
+    """An input raised above 0 where a kernel takes no negative numbers.
+
+    Come round to 2³² - 1, a -1 would be a number whose products no oracle can compute in double precision.
+    """
+    is_unsigned = dtype is not None and np.dtype(dtype).kind == "u"
+    if not is_unsigned or array.dtype.kind not in "fi" or not array.size or array.min() >= 0:
+        return array
+    raised: Array = array - np.floor(array.min()).astype(array.dtype)
+    return raised
 
 
 def _of_type(array: Array, dtype: npt.DTypeLike) -> Array:

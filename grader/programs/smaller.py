@@ -20,6 +20,7 @@ _VARIABLE = re.compile(
     rf"\b(?:int|long|unsigned|size_t|auto|short|u?int(?:32|64)_t)\s+(?P<name>\w+)\s*(?:=|\{{|\()\s*{_NUMBER}"
 )
 _MORE = re.compile(rf",\s*(?P<name>\w+)\s*=\s*{_NUMBER}")
+_ASSIGNED = re.compile(rf"(?<![\w.>=!<])(?P<name>[A-Za-z_]\w*)\s*=\s*{_NUMBER}(?=\s*;)")
 # `run(2000)`, where nothing else is a size.
 _HANDED_IN = re.compile(rf"\b(?P<name>[A-Za-z_]\w*)\s*\(\s*{_NUMBER}(?=\s*[,)])")
 _NO_CALL = re.compile(r"sleep|seed|srand|exit|alloc|reserve|resize|time|delay", re.IGNORECASE)
@@ -32,6 +33,7 @@ class Change:
     """One number of the program's, changed: `file` is "" for an argument of the command line, `line` its position.
 
     name: of the constant, as the text has it.  value: what it is afterwards.
+    also: where in the same file the same number stands for another size: they are changed together.
     base: of a shift: `before` and `after` are the 20 and the 10 of `16 << 20` and `16 << 10`; 0 of a plain number.
     """
 
@@ -43,6 +45,7 @@ class Change:
     position: int
     value: int
     base: int = 0
+    also: tuple[int, ...] = ()
 
     @property
     def numbers(self) -> tuple[str, str]:
@@ -70,12 +73,30 @@ def changes(texts: Mapping[str, str], arguments: Sequence[str], cause: str) -> l
     for file, text in texts.items():
         found += _in_text(file, text, wanted)
     unique = {(change.file, change.position): (weight, change) for weight, change in found}
+    unique |= _together([change for weight, change in unique.values() if weight > 1 and not change.base])
     ordered = sorted(unique.values(), key=lambda item: (-item[0], item[1].file, item[1].position))
     return [change for _weight, change in ordered]
 
 
+def _together(changes: Sequence[Change]) -> dict[tuple[str, int], tuple[int, Change]]:
+    """Sizes of one value, `m = 10000; n = 10000;`, made smaller as one: a square stays one."""
+    alike: dict[tuple[str, str], list[Change]] = {}
+    for change in changes:
+        if change.file:
+            alike.setdefault((change.file, change.before), []).append(change)
+    found = {}
+    for group in alike.values():
+        names = dict.fromkeys(change.name for change in group)
+        if len(names) > 1:
+            first = min(group, key=lambda change: change.position)
+            also = tuple(sorted(change.position for change in group if change is not first))
+            one = replace(first, name=", ".join(names), also=also)
+            found[first.file, first.position] = int(first.before), one
+    return found
+
+
 def _in_text(file: str, text: str, wanted: int) -> Iterator[tuple[int, Change]]:
-    for pattern in (_DEFINE, _VARIABLE, _MORE):
+    for pattern in (_DEFINE, _VARIABLE, _MORE, _ASSIGNED):
         for match in pattern.finditer(text):
             before = int(match["number"])
             after = halved(before, wanted)
@@ -105,5 +126,6 @@ def applied(change: Change, texts: Mapping[str, str], arguments: Sequence[str]) 
     if not change.file:
         return {}, [change.after if i == change.position else argument for i, argument in enumerate(arguments)]
     text = texts[change.file]
-    end = change.position + len(change.before)
-    return {change.file: text[: change.position] + change.after + text[end:]}, list(arguments)
+    for position in sorted((change.position, *change.also), reverse=True):
+        text = text[:position] + change.after + text[position + len(change.before) :]
+    return {change.file: text}, list(arguments)

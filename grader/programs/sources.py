@@ -264,6 +264,9 @@ def _include(match: re.Match[str], beside: Path, own: Path, folder: Path) -> str
     if found is None and wanted != wanted.lower() and (_STAND_INS / wanted.lower()).is_file():
         # Where letters' case makes no other file: `Windows.h`.
         return f"{match[1]}<{wanted.lower()}>"
+    if found is not None and "/" not in wanted and found.parent.resolve() not in {beside.parent.resolve(), own}:
+        # Of a folder that only the build's files name.
+        return f'{match[1]}"{_place(found, folder)}"'
     if "/" not in wanted or match[2] == "<":
         return match[0]
     if found is None:

@@ -123,13 +123,14 @@ def interpretations_of(lab: Lab, cases: Cases, binding: VariantBinding) -> list[
 
     These are a thread for every element (the grid covers the product of the sizes), and a block for every row or
     column.  The smallest launch comes first then: a guard would hide that another one has threads in excess.  A grid
-    that the program itself computes comes before all.
+    that the program itself computes comes before all; beside one that it was seen to launch there is no other.
     """
     found = list(binding.interpretations)
     rule = next((lab.launch_of(variant) for variant in lab.variants if variant.name == binding.variant), lab.launch)
     for interpretation in binding.interpretations:
         plan = interpretation.launch
-        if plan.block[1:] == (1, 1) and len(rule.covers) > 1:
+        is_known = "observed" in (interpretation.origins.covers, plan.grid_formula and interpretation.origins.block)
+        if plan.block[1:] == (1, 1) and len(rule.covers) > 1 and not is_known:
             flat = replace(plan, covers=("*".join(rule.covers),), tile=plan.block[:1], grid_formula=())
             lines = [replace(plan, covers=(name,), tile=(1,), grid_formula=()) for name in reversed(rule.covers)]
             found += [replace(interpretation, launch=launch) for launch in (flat, *lines)]

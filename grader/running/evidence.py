@@ -39,11 +39,13 @@ class Compilation:
     failure: "" when the variant's kernel is in the PTX; else "errors" (see `diagnostics`), "timeout", "crashed" (the
     compiler ran out of memory) or "missing_entry" (no error, yet the kernel is not there).
     missing_headers: headers that were not handed in, with the file and the line that include them.
+    unset: variables that the kernel uses before they have a value, with the lines of that.
     """
 
     failure: str = ""
     diagnostics: tuple[Diagnostic, ...] = ()
     missing_headers: tuple[tuple[str, str, int], ...] = ()
+    unset: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

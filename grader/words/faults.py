@@ -40,4 +40,8 @@ TEXTS: Texts = {
     "write_read": N_(
         "{who} writes the element {of_array} that {other} reads (line {other_line}), with no barrier between them."
     ),
+    "scope": N_(
+        "{who} and {other} access the same element {of_array} (line {other_line}), but one of the two accesses is "
+        "atomic only within its own block."
+    ),
 }

@@ -19,6 +19,10 @@ def _host_code(file: str, line: int, fault: str, lines: str = "") -> str:
 
 
 TEXTS: Texts = {
+    "unset": N_(
+        "{variable} is used in line {line} before it has a value. What a variable holds that nothing was assigned to "
+        "is undefined; a compiler may even leave out all that is computed from it."
+    ),
     "host_code": _host_code,
     "bidi_control": N_("Line {line}: an invisible character changes the order in which the line is displayed."),
     "host_function_called": N_(

@@ -265,7 +265,35 @@ def test_github_s_workflow_annotates_the_line_and_counts_the_points(tmp_path: Pa
     assert list(Path(outputs["reports"]).glob("*/transpose/report.html"))
 
 
+@pytest.mark.parametrize("said", ["", "grade: the disk is full, 100 %"])
+def test_a_grader_that_ends_without_a_verdict_is_an_error_with_a_reason(tmp_path: Path, said: str) -> None:
+    """Killed for want of memory it says nothing; the job is not to end in silence."""
+    grade = tmp_path / "grader" / "bin" / "grade"
+    grade.parent.mkdir(parents=True)
+    grade.write_text(f"#!/bin/sh\necho '{said}' >&2\nkill -9 $$\n", "utf-8")
+    grade.chmod(0o755)
+    names = ("GRADE_LAB", "GRADE_PATH", "GRADE_LANGUAGE", "GRADE_OUT_OF", "GRADE_FAIL", "GITHUB_ACTION_PATH")
+    told = {**os.environ, **dict.fromkeys(names, "x"), "GITHUB_WORKSPACE": str(tmp_path), "RUNNER_TEMP": str(tmp_path)}
+    (text,) = [step["run"] for step in steps(ROOT) if step["name"] == "Grade"]
+    run = subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", text], env=told, capture_output=True, text=True
+    )
+    reason = said.replace("%", "%25") or "exit code 137"
+    assert (run.returncode, run.stdout.splitlines()[-1]) == (137, f"::error title=grade::{reason}")
+
+
 # GitLab
+
+
+def test_gitlab_s_job_ends_as_the_grading_where_there_is_nothing_to_grade(tmp_path: Path) -> None:
+    (file,) = [file for file in SERVICES["gitlab"](order()) if file.name == ".gitlab-ci.yml"]
+    script = "\n".join(yaml.safe_load(file.data)["grade"]["script"])
+    script = script.replace("/tmp/grader/bin/grade", f"{sys.executable} -m grader")
+    # As GitLab's runner starts it.
+    command = ["bash", "-c", f"set -eo pipefail\n{script}"]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert (run.returncode, run.stderr.count("\n")) == (2, 1)
+    assert run.stderr.startswith("grade: ")
 
 
 @pytest.mark.slow

@@ -213,3 +213,17 @@ def test_speedup(timing: tuple[Timing, ...], status: str, earned: float) -> None
 def test_speedup_without_a_clock_waits() -> None:
     row = check(evidence(), "speedup")
     assert (row.status, row.pending, row.message) == ("skip", 5.0, "no GPU here")
+
+
+def test_where_one_side_is_enough_the_hint_is_about_the_better_one() -> None:
+    given = counters()
+    rows = []
+    for c in given.by_line:
+        if c.space == "global":
+            # Loads 32 sectors of 4, as of rows' starts; stores 5.6 of 3.25, as of a block ten threads wide.
+            sectors, ideal = (32, 4) if c.op == "load" else (5.6, 3.25)
+            c = msgspec.structs.replace(c, sectors=int(sectors * c.requests), ideal=int(ideal * c.requests))
+        rows.append(c)
+    narrow = evidence("naive", counters=msgspec.structs.replace(given, by_line=rows), block=(10, 10, 1))
+    row = check(narrow, "coalescing")
+    assert row.status == "fail" and "In a block 10 threads wide" in row.hint

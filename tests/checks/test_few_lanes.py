@@ -146,3 +146,22 @@ def test_no_good_kernel_crawls_at_any_block_size(lab: Lab, process: CompilerProc
     for file in sorted((KERNELS / lab.id / "good").glob("*.cu")):
         right += assert_no_crawl(lab, targets_of(lab, file), process)
     assert right > 50
+
+
+def test_the_last_warp_of_a_block_is_not_held_against_a_kernel() -> None:
+    """Of 100 threads four are in the fourth warp, and do a 25th of the work, whatever the kernel says."""
+    given = counters()
+
+    def few_of(share: float) -> object:
+        rows = [structs.replace(c, few_requests=c.requests // 4, few_lanes=int(share * c.lanes)) for c in given.by_line]
+        return structs.replace(given, by_line=[structs.replace(c, lanes=20 * c.lanes) for c in rows])
+
+    for share, block, status in (
+        # 0.8 is a 25th of 20 times as many accesses as there are elements.
+        (0.8, (10, 10, 1), "pass"),
+        (1.4, (10, 10, 1), "fail"),
+        (0.8, (16, 16, 1), "fail"),
+        (0.8, (4, 1, 1), "fail"),
+    ):
+        given_evidence = evidence(counters=few_of(share), block=block)
+        assert (block, share, check(given_evidence, "coalescing").status) == (block, share, status)

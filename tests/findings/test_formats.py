@@ -69,6 +69,55 @@ def test_a_fault_of_the_program_is_told_once_at_its_file(conflict: Result) -> No
     assert "transpose.cu, line 66: The program compares its results with nothing." in conflict.remarks
 
 
+def test_what_concerns_no_line_has_a_place_too(conflict: Result) -> None:
+    """An editor passes over lines without one: a kernel that is not there would show as nothing to be mended."""
+    lost = [structs.replace(check, line=None) if check.status == "fail" else check for check in conflict.checks]
+    lines = printed("gcc", structs.replace(conflict, checks=lost)).splitlines()
+    where = (SAMPLES / "petrova" / "transpose.cu").as_posix()
+    assert lines[0].startswith(f"{where}:1:1: error: 32-way bank conflict")
+    assert lines[1].startswith(f"{where}:1:1: note: ")
+
+
+def test_a_remark_has_a_title_in_the_readers_language(conflict: Result) -> None:
+    source = SAMPLES / "petrova"
+    i18n.use("ru")
+    try:
+        told = {name: write(name, conflict, source, "ru") for name in ("github", "sarif", "vpl", "markdown")}
+    finally:
+        i18n.use("en")
+    assert ",title=полезно знать::" in told["github"]
+    rules = json.loads(told["sarif"])["runs"][0]["tool"]["driver"]["rules"]
+    assert {rule["id"]: rule["shortDescription"]["text"] for rule in rules}["remark"] == "полезно знать"
+    assert "Comment :=>>- полезно знать\n" in told["vpl"]
+    # There the title stands above.
+    assert re.search(r"^- 💡 `\S+transpose.cu:66`  $", told["markdown"], re.M)
+
+
+@pytest.mark.parametrize("name", ["gitlab", "sarif"])
+def test_a_fault_is_known_again_whatever_else_was_found_and_wherever_it_stands(name: str, conflict: Result) -> None:
+    def known(result: Result) -> dict[str, list[str]]:
+        told = json.loads(printed(name, result))
+        found = told if name == "gitlab" else told["runs"][0]["results"]
+        by_check: dict[str, list[str]] = {}
+        for item in found:
+            check = item["check_name"] if name == "gitlab" else item["ruleId"]
+            by_check.setdefault(check, []).append(
+                item["fingerprint"] if name == "gitlab" else item["partialFingerprints"]["fault/v1"]
+            )
+        return by_check
+
+    first = known(conflict)
+    worse = [
+        structs.replace(check, status="fail", line=check.line and check.line + 5) if check.check == "launch" else check
+        for check in conflict.checks
+    ]
+    again = known(structs.replace(conflict, checks=worse))
+    assert first.keys() == {"bank_conflicts", "remark"} == again.keys() - {"launch"}
+    assert [again[check] for check in first] == list(first.values())
+    every = [identity for identities in again.values() for identity in identities]
+    assert len(set(every)) == len(every)
+
+
 def test_the_same_fault_of_several_launches_is_one_remark(tmp_path: Path) -> None:
     text = (SAMPLES / "petrova" / "transpose.cu").read_text("utf-8")
     lines = [line for line in text.split("\n") if "cudaGetLastError" not in line]

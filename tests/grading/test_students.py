@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from grader.errors import UsageError
 from grader.grading.students import Found, find_works
+from grader.lab import labs
 from grader.words import said
 from tests.student_files import make
 
@@ -38,6 +40,9 @@ def students(found: Found) -> list[str]:
         (["s/flip.cu", "s/old/flip.cu"], "s", "s"),
         (["s/flip/a.cu", "s/flip/include/b.cu", "s/pictures/x.png"], "s", "s"),
         (["s/submission.yaml", "s/a/flip.cu", "s/b/flip.cu"], "s", "s"),
+        (["s/main.cpp", "s/gpu/flip.cu", "s/more/flip.cuh"], "s", "s"),
+        (["s/src/flip.cu", "s/include/flip.cu"], "s", "s"),
+        (["s/kernels/all.cu"], "s", "s"),
     ],
 )
 def test_one_students_work(tmp_path: Path, files: list[str], path: str, student: str) -> None:
@@ -164,3 +169,25 @@ def test_a_folder_that_must_not_be_read_says_so(tmp_path: Path) -> None:
     finally:
         os.seteuid(me)
         (tmp_path / "closed").chmod(0o700)
+
+
+@pytest.mark.parametrize(
+    ("folders", "is_single"),
+    [
+        (("naive", "padded_tile"), True),
+        (("01_naive", "02-tiled"), True),
+        (("naive", "ivanov"), False),
+        # What only has a variant's letters in it is a name.
+        (("caroline", "crowe"), False),
+        (("naive",), False),
+    ],
+)
+def test_folders_called_after_variants_are_one_students(
+    tmp_path: Path, folders: tuple[str, ...], is_single: bool
+) -> None:
+    make(tmp_path / "s", *(f"{name}/main.cu" for name in folders))
+    lab = labs.find("transpose", [])
+    found = find_works([tmp_path / "s"], "transpose", ["matmul"], tmp_path / "reports", lab.variants)
+    assert found.is_single == is_single
+    variants = tuple(replace(variant, names=(*variant.names, "line", "row")) for variant in lab.variants)
+    assert find_works([tmp_path / "s"], "transpose", [], tmp_path / "out", variants).is_single == is_single

@@ -132,3 +132,20 @@ def test_the_kernel_that_does_not_count_is_told() -> None:
     result = graded("one_thread_beside_parallel.cu", "matmul")
     told = [r.data["kernel"] for r in result.variants["naive"].remarks_said if r.id == "remarks.one_thread"]
     assert told == ["matrixMulSingle"]
+
+
+@pytest.mark.slow
+def test_a_grid_rounded_up_from_another_extent_is_not_told_to_round_up() -> None:
+    result = graded("a_thread_an_element_of_rows.cu", "transpose")
+    failed = next(c for c in result.checks if c.id == "naive.correct")
+    assert failed.hint_said is not None and failed.hint_said.id == "checks.grids.hint_other_extent"
+    assert failed.line == 19 and "cols*rows" in str(failed.hint)
+
+
+@pytest.mark.slow
+def test_a_program_whose_main_is_no_cuda_file_is_run() -> None:
+    result = graded("main_in_cpp", "transpose")
+    launch = result.variants["naive"].launch
+    assert launch is not None and (launch.by, launch.block) == ("observed", (32, 4, 1))
+    assert {c.id for c in result.checks if c.id.startswith("naive.") and c.status == "fail"} == set()
+    assert sorted(source.file for source in result.sources) == ["include/flips.cuh", "main.cpp", "src/flips.cu"]

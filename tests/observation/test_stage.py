@@ -64,6 +64,18 @@ IF_CHAINS = {
     "else if (mode == 2) b(); else d(); }": [("96", "0"), ("96", "1"), ("96", "2"), ("96", "3")],
     'int main(int c, char **argv) { int n = std::stoi(argv[2]); if (!strcmp(argv[1], "naive")) a(); '
     'else if (strcmp(argv[1], "tiled") == 0) b(); }': [("naive", "96"), ("tiled", "96")],
+    # A switch: sizes before it, or a size and the sides of a block.
+    "int main(int c, char **argv) { int n = atoi(argv[1]), side = atoi(argv[2]); switch (std::atoi(argv[3])) { "
+    "case 1: { a(); break; } case 2: b(); } }": [
+        ("96", "16", "0"),
+        ("96", "16", "1"),
+        ("96", "16", "2"),
+        ("96", "16", "3"),
+    ],
+    "int main(int c, char **argv) { int n = atoi(argv[1]), way = atoi(argv[2]); switch (way) { case 0: a(); } }": [
+        ("96", "0"),
+        ("96", "1"),
+    ],
     'int main(int c, char **argv) { std::string what = argv[1]; if (what == "a") a(); if (what == "b") b(); }': [
         ("a",),
         ("b",),

@@ -129,3 +129,10 @@ def test_reference_kernels_pass_the_checks_of_their_variant(name: str, tmp_path:
         result = pipeline.grade(file, lab, backend="emulator")
         assert result.variants[variant.name].kernel == variant.reference.kernel
         assert failures([c for c in result.checks if c.variant == variant.name]) == []
+
+
+def test_a_product_of_unsigned_numbers_is_exact() -> None:
+    dtypes = {"a": "uint32", "b": "uint32", "c": "uint32"}
+    inputs, outputs = Oracle(labs.find("matmul")).case({"n": 33}, dtypes)
+    assert all(array.dtype == np.uint32 and 8 < array.max() < 16 for array in inputs.values())
+    assert np.array_equal(outputs["c"], inputs["a"].astype(np.uint32) @ inputs["b"].astype(np.uint32))

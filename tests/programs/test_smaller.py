@@ -15,6 +15,15 @@ from grader.programs.smaller import applied, changes
         ("const int n = 16 << 20;", "programs.too_long", "n", 16384, "const int n = 16 << 10;"),
         ("size_t count = 1u << 30;", "programs.no_host_memory", "count", 1 << 15, "size_t count = 1u << 15;"),
         ("int rows = 3000, cols = 1000;", "programs.too_long", "rows", 375, "int rows = 375, cols = 1000;"),
+        # A square stays one.
+        ("m = 4096;\nn = 4096;", "programs.no_host_memory", "m, n", 512, "m = 512;\nn = 512;"),
+        (
+            "const int M = 2048, K = 64, N = 2048;",
+            "programs.too_long",
+            "M, N",
+            128,
+            "const int M = 128, K = 64, N = 128;",
+        ),
         ("srand(4096); multiply(2000, 16);", "programs.too_long", "multiply", 125, "srand(4096); multiply(125, 16);"),
     ],
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from grader.cli.errors import internal, refused_by_system
+from grader.cli.errors import complain, internal, refused_by_system
 from grader.cli.options import PathType, labs_option, lang_option
 from grader.errors import UsageError
 from grader.i18n import _
@@ -72,7 +72,7 @@ def _check(
     labs_folders: tuple[Path, ...],
     lang: str,
 ) -> int:
-    """Exit code 0 when there is nothing to be mended in any of them."""
+    """Exit code 0 when there is nothing to be mended in any of them, else the highest that one of them asks for."""
     if len(paths) > 1 and format_name not in LINES:
         text = _("Several PATHs can be printed as {formats} only; got --format {format}")
         raise UsageError(text.format(formats=", ".join(LINES), format=format_name))
@@ -82,8 +82,12 @@ def _check(
     for path in paths:
         try:
             text, one = _one(path, lab, format_name, source, out_of, backend, labs_folders, lang)
-        except UsageError:
-            raise
+        except UsageError as error:
+            if len(paths) == 1:
+                raise
+            # A hook names every file of a commit; what is wrong with one is no reason to pass over the others.
+            code = max(code, complain(str(error), error.exit_code))
+            continue
         except Exception as error:
             if refused_by_system(error):
                 raise

@@ -16,6 +16,7 @@ from grader.files import kind_of
 from grader.grading.students import Found, Work, distinct, find_works, group_folder
 from grader.intake.archives import UNREAD, is_archive
 from grader.intake.handed_in import HandedIn, Unpacked, unpack
+from grader.lab.records import Variant
 from grader.message import Message, msg
 from grader.naming import printable
 
@@ -24,10 +25,16 @@ UNPACKED_NAME = ".handed-in"
 
 
 def gather(
-    paths: Sequence[Path], lab_id: str, known_labs: Collection[str], out: Path, roster: Sequence[Person] | None
+    paths: Sequence[Path],
+    lab_id: str,
+    known_labs: Collection[str],
+    out: Path,
+    roster: Sequence[Person] | None,
+    variants: Sequence[Variant] = (),
 ) -> Found:
     """The works that `paths` stand for, archives among them, by students' ids.
 
+    variants: the lab's.
     roster: with it, names come from there, and who handed in nothing is a work that is refused.
 
     Raises
@@ -39,7 +46,7 @@ def gather(
             raise UsageError(msg("intake.unread", name=str(path)))
     archives = [path for path in dict.fromkeys(paths) if is_archive(path.name) and kind_of(path) == "file"]
     others = [path for path in paths if path not in archives]
-    found = find_works(others, lab_id, known_labs, out) if others or not archives else Found((), False)
+    found = find_works(others, lab_id, known_labs, out, variants) if others or not archives else Found((), False)
     works, notices = list(found.works), list(found.notices)
     if archives:
         handed_in = [(archive, *unpack(archive, out / UNPACKED_NAME)) for archive in archives]
@@ -52,7 +59,9 @@ def gather(
     return Found(distinct(works), found.is_single and not archives, tuple(notices))
 
 
-def course_folders(paths: Sequence[Path], lab_id: str, known_labs: Collection[str], out: Path) -> list[Path]:
+def course_folders(
+    paths: Sequence[Path], lab_id: str, known_labs: Collection[str], out: Path, variants: Sequence[Variant] = ()
+) -> list[Path]:
     """Where what holds for a whole group is looked for: in the group's folder, never in a student's own.
 
     Raises
@@ -64,7 +73,7 @@ def course_folders(paths: Sequence[Path], lab_id: str, known_labs: Collection[st
         if is_archive(path.name) and kind_of(path) == "file":
             folders.append(path.parent)
         else:
-            found = find_works([path], lab_id, known_labs, out)
+            found = find_works([path], lab_id, known_labs, out, variants)
             folders.append(group_folder(path, lab_id) if found.is_single else path)
     return list(dict.fromkeys(folders))
 

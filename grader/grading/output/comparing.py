@@ -112,7 +112,7 @@ def _archive(folder: Path, lab: Lab, known_labs: Collection[str]) -> dict[str, s
             if run.lab == lab.id:
                 return {str(folder / e.student): source_of(e.result) for e in run.entries if e.result is not None}
     found = {}
-    for work in find_works([folder], lab.id, known_labs, folder / "reports").works:
+    for work in find_works([folder], lab.id, known_labs, folder / "reports", lab.variants).works:
         # What could not be graded then is nothing to compare with now.
         with contextlib.suppress(UsageError):
             sources = read_sources(find_sources(work.path, lab.id, known_labs, lab.variants))

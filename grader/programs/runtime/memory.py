@@ -12,13 +12,20 @@ from grader.programs.runtime.ordering import Place
 from grader.programs.runtime.state import CudaError, ProgramEnded, State
 
 _TARGET = re.compile(r"&\s*([A-Za-z_]\w*(?:(?:\.|->)\w+|\[\w+\])*)")
+# A pointer to a pointer that a function was handed: `cudaMalloc((void **)dev, size)`.
+_HANDED_ON = re.compile(
+    r"\bcuda\w*(?:Malloc|Alloc)\w*\s*\(\s*(?:\([^()]*\)\s*|reinterpret_cast\s*<[^<>]*>\s*\(\s*)?([A-Za-z_]\w*)\s*[,)]"
+)
 PITCH = 512
 
 
 def name_at(state: State, place: Place) -> str:
-    """What the program calls the memory it allocates at `place`, `d_a` of `cudaMalloc(&d_a, …)`; "?" if nothing."""
+    """What the program calls the memory it allocates at `place`: `d_a` of `cudaMalloc(&d_a, …)`, `*p` of
+    `cudaMalloc(p, …)`; "?" if nothing."""
     lines = state.sources.at(place.file, place.line, 2)
-    names = _TARGET.findall("".join(lines[:1])) or _TARGET.findall(" ".join(lines))
+    text = " ".join(lines)
+    names = _TARGET.findall("".join(lines[:1])) or _TARGET.findall(text)
+    names = names or [f"*{name}" for name in _HANDED_ON.findall(text)]
     if not names:
         return "?"
     seen = state.texts.get((place.file, place.line), 0)

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 
 from grader.ptx.analysis.graphs import (
     NaturalLoop,
-    immediate_post_dominators,
     loop_order,
     natural_loops,
 )
@@ -105,7 +104,7 @@ def build_cfg(function: Function, module: Module | None = None) -> ControlFlowGr
         loops=tuple(loops),
         live_in=live_at_entry(code, successors),
         back_edges=frozenset(back_edges),
-        exit_decisions=exit_decisions(code, successors, loops, immediate_post_dominators(successors), module),
+        exit_decisions=exit_decisions(code, successors, loops, module),
     )
 
 

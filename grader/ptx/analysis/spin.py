@@ -11,10 +11,10 @@ order of the definitions), and also the branches that decide which definition is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from grader.ptx.analysis.graphs import Graph, NaturalLoop
+from grader.ptx.analysis.graphs import Graph, NaturalLoop, immediate_post_dominators
 from grader.ptx.analysis.liveness import destinations, sources
 from grader.ptx.frontend.nodes import Address, Function, Instruction, Module, Register, Sink, Special, Symbol, Vector
 from grader.ptx.isa.opcodes import facts, is_barrier
@@ -44,20 +44,13 @@ class ExitDecision:
 
 
 def exit_decisions(
-    code: _Code,
-    successors: Graph,
-    loops: Sequence[NaturalLoop],
-    post_dominators: Sequence[int | None],
-    module: Module | None,
+    code: _Code, successors: Graph, loops: Sequence[NaturalLoop], module: Module | None
 ) -> tuple[ExitDecision, ...]:
     """What decides whether each of the loops is left.
 
     `code` holds each block's instructions.  Without `module` the result of any call may come from another thread.
     """
-    if not loops:
-        return ()
-    controllers = _controllers(successors, post_dominators)
-    return tuple(_decision(code, successors, loop, controllers, module) for loop in loops)
+    return tuple(_decision(code, successors, loop, _controllers(successors, loop), module) for loop in loops)
 
 
 def reads_other_threads(instruction: Instruction) -> bool:
@@ -74,16 +67,29 @@ def _takes_turns(instruction: Instruction) -> bool:
     return "cas" in instruction.modifiers and instruction.operands[2] != instruction.operands[3]
 
 
-def _controllers(successors: Graph, post_dominators: Sequence[int | None]) -> list[set[int]]:
-    """For each block the conditional branches that decide whether it runs (control dependence by post-dominators)."""
-    result: list[set[int]] = [set() for _ in successors]
-    for block, targets in enumerate(successors):
+def _controllers(successors: Graph, loop: NaturalLoop) -> dict[int, set[int]]:
+    """For each block of a loop the conditional branches that decide whether one iteration comes to it.
+
+    Control dependence by post-dominators, of the paths from the header to the end of the iteration: the header once
+    more, or what follows the loop.  Two loops may share a header (`for (…) while (…);`): which of the two goes round
+    is decided on the way.
+    """
+    body = sorted(loop.body)
+    number = {block: position for position, block in enumerate(body)}
+    end = len(body)
+    graph = [
+        tuple({end if target == loop.header else number.get(target, end) for target in successors[block]})
+        for block in body
+    ]
+    post_dominators = immediate_post_dominators([*graph, ()])
+    result: dict[int, set[int]] = {block: set() for block in body}
+    for position, targets in enumerate(graph):
         if len(targets) < 2:
             continue
         for target in targets:
             at: int | None = target
-            while at is not None and at != post_dominators[block]:
-                result[at].add(block)
+            while at is not None and at != end and at != post_dominators[position]:
+                result[body[at]].add(body[position])
                 at = post_dominators[at]
     return result
 
@@ -91,7 +97,9 @@ def _controllers(successors: Graph, post_dominators: Sequence[int | None]) -> li
 class _Slice:
     """What a loop's exits are computed from, followed backwards round the loop; fields as of `ExitDecision`."""
 
-    def __init__(self, code: _Code, loop: NaturalLoop, controllers: Sequence[set[int]], module: Module | None) -> None:
+    def __init__(
+        self, code: _Code, loop: NaturalLoop, controllers: Mapping[int, set[int]], module: Module | None
+    ) -> None:
         self._code = code
         self._loop = loop
         self._controllers = controllers
@@ -165,7 +173,7 @@ class _Slice:
 
 
 def _decision(
-    code: _Code, successors: Graph, loop: NaturalLoop, controllers: Sequence[set[int]], module: Module | None
+    code: _Code, successors: Graph, loop: NaturalLoop, controllers: Mapping[int, set[int]], module: Module | None
 ) -> ExitDecision:
     found = _Slice(code, loop, controllers, module)
     found.add_branches(block for block in loop.body if any(target not in loop.body for target in successors[block]))

@@ -14,11 +14,11 @@ import numpy as np
 
 from grader.ptx.memory.access import Access
 from grader.ptx.memory.arrays import MemoryArray
+from grader.ptx.observers.conflicts import Conflicts
 from grader.ptx.observers.happens_before import HappensBefore
 from grader.ptx.observers.interface import BarrierCompletion, Observer, RepeatedLoads, Scene
 from grader.ptx.observers.order_graph import StrongAccess
-from grader.ptx.observers.race_reports import report_conflicts
-from grader.ptx.observers.shadow import AccessEpoch, BarrierOrder, Shadow
+from grader.ptx.observers.shadow import Shadow
 from grader.ptx.observers.vector_clocks import VectorClock
 from grader.ptx.values.lanes import Array, Lanes, remember
 
@@ -32,8 +32,6 @@ KEPT_STORES = 32
 """Stores to an array that nobody else has accessed."""
 BYTES_A_LANE = 16
 """That an interval keeps of an access, roughly."""
-STRONG = frozenset({"atomic", "peek", "signal"})
-"""Kinds of accesses that threads may make to one place at a time."""
 
 
 @dataclass
@@ -62,13 +60,15 @@ class Races(Observer):
         self._read_bytes: dict[int, int] = {}
         self._stores: dict[int, _Stores] = {}
         self._graph = HappensBefore()
+        self._conflicts = Conflicts(self._graph)
 
     # -- what is told --------------------------------------------------------------------
 
     def begin(self, scene: Scene) -> None:
         """Watch some blocks; shared memory starts afresh, global memory keeps its history."""
         geometry = scene.geometry
-        self._hazards, self._layout = scene.hazards, geometry.layout
+        self._layout = geometry.layout
+        self._conflicts.begin(scene.hazards)
         self._clock = VectorClock.start(geometry.layout)
         self._graph.begin(geometry.layout, geometry.first_thread, math.prod(geometry.grid))
         self._arrived: dict[int, Array] = {}
@@ -85,7 +85,9 @@ class Races(Observer):
             self._shared_access(event)
         elif space == "global":
             self._global_access(event)
-        if (self._graph.active or spec.releases) and (spec.strong or (event.op == "store" and self._signals(event))):
+        if (self._graph.active or spec.releases) and (
+            spec.strong or (event.op == "store" and self._conflicts.signals(event))
+        ):
             self._graph.access(StrongAccess.of(event), self._clock, self._settle)
 
     def repeated(self, loads: RepeatedLoads) -> None:
@@ -215,7 +217,7 @@ class Races(Observer):
             self._shared.clear()
         found = False
         for _, event, clock in interval:
-            found |= self._check(self._shared, event, clock, self._graph.now)
+            found |= self._conflicts.check(self._shared, event, clock, self._graph.now)
         return found
 
     def _keep(self, interval: list[tuple[tuple[Any, ...], Access, VectorClock]]) -> bool:
@@ -248,7 +250,7 @@ class Races(Observer):
         key = (event.instruction, resolved.vec, resolved.shift, resolved.lanes, self._clock)
         if event.op == "atomic" and shadow.last == key:
             return
-        found = self._check(shadow, event, self._clock, self._graph.now)
+        found = self._conflicts.check(shadow, event, self._clock, self._graph.now)
         shadow.last = None if found else key
 
     def _note_read(self, array: MemoryArray, event: Access | RepeatedLoads) -> None:
@@ -287,94 +289,11 @@ class Races(Observer):
         shadow = self._global[id(array)] = Shadow(array.size)
         stores = self._stores.pop(id(array), None)
         for event, clock, moment in stores.events if stores else ():
-            self._check(shadow, event, clock, moment, "store")
+            self._conflicts.check(shadow, event, clock, moment, "store")
         for what, clock, moment in self._reads.pop(id(array), []):
             for event in what.one_by_one() if isinstance(what, RepeatedLoads) else (what,):
-                self._check(shadow, event, clock, moment)
+                self._conflicts.check(shadow, event, clock, moment)
         return shadow
-
-    # -- the rules ---------------------------------------------------------------------
-
-    def _check(self, shadow: Shadow, event: Access, clock: VectorClock, moment: int, kind: str = "") -> bool:
-        """Compare an access of some moment with the history, report conflicts, and record it; True for any.
-
-        kind: what it was then, where that may have changed.
-        """
-        resolved, geometry = event.address, event.geometry
-        lanes, padded = resolved.lanes, geometry.layout.padded
-        offsets = resolved.offsets()
-        rows = resolved.array.row_starts(lanes, 1)
-        if rows is not None:
-            offsets = offsets + rows + resolved.array.storage
-        units, per_lane = shadow.units(offsets, event.width)
-        first_thread = geometry.first_thread
-        thread = (lanes.ids + first_thread).astype(np.int32)
-        warps = lanes.ids >> 5
-        epoch, segment = clock.epochs[warps], clock.segments_of(lanes.ids)
-        if per_lane > 1:
-            thread, epoch, segment = (np.repeat(a, per_lane) for a in (thread, epoch, segment))
-        kind = kind or self._kind(event)
-        stamp = AccessEpoch(thread, epoch, segment, shadow.note(event, moment, kind))
-        order = BarrierOrder(clock, first_thread, padded)
-        found = False
-        overwritten = np.zeros(len(units), np.bool_)
-        for detail, tracks in shadow.conflicting(kind, event.compared):
-            counted = np.zeros(len(units), np.bool_)
-            for track in tracks:
-                if not track.conflicts_with(units, stamp):
-                    continue
-                past = track.at(units)
-                bad = (order.distance(past, stamp) > 0) & ~counted
-                if (self._graph.active or kind in STRONG) and np.count_nonzero(bad):
-                    self._excuse(shadow, bad, past, lanes.ids, per_lane, kind)
-                if np.count_nonzero(bad):
-                    counted |= bad
-                    report_conflicts(self._hazards, shadow, event, bad, past, detail, per_lane)
-                    found = True
-            if detail == "write_write":
-                overwritten = counted
-        if kind == "store" and self._graph.active and not found:
-            # Whoever comes after this store comes after them, or conflicts with it.
-            shadow.forget_readers(units)
-        if not event.compared:
-            shadow.record(units, stamp, order, kind)
-        if kind in ("store", "signal"):
-            # Lanes of this very access that write one place: the last one stays, the others lose.
-            bad = (shadow.writer.thread[units] != thread) & ~overwritten
-            if np.count_nonzero(bad):
-                found = True
-                report_conflicts(self._hazards, shadow, event, bad, shadow.writer.at(units), "write_write", per_lane)
-        return found
-
-    def _kind(self, event: Access) -> str:
-        """What an access is to others of the same place (see `Shadow`)."""
-        spec = event.spec
-        if event.op == "load":
-            polls = spec.polls and event.address.array.space == "shared"
-            return "peek" if polls or spec.order in ("relaxed", "acquire") else "load"
-        if event.op == "store" and self._graph.active and self._signals(event):
-            return "signal"
-        return "atomic" if spec.strong and spec.order != "volatile" else "store"
-
-    def _signals(self, event: Access) -> bool:
-        """Whether a store behind a fence tells others of it: a volatile one, or one to where atomics have been."""
-        if event.spec.order not in ("weak", "volatile") or not self._graph.publishes(event.address.lanes):
-            return False
-        return event.spec.order == "volatile" or self._graph.has_writers(StrongAccess.of(event))
-
-    def _excuse(self, shadow: Shadow, bad: Array, past: AccessEpoch, ids: Array, per_lane: int, kind: str) -> None:
-        """Take out of the accesses that are in conflict, (n,) bool, those that the kernel has ordered by hand."""
-        if kind in STRONG:
-            # Copied: the flags may not grow while an array looks at them.
-            bad &= np.frombuffer(bytes(shadow.signals), np.uint8)[past.event] == 0
-        positions = np.flatnonzero(bad)
-        if not len(positions):
-            return
-        chosen = past[positions]
-        numbers, which = np.unique(chosen.event, return_inverse=True)
-        moments = np.array([shadow.moments[number] for number in numbers.tolist()], np.int64)[which]
-        fine = self._graph.ordered(chosen, moments, shadow.events, ids[positions // per_lane])
-        bad[positions[fine]] = False
 
 
 def _span_of_distinct(event: Access) -> tuple[int, int] | None:

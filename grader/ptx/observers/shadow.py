@@ -11,6 +11,8 @@ from grader.ptx.observers.vector_clocks import VectorClock
 from grader.ptx.values.lanes import Array
 
 NOBODY = -1
+OTHER_BLOCKS = 3
+"""The distance of two blocks (see `BarrierOrder.distance`)."""
 KEPT_LANES = 2_000_000
 """Accesses (of single threads) noted before those are forgotten that nobody needs any more."""
 
@@ -150,7 +152,8 @@ class Shadow:
 
     Accesses are of these kinds, which `conflicts` tells apart: "load" and "store"; "atomic", also a relaxed or release
     store; "peek", a relaxed or acquire load or one that polls; "signal", a volatile store that publishes something, or
-    a plain one that does where atomics have been.
+    a plain one that does where atomics have been.  Atomics and peeks of scope `.cta` are recorded among the others and
+    by themselves: they are atomic to their own block only.
     unit: bytes per entry, 4 until something narrower comes along.
     """
 
@@ -158,6 +161,8 @@ class Shadow:
         "_count",
         "_room",
         "atomics",
+        "block_atomics",
+        "block_peeks",
         "events",
         "last",
         "moments",
@@ -184,6 +189,8 @@ class Shadow:
         self.readers: AccessSet | None = None
         self.atomics: AccessSet | None = None
         self.peeks: AccessSet | None = None
+        self.block_atomics: AccessSet | None = None
+        self.block_peeks: AccessSet | None = None
 
     def units(self, offsets: Array, width: int) -> tuple[Array, int]:
         """(units touched, units per lane) for accesses of `width` bytes at byte offsets; lanes' units lie together."""
@@ -211,7 +218,8 @@ class Shadow:
             track.widen(factor)
 
     def _crowds(self) -> list[AccessSet]:
-        return [crowd for crowd in (self.readers, self.atomics, self.peeks) if crowd is not None]
+        crowds = (self.readers, self.atomics, self.peeks, self.block_atomics, self.block_peeks)
+        return [crowd for crowd in crowds if crowd is not None]
 
     def clear(self) -> None:
         """All that was recorded is long in order: let go of the accesses."""
@@ -243,7 +251,7 @@ class Shadow:
         self.signals = bytearray(self.signals[number] for number in used.tolist())
         self._room = max(KEPT_LANES, sum(event.address.lanes.n + 64 for event in self.events))
 
-    def record(self, units: Array, stamp: AccessEpoch, order: BarrierOrder, kind: str) -> None:
+    def record(self, units: Array, stamp: AccessEpoch, order: BarrierOrder, kind: str, in_block_only: bool) -> None:
         """Note an access that was made, by its kind."""
         if kind in ("store", "signal"):
             self.writer.put(units, stamp)
@@ -253,9 +261,15 @@ class Shadow:
         elif kind == "peek":
             self.peeks = self.peeks or AccessSet(self._count)
             self.peeks.put(units, stamp, order)
+            if in_block_only:
+                self.block_peeks = self.block_peeks or AccessSet(self._count)
+                self.block_peeks.put(units, stamp, order)
         else:
             self.atomics = self.atomics or AccessSet(self._count)
             self.atomics.put(units, stamp, order)
+            if in_block_only:
+                self.block_atomics = self.block_atomics or AccessSet(self._count)
+                self.block_atomics.put(units, stamp, order)
 
     def forget_readers(self, units: Array) -> None:
         """All who touched some units before are in order with what is about to be recorded."""
@@ -269,11 +283,12 @@ class Shadow:
         for track in (self.writer, *(track for crowd in self._crowds() for track in crowd.tracks)):
             track.thread[units] = NOBODY
 
-    def conflicting(self, kind: str, compared: bool) -> list[tuple[str, list[LastAccess]]]:
+    def conflicting(self, kind: str, compared: bool, in_block_only: bool) -> list[tuple[str, list[LastAccess]]]:
         """Accesses that conflict with one of a kind: what to call the conflict, and where they are recorded.
 
         Reads do not conflict with reads, nor `compared` reads with atomics, nor atomics, peeks and signals with each
-        other.  (Signals are recorded with the stores: they are told from them by their number.)
+        other, except for those of different blocks ("scope") where one is `in_block_only`.  (Signals are recorded with
+        the stores: they are told from them by their number.)
         """
         writers = [self.writer]
         if self.atomics is not None and kind in ("load", "store") and not compared:
@@ -285,4 +300,9 @@ class Shadow:
                 readers += self.peeks.tracks
             if readers:
                 found.append(("read_write", readers))
+        if kind in ("atomic", "peek"):
+            atomics, peeks = (self.atomics, self.peeks) if in_block_only else (self.block_atomics, self.block_peeks)
+            strong = [crowd for crowd in (atomics, peeks if kind == "atomic" else None) if crowd is not None]
+            if strong:
+                found.append(("scope", [track for crowd in strong for track in crowd.tracks]))
         return found

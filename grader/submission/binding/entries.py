@@ -25,7 +25,7 @@ from grader.submission.observed import Observed, SeenArgument
 from grader.submission.records import Origin
 from grader.submission.rewriting.compile_time import constant_edits, size_names, with_global_arrays
 from grader.submission.rewriting.device_code import DeviceCode
-from grader.submission.rewriting.structs import with_struct_arrays, with_struct_parameters
+from grader.submission.rewriting.structs import is_handle, with_struct_arrays, with_struct_parameters
 
 _KNOWN_TYPES = frozenset(
     ["const", "struct", "class", "unsigned", "signed", "long", "short", "int", "char", "bool", "std", "size_t"]
@@ -185,7 +185,10 @@ def _entry(
     entry.edits = of_structs or of_arrays
     loops = innermost_loops(parsed, item, entry.template_values)
     entry.kernel = replace(entry.kernel, loops=loops, unroll=factor_of(loops))
+    handle = next((p for p in entry.kernel.parameters if is_handle(parsed, p)), None)
     try:
+        if handle is not None:
+            raise Unbindable("handle", parameter=handle.name, type=handle.type_text.strip())
         role_assignments(entry.kernel, lab, entry.seen)
     except Unbindable as reason:
         entry.reason = reason

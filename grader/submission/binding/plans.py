@@ -259,7 +259,9 @@ class _Planner:
     def covered_alone(self, site: LaunchSite) -> list[str]:
         """Of several sizes those that a launch seen along one axis runs over alone: a thread for each row, say."""
         usual = self.rule.covers
-        if len(usual) < 2 or not site.observed or site.grid is None or site.block is None or ".y" in self.shape.text:
+        if len(usual) < 2 or not site.observed or site.grid is None or site.block is None:
+            return []
+        if ".y" in self.shape.text or self.shape.numbers_elements:
             return []
         sizes = self.own.sizes()
         if prod(site.grid[1:]) * prod(site.block[1:]) > 1 or not all(sizes.get(name, 0) > 1 for name in usual):

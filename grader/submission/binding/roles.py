@@ -22,6 +22,7 @@ _WIDTH = re.compile(r"(?i)w|width|n?_?cols?|columns?|stride|pitch|ld")
 _HEIGHT = re.compile(r"(?i)h|height|n?_?rows?")
 # How far apart rows lie in memory, beside one number of rows and columns.
 _PITCH = re.compile(r"(?i)\w*(?:pitch|stride)\w*|ld[a-z]?|lead(?:ing)?_?dim\w*")
+_OF_ROWS = re.compile(r"\*\s*(?:(?:const|__restrict__|__restrict|restrict)\b\s*)*\*")
 _INTEGERS = {"int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"}
 
 
@@ -46,7 +47,8 @@ def role_assignments(kernel: Kernel, lab: Lab, seen: Sequence[SeenArgument]) -> 
 
     Raises
     ------
-    Unbindable : the number of pointers is not the lab's ("pointers"), or a parameter is no plain number ("parameter").
+    Unbindable : the number of pointers is not the lab's ("pointers"), a parameter is no plain number ("parameter"), or
+      an array one of pointers ("rows").
     """
     arrays = [p for p in lab.parameters if p.kind != "size"]
     sizes = [p for p in lab.parameters if p.kind == "size"]
@@ -57,6 +59,9 @@ def role_assignments(kernel: Kernel, lab: Lab, seen: Sequence[SeenArgument]) -> 
         value = by_name[scalar.name].value if scalar.name in by_name else None
         if (scalar.dtype not in _INTEGERS or not sizes) and (value is None or scalar.dtype is None):
             raise Unbindable("parameter", parameter=scalar.name, type=scalar.type_text.strip())
+    for pointer in pointers:
+        if _OF_ROWS.search(pointer.type_text):
+            raise Unbindable("rows", parameter=pointer.name, type=pointer.type_text.strip())
     arrays = _with_second_input(pointers, arrays, by_name)
     if len(pointers) != len(arrays) or len(pointers) > MAX_POINTERS:
         raise Unbindable("pointers", expected=len(arrays), got=len(pointers))

@@ -13,6 +13,7 @@ from grader.errors import FileError, UsageError, system_reason
 from grader.files import kind_of, read_plain, real
 from grader.lab.records import Variant
 from grader.message import Message, msg
+from grader.submission.files.host_files import HOST_SUFFIXES, host_files
 from grader.submission.files.notebook import read_notebook
 from grader.submission.files.source import SourceText, decode, named_within
 from grader.submission.files.submission_yaml import (
@@ -85,7 +86,8 @@ def find_sources(
     all of them where they make up one program or, without a `main`, parts of one, `<lab>.cu` or all `.cu` files of the
     only folder below that has any, programs here or in folders below that are called after the lab, after its variants
     or numbered, with the files that have no `main`.
-    With a `<lab>.cu` come the files whose functions it calls.
+    With a `<lab>.cu` come the files whose functions it calls; with `.cu` files that have no `main`, the program's
+    `.cpp` files.
 
     Raises
     ------
@@ -114,6 +116,7 @@ def find_sources(
     if kind == "folder":
         named = _named_files(folder, lab_id, settings)
         files = named or _search(path, folder, lab_id, known_labs, variants)
+        files = files if named else [*files, *_host_files(path, files)]
         student = _real(folder).name
     else:
         files = [path]
@@ -242,13 +245,16 @@ def _search(
         return inside
     if len(here) == 1 or _are_one_program(here) or _are_parts(here, known_labs):
         return here
+    if here and _host_files(path, here):
+        return here
     deeper = [] if here else _deeper(path / lab_id, lab_id, known_labs) or _deeper(path, lab_id, known_labs)
-    if len(deeper) == 1:
-        return deeper[0]
+    below = [file for files in deeper for file in files]
+    if len(deeper) == 1 or (below and _host_files(path, below)):
+        return below
     versions = _versions(path, [here] if here else deeper, lab_id, known_labs, variants)
     if versions:
         return versions
-    here = here or [file for files in deeper for file in files]
+    here = here or below
     if here:
         names = ", ".join(str(file.relative_to(path)) for file in here[:8])
         raise UsageError(msg("submission.several", path=path, files=names, lab=lab_id, settings=SETTINGS_NAME))
@@ -310,6 +316,13 @@ def _are_parts(files: list[Path], known_labs: Collection[str]) -> bool:
     return len(defined) == len(set(defined)) and is_joined
 
 
+def _host_files(path: Path, files: Sequence[Path]) -> list[Path]:
+    """The program's files without kernels, where `files` are its `.cu` files and leave `main` to them."""
+    if any(file.suffix.lower() != SUFFIXES[0] for file in files) or len(files) > MAX_SOURCES:
+        return []
+    return host_files(path, files, _entries, _has_main)
+
+
 def _has_main(file: Path) -> bool:
     return line_of_main(_plain(file)) > 0
 
@@ -330,7 +343,7 @@ def _with_callees(main: Path, others: list[Path], known_labs: Collection[str]) -
 
 def _plain(file: Path) -> str:
     """A program's text without comments, as far as it matters here; "" of what cannot be read."""
-    if file.suffix.lower() != SUFFIXES[0]:
+    if file.suffix.lower() not in {SUFFIXES[0], *HOST_SUFFIXES}:
         return ""
     try:
         # What waits for a writer, or never ends, is no file to look into.

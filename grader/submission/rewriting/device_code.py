@@ -161,14 +161,19 @@ def header_kind(name: str, quoted: bool) -> str:
     return "local"
 
 
+HEADER_FOLDERS = ("include", "inc", "includes", "headers", "common", "utils", "src")
+"""Where a program's headers lie by custom."""
+
+
 def find_header(name: str, *places: Path) -> Path | None:
     """The submission's own header `name`, looked for in `places` in turn.
 
-    The last of these is the student's folder: None where the header is not there or lies outside that.
+    The last of these is the student's folder, with the folders in it that are handed to compilers as `-I include`: None
+    where the header is not there or lies outside that.
     """
     spend(50)
     folder = places[-1]
-    for place in dict.fromkeys(places):
+    for place in dict.fromkeys((*places, *(folder / inner for inner in HEADER_FOLDERS))):
         path = place / name
         with suppress(OSError):
             if kind_of(path) == "file" and real(path).is_relative_to(real(folder)):

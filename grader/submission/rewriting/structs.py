@@ -80,13 +80,26 @@ def with_struct_parameters(
     return replace(kernel, parameters=tuple(parameters)), (head, start, *blanked)
 
 
+def is_handle(parsed: ParsedFile, parameter: KernelParameter) -> bool:
+    """Whether a parameter points to structs that have the arrays' addresses in them: what lies there is no element."""
+    return (
+        parameter.is_pointer
+        and parameter.dtype is None
+        and any(f.is_pointer for f in fields_of(parsed, _pointed(parameter)))
+    )
+
+
+def _pointed(parameter: KernelParameter) -> str:
+    """The type that a pointer points to."""
+    return re.sub(r"\b(?:const|struct|volatile)\b|[*&]|\b__restrict__\b", " ", parameter.type_text).strip()
+
+
 def with_struct_arrays(parsed: ParsedFile, kernel: Kernel) -> Kernel:
     """The kernel with its arrays of structs, `struct Matrix { float v[4][4]; };`, taken for the numbers in them."""
     parameters = []
     for parameter in kernel.parameters:
         if parameter.is_pointer and parameter.dtype is None and parameter.type_text.count("*") == 1:
-            name = re.sub(r"\b(?:const|struct|volatile)\b|[*&]|\b__restrict__\b", " ", parameter.type_text).strip()
-            dtype, span = _numbers_in(parsed, name)
+            dtype, span = _numbers_in(parsed, _pointed(parameter))
             parameter = replace(parameter, dtype=dtype, span=span) if dtype else parameter
         parameters.append(parameter)
     return replace(kernel, parameters=tuple(parameters))

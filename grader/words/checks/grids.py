@@ -15,6 +15,10 @@ TEXTS: Texts = {
         "{tile} rounds down, even inside ceil(): there one of the two must be a float first. Then guard "
         "the surplus threads."
     ),
+    "hint_other_extent": N_(
+        "The number of blocks is rounded up, but from another extent: there are {extent} elements along this axis, so "
+        "that ({extent} + {tile} - 1) / {tile} blocks are needed."
+    ),
     "hint_swapped": N_(
         "The axes of the grid are swapped: the kernel's blocks go along x over {x} and along y over {y}, so the grid "
         "has to be dim3(({x} + {tile} - 1) / {tile}, ({y} + {tile} - 1) / {tile}). With equal sizes that goes "

@@ -10,6 +10,8 @@ TEXTS: Texts = {
     "fault_unknown_parameter": N_("parameters do not fit the task"),
     "fault_arrays": N_("parameters do not fit the task"),
     "fault_parameters": N_("parameters do not fit the task"),
+    "fault_rows": N_("parameters do not fit the task"),
+    "fault_handle": N_("parameters do not fit the task"),
     "fault_unreadable": N_("kernel cannot be read"),
     "fault_declared": N_("kernel without a body"),
     "fault_declared_elsewhere": N_("kernel without a body"),
@@ -51,6 +53,23 @@ TEXTS: Texts = {
         "The kernel {kernel} takes {got} array; this task has {expected}.",
         "The kernel {kernel} takes {got} arrays; this task has {expected}.",
         by="got",
+    ),
+    "rows": N_(
+        "The kernel {kernel} takes {type} {parameter}, an array of pointers to rows; this task's arrays are plain "
+        "ones, an element after the other."
+    ),
+    "hint_rows": N_(
+        "Take a plain pointer and compute the index: a[row * n + column]. An array of row pointers costs another read "
+        "for each element, and its rows have to be allocated and copied one by one: a pointer that malloc returned "
+        "means nothing on the device."
+    ),
+    "handle": N_(
+        "The kernel {kernel} takes {type} {parameter}, a pointer to a struct that holds the array's address: such a "
+        "kernel cannot be called from outside of its program."
+    ),
+    "hint_handle": N_(
+        "Hand the struct over by value, without the asterisk, or the pointer and the sizes by themselves: each thread "
+        "then has them at hand and need not read them from global memory first."
     ),
     "parameters": N_("The parameters of the kernel {kernel} do not fit this task."),
     "hint_parameters": N_(

@@ -57,6 +57,12 @@ def test_without_the_module_a_call_may_wait() -> None:
             @%p1 bra M; mov.u32 %r2, 1; M: setp.eq.s32 %p2, %r2, 0; @%p2 bra L;""",
             True,
         ),
+        # Two loops with one header: whether the counter grows is decided by what was read.
+        (
+            """L: ld.volatile.u32 %r1, [%rd1]; setp.eq.s32 %p1, %r1, 0; @%p1 bra L;
+            add.s32 %r2, %r2, 1; setp.lt.s32 %p2, %r2, 9; @%p2 bra L;""",
+            True,
+        ),
         # A guarded exit.
         ("L: ld.volatile.u32 %r1, [%rd1]; setp.eq.s32 %p1, %r1, 0; @%p1 exit; bra L;", True),
         # Never left: nothing to wait for.

@@ -118,6 +118,16 @@ bar.wait(std::move(token));
 out[b * n + t] += s[63 - t];""",
         head="#include <cuda/std/utility>\nnamespace std { using cuda::std::move; }\n" + BARRIER,
     ),
+    "semaphores": kernel(
+        """typedef cuda::counting_semaphore<cuda::thread_scope_block, 8> S;
+__shared__ alignas(S) char memory[2][sizeof(S)]; __shared__ int s[2];
+S &full = *(S*)memory[0], &empty = *(S*)memory[1];
+if (t == 0) { new (&full) S(0); new (&empty) S(2); }
+__syncthreads();
+if (t == 0) for (int i = 0; i < 6; ++i) { empty.acquire(); s[i % 2] = i; full.release(); }
+if (t == 32) for (int i = 0; i < 6; ++i) { full.acquire(); out[b] += s[i % 2]; empty.release(); }""",
+        head="#include <cuda/semaphore>\n",
+    ),
     "tile of two warps": kernel(
         """__shared__ cg::block_tile_memory<128> memory; __shared__ int s[128];
 auto block = cg::this_thread_block(memory); auto tile = cg::tiled_partition<64>(block);
@@ -196,6 +206,8 @@ BROKEN: list[tuple[str, str, str]] = [
     ("barrier object", "bar.arrive_and_wait();\nout", "out"),
     ("barrier object", "bar.arrive_and_wait();\n}", "}"),
     ("barrier object, split", "bar.wait(std::move(token));", ""),
+    ("semaphores", "__syncthreads();", ""),
+    ("semaphores", "full.acquire();", ""),
     ("tile of two warps", "tile.sync();", ""),
     ("tile of two warps", "tiled_partition<64>", "tiled_partition<32>"),
     ("barrier of the grid", "cg::this_grid().sync();", "__syncthreads();"),
@@ -223,6 +235,49 @@ def test_what_is_left_out_is_missed(name: str, what: str, instead: str) -> None:
     assert what in source
     block = 128 if "tile" in name else 64
     assert raced(source.replace(what, instead, 1), block=block), "nothing was found"
+
+
+# -- atomics of different blocks, of block scope ----
+
+SCOPES = [
+    ("atomicAdd{0}(flag, t);", (1, 1)),
+    ("if (b < 2) atomicAdd{0}(flag, t);\nelse atomicAdd(flag, t);", (1, 2)),
+    ("if (b > 1) atomicAdd{0}(flag, t);\nelse atomicAdd(flag, t);", (1, 2)),
+    ("atomicExch(flag, t);\nif (b == 2) out[t] = atomicCAS{0}(flag, 9, 8);", (1, 2)),
+]
+
+
+@pytest.mark.parametrize(("body", "lines"), SCOPES)
+def test_atomics_of_block_scope_are_none_to_other_blocks(body: str, lines: tuple[int, int]) -> None:
+    assert raced(kernel(body.format(""))) == set()
+    assert launched(kernel(body.format("_block")), grid=1).hazards == []
+    found = launched(kernel(body.format("_block"))).hazards
+    assert {(h.kind, h.detail) for h in found} == {("race", "scope")}
+    assert lines in raced(kernel(body.format("_block")))
+    # Each block has a place of its own, in whichever memory.
+    assert raced(kernel(body.format("_block").replace("flag", "&flag[b]"))) == set()
+    own = "__shared__ int s; if (t == 0) s = 0; __syncthreads();\n" + body.format("_block").replace("flag", "&s")
+    assert raced(kernel(own)) == set()
+
+
+FLAG = """if (b == 0 && t == 0) asm volatile("st.{0}.global.s32 [%0], 1;" :: "l"(flag) : "memory");
+if (b == 1 && t == 0) {{ int v; do asm volatile("ld.{1}.global.s32 %0, [%1];" : "=r"(v) : "l"(flag) : "memory");
+while (!v); out[0] = v; }}"""
+
+
+@pytest.mark.parametrize(
+    ("store", "load", "told"),
+    [
+        ("release.gpu", "acquire.gpu", False),
+        ("relaxed.gpu", "relaxed.sys", False),
+        ("relaxed.gpu", "relaxed.cta", True),
+        ("release.cta", "acquire.gpu", True),
+        ("release.gpu", "acquire.cta", True),
+    ],
+)
+def test_flags_of_block_scope_are_none_to_other_blocks(store: str, load: str, told: bool) -> None:
+    found = launched(kernel(FLAG.format(store, load))).hazards
+    assert {(h.kind, h.detail) for h in found} == ({("race", "scope")} if told else set())
 
 
 # -- what only looks like order ----

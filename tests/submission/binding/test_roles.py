@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.launching.geometry import grid_of
+from grader.submission.records import Missing
 from tests.submission.binding.kernels import binding, kernel
 from tests.submission.labs import PRODUCT, bound, bound_file
 
@@ -103,3 +104,18 @@ def test_six_sizes_and_a_template_of_one() -> None:
     assert (naive.interpretations[0].launch.block, naive.interpretations[0].launch.tile) == ((8, 8, 1), (8, 8))
     assert submission.remarks == (("host_function_called", 8),)
     assert submission.missing_headers == (("six_sizes.cu", "wb.h", 1),)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "detail"),
+    [
+        ("float **p, float **q", "rows"),
+        ("float *const *p, float *__restrict__ *q", "rows"),
+        ("const Matrix *p, Matrix *q", "handle"),
+    ],
+)
+def test_arrays_of_addresses_are_refused_by_name(parameters: str, detail: str) -> None:
+    struct = "struct Matrix { int rows; int cols; float *data; };\n"
+    missing = bound(f"{struct}__global__ void naive({parameters}) {{ f(p, q); }}").bindings["naive"]
+    assert isinstance(missing, Missing) and missing.data["detail"] == detail
+    assert missing.data["parameter"] == "p"

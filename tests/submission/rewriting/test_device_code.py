@@ -325,3 +325,11 @@ def test_a_kernel_of_one_broken_statement_is_no_prototype(text: str, tmp_path: P
     (tmp_path / "a.cu").write_text(text + "\n__global__ void later(float *out);\n")
     compiled = device_source(parse(decode(tmp_path / "a.cu")))
     assert "oops" in compiled and "later" not in compiled
+
+
+def test_headers_lie_where_builds_look_for_them(tmp_path: Path) -> None:
+    for name in ("include/check.cuh", "other/far.cuh", "src/main.cu"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("")
+    assert find_header("check.cuh", tmp_path / "src", tmp_path) == tmp_path / "include/check.cuh"
+    assert find_header("far.cuh", tmp_path / "src", tmp_path) is None
