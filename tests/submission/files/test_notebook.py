@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grader import i18n
 from grader.errors import UsageError
 from grader.findings.formats import write
 from grader.grading.options import GradeOptions
@@ -16,6 +17,7 @@ from grader.grading.result_only import graded_result
 from grader.report.summary import where
 from grader.submission.files.notebook import notebook_sources
 from grader.submission.files.source import SourceText
+from grader.words import told
 
 SAMPLES = Path(__file__).parents[3] / "submissions"
 PATH = Path("work/lab.ipynb")
@@ -180,6 +182,12 @@ def test_a_notebook_is_graded_like_the_program_in_it(tmp_path: Path) -> None:
     assert fault.line == 46  # two lines of magics before line 44
     assert where(result, "transpose.cu", fault.line) == "transpose.ipynb, cell 3, line 14"
     assert write("gcc", result, tmp_path, "en").startswith(f"{file}:1:1: error: cell 3, line 14: 32-way bank conflict")
+    # The sentence speaks of the same line, in either language.
+    assert fault.message.startswith("32-way bank conflict in line 14 of cell 3 (")
+    i18n.use("ru")
+    (again,) = [check for check in told(result).checks if check.status == "fail"]
+    i18n.use("en")
+    assert again.message.startswith("Конфликт банков 32-го порядка в строке 14 ячейки 3 (")
     record = json.loads(write("sarif", result, tmp_path, "en"))
     place = record["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
     assert place == {"artifactLocation": {"uri": "transpose.ipynb"}}
