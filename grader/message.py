@@ -14,6 +14,9 @@ from pathlib import PurePath
 
 import msgspec
 
+SENTENCES = "pieces.sentences"
+"""The id of several sentences one after another."""
+
 Scalar = str | int | float | bool | None
 
 
@@ -42,7 +45,7 @@ def joined(*parts: Message | None) -> Message | None:
     said = [part for part in parts if part is not None]
     if len(said) < 2:
         return said[0] if said else None
-    return Message("pieces.sentences", {"parts": list(said)})
+    return Message(SENTENCES, {"parts": list(said)})
 
 
 def as_message(said: str | Message) -> Message:

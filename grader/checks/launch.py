@@ -5,6 +5,7 @@ Limits of every GPU since compute capability 3.0 (CUDA programming guide, "Compu
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 
 from grader.checks.base import Verdict, failed, not_applicable, passed
@@ -19,6 +20,16 @@ NEVER_RAN = msg("checks.launch.hint_never_ran")
 
 def judge(evidence: Evidence, settings: Settings) -> Verdict:
     """Fail for a block that no GPU can run; the kernel itself is then graded with the lab's block."""
+    return replace(_judged(evidence), file=file_of_launch(evidence))
+
+
+def file_of_launch(evidence: Evidence) -> str:
+    """The file that the launch stands in, "" where that is the kernel's."""
+    site = evidence.bound.requested
+    return site.file if site is not None and site.file != evidence.bound.kernel.file else ""
+
+
+def _judged(evidence: Evidence) -> Verdict:
     site = evidence.bound.requested
     if site is None or site.block is None:
         return not_applicable(msg("checks.launch.no_launch"))

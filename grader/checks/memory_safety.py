@@ -54,6 +54,8 @@ def _hint(hazard: Hazard) -> Message:
         return msg("checks.memory_safety.hint_freed")
     if hazard.detail == "misaligned":
         return msg("checks.memory_safety.hint_misaligned")
-    if hazard.space == "shared":
+    if hazard.detail == "before":
+        return msg("checks.memory_safety.hint_before")
+    if hazard.space in ("shared", "local"):
         return msg("checks.memory_safety.hint_shared")
     return msg("checks.memory_safety.hint_global")

@@ -51,10 +51,11 @@ def hint(hazard: Hazard) -> Message:
         return msg("checks.races.hint_warp_mask")
     if hazard.detail == "scope":
         return msg("checks.races.hint_scope")
+    is_between_blocks = hazard.other_block is not None and hazard.other_block != hazard.block
     if hazard.space == "global" and hazard.detail == "read_write":
         return msg("checks.races.hint_global_read")
     if hazard.space == "global":
-        return msg("checks.races.hint_global")
+        return msg("checks.races.hint_global" if is_between_blocks else "checks.races.hint_global_block")
     if hazard.detail.startswith("write_write"):
         return msg("checks.races.hint_write_write")
     # Where a barrier belongs is found out by trying (`grader.repair`): not always between the two lines.

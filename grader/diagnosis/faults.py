@@ -39,6 +39,9 @@ def _unset(hazard: Hazard, who: Message) -> Message:
 
 def array_name(hazard: Hazard) -> str | Message:
     """The array's name, or what kind of memory it is when it has none."""
+    if hazard.space == "local":
+        # All of a thread's local arrays are one to the compiler, under a name of its own.
+        return msg("pieces.local_memory")
     if hazard.array:
         return hazard.array
     return msg("pieces.shared_memory") if hazard.space == "shared" else msg("pieces.global_memory")
@@ -95,6 +98,8 @@ def _bytes_outside(hazard: Hazard, who: Message, count: int, side: Message) -> M
 
 
 def _of_array(hazard: Hazard) -> Message:
+    if hazard.space == "local":
+        return msg("pieces.of_local_memory")
     if hazard.array:
         return msg("pieces.of_array", array=hazard.array)
     return msg("pieces.of_shared_memory") if hazard.space == "shared" else msg("pieces.of_global_memory")

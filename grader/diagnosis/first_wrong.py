@@ -122,6 +122,10 @@ def diagnose(case: WrongCase) -> Diagnosis:
     )
     if filling[difference.first] and diagnosis.writer is not None:
         around = replace(around, got=msg("diagnosis.garbage"))
+        if len(diagnosis.reads) < MAX_READS and all(read.origin != "nothing" for read in diagnosis.reads):
+            # What other memory holds was not in it: where a value goes through a thread's own, its origin is a guess.
+            diagnosis = msgspec.structs.replace(diagnosis, reads=[], read=[], missing=[], surplus=[], compared=False)
+            around = replace(around, is_own=True)
     elif diagnosis.got is None:
         around = replace(around, got=number(difference.got))
     return msgspec.structs.replace(diagnosis, sentences_said=sentences(diagnosis, around))

@@ -21,6 +21,7 @@ class Circumstances:
     axes: how many numbers name a thread.  outside_lines: lines at which threads read outside an array.
     got: what the wrong value is, where it is no finite number.  race: a data race of the launch.
     unwritten: whether nobody wrote the first wrong element.
+    is_own: whether the wrong value is what a variable or an array of the thread's own held from the start.
     copied: the input that has the right value of every wrong element at the same index; "" where none has.
     """
 
@@ -30,6 +31,7 @@ class Circumstances:
     race: Hazard | None = None
     unwritten: bool = False
     copied: str = ""
+    is_own: bool = False
 
 
 def sentences(diagnosis: Diagnosis, around: Circumstances) -> list[Message]:
@@ -120,6 +122,8 @@ def _value(said: Message, place: Element | None) -> Message:
 
 def _origin(diagnosis: Diagnosis, writer: ElementWriter, around: Circumstances) -> list[Message]:
     """What the writer had made the value from."""
+    if around.is_own:
+        return [msg("diagnosis.own_unset")]
     empty = next((read for read in diagnosis.reads if read.origin == "nothing"), None)
     if empty is not None:
         return [_empty_read(diagnosis, empty, around.axes)]
@@ -169,8 +173,14 @@ def _by_way_of(read: ElementRead, writer: ElementWriter, axes: int) -> list[Mess
 
 def _through(reads: Sequence[ElementRead]) -> Message | None:
     """The shared arrays that elements came through, and where they were filled: "p (line 8), q (line 9)"."""
-    places = {(r.array, r.put_by.line): None for r in reads if r.space == "shared" and r.put_by is not None}
-    return _listed([msg("diagnosis.filled_at", array=a, line=n) for a, n in sorted(places)]) if places else None
+    places = sorted({(r.array, r.put_by.line) for r in reads if r.space == "shared" and r.put_by is not None})
+    filled = []
+    for array in dict.fromkeys(array for array, _line in places):
+        lines = [line for name, line in places if name == array]
+        filled.append(
+            msg("diagnosis.filled_at", array=array, n=len(lines), lines=", ".join(str(line) for line in lines))
+        )
+    return _listed(filled) if filled else None
 
 
 def _empty_read(diagnosis: Diagnosis, read: ElementRead, axes: int) -> Message:

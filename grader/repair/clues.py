@@ -31,11 +31,12 @@ _ORDER = ("race", "barrier_divergence", "warp_sync", "out_of_bounds", "uninitial
 # What each symptom makes likelier (less) or less likely (more), by a change's group or kind.
 _SHIFTS: Mapping[str, Mapping[str, float]] = {
     "race": {"barrier": -1.7, "move_barrier": -0.6, "remove_barrier": 1.0, "": 0.8},
-    "write_write": {"index": -1.0, "axis": -1.0, "barrier": 1.2, "": 0.3},
+    "write_write": {"times": -1.8, "index": -1.0, "axis": -1.0, "barrier": 1.2, "": 0.3},
     "barrier_divergence": {"move_barrier": -0.8, "guard": -0.3, "": 0.6},
     "warp_sync": {"barrier": -1.0, "": 0.0},
     "out_of_bounds": {"comparison": -0.8, "guard": -0.5, "bound": -0.5, "array": -0.4, "barrier": 2.5, "zero": 1.5},
     "shared_outside": {"array": -2.0, "comparison": -0.6, "bound": -0.4, "barrier": 2.5, "zero": 1.5},
+    "below": {"add_term": -2.2, "bound": -0.6, "comparison": -0.4, "guard": -0.5, "barrier": 2.5, "zero": 1.5},
     "uninitialized": {
         "barrier": 0.2,
         "zero": -0.9,
@@ -66,11 +67,12 @@ _SHIFTS: Mapping[str, Mapping[str, float]] = {
         "ternary": 2.0,
     },
     "misplaced": {"index": -0.7, "exchange": -0.3},
-    "garbage": {"returns": -1.2, "zero": -0.9, "reset": -0.4, "assignment": -0.6},
+    "garbage": {"returns": -1.2, "not_shared": -1.0, "zero": -0.9, "reset": -0.4, "assignment": -0.6},
     "exchanged": {"axis": -0.6, "exchange": -0.9, "size": -0.4, "index": -0.3, "barrier": 1.5},
     "too_many": {"reset": -0.8, "comparison": -0.4, "number": -0.3},
     "whole": {"type": -1.8, "division": -0.8},
     "off_by_one": {"divisor": -1.6, "number": -0.6, "off_by_one": -1.2, "drop": -0.6, "comparison": -0.3},
+    "moved": {"add_term": -2.0},
     "bank_conflicts": {"array": -1.5, "": 1.5},
     "coalescing": {"axis": -1.2, "exchange": -0.5, "": 0.8},
 }
@@ -153,6 +155,8 @@ def clues_of(
 
 
 def _named(first: Hazard) -> str:
+    if first.kind == "out_of_bounds" and first.detail == "before":
+        return "below"
     if first.kind == "out_of_bounds" and first.space == "shared":
         return "shared_outside"
     # Two writes by one line go to one place because its index is the same, not because a barrier is missing.
@@ -258,7 +262,9 @@ def _symptoms(diagnosis: Diagnosis) -> list[str]:
         found.append("too_many")
     if rule in ("shifted", "offset", "scaled"):
         found.append("off_by_one")
-    if rule == "whole":
+    if rule == "shifted":
+        found.append("moved")
+    if rule in ("whole", "zero"):
         found.append("whole")
     return found
 

@@ -2,51 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from grader.message import Message, joined, msg
+from grader.message import SENTENCES, Message, joined, msg
 from grader.result import Check, Repair, Result
 from grader.words import told
 
 if TYPE_CHECKING:
     # A group that was graded before needs none of what searches.
-    from grader.repair.search import FoundRepair
-    from grader.repair.turned_away import TurnedAway
+    from grader.repair.change import Change
+    from grader.repair.search import Condition, FoundRepair
 
 DETAILS = {
     "barrier": ("after", "loop_end", "loop_start", "loop_both", "in_branch", "before_branch", "removed", "stronger"),
     "guard": ("missing", "removed", "returns", "returns_early"),
-    "initial_value": ("missing",),
+    "initial_value": ("missing", "stored", "added"),
     "index": ("axes", "axes_next"),
+    "expression": ("unsigned", "not_shared", "lost"),
 }
 """Finer cases that have words of their own."""
 
 
-FOLLOW = "checks.correct.hint_unwritten"
-"""How to look for a condition that turns threads away, where none is known."""
+NOT_KNOWN = frozenset(f"checks.correct.hint_{name}" for name in ("unwritten", "by_hand", "memory_first", "race_first"))
+"""How to look for what is wrong, where it is not known."""
 
-OVERRULED = frozenset(["checks.grids.hint_fixed"])
-"""Hints that blame what a change elsewhere shows to be right: the launch, where one of the kernel mends it."""
+OVERRULED = frozenset(
+    ["checks.grids.hint_fixed", "checks.correct.hint_memory_first", "checks.correct.hint_race_first"]
+    + [f"checks.bank_conflicts.hint_{name}" for name in ("rows_pad", "rows", "block", "odd")]
+)
+"""Hints that blame what the change shows to be right, or advise another one: of the launch, of another check, of the
+block where an index mends it."""
+OVERRULED_BY: Mapping[str, frozenset[str]] = {
+    # A sum that goes on in a variable is spoilt by being added to the output, whatever that starts from.
+    "assignment": frozenset(["remedies.onto_unset"]),
+}
+"""The same of changes of one group alone."""
+PADS = "checks.bank_conflicts.hint_column"
+"""Advice on padding, which a change of the padding follows, and no other."""
+READS = "checks.correct.hint_other_reads"
+"""What to work out by hand of all reads; the line whose index is wrong may be the one that writes."""
 
 OTHER_WAY = frozenset(["checks.grids.hint_swapped"])
 """Hints at the launch that mend the same fault as the change of the kernel: made both, they would bring it back."""
 
 
-def with_repairs(result: Result, found: Sequence[FoundRepair], conditions: Sequence[TurnedAway] = ()) -> Result:
+def with_repairs(result: Result, found: Sequence[FoundRepair], conditions: Sequence[Condition] = ()) -> Result:
     """`result` with the hints of the checks that a change mends, and the change where all checks pass with it.
 
-    conditions: those that turned threads away, of the checks that found what nobody wrote.
+    conditions: those that turned threads away, or a launch that is right, of the checks that found what is wrong.
     """
-    by_variant = {repair.variant: repair for repair in found}
+    by_place = {(repair.variant, name): repair for repair in reversed(found) for name in repair.mends}
     by_check = {(one.variant, one.check): one for one in conditions}
     # A return that ends too many is said in full by the change.
     known = {(r.variant, name) for r in found if r.is_complete and r.change.group == "returns" for name in r.mends}
     by_check = {place: one for place, one in by_check.items() if place not in known}
     checks = [_with_condition(check, by_check.get((check.variant, check.check))) for check in result.checks]
-    checks = [_with_repair(check, by_variant.get(check.variant)) for check in checks]
+    checks = [_with_repair(check, by_place.get((check.variant, check.check))) for check in checks]
     return structs.replace(result, checks=checks)
 
 
@@ -81,15 +95,39 @@ def hint_msg(found: FoundRepair) -> Message | None:
     return joined(fault, msg("repairs.verified") if found.is_complete else msg("repairs.verified_partly"))
 
 
-def _with_condition(check: Check, condition: TurnedAway | None) -> Check:
+def _sentences(hint: Message | None) -> Iterator[Message]:
+    """A hint's sentences, one by one."""
+    if hint is None:
+        return
+    parts = hint.data.get("parts")
+    if hint.id != SENTENCES or not isinstance(parts, list):
+        yield hint
+        return
+    for part in parts:
+        if isinstance(part, Message):
+            yield from _sentences(part)
+
+
+def _beside(said: Message, change: Change) -> Message | None:
+    """What is left of a sentence of the hint where a change is known to mend the fault."""
+    if said.id in OVERRULED | OVERRULED_BY.get(change.group, frozenset()):
+        return None
+    if said.id == PADS and change.kind != "padding":
+        return None
+    if said.id == READS and change.kind == "index":
+        return msg("checks.correct.hint_indices")
+    return said
+
+
+def _with_condition(check: Check, condition: Condition | None) -> Check:
     if condition is None or check.status != "fail":
         return check
-    known = check.hint_said if check.hint_said is not None and check.hint_said.id != FOLLOW else None
+    known = check.hint_said if check.hint_said is not None and check.hint_said.id not in NOT_KNOWN else None
     return told(structs.replace(check, hint_said=joined(condition.hint, known)))
 
 
 def _with_repair(check: Check, found: FoundRepair | None) -> Check:
-    if found is None or check.status != "fail" or check.check not in found.mends:
+    if found is None or check.status != "fail":
         return check
     repair = None
     if found.is_complete:
@@ -100,6 +138,6 @@ def _with_repair(check: Check, found: FoundRepair | None) -> Check:
             diff=list(found.diff),
             effect_said=found.effect,
         )
-    known = check.hint_said if check.hint_said is not None and check.hint_said.id not in OVERRULED else None
+    known = joined(*(said for part in _sentences(check.hint_said) if (said := _beside(part, found.change)) is not None))
     choice = msg("repairs.either") if known is not None and known.id in OTHER_WAY else None
     return told(structs.replace(check, hint_said=joined(hint_msg(found), choice, known), repair=repair))

@@ -6,8 +6,9 @@ A search is counted, not timed, so that the same program gets the same answer on
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from grader.checks import races
 from grader.errors import FileError, UsageError
 from grader.launching.kernel import BoundKernel, bound_kernels
 from grader.launching.trial import Trials
@@ -23,9 +24,10 @@ from grader.repair.clues import clues_of
 from grader.repair.diff import diff_lines
 from grader.repair.effect import effect_msg
 from grader.repair.function import Function, functions_of
+from grader.repair.other_launch import OtherLaunch, other_launch
 from grader.repair.proof import Proof
 from grader.repair.screen import Budget, Screen
-from grader.repair.symptom import Symptom, symptom_of
+from grader.repair.symptom import Symptom, symptom_of, symptom_of_order
 from grader.repair.turned_away import TurnedAway, turned_away
 from grader.result import Check
 from grader.running.evidence import Evidence
@@ -34,12 +36,18 @@ from grader.submission.rewriting.changes import Original
 
 MAX_WORK = 2_400_000
 """Of all kernels of a submission, in the unit of `Budget`."""
+ORDER_WORK = 500_000
+"""Besides, for the race of a kernel whose result nothing mended."""
 MAX_PROOFS = 5
 """Full gradings of changed programs."""
 
 
 OF_OTHERS = ("speedup", "launch", "host_code")
 """Checks that no emulated run of a kernel decides: speed is measured on a GPU, and the host code stays as it is."""
+
+
+Condition = TurnedAway | OtherLaunch
+"""What was seen of a wrong kernel, with no change of it that makes it right."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +70,10 @@ class FoundRepair:
 
 def search(
     original: Original, trials: Trials, drawn_trials: Trials, found: Mapping[str, Evidence], checks: Sequence[Check]
-) -> tuple[list[FoundRepair], list[TurnedAway]]:
+) -> tuple[list[FoundRepair], list[Condition]]:
     """At most one repair for each variant with a failed check, in the lab's order; the same of conditions.
+
+    Of a kernel with a wrong result and a race, which no one change mends both, one that mends the race is looked for.
 
     Parameters
     ----------
@@ -71,7 +81,8 @@ def search(
     """
     budget = Budget(MAX_WORK)
     proofs = MAX_PROOFS
-    repairs, conditions = [], []
+    repairs: list[FoundRepair] = []
+    conditions: list[Condition] = []
     kernels = bound_kernels(trials.lab, original.submission)
     for name, evidence in found.items():
         own = [c for c in checks if c.variant == name]
@@ -87,8 +98,20 @@ def search(
         proof = Proof(trials, drawn_trials, original.rebind, parsed.source, kernel, evidence)
         repair, used = _found(screen, proof, parsed, own, budget, proofs)
         proofs -= used
+        mended = set(repair.mends) if repair is not None else set()
         if repair is not None:
             repairs.append(repair)
+        launch = other_launch(screen, name, budget) if symptom.check == "correct" and not mended else None
+        if launch is not None:
+            conditions.append(launch)
+            continue
+        order = symptom_of_order(evidence, own) if "races" not in mended and symptom.check != "races" else None
+        if order is not None and proofs > 0:
+            found_order, used = _found(
+                replace(screen, symptom=order), proof, parsed, own, Budget(ORDER_WORK), proofs, "barrier"
+            )
+            proofs -= used
+            repairs += [found_order] if found_order is not None else []
         if any(c.check == symptom.check and c.diagnosis is not None and c.diagnosis.unwritten for c in own):
             condition = turned_away(screen, name, functions)
             if condition is not None:
@@ -97,10 +120,17 @@ def search(
 
 
 def _found(
-    screen: Screen, proof: Proof, parsed: ParsedFile, checks: Sequence[Check], budget: Budget, proofs: int
+    screen: Screen,
+    proof: Proof,
+    parsed: ParsedFile,
+    checks: Sequence[Check],
+    budget: Budget,
+    proofs: int,
+    kind: str = "",
 ) -> tuple[FoundRepair | None, int]:
-    """What makes one kernel right, and how many proofs were made."""
+    """What makes one kernel right, and how many proofs were made; kind: of the changes that are tried, "" for all."""
     ranked = _ranked(screen.functions, screen.kernel, checks, screen.symptom)
+    ranked = [(function, change) for function, change in ranked if kind in ("", change.kind)]
     partial: FoundRepair | None = None
     used = 0
     for change in screen.survivors(ranked, budget):
@@ -134,7 +164,7 @@ def _judged(
     new = {c.check: c for c in after}
     old = [c for c in before if c.check in new and c.check not in OF_OTHERS]
     spoilt = [c for c in old if c.status == "pass" and new[c.check].status != "pass"]
-    mended = tuple(c.check for c in old if c.status == "fail" and new[c.check].status == "pass")
+    mended = tuple(c.check for c in old if c.status == "fail" and _is_passed(new[c.check], changed_evidence))
     if spoilt or not mended:
         return None
     is_complete = all(new[c.check].status not in ("fail", "error") and not _is_waiting(new[c.check]) for c in old)
@@ -142,6 +172,13 @@ def _judged(
     diff = tuple(diff_lines(text, changed(text, change)))
     effect = effect_msg(mended, evidence.counters, changed_evidence.counters, diff)
     return FoundRepair(evidence.variant.name, parsed.file, change, mended, is_complete, diff, effect)
+
+
+def _is_passed(check: Check, evidence: Evidence) -> bool:
+    """Whether a check passes, or would if what comes before it did: a race may be gone from a wrong kernel."""
+    if check.check != "races" or not _is_waiting(check) or "hazards" in evidence.unmeasured:
+        return check.status == "pass"
+    return not races.counted(evidence.hazards(*races.KINDS))
 
 
 def _is_waiting(check: Check) -> bool:

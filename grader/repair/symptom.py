@@ -21,6 +21,8 @@ SLOWER = 4
 
 SEARCHED = ("correct", "ragged_sizes", "memory_safety", "races", "coalescing", "bank_conflicts")
 """Checks whose failing a change of one place may mend, in the order in which they are looked at."""
+MAX_ORDERS = 3
+"""Further sizes at which the order of accesses is looked at."""
 OF_GRIDS = "checks.grids."
 """How the ids of messages on what a grid leaves out begin."""
 OF_ONE_SIZE = "checks.grids.hint_fixed"
@@ -35,6 +37,7 @@ class SmallCase:
     observe: whether races and counters are looked at as well.
     excess: wavefronts of shared memory more than needed, or sectors of global memory, that are too many; -1: any.
     metric: "wavefronts" or "sectors".
+    of_order: whether the order of accesses alone is looked at, whatever comes of them.
     """
 
     kind: CaseKind
@@ -43,9 +46,12 @@ class SmallCase:
     observe: bool = False
     excess: int = -1
     metric: str = "wavefronts"
+    of_order: bool = False
 
     def is_clean(self, run: Run, observed: bool) -> bool:
         """Whether nothing of the fault is left in a run."""
+        if self.of_order:
+            return run.outcome.status == "ok" and not races.counted(run.outcome.hazards)
         if run.outcome.status != "ok" or not run.is_right or faults(run):
             return False
         if observed and self.excess >= 0 and run.outcome.counters is not None:
@@ -127,6 +133,31 @@ def symptom_of(evidence: Evidence, checks: Sequence[Check]) -> Symptom | None:
     cases += [SmallCase(r.kind, dict(r.sizes), MOST_INSTRUCTIONS) for r in others]
     lines = tuple(dict.fromkeys(n for n in (check.line, *check.data.get("lines", [])) if isinstance(n, int)))
     return Symptom(check.check, tuple(cases), tuple(faults(run)), lines, run.is_right)
+
+
+def symptom_of_order(evidence: Evidence, checks: Sequence[Check]) -> Symptom | None:
+    """A failed `races` by itself, of a kernel whose result is wrong for another reason; None where there is none."""
+    check = next((c for c in checks if c.check == "races" and c.status == "fail"), None)
+    runs = [r for r in evidence.runs if not r.drawn and r.backend == "emulator" and r.kind != "ragged"]
+    seen = [
+        r
+        for r in runs
+        if r.outcome.status == "ok" and any(h.kind == "race" for h in r.outcome.hazards) and _is_short(r)
+    ]
+    shown = min(seen, key=lambda r: prod(r.sizes.values()), default=None)
+    if check is None or shown is None:
+        return None
+    found = tuple(races.counted(shown.outcome.hazards))
+    # What orders a launch of one block, or one that is full, need not order the others.
+    others = {repr(r.sizes): r for r in evidence.runs if not r.drawn and r.outcome.status == "ok" and _is_short(r)}
+    others.pop(repr(shown.sizes), None)
+    largest = sorted(others.values(), key=lambda r: prod(r.sizes.values()))[-MAX_ORDERS:]
+    cases = [
+        SmallCase(r.kind, dict(r.sizes), _instructions(r), True, of_order=True)
+        for r in (shown, *largest)
+        if r.kind in ("correct", "observe", "ragged")
+    ]
+    return Symptom("races", tuple(cases), found, tuple(h.line for h in found), True) if found and cases else None
 
 
 def _is_short(run: Run | None) -> bool:

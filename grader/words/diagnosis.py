@@ -39,9 +39,10 @@ TEXTS: Texts = {
         "It came from {place} (line {line}), where the same thread had stored {source} in line {put_line}."
     ),
     "through_other": N_("It came from {place} (line {line}), where {other} had stored {source} in line {put_line}."),
-    "filled_at": N_("{array} (filled in line {line})"),
+    "filled_at": Plural("{array} (filled in line {lines})", "{array} (filled in lines {lines})"),
     "adds_to_unset": N_("It adds to {place}, which was never given an initial value (line {line})."),
     "read_never_written": N_("It read {place} in line {line}, which no thread ever writes."),
+    "own_unset": N_("It is what a variable or an array of the thread's own held before anything was stored there."),
     "read_too_early": N_("It read {place} in line {line} too early: {other} writes it only later, in line {put_line}."),
     "value_of": value_of,
     "garbage": N_("uninitialised memory"),

@@ -44,5 +44,7 @@ TEXTS: Texts = {
     "shared_memory": N_("shared memory"),
     "of_global_memory": N_("of global memory"),
     "of_shared_memory": N_("of shared memory"),
+    "local_memory": N_("the thread's local memory"),
+    "of_local_memory": N_("of the thread's local memory"),
     "of_array": N_("of {array}"),
 }

@@ -75,7 +75,14 @@ TEXTS: Texts = {
     "padding": N_("The row length of the shared array declared in line {line} is wrong."),
     "array_size": N_("The shared array declared in line {line} has the wrong size."),
     "initial_value": N_("What is set in line {line} starts from the wrong value."),
+    "initial_value_stored": N_("Line {line} adds to what is there already: it has to store its value."),
+    "initial_value_added": N_("Line {line} replaces what is there already: it has to add to it."),
     "initial_value_missing": N_("An initial value is missing in line {line}."),
+    "expression_unsigned": N_("A variable declared in line {line} is unsigned: it is never below 0."),
+    "expression_not_shared": N_(
+        "The array declared in line {line} is each thread's own: __shared__ is missing before its type."
+    ),
+    "expression_lost": N_("One of the sums is missing in what line {line} stores."),
     "expression": N_("What is computed in line {line} is wrong."),
     "turned_away": _turned_away,
     "turned_away_wrong": Plural(
@@ -83,6 +90,19 @@ TEXTS: Texts = {
         "condition it is written, but with a wrong value.",
         "The condition in line {line} turns away the threads that would write the {n} unwritten elements; without the "
         "condition they are written, but with wrong values.",
+    ),
+    "launch_axes": N_(
+        "In the launch in line {line} the grid runs over {x} along x and over {y} along y. With its axes in each "
+        "other's place the kernel is right: this was run. Exchange them in the grid, or the sizes that the kernel is "
+        "given."
+    ),
+    "launch_blocks": N_(
+        "Line {line} launches a grid of {blocks} at {sizes}. With a grid of {more} the kernel is right: this was run. "
+        "Either there are too few blocks, or the kernel takes too little with each of them."
+    ),
+    "launch_block_first": N_(
+        "In the launch in line {line} the block grows with the size. With the grid and the block in each other's place "
+        "the kernel is right: this was run. First comes the grid: <<<grid, block>>>."
     ),
     "guard_protects": N_(
         "It has to be corrected, not removed: without it some threads access memory outside the arrays."

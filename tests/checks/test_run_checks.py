@@ -186,7 +186,7 @@ def test_ragged_sizes_that_the_lab_does_not_have() -> None:
         (
             hazard("out_of_bounds", "before", offset_bytes=-4),
             "reads element -1 of t, which has elements 0 to 1023",
-            "declared size",
+            "must not be below 0",
         ),
         (hazard("out_of_bounds", "after", offset_bytes=4096), "reads element 1024 of t, which has", "declared size"),
         (hazard("out_of_bounds", "after", offset_bytes=4094), "reads 2 bytes past the end of t", "declared size"),

@@ -52,6 +52,9 @@ def barrier_changes(function: Function, shares: bool) -> Iterator[Change]:
             edit = function.inserted(statement.end_byte, f"\n{indent}{CALL}")
             last_line = statement.end_point.row + 1
             cost = 2.0 if is_end else 2.2
+            if any(n.type == "return_statement" and n.end_byte <= statement.end_byte for n in function.nodes):
+                # Threads that have left never come to it.
+                cost += 0.8
             yield Change("barrier", last_line, (edit,), cost, "barrier", "loop_end" if is_end else "after")
             if statement.prev_named_sibling is None and parent.parent is not None and parent.parent.type in LOOPS:
                 edit = function.inserted(statement.start_byte, f"{CALL}\n{indent}")

@@ -288,6 +288,11 @@ def _binary(function: Function, node: Node) -> Iterator[Change]:
     if sign == "/" and kind in ("bound", "index"):
         rounded = f"({function.text(left)} + {function.text(right)} - 1) / {_factor(function, right)}"
         yield from _change(function, node, rounded, 2.2, "round_up", kind)
+    if sign == "*" and kind == "index":
+        for variable in function.known_at(node).values():
+            if variable.role == "size" and variable.name in function.parsed.words(node):
+                edit = function.inserted(node.end_byte, f" * {variable.name}")
+                yield Change(kind, line, (edit,), 3.2, "times")
     if sign == "/" and right.type == "parenthesized_expression":
         for step in ("+ 1", "- 1"):
             edit = function.inserted(right.end_byte - 1, f" {step}")
@@ -329,8 +334,10 @@ def _subscript(function: Function, node: Node) -> Iterator[Change]:
     known = function.known_at(node)
     words = function.parsed.words(last)
     for variable in known.values():
-        if variable.name not in words and variable.role in ("size", "index"):
-            cost = 3.9 if variable.role == "size" else 4.4
+        # A halo is as wide again on its other side.
+        is_new = variable.name not in words
+        if (is_new and variable.role in ("size", "index")) or (variable.role == "size" and variable.start == 0):
+            cost = 4.4 if variable.role == "index" else 3.9 if variable.start else 3.2 if is_new else 3.6
             edit = function.inserted(place, f" + {variable.name}")
             yield Change("index", function.line(node), (edit,), cost, "add_term")
     base = _base(function, inner_node)
@@ -354,7 +361,9 @@ def _assignment(function: Function, node: Node) -> Iterator[Change]:
         kind = kind_at(function, node)
         found: Kind = "initial_value" if {operator.type, other} == {"=", "+="} else kind
         cost = 2.0 if found == "initial_value" else 3.0
-        yield Change(found, function.line(operator), (function.replaced(operator, other),), cost, "assignment")
+        detail = {("+=", "="): "stored", ("=", "+="): "added"}.get((operator.type, other), "")
+        edit = function.replaced(operator, other)
+        yield Change(found, function.line(operator), (edit,), cost, "assignment", detail)
 
 
 def _update(function: Function, node: Node) -> Iterator[Change]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -12,9 +13,12 @@ from grader.submission.cpp.tree import LOOPS
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+_UNSIGNED = re.compile(r"unsigned(?:\s+(?:int|long))*|size_t|uint32_t|uint64_t|uint")
+
 
 def value_changes(function: Function) -> Iterator[Change]:
     """First values: of variables without one, of sums that go on from one element to the next, of what is left out."""
+    yield from _types(function)
     for node in function.statements:
         if node.type == "declaration" and "__shared__" not in function.text(node):
             yield from _first_values(function, node)
@@ -25,6 +29,27 @@ def value_changes(function: Function) -> Iterator[Change]:
             edit = function.replaced(node, ";")
             if node not in function.barriers:
                 yield Change("expression", function.line(node), (edit,), 4.8, "delete", "removed")
+
+
+def _types(function: Function) -> Iterator[Change]:
+    """An unsigned variable that has to go below 0; an array of each thread's that a block has to share."""
+    for node in function.nodes:
+        type_node = node.child_by_field_name("type") if node.type == "declaration" else None
+        if type_node is None or "__shared__" in function.text(node):
+            continue
+        if _UNSIGNED.fullmatch(function.text(type_node)):
+            edit = function.replaced(type_node, "int")
+            yield Change("expression", function.line(node), (edit,), 2.0, "unsigned", "unsigned")
+        if function.is_kernel and any(d.type == "array_declarator" for d in node.children_by_field_name("declarator")):
+            edit = function.inserted(node.start_byte, "__shared__ ")
+            yield Change(
+                "expression",
+                function.line(node),
+                (edit,),
+                1.0 if function.barriers else 1.8,
+                "not_shared",
+                "not_shared",
+            )
 
 
 def _first_values(function: Function, node: Node) -> Iterator[Change]:

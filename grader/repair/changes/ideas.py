@@ -1,7 +1,8 @@
-"""Changes of several places that are one idea: axes exchanged, the row length of an array that has two."""
+"""Changes of several places that are one idea: axes exchanged, an array's row length, sums that nobody adds up."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -20,6 +21,8 @@ def idea_changes(function: Function) -> Iterator[Change]:
     """All of them, in order of the text."""
     yield from _axes(function)
     yield from _row_lengths(function)
+    yield from _lost_sums(function)
+    yield from _global_indices(function)
 
 
 def _axes(function: Function) -> Iterator[Change]:
@@ -69,3 +72,37 @@ def _row_lengths(function: Function) -> Iterator[Change]:
         others = {function.text(n) for name, _line, n in found if name == array} - {function.text(length)}
         for other in sorted(others):
             yield Change("index", line, (function.replaced(length, other),), 1.6, "pitch")
+
+
+def _lost_sums(function: Function) -> Iterator[Change]:
+    """`out[i] = s0` where a second sum `s1` is added to, and never used."""
+    names = Counter(function.text(n) for n in function.nodes if n.type == "identifier")
+    added: Counter[str] = Counter()
+    stores = []
+    for node in function.nodes:
+        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+        operator = node.child_by_field_name("operator")
+        if node.type != "assignment_expression" or left is None or right is None or operator is None:
+            continue
+        if left.type == "identifier" and operator.type == "+=":
+            added[function.text(left)] += 1
+        elif left.type == "subscript_expression" and right.type == "identifier":
+            stores.append(right)
+    for name, count in added.items():
+        # Its declaration and what is added to it are all that mentions it.
+        if names[name] != count + 1:
+            continue
+        for stored in stores:
+            if function.text(stored) in added and name in function.known_at(stored):
+                edit = function.inserted(stored.end_byte, f" + {name}")
+                yield Change("expression", function.line(stored), (edit,), 1.4, "lost", "lost")
+
+
+def _global_indices(function: Function) -> Iterator[Change]:
+    """An index of the whole grid where that of the block, or of the thread within it, is taken for it."""
+    for node in function.nodes:
+        value = node.child_by_field_name("value") if node.type == "init_declarator" else None
+        text = function.text(value).replace(" ", "") if value is not None else ""
+        if value is not None and text in ("blockIdx.x", "threadIdx.x"):
+            edit = function.replaced(value, "blockIdx.x * blockDim.x + threadIdx.x")
+            yield Change("index", function.line(node), (edit,), 2.4, "global_index")

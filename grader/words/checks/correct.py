@@ -62,6 +62,7 @@ TEXTS: Texts = {
     "hint_other_reads": N_(
         "Work out by hand where the indices lead for this thread: other elements are read than the result needs."
     ),
+    "hint_indices": N_("Work out by hand where the indices in that line lead for this thread."),
     "hint_follow": N_(
         "Follow one element by hand: which thread reads it, where it stores it, and which thread writes "
         "the result. The value you got instead shows where it was taken from."

@@ -29,6 +29,10 @@ TEXTS: Texts = {
     "hint_misaligned": N_(
         "A float4 or float2 access needs an index that is a multiple of 4 or 2, and an array aligned the same way."
     ),
+    "hint_before": N_(
+        "The index is negative there. Compute its smallest value by hand, for the first threads of a block and the "
+        "first pass of the loop: it must not be below 0."
+    ),
     "hint_shared": N_(
         "Compare the largest value of the index with the declared size: the index that blockDim and the "
         "last pass of the loop lead to must be smaller than it, in each dimension."

@@ -24,6 +24,10 @@ TEXTS: Texts = {
         "One thread reads here what another writes, and nothing orders the threads of different blocks: read from an "
         "array that nobody writes in this launch, or read in the next launch."
     ),
+    "hint_global_block": N_(
+        "Two threads of a block write the same element, and nothing orders them: let each element be written by one "
+        "thread, or use an atomic operation."
+    ),
     "hint_scope": N_(
         "An atomic operation of block scope (atomicAdd_block(), cuda::thread_scope_block, .cta) is one only to threads "
         "of its own block: among blocks use device scope (atomicAdd(), cuda::thread_scope_device, .gpu)."
