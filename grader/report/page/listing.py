@@ -164,6 +164,10 @@ def counter_note(counter: LineCounters, numbers: Numbers) -> tuple[str, bool]:
         cost = numbers.decimal(counter.wavefronts / counter.requests)
         if counter.ways > 1:
             text = _("{operation}: {ways}-way conflict, wavefronts per request: {cost}")
+        elif counter.op == "atomic":
+            text = _(
+                "{operation}: no bank conflict; how long atomics of one element wait for each other is not counted"
+            )
         else:
             text = _("{operation}: no conflict, wavefronts per request: {cost}")
         return text.format(operation=operations[counter.op], ways=counter.ways, cost=cost), counter.ways > 1
