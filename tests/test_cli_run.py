@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from grader.cli.main import run
+from grader.cli.main import INTERRUPTED, run
 from grader.cli.run import split
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -32,6 +35,27 @@ def test_a_program_prints_then_the_report_follows(capfdbinary: pytest.CaptureFix
     assert out.startswith("0\n625\n2500\n5625\n")
     assert "launch.cu:15  kernel <<<4, 32>>>, 128 bytes of dynamic shared memory" in out
     assert "x = d, n = 100" in out
+
+
+def test_who_has_read_enough_is_told_nothing_more(tmp_path: Path) -> None:
+    printing = 'for (int i = 0; i < 200000; ++i) printf("line %d\\n", i);'
+    text = f"#include <cstdio>\n__global__ void k() {{}}\nint main() {{ k<<<1, 1>>>(); {printing} return 0; }}\n"
+    (tmp_path / "main.cu").write_text(text, "utf-8")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "grader", "run", "main.cu"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(PROGRAMS.parent.parent)},
+    )
+    assert process.stdout is not None and process.stderr is not None
+    assert process.stdout.readline() == b"line 0\n"
+    process.stdout.close()
+    with process.stderr as told:
+        assert told.read() == b""
+    assert process.wait() == INTERRUPTED
+    assert [path.name for path in tmp_path.iterdir()] == ["main.cu"]
 
 
 def test_json_is_one_record_with_what_is_documented(capfd: pytest.CaptureFixture[str]) -> None:

@@ -44,7 +44,7 @@ LAYERS: dict[str, set[str] | None] = {
     "naming": {"result"},
     "intake": {"message", "errors", "files", "course", "naming", "result"},
     "similarity": set(),
-    "report": {"message", "words", "errors", "files", "i18n", "lab", "paths", "processes", "result"},
+    "report": {"message", "words", "errors", "device_limits", "files", "i18n", "lab", "paths", "processes", "result"},
     "exports": {"message", "words", "i18n", "lab", "course", "similarity", "report", "result", "timing"},
     "findings": {"message", "words", "i18n", "report", "exports", "result"},
     "diagnosis": None,

@@ -79,4 +79,5 @@ def _check(variant: str, spec: CheckSpec, verdict: Verdict) -> Check:
         skip_reason=verdict.skip_reason,
         data=dict(verdict.data),
         diagnosis=verdict.diagnosis,
+        file=verdict.file,
     )

@@ -12,13 +12,11 @@ from math import prod
 
 from grader.checks import few_lanes
 from grader.checks.base import Verdict, failed, not_measured, passed
+from grader.device_limits import BANKS, WARP_LANES
 from grader.lab.checks import BankConflictSettings
 from grader.message import Message, joined, msg
 from grader.result import LineCounters
 from grader.running.evidence import Evidence
-
-BANKS = 32
-LANES = 32
 
 
 def judge(evidence: Evidence, settings: BankConflictSettings) -> Verdict:
@@ -66,7 +64,7 @@ def judge(evidence: Evidence, settings: BankConflictSettings) -> Verdict:
 
 
 def _hint(evidence: Evidence, worst: LineCounters) -> Message | None:
-    return joined(*_collision(worst), _remedy(evidence, worst))
+    return joined(*_collision(worst), _remedy(evidence))
 
 
 def _collision(worst: LineCounters) -> list[Message]:
@@ -85,13 +83,13 @@ def _collision(worst: LineCounters) -> list[Message]:
     return [two, msg("checks.bank_conflicts.hint_words", n=len(words))] if len(words) > 2 else [two]
 
 
-def _remedy(evidence: Evidence, worst: LineCounters) -> Message | None:
-    block = evidence.interpretation.launch.block if evidence.interpretation else (LANES, 1, 1)
+def _remedy(evidence: Evidence) -> Message | None:
+    block = evidence.interpretation.launch.block if evidence.interpretation else (WARP_LANES, 1, 1)
     kernel = evidence.bound.kernel
     array = next((a for a in kernel.shared_arrays if len(a.dims) == 2 and a.dims[1]), None)
     pitch = array.dims[1] if array else None
-    if block[0] < LANES and prod(block) > block[0]:
-        width, rows = block[0], min(LANES // block[0], block[1])
+    if block[0] < WARP_LANES and prod(block) > block[0]:
+        width, rows = block[0], min(WARP_LANES // block[0], block[1])
         narrow = msg("checks.bank_conflicts.hint_rows_pad", width=width, rows=rows)
         if pitch == width:
             narrow = msg("checks.bank_conflicts.hint_rows", width=width, rows=rows)

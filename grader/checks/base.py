@@ -18,6 +18,7 @@ class Verdict:
 
     credit: the part of the check's points that is earned, 0 to 1 (a failed check may still earn a part).
     message: what was found.  hint: why it matters and how to mend it.  line: of the student's file.
+    file: that the line is in, "" for the kernel's.
     data: JSON values that the message is made of.
     diagnosis: why the output is wrong, where that is what was found.
     """
@@ -30,6 +31,7 @@ class Verdict:
     skip_reason: SkipReason = ""
     data: Mapping[str, object] = field(default_factory=dict)
     diagnosis: Diagnosis | None = None
+    file: str = ""
 
 
 def passed(message: Message, line: int | None = None, data: Mapping[str, object] = NO_DATA) -> Verdict:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from grader.checks import few_lanes
 from grader.checks.base import Verdict, failed, not_measured, passed
+from grader.device_limits import SECTOR_BYTES, WARP_LANES
 from grader.lab.checks import CoalescingSettings
 from grader.message import Message, joined, msg
 from grader.result import Counters, LineCounters
@@ -11,9 +12,6 @@ from grader.running.evidence import Evidence
 
 TOLERANCE = 1e-9
 """Ratios are quotients of integers; this only absorbs the rounding of the quotient."""
-
-LANES = 32
-SECTOR_BYTES = 32
 
 SIDES = {"load": ("load",), "store": ("store", "atomic")}
 """What is held against what is asked of loads, and of stores: an atomic operation stores as well."""
@@ -96,14 +94,14 @@ def _hint(worst: LineCounters) -> Message:
 
 def _narrow(evidence: Evidence, worst: LineCounters) -> Message | None:
     """Of a block so narrow that a warp takes pieces of several rows, its lanes side by side in each; else None."""
-    width, height, _depth = evidence.interpretation.launch.block if evidence.interpretation else (LANES, 1, 1)
-    if width >= LANES or height < 2:
+    width, height, _depth = evidence.interpretation.launch.block if evidence.interpretation else (WARP_LANES, 1, 1)
+    if width >= WARP_LANES or height < 2:
         return None
-    rows = min(-(-LANES // width), height)
+    rows = min(-(-WARP_LANES // width), height)
     # A piece touches a sector for every 32 of its bytes, and one more where it begins within one.
     most = rows * (width * worst.width_bytes / SECTOR_BYTES + 1)
     sectors, ideal = _per_request(worst)
-    if sectors > most or most >= min(LANES, width * height):
+    if sectors > most or most >= min(WARP_LANES, width * height):
         return None
     return msg("checks.coalescing.hint_narrow", sectors=sectors, ideal=ideal, width=width, rows=rows)
 

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from math import prod
 
 from grader.checks.base import Verdict, failed
+from grader.device_limits import WARP_LANES
 from grader.message import msg
 from grader.result import Counters
 from grader.running.evidence import Evidence
 
-LANES = 32
 PART = 0.5
 """Of the largest array: as much of it as may not go through requests of a few lanes."""
 
@@ -37,7 +37,7 @@ class Crawl:
     @property
     def needed(self) -> int:
         """Requests that whole warps would need for as much."""
-        return -(-self.lanes // LANES)
+        return -(-self.lanes // WARP_LANES)
 
 
 def crawl(evidence: Evidence, counters: Counters, space: str) -> Crawl | None:
@@ -55,15 +55,15 @@ def crawl(evidence: Evidence, counters: Counters, space: str) -> Crawl | None:
 
 def _tail(evidence: Evidence) -> float:
     """The share of a block's threads that are in its last warp, where that is not full and not the only one."""
-    threads = prod(evidence.interpretation.launch.block) if evidence.interpretation is not None else LANES
-    return threads % LANES / threads if threads > LANES else 0.0
+    threads = prod(evidence.interpretation.launch.block) if evidence.interpretation is not None else WARP_LANES
+    return threads % WARP_LANES / threads if threads > WARP_LANES else 0.0
 
 
 def verdict(evidence: Evidence, found: Crawl) -> Verdict:
     """The fault in words."""
     interpretation = evidence.interpretation
-    x, y, z = interpretation.launch.block if interpretation is not None else (LANES, 1, 1)
+    x, y, z = interpretation.launch.block if interpretation is not None else (WARP_LANES, 1, 1)
     message = msg("few_lanes.found", line=found.line, requests=found.requests, needed=found.needed)
-    hint = msg("few_lanes.hint_block", x=x, y=y * z) if x * y * z < LANES // 2 else msg("few_lanes.hint_turns")
+    hint = msg("few_lanes.hint_block", x=x, y=y * z) if x * y * z < WARP_LANES // 2 else msg("few_lanes.hint_turns")
     data = {"requests": found.requests, "needed_requests": found.needed}
     return failed(message, hint, found.line, data=data)

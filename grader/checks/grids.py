@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import prod
 
 from grader.checks.base import Verdict, failed
+from grader.checks.launch import file_of_launch
 from grader.lab import formula
 from grader.launching.geometry import geometry
 from grader.launching.run import Run
@@ -68,7 +70,7 @@ def left_out(evidence: Evidence, runs: Sequence[Run]) -> Verdict | None:
             hint = msg("checks.grids.hint_swapped", x=plan.covers[0], y=plan.covers[1], tile=plan.tile[0])
         else:
             hint = _hint(plan, short)
-        return failed(what, hint, plan.line, data=data)
+        return replace(failed(what, hint, plan.line, data=data), file=file_of_launch(evidence))
     return None
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from grader.checks.base import Verdict, failed, not_applicable, passed
 from grader.lab.checks import Settings
 from grader.message import Message, msg
@@ -22,7 +24,8 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
     kinds = list(dict.fromkeys(fault.kind for fault in host.faults))
     data = {"kinds": kinds, "lines": [fault.line for fault in host.faults]}
     credit = max(0.0, 1 - SHARE_LOST * len(kinds))
-    return failed(first.message, _hint(first.kind), first.line, credit=credit, data=data)
+    verdict = failed(first.message, _hint(first.kind), first.line, credit=credit, data=data)
+    return replace(verdict, file="" if first.file == evidence.bound.kernel.file else first.file)
 
 
 def _hint(kind: str) -> Message:

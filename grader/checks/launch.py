@@ -5,6 +5,7 @@ Limits of every GPU since compute capability 3.0 (CUDA programming guide, "Compu
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 
 from grader.checks.base import Verdict, failed, not_applicable, passed
@@ -19,6 +20,16 @@ NEVER_RAN = msg("checks.launch.hint_never_ran")
 
 def judge(evidence: Evidence, settings: Settings) -> Verdict:
     """Fail for a block that no GPU can run; the kernel itself is then graded with the lab's block."""
+    return replace(_judged(evidence), file=file_of_launch(evidence))
+
+
+def file_of_launch(evidence: Evidence) -> str:
+    """The file that the launch stands in, "" where that is the kernel's."""
+    site = evidence.bound.requested
+    return site.file if site is not None and site.file != evidence.bound.kernel.file else ""
+
+
+def _judged(evidence: Evidence) -> Verdict:
     site = evidence.bound.requested
     if site is None or site.block is None:
         return not_applicable(msg("checks.launch.no_launch"))
@@ -47,7 +58,7 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
             data={"shared_bytes": site.shared_bytes},
         )
     if site.observed and site.grid is not None:
-        verdict = _of_grid(evidence, site.grid, threads, site.line)
+        verdict = _of_grid(site.grid, threads, site.line)
         if verdict is not None:
             return verdict
     return passed(
@@ -74,7 +85,7 @@ def _shape(block: tuple[int, int, int]) -> str:
     return "×".join(str(n) for n in block[: 3 if block[2] > 1 else 2])
 
 
-def _of_grid(evidence: Evidence, grid: tuple[int, int, int], threads: int, line: int) -> Verdict | None:
+def _of_grid(grid: tuple[int, int, int], threads: int, line: int) -> Verdict | None:
     """The fault of a grid that no device takes, or that leaves all the work to one thread."""
     blocks = _shape(grid)
     for axis, size, limit in zip("xyz", grid, MAX_GRID, strict=True):

@@ -8,11 +8,12 @@ import os
 import sys
 import tempfile
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
-from grader.errors import GraderError, InternalError, describe_os_error
+from grader.errors import GraderError, InternalError, UsageError, describe_os_error
 from grader.i18n import _
 from grader.processes.limits import shortage
 
@@ -44,6 +45,26 @@ def internal(error: Exception, folder: Path) -> InternalError:
         what = f"{what}, {shortage()}"
     text = _("the grader failed ({error}); details are in {log}")
     return InternalError(text.format(error=what, log=write_log(folder)))
+
+
+@contextlib.contextmanager
+def blamed_on_us(folder: Path) -> Iterator[None]:
+    """Within, whatever fails that neither the user nor the reader of our output is the cause of is the grader's.
+
+    folder: where the traceback is written.
+
+    Raises
+    ------
+    InternalError : in place of such a failure.
+    """
+    try:
+        yield
+    except (UsageError, BrokenPipeError):
+        raise
+    except Exception as error:
+        if refused_by_system(error):
+            raise
+        raise internal(error, folder) from error
 
 
 def refused_by_system(error: Exception) -> str:

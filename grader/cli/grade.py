@@ -7,9 +7,8 @@ from pathlib import Path
 import click
 
 from grader import __version__
-from grader.cli.errors import internal, refused_by_system
+from grader.cli.errors import blamed_on_us
 from grader.cli.options import PathType, backend_option, jobs_option, labs_option, lang_option
-from grader.errors import UsageError
 from grader.i18n import _
 
 
@@ -144,11 +143,5 @@ def _grade(
         profilers=tuple(tool for tool, asked in (("ncu", profile), ("compute-sanitizer", sanitize)) if asked),
     )
     order = Order(paths, out, options, pdf=not no_pdf, jobs=jobs, is_fresh=force, roster=roster, cluster=cluster)
-    try:
+    with blamed_on_us(out):
         return grade(order)
-    except UsageError:
-        raise
-    except Exception as error:
-        if refused_by_system(error):
-            raise
-        raise internal(error, out) from error

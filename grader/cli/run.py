@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from grader.cli.errors import internal
+from grader.cli.errors import blamed_on_us
 from grader.cli.options import lang_option
 from grader.errors import UsageError
 from grader.i18n import _
@@ -75,14 +75,10 @@ def _run(words: tuple[str, ...], device: str, as_json: bool, lang: str) -> int:
         stream.buffer.flush()
 
     stdin = b"" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read(MAX_STDIN_BYTES)
-    try:
+    with blamed_on_us(Path()):
         observation = observe(
             paths, own, device, stdin, (lambda _descriptor, _data: None) if as_json else emit, _build_progress()
         )
-    except UsageError:
-        raise
-    except Exception as error:
-        raise internal(error, Path()) from error
     if as_json:
         print(run_report.as_json(observation))
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +40,16 @@ class Entry:
             return person
         own = self.result.student
         return msgspec.structs.replace(person, name=person.name or own.name, group=person.group or own.group)
+
+
+def shown_names(entries: Sequence[Entry]) -> dict[str, str]:
+    """What each student is called where people read it, by id: their name, with the id where others are called so."""
+    names = {entry.student: entry.who.name or entry.student for entry in entries}
+    counts = Counter(names.values())
+    return {
+        student: name if counts[name] == 1 else student if student.startswith(name) else f"{name} ({student})"
+        for student, name in names.items()
+    }
 
 
 def source_of(result: Result) -> str:

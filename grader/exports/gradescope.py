@@ -15,7 +15,7 @@ from grader.report.labels import check_status, result_status
 from grader.report.numbers import Numbers
 from grader.report.summary import code_at, where
 from grader.report.visible import visible
-from grader.result import Check, Result, Variant
+from grader.result import Check, Result
 from grader.words import check_title
 
 
@@ -69,8 +69,8 @@ def _verdict(result: Result, numbers: Numbers) -> str:
 
 
 def _test(check: Check, result: Result, lines: dict[str, list[str]], numbers: Numbers) -> dict[str, Any]:
-    file = result.variants.get(check.variant, Variant()).file
-    status = check_status(check.status, check.skip_reason, check.pending)
+    file = result.file_of(check)
+    status = check_status(check.status, check.skip_reason)
     parts = []
     if check.line:
         code = code_at(lines, file, check.line)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from grader.exports.entries import Entry, Export, of_entries
+from grader.exports.entries import Entry, Export, of_entries, shown_names
 from grader.exports.points import percent
 from grader.i18n import _
 from grader.lab.records import Lab
@@ -32,10 +32,10 @@ def markdown(entries: Sequence[Entry], lab: Lab, language: str) -> bytes:
         _("Worst fault"),
         _("Teacher's decisions"),
     ]
-    rows = []
+    rows, shown = [], shown_names(entries)
     for entry in entries:
         who, result = entry.who, entry.result
-        first = [who.name or who.id, who.group]
+        first = [shown[entry.student], who.group]
         if result is None:
             row = failed_row(entry.student, said(entry.reason))
             rows.append([*first, row.mark, *[""] * (2 + len(names)), row.fault, ""])

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import mean, median
 
-from grader.exports.entries import Entry, Table
+from grader.exports.entries import Entry, Table, shown_names
 from grader.exports.points import percent
 from grader.report.numbers import Numbers
 from grader.report.summary import FAULT_STATUSES, blocked_points, lost_points, shortened, title_of
@@ -99,7 +99,7 @@ class Overview:
 
 def overview(table: Table, language: str) -> Overview:
     """What a group's page begins with."""
-    numbers = Numbers(language)
+    numbers, names = Numbers(language), shown_names(table.entries)
     graded = [entry for entry in table.entries if entry.result is not None]
     shares = [share for entry in graded if entry.result and (share := percent(entry.result)) is not None]
     return Overview(
@@ -109,10 +109,10 @@ def overview(table: Table, language: str) -> Overview:
         mean=numbers.percent(round(mean(shares), 1)) if shares else "",
         median=numbers.percent(round(median(shares), 1)) if shares else "",
         bins=_bins(shares),
-        lost=_lost(graded, numbers),
-        checks=_checks(table, graded),
-        strips=_strips(table, graded, numbers),
-        pairs=_pairs(table, numbers),
+        lost=_lost(graded, names, numbers),
+        checks=_checks(table, graded, names),
+        strips=_strips(table, graded, names, numbers),
+        pairs=_pairs(table, names, numbers),
     )
 
 
@@ -127,11 +127,11 @@ def _bins(shares: Sequence[float]) -> tuple[Bin, ...]:
     )
 
 
-def _who(entry: Entry) -> Who:
-    return Who(visible_line(entry.who.name or entry.student), entry.report)
+def _who(entry: Entry, names: Mapping[str, str]) -> Who:
+    return Who(visible_line(names[entry.student]), entry.report)
 
 
-def _lost(graded: Sequence[Entry], numbers: Numbers) -> tuple[LostRow, ...]:
+def _lost(graded: Sequence[Entry], names: Mapping[str, str], numbers: Numbers) -> tuple[LostRow, ...]:
     found: dict[str, list[tuple[float, Entry, Check]]] = defaultdict(list)
     for entry in graded:
         assert entry.result is not None
@@ -148,12 +148,14 @@ def _lost(graded: Sequence[Entry], numbers: Numbers) -> tuple[LostRow, ...]:
         points = sum(points for points, _entry, _check in faults)
         students = {fault[1].student for fault in faults}
         words = visible_line(shortened(check.message, 200))
-        rows.append((len(students), points, LostRow(title, len(students), numbers.points(points), _who(entry), words)))
+        rows.append(
+            (len(students), points, LostRow(title, len(students), numbers.points(points), _who(entry, names), words))
+        )
     rows.sort(key=lambda row: (-row[0], -row[1], row[2].title))
     return tuple(row for _count, _points, row in rows)
 
 
-def _checks(table: Table, graded: Sequence[Entry]) -> tuple[CheckRow, ...]:
+def _checks(table: Table, graded: Sequence[Entry], names: Mapping[str, str]) -> tuple[CheckRow, ...]:
     failed: dict[str, list[Who]] = defaultdict(list)
     passed: dict[str, int] = defaultdict(int)
     for entry in graded:
@@ -161,7 +163,7 @@ def _checks(table: Table, graded: Sequence[Entry]) -> tuple[CheckRow, ...]:
         for check in entry.result.checks:
             passed[check.id] += check.status == "pass"
             if check.status == "fail":
-                failed[check.id].append(_who(entry))
+                failed[check.id].append(_who(entry, names))
     return tuple(
         CheckRow(variant.name, check_title(check.check), tuple(failed[name]), passed[name])
         for variant in table.lab.variants
@@ -170,7 +172,7 @@ def _checks(table: Table, graded: Sequence[Entry]) -> tuple[CheckRow, ...]:
     )
 
 
-def _strips(table: Table, graded: Sequence[Entry], numbers: Numbers) -> tuple[Strip, ...]:
+def _strips(table: Table, graded: Sequence[Entry], names: Mapping[str, str], numbers: Numbers) -> tuple[Strip, ...]:
     strips = []
     for variant in table.lab.variants:
         found = []
@@ -179,7 +181,7 @@ def _strips(table: Table, graded: Sequence[Entry], numbers: Numbers) -> tuple[St
             record = entry.result.variants.get(variant.name)
             row = marked(record.timing) if record is not None else None
             if row is not None and row.over_reference is not None:
-                found.append((row.over_reference.value, _who(entry).name))
+                found.append((row.over_reference.value, _who(entry, names).name))
         if found:
             strips.append(_strip(variant.name, found, numbers))
     return tuple(strips)
@@ -197,8 +199,7 @@ def _strip(variant: str, found: Sequence[tuple[float, str]], numbers: Numbers) -
     return Strip(variant, dots, place(1.0), f"{numbers.decimal(math.exp(low))}×", f"{numbers.decimal(math.exp(high))}×")
 
 
-def _pairs(table: Table, numbers: Numbers) -> tuple[tuple[int, str, str, str], ...]:
-    names = {entry.student: entry.who.name or entry.student for entry in table.entries}
+def _pairs(table: Table, names: Mapping[str, str], numbers: Numbers) -> tuple[tuple[int, str, str, str], ...]:
     pairs = table.similar.pairs if table.similar is not None else ()
     return tuple(
         (number, names.get(p.left, p.left), names.get(p.right, p.right), numbers.percent(round(100 * p.share)))

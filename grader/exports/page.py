@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from grader.exports.entries import CourseExport, Entry, Export, Table
+from grader.exports.entries import CourseExport, Entry, Export, Table, shown_names
 from grader.exports.overview import overview
 from grader.exports.points import course_percent, percent
 from grader.i18n import _
@@ -36,6 +36,7 @@ def course_page(tables: Sequence[Table], language: str) -> bytes:
     numbers = Numbers(language)
     labs = [(table.lab.id, in_language(table.lab.title, language)) for table in tables]
     by_lab = [{entry.student: entry for entry in table.entries} for table in tables]
+    shown = [shown_names(table.entries) for table in tables]
     rows = []
     for student in dict.fromkeys(entry.student for table in tables for entry in table.entries):
         found = [entries.get(student) for entries in by_lab]
@@ -44,7 +45,9 @@ def course_page(tables: Sequence[Table], language: str) -> bytes:
         total = course_percent(tables, found)
         rows.append(
             {
-                "name": visible_line(next((who.name for who in known if who.name), student)),
+                "name": visible_line(
+                    next((names[student] for names in shown if names.get(student, student) != student), student)
+                ),
                 "group": visible_line(next((who.group for who in known if who.group), "")),
                 "cells": [
                     {
@@ -88,14 +91,14 @@ def _sortable(entry: Entry, language: str) -> tuple[float, str]:
 
 def rows_of(entries: Sequence[Entry], variants: Sequence[str], language: str) -> list[GroupRow]:
     """The entries as rows of a table, by the names that the roster knows."""
-    rows = []
+    rows, shown = [], shown_names(entries)
     for entry in entries:
         who = entry.who
         if entry.result is None:
             row = failed_row(entry.student, said(entry.reason))
         else:
             row = group_row(entry.result, variants, language, entry.report)
-        rows.append(replace(row, name=visible_line(who.name or who.id), group=visible_line(who.group)))
+        rows.append(replace(row, name=visible_line(shown[entry.student]), group=visible_line(who.group)))
     return rows
 
 

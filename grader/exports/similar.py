@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from grader.exports.entries import Export, Table
+from grader.exports.entries import Export, Table, shown_names
 from grader.i18n import _
 from grader.report.job import in_language
 from grader.report.numbers import Numbers
@@ -41,7 +41,7 @@ def similar_page(table: Table, language: str) -> bytes:
     from grader.report.page.groups import similar_page as html
 
     sources = {entry.student: entry.source for entry in table.entries}
-    names = {entry.student: entry.who.name or entry.student for entry in table.entries}
+    names = shown_names(table.entries)
     found = table.similar
     pairs = found.pairs if found is not None else ()
     archive = dict(found.archive) if found is not None else {}

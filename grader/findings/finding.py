@@ -14,7 +14,7 @@ from grader.i18n import _
 from grader.message import Message
 from grader.report.summary import FAULT_STATUSES, in_cell, lost_points
 from grader.report.visible import visible_line
-from grader.result import Check, Result, Variant
+from grader.result import Check, Result
 from grader.words import NoWordsError, check_title, text
 
 Level = Literal["error", "warning", "note"]
@@ -88,7 +88,7 @@ def _faults(result: Result) -> Iterator[Finding]:
     for check in result.checks:
         if check.status not in FAULT_STATUSES:
             continue
-        file = result.variants.get(check.variant, Variant()).file or _only_file(result)
+        file = result.file_of(check) or _only_file(result)
         line = check.line
         others = _compiler_errors(check)
         if line is None and others:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from grader.i18n import _
 from grader.report.numbers import Numbers
 from grader.report.summary import code_at, where
-from grader.result import Check, Result, Variant
+from grader.result import Check, Result
 from grader.words import check_title
 
 
@@ -37,7 +37,7 @@ def tests(result: Result, out_of: float | None) -> Iterator[Test]:
             continue
         if check.status == "pass" and not check.possible:
             continue
-        file = result.variants.get(check.variant, Variant()).file
+        file = result.file_of(check)
         place = where(result, file, check.line) if check.line else ""
         name = f"{check.variant} · {check_title(check.check)}"
         code = code_at(lines, file, check.line)

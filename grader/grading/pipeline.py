@@ -136,11 +136,11 @@ def grade(
             if lab.repairs != "student" and not answers:
                 result = without_answers(result)
         if not lab.sweeps:
-            return result
+            return told(result)
         from grader.sweeps.run import sweep
 
         sweeps = sweep(lab, original, found, oracle, compiler, ARCHITECTURE, gpu, remeasure)
-        return structs.replace(result, sweeps=[told(record) for record in sweeps])
+        return told(structs.replace(result, sweeps=sweeps))
 
 
 def _result(lab: Lab, submission: Submission, found: Mapping[str, Evidence], environment: Environment) -> Result:

@@ -105,10 +105,10 @@ class _Reader:
                     continue
                 kind = stat.S_IFMT(info.external_attr >> 16)
                 if kind not in (0, stat.S_IFREG):
-                    yield Problem((*where, name), msg("intake.link", name=name))
+                    yield Problem((*where, *_place(name)), msg("intake.link", name=name))
                     continue
                 if info.flag_bits & 1:
-                    yield Problem((*where, name), msg("intake.encrypted", name=name))
+                    yield Problem((*where, *_place(name)), msg("intake.encrypted", name=name))
                     continue
                 try:
                     with archive.open(info) as entry:
@@ -116,7 +116,7 @@ class _Reader:
                 except _ERRORS_OF_ZIP as error:
                     if isinstance(error, _Spent):
                         raise
-                    yield Problem((*where, name), msg("intake.broken", name=name, reason=_reason(error)))
+                    yield Problem((*where, *_place(name)), msg("intake.broken", name=name, reason=_reason(error)))
                     continue
                 yield from self._entry(name, data, where, depth)
 
@@ -127,7 +127,7 @@ class _Reader:
                 if info.isdir():
                     continue
                 if not info.isreg():
-                    yield Problem((*where, name), msg("intake.link", name=name))
+                    yield Problem((*where, *_place(name)), msg("intake.link", name=name))
                     continue
                 entry = archive.extractfile(info)
                 assert entry is not None
@@ -150,7 +150,7 @@ class _Reader:
     def _entry(self, name: str, data: bytes | None, where: tuple[str, ...], depth: int) -> Iterator[File | Problem]:
         parts = safe_parts(name)
         if parts is None:
-            yield Problem((*where, name), msg("intake.outside", name=name))
+            yield Problem((*where, *_place(name)), msg("intake.outside", name=name))
         elif data is None:
             yield Problem((*where, *parts), msg("intake.large", name=name, limit=MAX_FILE_BYTES >> 20))
         elif not is_litter(parts):
@@ -197,6 +197,11 @@ def safe_parts(name: str) -> tuple[str, ...] | None:
     ):
         return None
     return parts
+
+
+def _place(name: str) -> tuple[str, ...]:
+    """Whose folder a name is told of in: its parts as far as they go down; nothing is ever written there."""
+    return tuple(part for part in name.replace("\\", "/").split("/") if part.strip(" .")) or (name,)
 
 
 def is_litter(parts: tuple[str, ...]) -> bool:

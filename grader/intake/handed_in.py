@@ -20,7 +20,7 @@ from grader.naming import folder_names
 from grader.result import Record
 
 LIST_NAME = ".handed-in.json"
-FORMAT = 1
+FORMAT = 2
 """Raised when archives are read otherwise than before."""
 
 
@@ -34,14 +34,15 @@ class HandedIn(Record, frozen=True):
 
 
 class Unpacked(Record, frozen=True):
-    """An export; source: what it was unpacked from."""
+    """An export; source: what it was unpacked from; problems: what could not be read that is nobody's."""
 
     source: str
     works: list[HandedIn]
+    problems: list[Message] = msgspec.field(default_factory=list)
 
 
-def unpack(archive: Path, below: Path) -> tuple[Path, list[HandedIn]]:
-    """The works in an export, unpacked to a folder `below`; what was unpacked of the same archive before is used again.
+def unpack(archive: Path, below: Path) -> tuple[Path, Unpacked]:
+    """An export, unpacked to a folder `below`; what was unpacked of the same archive before is used again.
 
     Raises
     ------
@@ -55,7 +56,7 @@ def unpack(archive: Path, below: Path) -> tuple[Path, list[HandedIn]]:
             known = _unpack(archive, folder, source)
     except OSError as error:
         raise UsageError(describe_os_error(error)) from error
-    return folder, known.works
+    return folder, known
 
 
 def _hash(archive: Path) -> str:
@@ -76,7 +77,8 @@ def _unpack(archive: Path, folder: Path, source: str) -> Unpacked:
     lost = [item.message for item in found if isinstance(item, Problem) and not item.parts]
     if lost and len(found) == len(lost):
         raise UsageError(msg("intake.no_archive", path=str(archive), reason=lost[0]))
-    students = _told_apart([_with_nested(attempt) for attempt in attempts(found)])
+    handed_in, nobodys = attempts(found)
+    students = _told_apart([_with_nested(attempt) for attempt in handed_in])
     names = folder_names(attempt.person.id for attempt in students)
     folder.parent.mkdir(parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
@@ -88,7 +90,7 @@ def _unpack(archive: Path, folder: Path, source: str) -> Unpacked:
             for parts, data in attempt.files.items():
                 _write(fresh / name, parts, data)
             works.append(_handed_in(attempt, name))
-        unpacked = Unpacked(source=source, works=works)
+        unpacked = Unpacked(source=source, works=works, problems=nobodys)
         # Last of all: a folder without it was left by a run that was ended.
         write_atomically(fresh / LIST_NAME, msgspec.json.encode(unpacked))
         fresh.chmod(0o755)

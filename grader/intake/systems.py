@@ -40,8 +40,10 @@ Where = tuple[Person, tuple[str, ...]]
 """A student, and the rest of a file's name."""
 
 
-def attempts(found: Sequence[File | Problem]) -> list[Attempt]:
+def attempts(found: Sequence[File | Problem]) -> tuple[list[Attempt], list[Message]]:
     """What each student handed in, in the order of the export; by the export's own metadata or its names.
+
+    And what could not be read that is nobody's.
 
     Raises
     ------
@@ -53,15 +55,18 @@ def attempts(found: Sequence[File | Problem]) -> list[Attempt]:
         return _gradescope(found, metadata)
     readers = (_moodle, _canvas, _classroom)
     known: dict[str, Attempt] = {}
-    names = [item.parts for item in found]
+    nobodys: list[Message] = []
+    names = [item.parts for item in found if item.parts]
     reader = next(
         (r for r in readers if names and sum(r(parts) is not None for parts in names) * 2 > len(names)), _folders
     )
     for item in found:
-        where = reader(item.parts)
+        where = reader(item.parts) if item.parts else None
         if where is not None:
             _add(known, where, item)
-    return list(known.values())
+        elif isinstance(item, Problem):
+            nobodys.append(item.message)
+    return list(known.values()), nobodys
 
 
 def _add(known: dict[str, Attempt], where: Where, item: File | Problem) -> None:
@@ -85,7 +90,7 @@ def _without_common_folder(found: Sequence[File | Problem]) -> list[File | Probl
         (top,) = tops
         if _moodle((top,)) or top.endswith("-submissions"):
             return items
-        items = [replace(item, parts=item.parts[1:]) for item in items if len(item.parts) > 1]
+        items = [replace(item, parts=item.parts[1:] if item.parts[:1] == (top,) else item.parts) for item in items]
 
 
 def _moodle(parts: tuple[str, ...]) -> Where | None:
@@ -122,16 +127,18 @@ def _folders(parts: tuple[str, ...]) -> Where | None:
     return (Person(id=parts[0]), parts[1:]) if len(parts) > 1 else None
 
 
-def _gradescope(found: Sequence[File | Problem], metadata: File) -> list[Attempt]:
+def _gradescope(found: Sequence[File | Problem], metadata: File) -> tuple[list[Attempt], list[Message]]:
     known: list[Attempt] = []
+    told: set[int] = set()
     for folder, people in _submitters(metadata):
-        items = [item for item in found if item.parts[0] == folder]
+        items = [item for item in found if item.parts[:1] == (folder,)]
+        told.update(map(id, items))
         for person in people:
             attempt = Attempt(person)
             attempt.files = {item.parts[1:]: item.data for item in items if isinstance(item, File)}
             attempt.problems = [item.message for item in items if isinstance(item, Problem)]
             known.append(attempt)
-    return known
+    return known, [item.message for item in found if isinstance(item, Problem) and id(item) not in told]
 
 
 def _submitters(metadata: File) -> Iterator[tuple[str, list[Person]]]:

@@ -91,7 +91,7 @@ class Trials:
             kind,
             sizes,
             outcome,
-            self._difference(kernel, sizes, outcome, inputs, expected, projected),
+            self._difference(sizes, outcome, inputs, expected, projected),
             changed_inputs=tuple(name for name in inputs if name in outcome.outputs),
             backend=self.backend.name,
         )
@@ -127,7 +127,6 @@ class Trials:
 
     def _difference(
         self,
-        kernel: BoundKernel,
         sizes: Sizes,
         outcome: LaunchOutcome,
         inputs: Mapping[str, Array],

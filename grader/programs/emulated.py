@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +26,9 @@ SECONDS_PER_LAUNCH = 600.0
 Bytes = npt.NDArray[np.uint8]
 Saved = tuple[MemoryArray, Bytes, Bytes | None]
 MAX_SNAPSHOT_BYTES = 512 << 20
+
+_SOURCE_NAME = re.compile(r"L?(\d{1,3})")
+"""Within a mangled name: how long the next word is; `L` before one with internal linkage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +147,24 @@ class _Projection(Observer):
         return "" if self._budget is None else "".join(self._budget.printf)
 
 
+def _parts(name: str) -> list[str]:
+    """A variable's name with its namespaces, as far as two compilers say it alike.
+
+    Of what is `static` or in a namespace without a name one mangles the linkage, the other what it made up:
+    `_ZL5count` and `count`, `_ZN12_GLOBAL__N_15countE` and `_ZN21_INTERNAL_…5countE`.
+    """
+    if not name.startswith("_Z"):
+        return [name, ""]
+    found: list[str] = []
+    place = 3 if name.startswith("_ZN") else 2
+    while match := _SOURCE_NAME.match(name, place):
+        place = match.end() + int(match[1])
+        part = name[match.end() : place]
+        if not part.startswith(("_GLOBAL__N_", "_INTERNAL_")):
+            found.append(part)
+    return [*found, name[place:].removesuffix("E")]
+
+
 class Gpu:
     """Memory and kernels of one emulated device.
 
@@ -256,7 +278,8 @@ class Gpu:
         variables = linked(self._modules[unit], self._device).variables
         found = variables.get(name)
         if found is None:
-            similar = [key for key in variables if key.endswith(name) and key.startswith("_Z")]
+            wanted = _parts(name)
+            similar = [key for key in variables if _parts(key) == wanted]
             found = variables[similar[0]] if len(similar) == 1 else None
         return None if found is None else self._variable(name, found)
 

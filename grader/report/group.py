@@ -10,7 +10,7 @@ from grader.report.labels import check_status, result_status
 from grader.report.numbers import Numbers
 from grader.report.summary import FAULT_STATUSES, blocked_points, lost_points, shortened, title_of, where
 from grader.report.visible import visible_line
-from grader.result import Result, Variant
+from grader.result import Result
 
 # A variant is as good as its worst check.
 _SEVERITY = {"fail": 4, "error": 3, "borderline": 2, "pass": 1, "skip": 0}
@@ -82,5 +82,5 @@ def worst_fault(result: Result) -> str:
     if not faults:
         return ""
     worst = max(faults, key=lambda c: (c.status == "fail", lost_points(c) + blocked_points(checks, c)))
-    place = where(result, result.variants.get(worst.variant, Variant()).file, worst.line) if worst.line else ""
+    place = where(result, result.file_of(worst), worst.line) if worst.line else ""
     return visible_line(f"{title_of(worst)}{f' ({place})' if place else ''}: {shortened(worst.message)}")

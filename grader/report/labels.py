@@ -23,8 +23,8 @@ def variant_colour(index: int) -> str:
     return VARIANT_COLOURS[index % len(VARIANT_COLOURS)]
 
 
-def check_status(status: str, skip_reason: str = "", pending: float = 0.0) -> Status:
-    """How a check's status is shown.  A check that is skipped with points pending waits; others do not count."""
+def check_status(status: str, skip_reason: str = "") -> Status:
+    """How a check's status is shown; skip_reason: of one that is skipped, as results have it."""
     if status == "skip" and skip_reason == "not_applicable":
         return Status("none", "·", _("does not apply"))
     if status == "skip" and skip_reason == "prerequisite":

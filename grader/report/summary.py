@@ -26,7 +26,7 @@ from grader.report.summary_views import (
     WaitingRow,
 )
 from grader.report.visible import visible
-from grader.result import Check, Result, Variant
+from grader.result import Check, Result
 from grader.words import check_title, fault_title
 
 FAULT_STATUSES = ("fail", "borderline", "error")
@@ -106,7 +106,7 @@ def matrix(checks: list[Check], variants: list[str], numbers: Numbers) -> list[M
 
 def cell(check: Check, numbers: Numbers) -> CellView:
     """A check's status, its points ("15", "5 / 15", or what is pending), and its message."""
-    status = check_status(check.status, check.skip_reason, check.pending)
+    status = check_status(check.status, check.skip_reason)
     if not check.possible:
         points = ""
     elif check.pending:
@@ -134,7 +134,7 @@ def faults(job: ReportJob, numbers: Numbers) -> list[FaultView]:
     for check in result.checks:
         if check.status not in FAULT_STATUSES:
             continue
-        file = result.variants.get(check.variant, Variant()).file
+        file = result.file_of(check)
         place = (file, check.line)
         entry = next((e for e in entries if _same_fault(e, check, place)), None)
         if entry is None:

@@ -40,7 +40,8 @@ class Check(Record, frozen=True):
 
     message: what was found.  hint: why it matters and how to fix it, "" when there is nothing to fix.
     message_said, hint_said: the same as ids and data, null in results of version 1.
-    line: where, in `file` of the variant; null when it concerns no line.
+    line: where, in `file`; null when it concerns no line.
+    file: that the line is in, where that is another than the variant's: a launch's; else "".
     skip_reason: why a check was skipped ("" unless status is "skip").
     data: the numbers the message is made of, by name.
     diagnosis: why the output is wrong, null unless that is what the check found.
@@ -65,6 +66,7 @@ class Check(Record, frozen=True):
     diagnosis: Diagnosis | None = None
     repair: Repair | None = None
     override: Override | None = None
+    file: str = ""
 
 
 class Score(Record, frozen=True):

@@ -106,6 +106,10 @@ class Result(Record, frozen=True):
     decisions: Decisions | None = None
     schema_version: Literal[1, 2] = SCHEMA_VERSION
 
+    def file_of(self, check: Check) -> str | None:
+        """The file that a check's line is in."""
+        return check.file or self.variants.get(check.variant, Variant()).file
+
 
 def exit_code(results: Iterable[Result]) -> int:
     """The process's exit code for some results: 0 all passed, 1 some failed, 3 the grader failed somewhere."""

@@ -228,7 +228,7 @@ def _state(job: Job, standing: Standing, jobs: Jobs) -> dict[str, Any]:
 
 
 def _check(check: Check, numbers: Numbers) -> dict[str, str]:
-    status = check_status(check.status, check.skip_reason, check.pending)
+    status = check_status(check.status, check.skip_reason)
     points = f"{numbers.points(check.earned)} / {numbers.points(check.possible)}" if check.possible else ""
     return {
         "id": check.id,

@@ -13,6 +13,7 @@ from msgspec import structs
 
 from grader.backends.base import NEVER_ENDS, LaunchOutcome, reason_msg
 from grader.backends.emulator import ARCHITECTURE, Emulator
+from grader.device_limits import SECTOR_BYTES
 from grader.lab.records import Lab, Sizes, Sweep
 from grader.launching.arrays import shape_at
 from grader.launching.kernel import BoundKernel
@@ -27,7 +28,6 @@ from grader.submission.records import VariantBinding
 from grader.submission.rewriting.changes import Original
 from grader.sweeps.plan import PreparedPoint, Target, infeasible, places, prepare, reference_target
 
-SECTOR_BYTES = 32
 COPIES = ("pageable", "pinned", "write_combined")
 """Kinds of host memory that a kernel's arrays are copied from and to; in the other it works on them where they are."""
 

@@ -86,6 +86,7 @@ TEXTS: Texts = {
     "memset_host_pointer": N_("cudaMemset of a host pointer."),
     "use_after_free": N_("{array} was already freed."),
     "unknown_pointer": N_("The address is not in device memory."),
+    "null_pointer": N_("A null pointer is copied to or from: was the memory allocated?"),
     "no_symbol": N_("The variable copied to or from is not a __device__ or __constant__ variable."),
     "double_free": N_("{array} is freed twice."),
     "free_pinned": N_("{array} is host memory: free it with cudaFreeHost."),
@@ -99,6 +100,10 @@ TEXTS: Texts = {
     "library_past": N_("The library would reach past the end of {array}."),
     "library_unwritten": N_("The library reads {array}, which was never written."),
     # -- order and time
+    "host_changed": N_(
+        "{array} is changed by the host while this copy may still be under way: what arrives on the device is a matter "
+        "of luck. Wait for the copy first, by cudaStreamSynchronize or an event."
+    ),
     "stream_race": N_("{array} is used by two streams that are not ordered; the other use is in line {line}."),
     "clock_before_end": N_(
         "A clock is read while {kernel} may still be running: call cudaDeviceSynchronize before reading it."

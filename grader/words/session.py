@@ -35,6 +35,8 @@ TEXTS: Texts = {
     "no_process": N_("no process can be started: {reason}"),
     "memory": N_("it needs more than {n} GiB of memory"),
     "no_graphs": N_("no graphs"),
+    "own_archive": N_("{path}: the folder itself; --archive takes those of other years"),
+    "empty_archive": N_("{path}: no submissions of {lab} there to compare with"),
     "no_such_path": N_("{path}: no such file or folder"),
     "results_folder": N_("{path}: holds results of the grader, not graded"),
     "link": N_("a link to {other}, which is graded separately"),

@@ -13,12 +13,12 @@ import pytest
 
 from grader import i18n
 from grader.course.people import Person
-from grader.exports.entries import Entry, Table
+from grader.exports.entries import Entry, Table, shown_names
 from grader.exports.overview import overview
 from grader.exports.page import course_page, page
 from grader.exports.similar import similar_page
 from grader.lab import labs
-from grader.result import Check, Ratio, Score, Timing
+from grader.result import Check, Ratio, Score, Student, Timing
 from grader.similarity.pairs import Pair, Similar
 from tests import sample_results
 from tests.browser import Browser
@@ -175,6 +175,20 @@ def test_only_the_page_s_own_script_may_run() -> None:
         (script,) = re.findall(r"<script>(.*?)</script>", made, re.DOTALL)
         assert base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() == policy
         assert "script-src 'unsafe" not in made and "http" not in made.replace("http-equiv", "")
+
+
+def test_two_of_one_name_are_told_apart() -> None:
+    one = sample_results.passed()
+    names = {"ivanov 1": "ivanov", "i2": "ivanov", "anna": "Anna"}
+    entries = [
+        Entry(student, msgspec.structs.replace(one, student=Student(id=student)), person=Person(id=student, name=name))
+        for student, name in names.items()
+    ]
+    assert shown_names(entries) == {"ivanov 1": "ivanov 1", "i2": "ivanov (i2)", "anna": "Anna"}
+    same = Table(LAB, entries, similar=Similar((Pair("ivanov 1", "i2", 0.9, (1,), (1,), ()),), ()))
+    assert overview(same, "en").pairs[0][1:3] == ("ivanov 1", "ivanov (i2)")
+    for made in (page(same, "en"), similar_page(same, "en"), course_page([same], "en")):
+        assert "ivanov (i2)" in made.decode()
 
 
 def test_a_course_counts_by_weight() -> None:

@@ -30,12 +30,12 @@ def zipped(files: dict[str, bytes]) -> bytes:
 def unpacked(tmp_path: Path, files: dict[str, bytes], name: str = "export.zip") -> dict[str, set[str]]:
     """The files of each student by id."""
     (tmp_path / name).write_bytes(zipped(files))
-    folder, works = unpack(tmp_path / name, tmp_path / "out")
+    folder, found = unpack(tmp_path / name, tmp_path / "out")
     return {
         work.person.id: {
             p.relative_to(folder / work.folder).as_posix() for p in (folder / work.folder).rglob("*") if p.is_file()
         }
-        for work in works
+        for work in found.works
     }
 
 
@@ -61,7 +61,7 @@ def test_moodle_with_folders_and_without(tmp_path: Path) -> None:
 
 def test_what_moodle_says_of_a_person_is_kept(tmp_path: Path) -> None:
     (tmp_path / "a.zip").write_bytes(zipped({"Иванов Иван_101_assignsubmission_file_/x.cu": KERNEL}))
-    _folder, (work,) = unpack(tmp_path / "a.zip", tmp_path / "out")
+    (work,) = unpack(tmp_path / "a.zip", tmp_path / "out")[1].works
     assert (work.person.name, work.person.participant) == ("Иванов Иван", "101")
 
 
@@ -71,7 +71,8 @@ def test_names_of_old_windows_archives(encoding: str, tmp_path: Path) -> None:
     raw = zipped({"A" * len(name.encode(encoding)): KERNEL})
     raw = raw.replace(b"A" * len(name.encode(encoding)), name.encode(encoding))
     (tmp_path / "a.zip").write_bytes(raw)
-    folder, (work,) = unpack(tmp_path / "a.zip", tmp_path / "out")
+    folder, found = unpack(tmp_path / "a.zip", tmp_path / "out")
+    (work,) = found.works
     assert work.person.name == "Ёлкина Юлия"
     assert (folder / work.folder / "лаба.cu").read_bytes() == KERNEL
 
@@ -92,7 +93,7 @@ submission_1:
         "assignment_9_export/submission_1/transpose.cu": KERNEL,
     }
     (tmp_path / "a.zip").write_bytes(zipped(files))
-    _folder, works = unpack(tmp_path / "a.zip", tmp_path / "out")
+    works = unpack(tmp_path / "a.zip", tmp_path / "out")[1].works
     assert [(w.person.name, w.person.number, w.person.handed_in) for w in works] == [
         ("Anna Petrova", "42", "2026-09-05T18:14:31+00:00"),
         ("Ivan Ivanov", "", "2026-09-05T18:14:31+00:00"),
@@ -161,7 +162,7 @@ def test_one_students_archive_costs_nobody_else_anything(tmp_path: Path) -> None
     with zipfile.ZipFile(buffer, "a") as archive:
         archive.writestr(link, "/etc/passwd")
     (tmp_path / "a.zip").write_bytes(buffer.getvalue())
-    _folder, works = unpack(tmp_path / "a.zip", tmp_path / "out")
+    works = unpack(tmp_path / "a.zip", tmp_path / "out")[1].works
     told = {work.person.id: work.refusal.id if work.refusal else "" for work in works}
     assert told == {
         "A": "",
@@ -174,6 +175,50 @@ def test_one_students_archive_costs_nobody_else_anything(tmp_path: Path) -> None
     }
     assert not [p for p in tmp_path.rglob("*") if p.is_symlink() or p.name == "evil"]
     assert sum(p.stat().st_size for p in (tmp_path / "out").rglob("*") if p.is_file()) < 100 << 20
+
+
+@pytest.mark.parametrize(
+    "layout", ["{}/{}", "group/{}/{}", "lab-submissions/lab-{}/{}", "{}_7_assignsubmission_file_/{}"]
+)
+def test_what_is_left_out_is_told_of_its_student_in_every_layout(layout: str, tmp_path: Path) -> None:
+    def named(student: str, file: str) -> tarfile.TarInfo:
+        info = tarfile.TarInfo(layout.format(student, file).replace("_7_", f"_{ord(student)}_"))
+        info.size = len(KERNEL)
+        return info
+
+    link = named("b", "link.cu")
+    link.type, link.linkname, link.size = tarfile.SYMTYPE, "/etc/passwd", 0
+    with tarfile.open(tmp_path / "a.tar.gz", "w:gz") as archive:
+        for info in (
+            named("a", "x.cu"),
+            link,
+            named("c", "../../../../x.cu"),
+            named("d", "x.cu"),
+            named("d", "d/../y.cu"),
+        ):
+            archive.addfile(info, io.BytesIO(KERNEL))
+        archive.addfile(tarfile.TarInfo("/"))
+    works = unpack(tmp_path / "a.tar.gz", tmp_path / "out")[1].works
+    told = {w.person.id: (w.refusal.id if w.refusal else "", [p.id for p in w.problems]) for w in works}
+    assert told == {
+        "a": ("", []),
+        "b": ("intake.link", ["intake.link"]),
+        "c": ("intake.outside", ["intake.outside"]),
+        "d": ("", ["intake.outside"]),
+    }
+
+
+def test_an_archive_that_breaks_off_is_told(tmp_path: Path) -> None:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        for student in "ab":
+            info = tarfile.TarInfo(f"{student}/x.cu")
+            info.size = 5000
+            archive.addfile(info, io.BytesIO(bytes(5000)))
+    (tmp_path / "a.tar").write_bytes(buffer.getvalue()[: 512 + 5120 + 512 + 1000])
+    _folder, found = unpack(tmp_path / "a.tar", tmp_path / "out")
+    assert [work.person.id for work in found.works] == ["a"]
+    assert [problem.id for problem in found.problems] == ["intake.broken"]
 
 
 def test_the_same_archive_is_unpacked_once(tmp_path: Path) -> None:

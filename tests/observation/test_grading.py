@@ -149,3 +149,14 @@ def test_a_program_whose_main_is_no_cuda_file_is_run() -> None:
     assert launch is not None and (launch.by, launch.block) == ("observed", (32, 4, 1))
     assert {c.id for c in result.checks if c.id.startswith("naive.") and c.status == "fail"} == set()
     assert sorted(source.file for source in result.sources) == ["include/flips.cuh", "main.cpp", "src/flips.cu"]
+
+
+@pytest.mark.slow
+def test_a_fault_of_a_launch_is_shown_in_the_file_that_it_stands_in() -> None:
+    result = graded("launch_elsewhere", "transpose")
+    failed = next(c for c in result.checks if c.id == "naive.ragged_sizes")
+    assert (failed.status, failed.file, failed.line) == ("fail", "main.cu", 18)
+    assert result.variants["naive"].file == "kernels.cu"
+    assert {result.file_of(c) for c in result.checks if c.status == "fail" and c.check == "ragged_sizes"} == {"main.cu"}
+    sound = next(c for c in result.checks if c.id == "naive.coalescing")
+    assert (sound.file, result.file_of(sound)) == ("", "kernels.cu")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from grader.cli.errors import complain, internal, refused_by_system
+from grader.cli.errors import blamed_on_us, complain
 from grader.cli.options import PathType, labs_option, lang_option
 from grader.errors import UsageError
 from grader.i18n import _
@@ -81,17 +81,14 @@ def _check(
     code = 0
     for path in paths:
         try:
-            text, one = _one(path, lab, format_name, source, out_of, backend, labs_folders, lang)
+            with blamed_on_us(Path(tempfile.gettempdir())):
+                text, one = _one(path, lab, format_name, source, out_of, backend, labs_folders, lang)
         except UsageError as error:
             if len(paths) == 1:
                 raise
             # A hook names every file of a commit; what is wrong with one is no reason to pass over the others.
             code = max(code, complain(str(error), error.exit_code))
             continue
-        except Exception as error:
-            if refused_by_system(error):
-                raise
-            raise internal(error, Path(tempfile.gettempdir())) from error
         sys.stdout.write(text)
         sys.stdout.flush()
         code = max(code, one)

@@ -15,7 +15,7 @@ from grader.errors import UsageError
 from grader.files import kind_of
 from grader.grading.students import Found, Work, distinct, find_works, group_folder
 from grader.intake.archives import UNREAD, is_archive
-from grader.intake.handed_in import HandedIn, unpack
+from grader.intake.handed_in import HandedIn, Unpacked, unpack
 from grader.lab.records import Variant
 from grader.message import Message, msg
 from grader.naming import printable
@@ -78,12 +78,13 @@ def course_folders(
     return list(dict.fromkeys(folders))
 
 
-def _latest(exports: Sequence[tuple[Path, Path, Sequence[HandedIn]]]) -> tuple[list[Work], list[Message]]:
+def _latest(exports: Sequence[tuple[Path, Path, Unpacked]]) -> tuple[list[Work], list[Message]]:
     """Each student's last attempt of those in several exports, and what there is to tell."""
     by_student: dict[str, list[tuple[Path, Path, HandedIn]]] = {}
     notices: list[Message] = []
-    for archive, folder, works in exports:
-        for work in works:
+    for archive, folder, unpacked in exports:
+        notices += [msg("intake.problem", student=archive.name, what=problem) for problem in unpacked.problems]
+        for work in unpacked.works:
             by_student.setdefault(work.person.id, []).append((archive, folder / work.folder, work))
             for problem in work.problems:
                 notices.append(msg("intake.problem", student=work.person.id, what=problem))

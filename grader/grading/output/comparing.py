@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,13 +17,15 @@ from grader.files import write_atomically
 from grader.grading.output.identity import code_hash
 from grader.grading.output.stored import stored_groups
 from grader.grading.output.tables import Tables
+from grader.grading.students import find_works
 from grader.lab import labs
 from grader.lab.records import Lab
 from grader.message import msg
 from grader.report.visible import visible_line
 from grader.similarity.pairs import Similar, similar
+from grader.submission.files.folder import find_sources, read_sources
+from grader.words import text
 
-MAX_BYTES = 1 << 20
 STARTER_NAMES = ("*.cu", "*.cuh", "*.h")
 
 
@@ -38,8 +40,8 @@ def compare_once(lab: Lab, entries: Sequence[Entry], out: Path) -> Similar:
     """The same as `compare`, kept in `out` until a source changes: comparing hundreds takes seconds."""
     file = out / f".{lab.id}.similar.json"
     digest = hashlib.sha256(code_hash())
-    for text in (*_starters(lab), *(part for e in entries for part in (e.student, e.source))):
-        raw = text.encode("utf-8", "surrogatepass")
+    for part in (*_starters(lab), *(part for e in entries for part in (e.student, e.source))):
+        raw = part.encode("utf-8", "surrogatepass")
         digest.update(len(raw).to_bytes(8, "little") + raw)
     key = digest.hexdigest()
     with contextlib.suppress(OSError, msgspec.DecodeError, UnicodeDecodeError):
@@ -74,6 +76,12 @@ def compare_stored(folder: Path, language: str, archives: Sequence[Path], labs_f
     ------
     UsageError : no group was graded there, or a folder cannot be read.
     """
+    known_labs = list(labs.folders(labs_folders))
+    for place in archives:
+        if not place.is_dir():
+            raise UsageError(msg("session.no_such_path", path=str(place)))
+        if place.resolve() == folder.resolve():
+            raise UsageError(msg("session.own_archive", path=str(place)))
     try:
         runs = list(stored_groups(folder))
         if not runs:
@@ -82,7 +90,12 @@ def compare_stored(folder: Path, language: str, archives: Sequence[Path], labs_f
         for run in runs:
             lab = labs.find(run.lab, labs_folders)
             entries = [replace(e, source=source_of(e.result)) if e.result is not None else e for e in run.entries]
-            older = {name: text for place in archives for name, text in _archive(place, run.lab).items()}
+            older: dict[str, str] = {}
+            for place in archives:
+                works = _archive(place, lab, known_labs)
+                if not works:
+                    lines.append(text(msg("session.empty_archive", path=str(place), lab=run.lab)))
+                older |= works
             table = Table(lab, entries, similar=compare(lab, entries, older))
             lines += writer.of_lab([EXPORT], table, run.outputs)
     except OSError as error:
@@ -92,25 +105,16 @@ def compare_stored(folder: Path, language: str, archives: Sequence[Path], labs_f
     return 2 if writer.problems else 0
 
 
-def _archive(folder: Path, lab: str) -> dict[str, str]:
-    """The works for a lab in a folder of outputs or of submissions, by "folder/student"."""
-    if not folder.is_dir():
-        raise UsageError(msg("session.no_such_path", path=str(folder)))
-    found = {}
+def _archive(folder: Path, lab: Lab, known_labs: Collection[str]) -> dict[str, str]:
+    """The works for a lab in a folder of outputs or of submissions, by the path that each is found at."""
     with contextlib.suppress(UsageError):
         for run in stored_groups(folder):
-            if run.lab == lab:
-                found = {e.student: source_of(e.result) for e in run.entries if e.result is not None}
-    if not found:
-        for place in sorted(p for p in folder.iterdir() if p.is_dir() and not p.name.startswith(".")):
-            named = [
-                file for file in sorted(place.rglob("*.cu")) if file.is_file() and lab in (file.stem, file.parent.name)
-            ]
-            texts = [
-                file.read_bytes().decode("utf-8", errors="replace")
-                for file in named
-                if file.stat().st_size <= MAX_BYTES
-            ]
-            if texts:
-                found[place.name] = "\n".join(texts)
-    return {f"{folder.name}/{name}": text for name, text in found.items()}
+            if run.lab == lab.id:
+                return {str(folder / e.student): source_of(e.result) for e in run.entries if e.result is not None}
+    found = {}
+    for work in find_works([folder], lab.id, known_labs, folder / "reports", lab.variants).works:
+        # What could not be graded then is nothing to compare with now.
+        with contextlib.suppress(UsageError):
+            sources = read_sources(find_sources(work.path, lab.id, known_labs, lab.variants))
+            found[str(folder / work.student)] = "\n".join(source.text for source in sources)
+    return found

@@ -135,6 +135,8 @@ def transfer(
     total = sum(row[2] for row in rows)
     if not total:
         return 0
+    if not to or not source:
+        raise CudaError(1, state.tell("bad_pointer", "error", msg("programs.null_pointer"), place))
     target, origin = _side(state, to, place), _side(state, source, place)
     _check_direction(state, target, origin, kind, place)
     state.touch(total)
@@ -162,8 +164,11 @@ def transfer(
         check_size(state, target.allocation if target.is_device else origin.allocation, total, place)
     # About what PCI Express 3 and a device's own memory do.
     stream.ready_ns += 4_000 + int(total / (200 if target.is_device and origin.is_device else 12))
+    state.written(target.allocation)
     if blocking:
         state.wait(stream.clock, stream.ready_ns)
+    elif origin.allocation is not None and origin.allocation.kind == "pinned" and len(rows) == 1:
+        state.leave(origin.allocation, origin.address + rows[0][1], rows[0][2], stream, ticket, place)
     return 0
 
 

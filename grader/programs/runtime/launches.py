@@ -125,6 +125,9 @@ def _launch(state: State, kernel: Kernel, asked: Configured, raw: list[bytes]) -
     put_in_order(state, record, raw, stream, ticket, place)
     buffers = memory_of(state, record, raw)
     launched(state, record, buffers)
+    for buffer in buffers:
+        if buffer is not None and buffer.host:
+            state.written(buffer)
     check_counts(state, record, buffers)
     if not state.limits.executes:
         record.status = "traced"

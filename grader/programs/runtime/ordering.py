@@ -52,6 +52,22 @@ class Pending:
     number: int
 
 
+@dataclass(frozen=True, slots=True)
+class Underway:
+    """A copy out of page-locked memory that the host has not waited for: which step of which stream, and what it took.
+
+    digest: of the bytes at `address` in the host's memory when the copy was queued.
+    """
+
+    allocation: Allocation
+    address: int
+    size: int
+    digest: int
+    stream: int
+    ticket: int
+    place: Place
+
+
 def join(into: dict[int, int], other: Mapping[int, int]) -> None:
     """The later of both for each stream."""
     for number, ticket in other.items():

@@ -111,6 +111,7 @@ def load(state: State, unit: int) -> None:
     try:
         state.gpu.load(unit, ptx)
     except Exception as error:
+        # A slip of the emulator ends the run with a word, like what it cannot read; nobody is blamed for either.
         raise ProgramEnded(msg("programs.emulator_cannot", reason=str(error).split("\n")[0])) from error
 
 

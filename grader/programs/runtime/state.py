@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from zlib import crc32
 
 from grader.message import Message, msg
 from grader.programs.emulated import Allocation, Gpu
 from grader.programs.records import ObservedLaunch, ProgramFinding, RunLimits
 from grader.programs.runtime.devices import Model
 from grader.programs.runtime.errors import STICKY, name_of
-from grader.programs.runtime.ordering import NOWHERE, Event, Pending, Place, Stream, join, unordered
+from grader.programs.runtime.ordering import NOWHERE, Event, Pending, Place, Stream, Underway, join, unordered
 from grader.programs.sandbox.guest import Guest
 from grader.programs.source_lines import SourceLines
 
 MAX_FINDINGS = 200
 MAX_LAUNCHES = 2000
 MAX_TOUCHED_BYTES = 200 << 30
+MAX_WATCHED = 64
+MAX_WATCHED_BYTES = 16 << 20
+"""Copies that are under way, and of each: beyond these nobody looks whether the host changes what is copied."""
 CALL_NS = 2_000
 NOT_READY = 600
 
@@ -118,6 +122,7 @@ class State:
         self._checked = 0
         self.arrays: dict[int, Any] = {}
         self.pending: list[Pending] = []
+        self.underway: list[Underway] = []
         self.launches_at_clock = -1
         self.touched_bytes = 0
         self.resident_bytes = 0
@@ -246,6 +251,22 @@ class State:
         join(self.host_clock, clock)
         self.now_ns = max(self.now_ns, until_ns)
         self.pending = [item for item in self.pending if self.host_clock.get(item.stream, 0) < item.ticket]
+        ended = [item for item in self.underway if self.host_clock.get(item.stream, 0) >= item.ticket]
+        self.underway = [item for item in self.underway if item not in ended]
+        for item in ended:
+            if crc32(self.guest.view(item.address, item.size).data) != item.digest:
+                message = msg("programs.host_changed", array=item.allocation.name)
+                self.tell("host_changed", "error", message, item.place)
+
+    def leave(self, allocation: Allocation, address: int, size: int, stream: Stream, ticket: int, place: Place) -> None:
+        """A copy out of page-locked memory is queued: until the host has waited for it, what lies there is its own."""
+        if size <= MAX_WATCHED_BYTES and len(self.underway) < MAX_WATCHED:
+            digest = crc32(self.guest.view(address, size).data)
+            self.underway.append(Underway(allocation, address, size, digest, stream.number, ticket, place))
+
+    def written(self, allocation: Allocation | None) -> None:
+        """The device writes into memory of the host's: what changes there now is not the host's doing."""
+        self.underway = [item for item in self.underway if item.allocation is not allocation]
 
     def wait_for_all(self) -> None:
         """The host waits for the device."""

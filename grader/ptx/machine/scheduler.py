@@ -22,8 +22,6 @@ from grader.ptx.machine.queue import ProgramPoint, Queue
 
 Shortcut = Callable[[Group], bool]
 """Carries out many rounds of the loop whose header a group stands at; False where nothing was done."""
-_NONE: Mapping[CodeBlock, Shortcut] = {}
-
 SPIN_PATIENCE = 4
 """Turns a spinning loop gets before somebody else who can run gets one."""
 

@@ -111,7 +111,7 @@ def unique_bytes(offsets: Array, active: Array, width: int) -> Array:
     return distinct(offsets // width, active) * width
 
 
-def sectors(offsets: Array, active: Array, width: int) -> Array:
+def sectors(offsets: Array, active: Array) -> Array:
     """(n,) distinct 32-byte sectors that each global-memory request touches.
 
     `offsets` are relative to something aligned to 32 bytes; accesses are naturally aligned and thus never straddle.

@@ -201,7 +201,7 @@ def _measure(
         sectors = np.zeros_like(wavefronts)
         ways = -(-wavefronts // np.maximum(ideal, 1))
     else:
-        sectors = metrics.sectors(sample, mask, width)
+        sectors = metrics.sectors(sample, mask)
         ideal = -(-unique // metrics.SECTOR_BYTES)
         wavefronts = np.zeros_like(sectors)
         ways = np.ones_like(sectors)

@@ -134,7 +134,7 @@ def _costs(site: Site, event: _Event) -> tuple[Array, Array, Array]:
     if site.space == "shared":
         wavefronts, ideal = metrics.shared_wavefronts(offsets, active, site.width_bytes, site.op)
         return wavefronts, ideal, metrics.lanes_at_once(offsets, active, site.width_bytes, site.op)
-    sectors = metrics.sectors(offsets, active, site.width_bytes)
+    sectors = metrics.sectors(offsets, active)
     ideal = -(-metrics.unique_bytes(offsets, active, site.width_bytes) // metrics.SECTOR_BYTES)
     return sectors, ideal, np.full(len(sectors), WARP_SIZE)
 

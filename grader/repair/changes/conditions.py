@@ -43,7 +43,7 @@ def guard_changes(function: Function, extents: Mapping[str, Sequence[str]]) -> I
                 if key not in shown:
                     shown.add(key)
                     yield change
-    yield from _conditions(function, extents)
+    yield from _conditions(function)
 
 
 def _guarded(
@@ -116,7 +116,7 @@ def _return_place(function: Function, text: str) -> Node | None:
     return place
 
 
-def _conditions(function: Function, extents: Mapping[str, Sequence[str]]) -> Iterator[Change]:
+def _conditions(function: Function) -> Iterator[Change]:
     """Early returns and branches made stricter, or left out."""
     for node in function.nodes:
         if node.type != "if_statement":

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grader.report.figures.charts import BANKS, BankMap
+from grader.device_limits import BANKS
+from grader.report.figures.charts import BankMap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from grader.device_limits import BANKS
 from grader.i18n import _
 from grader.report.job import ReportJob
 from grader.report.numbers import Numbers
 from grader.report.summary import variant_columns
 from grader.report.summary_views import VariantView
 from grader.result import Counters, LineCounters, Variant
-
-BANKS = 32
-
 
 BINARY_STEPS = (1, 2, 4, 8, 10)
 """Steps between ticks, of a power of ten: 8, 16, 24 where matplotlib would write 6, 12, 18 or 5, 10, 15."""

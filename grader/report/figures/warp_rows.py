@@ -9,12 +9,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from grader.device_limits import BANKS, SECTOR_BYTES, WARP_LANES
 from grader.result import WarpArray, WarpRequest
 
-LANES = 32
-BANKS = 32
 WORD_BYTES = 4
-SECTOR_BYTES = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +59,7 @@ def wavefronts(found: Sequence[LaneAccess], width_bytes: int, at_once: int) -> l
     Of lanes that are served at once the words of a bank are taken in the lanes' order.
     """
     rows = []
-    for first in range(0, LANES, at_once):
+    for first in range(0, WARP_LANES, at_once):
         words: dict[int, list[int]] = {}
         for access in found:
             if first <= access.lane < first + at_once:

@@ -97,9 +97,12 @@ def notes_by_line(job: ReportJob, file: str) -> dict[int, list[NoteGroup]]:
     merged: dict[tuple[int, Note], list[VariantView]] = {}
     for column in variant_columns(job):
         variant = job.result.variants.get(column["name"])
-        if variant is None or variant.file != file:
+        if variant is None:
             continue
-        for line, note in _variant_notes(job.result, column["name"], variant, numbers):
+        notes = _check_notes(job.result, column["name"], file)
+        if variant.file == file:
+            notes = _variant_notes(job.result, column["name"], variant, notes, numbers)
+        for line, note in notes:
             told = merged.setdefault((line, note), [])
             if column not in told:
                 told.append(column)
@@ -114,18 +117,27 @@ def notes_by_line(job: ReportJob, file: str) -> dict[int, list[NoteGroup]]:
     return by_line
 
 
-def _variant_notes(result: Result, name: str, variant: Variant, numbers: Numbers) -> list[tuple[int, Note]]:
+def _check_notes(result: Result, name: str, file: str) -> list[tuple[int, Note]]:
+    """What the checks of a variant found in a file."""
+    notes: list[tuple[int, Note]] = []
+    for check in result.checks:
+        is_here = check.variant == name and check.line and result.file_of(check) == file
+        if is_here and check.line and check.status in FAULT_STATUSES:
+            symbol = check_status(check.status).symbol
+            text = f"{symbol} {title_of(check)}: {shortened(check.message)}"
+            notes.append((check.line, Note("fault", "bad", text)))
+    return notes
+
+
+def _variant_notes(
+    result: Result, name: str, variant: Variant, of_checks: list[tuple[int, Note]], numbers: Numbers
+) -> list[tuple[int, Note]]:
     """Everything known about the lines of a variant's kernel."""
     notes: list[tuple[int, Note]] = []
     if variant.line:
         notes.append((variant.line, Note("kernel", "", _("kernel of this variant"))))
-    said = set()
-    for check in result.checks:
-        if check.variant == name and check.line and check.status in FAULT_STATUSES:
-            symbol = check_status(check.status).symbol
-            text = f"{symbol} {title_of(check)}: {shortened(check.message)}"
-            notes.append((check.line, Note("fault", "bad", text)))
-            said.add(check.message)
+    notes += of_checks
+    said = {c.message for c in result.checks if c.variant == name and c.line and c.status in FAULT_STATUSES}
     seen = set()
     for hazard in variant.hazards:
         # A hazard that a check has already put beside its line is not told twice, nor are its like in that line.
@@ -152,6 +164,10 @@ def counter_note(counter: LineCounters, numbers: Numbers) -> tuple[str, bool]:
         cost = numbers.decimal(counter.wavefronts / counter.requests)
         if counter.ways > 1:
             text = _("{operation}: {ways}-way conflict, wavefronts per request: {cost}")
+        elif counter.op == "atomic":
+            text = _(
+                "{operation}: no bank conflict; how long atomics of one element wait for each other is not counted"
+            )
         else:
             text = _("{operation}: no conflict, wavefronts per request: {cost}")
         return text.format(operation=operations[counter.op], ways=counter.ways, cost=cost), counter.ways > 1

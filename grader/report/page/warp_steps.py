@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from grader.device_limits import BANKS, SECTOR_BYTES, WARP_LANES
 from grader.i18n import _, ngettext
 from grader.report.figures.warp_rows import (
-    BANKS,
-    LANES,
-    SECTOR_BYTES,
     WORD_BYTES,
     LaneAccess,
     Row,
@@ -55,7 +53,7 @@ class _Picture:
     def __init__(self, variant: Variant, row: LineCounters, steps: WarpSteps) -> None:
         self._variant, self._row, self._steps = variant, row, steps
         self._is_shared = row.space == "shared"
-        self._block = variant.launch.block if variant.launch else (LANES, 1, 1)
+        self._block = variant.launch.block if variant.launch else (WARP_LANES, 1, 1)
         self._unit = BANK_WIDTH / WORD_BYTES if self._is_shared else SECTOR_WIDTH / SECTOR_BYTES
 
     def view(self, result: Result, colour: str) -> StepsView:
@@ -129,7 +127,7 @@ class _Picture:
         words = cost.format(n=request.cost)
         if request.cost > request.ideal:
             words = _("{cost} where {ideal} would do").format(cost=words, ideal=request.ideal)
-        if lanes < LANES:
+        if lanes < WARP_LANES:
             words += "; " + ngettext("only {n} lane takes part", "only {n} lanes take part", lanes).format(n=lanes)
         return words
 
@@ -161,11 +159,11 @@ class _Picture:
         """A sentence for each of the 32 lanes."""
         served = _served(rows)
         by_lane = {access.lane: access for access in found}
-        return [self._of_lane(lane, by_lane.get(lane), served) for lane in range(LANES)]
+        return [self._of_lane(lane, by_lane.get(lane), served) for lane in range(WARP_LANES)]
 
     def _of_lane(self, lane: int, access: LaneAccess | None, served: Mapping[int, list[int]]) -> str:
         x, y, _z = self._block
-        thread = self._steps.warp * LANES + lane
+        thread = self._steps.warp * WARP_LANES + lane
         index = _index((thread % x, thread // x % y, thread // (x * y)))
         if access is None:
             return _("Lane {lane}, thread ({thread}): takes no part.").format(lane=lane, thread=index)

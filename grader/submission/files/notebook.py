@@ -36,6 +36,9 @@ _SUFFIXES = (".cu", ".cuh", ".h", ".hpp")
 _MAGIC = re.compile(r"\s*%%(\w+)[ \t]*(.*)")
 _INCLUDE = re.compile(r'(\s*)#\s*include\s*"([^"\n]+)"(.*)')
 
+# Before these and after them what is included is the same.
+_PREAMBLE = re.compile(r"\s*(?://.*|/\*.*\*/|#\s*include.*|#\s*pragma\s+once.*|using\b[^;]*;)?\s*")
+
 
 class _Cell(msgspec.Struct):
     cell_type: str = ""
@@ -175,26 +178,45 @@ def _included(program: _Program, files: dict[str, _Program]) -> Iterator[str]:
             yield name
 
 
-def _source(path: Path, program: _Program, files: dict[str, _Program], digest: str, is_only: bool) -> SourceText:
-    """One program's text: the files that it includes, each once and before it, then its own cells."""
-    ordered: list[_Program] = []
+@dataclass(slots=True)
+class _Joined:
+    """Cells put one after another; cells: the first line of each, and its number, as `SourceText` has them.
 
-    def take(one: _Program, inside: tuple[str, ...]) -> None:
-        for name in _included(one, files):
-            if name not in inside and files[name] not in ordered:
-                take(files[name], (*inside, name))
-        ordered.append(one)
+    A cell in whose middle a file is included is there twice, the second time with empty lines for those above.
+    """
 
-    take(program, (program.name,))
-    lines: list[str] = []
-    cells: list[tuple[int, int]] = []
-    for one in ordered:
-        for number, rows in one.cells:
-            cells.append((len(lines) + 1, number))
-            for line in rows:
+    files: dict[str, _Program]
+    lines: list[str] = field(default_factory=list)
+    cells: list[tuple[int, int]] = field(default_factory=list)
+    taken: set[str] = field(default_factory=set)
+
+    def put(self, program: _Program) -> None:
+        """A program's cells, and where it includes another of the notebook's files, that one's, once."""
+        self.taken.add(program.name)
+        for number, rows in program.cells:
+            above: list[str] = []
+            begun = 0
+            for index, line in enumerate(rows):
                 include = _INCLUDE.match(line)
-                taken = include is not None and PurePosixPath(include[2]).name in files
-                lines.append(f"// {line.strip()}" if taken else line)
+                name = PurePosixPath(include[2]).name if include else ""
+                if name in self.files and name not in self.taken:
+                    if not all(_PREAMBLE.fullmatch(one) for one in above):
+                        self._put_lines(number, begun, above)
+                        above, begun = [], index
+                    self.put(self.files[name])
+                above.append(f"// {line.strip()}" if name in self.files else line)
+            self._put_lines(number, begun, above)
+
+    def _put_lines(self, number: int, begun: int, rows: list[str]) -> None:
+        self.cells.append((len(self.lines) + 1, number))
+        self.lines += [""] * begun + rows
+
+
+def _source(path: Path, program: _Program, files: dict[str, _Program], digest: str, is_only: bool) -> SourceText:
+    """One program's text: its cells, with the files that it includes."""
+    joined = _Joined(files)
+    joined.put(program)
+    lines, cells = joined.lines, joined.cells
     text = "\n".join(lines) + "\n"
     if len(text.encode("utf-8", errors="replace")) > MAX_BYTES:
         raise UsageError(msg("submission.bytes", path=path, size=len(text), limit=MAX_BYTES))

@@ -129,7 +129,7 @@ def innermost_loops(parsed: ParsedFile, item: Item, template_values: Mapping[str
             return known.get(name) or values(name)
 
         loops = loops_in(parsed, body)
-        live = _live_names(parsed, function, body) if loops else frozenset()
+        live = _live_names(parsed, body) if loops else frozenset()
         steps: list[tuple[int, int]] = []
         for loop in loops:
             while steps and loop.node.start_byte >= steps[-1][0]:
@@ -177,7 +177,7 @@ def _steps(parsed: ParsedFile, loop: Node, look_up: Lookup) -> int:
     raised = _STEP.fullmatch(parsed.text(update)) if update is not None else None
     by = parsed.constants.integer(raised.group(2), look_up) if raised else 1
     by = by if by is not None and by > 0 else 1
-    first, last = _first_value(parsed, loop), condition.child_by_field_name("right")
+    first, last = _first_value(loop), condition.child_by_field_name("right")
     if first is None or last is None or condition.type != "binary_expression":
         return max(1, UNKNOWN_STEPS // by)
     begin, end = parsed.text(first), parsed.text(last)
@@ -191,7 +191,7 @@ def _steps(parsed: ParsedFile, loop: Node, look_up: Lookup) -> int:
     return max(0, -(-(high - low + (sign == "<=")) // by))
 
 
-def _first_value(parsed: ParsedFile, loop: Node) -> Node | None:
+def _first_value(loop: Node) -> Node | None:
     """What the counter begins with."""
     head = loop.child_by_field_name("initializer")
     for node in descendants(head) if head is not None else ():
@@ -215,7 +215,7 @@ def _work(parsed: ParsedFile, loop: Node, live: frozenset[str]) -> int:
     return 1 + reads + _repeats(parsed, loop)
 
 
-def _live_names(parsed: ParsedFile, function: Item, body: Node) -> frozenset[str]:
+def _live_names(parsed: ParsedFile, body: Node) -> frozenset[str]:
     """Variables whose values reach what a function leaves behind: memory that it was handed, shared memory, its value.
 
     By names alone: each assignment hands on whatever its right side names.

@@ -115,12 +115,17 @@ def device_code(
     # what the files and the other headers mention.
     words = _words(sources[parsed.file]).union(*(_device_words(other) for other in beside))
     blankings = {name: _Blanking(header, headers, words) for name, header in headers.items()}
-    while fresh := set[str]().union(*(b.kept_words() for b in blankings.values())) - words:
-        # What one header mentions another may define.
+    fresh: set[str] | None = None
+    while blankings and (fresh is None or fresh):
+        # What one header mentions another may define, or the file before it includes the header.
+        of_headers = set[str]().union(*(b.kept_words() for b in blankings.values()))
+        blanking.keep(blanking.lent(of_headers))
+        fresh = (of_headers | blanking.kept_words()) - words
         words |= fresh
         spend(len(words) * len(blankings))
         for blanked in blankings.values():
             blanked.keep(blanked.mentioned(fresh))
+    sources[parsed.file] = blanking.text()
     sources |= {name: b.text() for name, b in blankings.items()}
     return DeviceCode(sources, blanking.remarks(), tuple(missing[:MAX_MISSING]), headers)
 
@@ -245,6 +250,23 @@ class _Blanking:
             if macro is not None:
                 pending += _WORD.findall(macro.body)
             found += [index for index in self.by_name.get(word, ()) if self.is_wanted(self.parsed.items[index])]
+        return found
+
+    def lent(self, words: Iterable[str]) -> list[int]:
+        """Indices of the constants and types that a header's `words` need, through macros too."""
+        found: list[int] = []
+        pending, seen = list(words), set[str]()
+        while pending:
+            word = pending.pop()
+            if word in seen:
+                continue
+            spend(1)
+            seen.add(word)
+            macro = self.parsed.constants.macros.get(word)
+            if macro is not None:
+                pending += _WORD.findall(macro.body)
+            named = [(index, self.parsed.items[index]) for index in self.by_name.get(word, ())]
+            found += [i for i, item in named if item.kind in {"variable", "type"} and self.is_wanted(item)]
         return found
 
     def is_wanted(self, item: Item) -> bool:

@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
+from grader.cli import main as cli
 from grader.exports.entries import Entry
 from grader.grading.output import comparing
 from grader.lab import labs
 from grader.similarity.pairs import Similar
+from tests.marks_only import put_marks_only
 
 TEXT = (Path(__file__).parents[3] / "submissions" / "ivanov" / "transpose.cu").read_text("utf-8")
 
@@ -34,3 +36,31 @@ def test_what_was_found_is_kept_until_a_source_changes(tmp_path: Path, monkeypat
     assert comparing.compare_once(lab, entries, tmp_path) == found and len(asked) == 1
     changed = [entries[0], Entry("b", source="// another work altogether")]
     assert comparing.compare_once(lab, changed, tmp_path).pairs == () and len(asked) == 2
+
+
+def test_other_years_are_read_as_submissions_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever the files were called and in whatever encoding; folders of one name in two years are two."""
+    monkeypatch.chdir(tmp_path)
+    put_marks_only(tmp_path)
+    works = {
+        "group/now": TEXT,
+        "2024/group/old": TEXT.replace("4096", "8192"),
+        "2025/group/old": TEXT.replace("4096", "1024"),
+    }
+    for folder, text in works.items():
+        file = tmp_path / folder / ("transpose.cu" if folder == "group/now" else "лаба.cu")
+        file.parent.mkdir(parents=True)
+        file.write_bytes(text.encode("cp1251"))
+    (tmp_path / "empty").mkdir()
+    assert cli.run(["group", "--lab", "transpose", "--backend", "emulator", "--no-pdf", "--lang", "en"]) in (0, 1)
+    capsys.readouterr()
+    archives = ["2024/group", "2025/group", "empty"]
+    options = [word for folder in archives for word in ("--archive", folder)]
+    assert cli.run(["similar", "reports", "--lang", "en", *options]) == 0
+    assert "empty: no submissions of transpose there to compare with" in capsys.readouterr().out
+    page = (tmp_path / "reports" / "transpose.similar.html").read_text("utf-8")
+    assert "2024/group/old" in page and "2025/group/old" in page
+    assert cli.run(["similar", "reports", "--archive", "./reports", "--lang", "en"]) == 2
+    assert "reports: the folder itself" in capsys.readouterr().err

@@ -42,7 +42,7 @@ def test_wavefronts_and_conflicts(width: int, op: str) -> None:
 @pytest.mark.parametrize(("op", "width"), [("store", 1), *((op, w) for op in ("load", "store") for w in (2, 4, 8, 16))])
 def test_sectors(width: int, op: str) -> None:
     rows, offsets, active = selected("global", op, width)
-    for row, mine in zip(rows, metrics.sectors(offsets, active, width), strict=True):
+    for row, mine in zip(rows, metrics.sectors(offsets, active), strict=True):
         assert mine == int(row["count"]), row
 
 

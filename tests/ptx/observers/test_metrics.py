@@ -67,7 +67,7 @@ def test_wavefronts(width: int, op: str) -> None:
 @pytest.mark.parametrize("width", WIDTHS)
 def test_sectors_and_distinct_bytes(width: int) -> None:
     offsets, active = requests(width)
-    sectors, unique = metrics.sectors(offsets, active, width), metrics.unique_bytes(offsets, active, width)
+    sectors, unique = metrics.sectors(offsets, active), metrics.unique_bytes(offsets, active, width)
     for row in range(len(offsets)):
         touched = {int(a) + i for a in offsets[row][active[row]] for i in range(width)}
         assert (sectors[row], unique[row]) == (len({byte // 32 for byte in touched}), len(touched))

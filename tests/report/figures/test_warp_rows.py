@@ -51,7 +51,7 @@ def test_there_are_as_many_rows_as_the_request_costs(
     served = {lane for row in rows for cell in row.cells for lane in cell.lanes}
     assert served == {a.lane for a in found}
     touched = sectors(found, width)
-    assert [len(touched)] == metrics.sectors(offsets, mask, width).tolist()
+    assert [len(touched)] == metrics.sectors(offsets, mask).tolist()
     assert {lane for row in touched for cell in row.cells for lane in cell.lanes} == served
 
 

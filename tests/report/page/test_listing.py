@@ -6,9 +6,11 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grader.report.numbers import Numbers
 from grader.report.page import highlight, listing
 from grader.report.page.views import LineRow, Listing
 from grader.result import Source
+from grader.result.counters import LineCounters
 from tests import sample_results
 from tests.report.jobs import job
 
@@ -88,3 +90,10 @@ def test_backslashes_that_are_lined_up_break_no_lines() -> None:
     (shown,) = listing.listings(job(result))
     lines = ["".join(part for _css, part in row["tokens"]) for row in lines_of(shown)]
     assert lines == ["#define A(x) \\", "    do { x; } while (0) \\", ";", "int a;    // \\ b"]
+
+
+def test_what_atomics_of_one_element_cost_is_not_made_up() -> None:
+    atomics = LineCounters(line=3, space="shared", op="atomic", requests=4, wavefronts=4, ideal=4)
+    text, wasteful = listing.counter_note(atomics, Numbers("en"))
+    assert not wasteful and text.endswith("how long atomics of one element wait for each other is not counted")
+    assert "wavefronts" not in text

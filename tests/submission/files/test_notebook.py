@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grader import i18n
 from grader.errors import UsageError
 from grader.findings.formats import write
 from grader.grading.options import GradeOptions
@@ -16,6 +17,7 @@ from grader.grading.result_only import graded_result
 from grader.report.summary import where
 from grader.submission.files.notebook import notebook_sources
 from grader.submission.files.source import SourceText
+from grader.words import told
 
 SAMPLES = Path(__file__).parents[3] / "submissions"
 PATH = Path("work/lab.ipynb")
@@ -70,6 +72,27 @@ def test_files_that_cells_write_are_taken_in_where_they_are_included() -> None:
         "__global__ void k() {}",
     ]
     assert source.cells == ((1, 1), (4, 3), (8, 4))
+
+
+def test_what_stands_before_an_include_stands_before_what_is_included() -> None:
+    (source,) = programs(
+        "%%writefile tile.cuh\n__device__ float tile[B];",
+        '%%writefile main.cu\n#define B 32\n#include "tile.cuh"\n#include "tile.cuh"\n__global__ void k() {}\n' + MAIN,
+    )
+    assert source.text.split("\n")[:8] == [
+        "// %%writefile main.cu",
+        "#define B 32",
+        "// %%writefile tile.cuh",
+        "__device__ float tile[B];",
+        "",
+        "",
+        '// #include "tile.cuh"',
+        '// #include "tile.cuh"',
+    ]
+    assert source.cells == ((1, 2), (3, 1), (5, 2))
+    # The kernel stands in the fifth line of the second cell.
+    row = source.text.split("\n").index("__global__ void k() {}") + 1
+    assert row - source.cells[-1][0] + 1 == 5
 
 
 def test_a_file_that_is_written_again_replaces_the_earlier() -> None:
@@ -158,7 +181,13 @@ def test_a_notebook_is_graded_like_the_program_in_it(tmp_path: Path) -> None:
     (fault,) = [check for check in result.checks if check.status == "fail"]
     assert fault.line == 46  # two lines of magics before line 44
     assert where(result, "transpose.cu", fault.line) == "transpose.ipynb, cell 3, line 14"
-    assert write("gcc", result, tmp_path, "en").startswith(f"{file}: error: cell 3, line 14: 32-way bank conflict")
+    assert write("gcc", result, tmp_path, "en").startswith(f"{file}:1:1: error: cell 3, line 14: 32-way bank conflict")
+    # The sentence speaks of the same line, in either language.
+    assert fault.message.startswith("32-way bank conflict in line 14 of cell 3 (")
+    i18n.use("ru")
+    (again,) = [check for check in told(result).checks if check.status == "fail"]
+    i18n.use("en")
+    assert again.message.startswith("Конфликт банков 32-го порядка в строке 14 ячейки 3 (")
     record = json.loads(write("sarif", result, tmp_path, "en"))
     place = record["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
     assert place == {"artifactLocation": {"uri": "transpose.ipynb"}}

@@ -207,6 +207,28 @@ def test_local_headers_are_compiled_too(tmp_path: Path) -> None:
     assert code.sources["deeper.h"].split("\n")[0] == "const int low = 1;"
 
 
+def test_a_header_has_what_the_file_defines_before_it_is_included(tmp_path: Path) -> None:
+    """As nvcc takes it: of the file's own declarations those stay that only the header mentions."""
+    (tmp_path / "lab.cu").write_text(
+        "const int side = 32;\nconst int rows = side * 2, unused = 7;\n#define ROWS rows\n"
+        "struct Cell { float value; };\n"
+        "const char *names[] = {0};\nfloat *total(int n) { return (float *)malloc(n); }\n"
+        '#include "kernels.cuh"\nint main() { k<<<1, side>>>(); }\n'
+    )
+    (tmp_path / "kernels.cuh").write_text(
+        "// total of names\n__global__ void k() { __shared__ Cell tile[side][ROWS]; tile[0][0].value = 1; }\n"
+    )
+    code = device_code(read(tmp_path / "lab.cu"), tmp_path, read)
+    lines = [line.strip() for line in code.sources["lab.cu"].split("\n")]
+    assert lines[:4] == [
+        "const int side = 32;",
+        "const int rows = side * 2, unused = 7;",
+        "#define ROWS rows",
+        "struct Cell { float value; };",
+    ]
+    assert lines[5:8] == ["", '#include "kernels.cuh"', ""]
+
+
 def test_headers_outside_the_folder_are_not_found(tmp_path: Path) -> None:
     inside = tmp_path / "inside"
     inside.mkdir()

@@ -1,0 +1,2 @@
+#pragma once
+__global__ void flipPlain(const float *from, float *to, int n);
