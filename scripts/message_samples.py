@@ -130,6 +130,7 @@ DATA: Mapping[str, Value] = {
     "least": 1,
     "library": "openpyxl",
     "limit": 1024,
+    "listed": "Petrova Anna",
     "limits": "ulimit -v 500000",
     "line": 44,
     "lines": "18, 24",
