@@ -129,6 +129,8 @@ DATA: Mapping[str, Value] = {
     "last": 1023,
     "least": 1,
     "library": "openpyxl",
+    "like": "PetrovaA",
+    "known": "petrova.anna",
     "limit": 1024,
     "listed": "Petrova Anna",
     "limits": "ulimit -v 500000",
