@@ -176,9 +176,11 @@ def _never_filled(runs: Sequence[SeenRun], kernel: str) -> list[HostFault]:
         if any((a.value is None and not a.buffer) or a.type_text.count("*") > 1 for a in arguments):
             # What a struct or a pointer in memory leads to may have been filled by way of it.
             continue
+        # A launch to warm up may come before the copies.
+        filled = {argument.buffer for argument in arguments if argument.before}
         for launch in run.launches:
             for argument in launch.arguments if launch.kernel == kernel and not launch.refused else ():
-                if " const*" in argument.type_text and argument.buffer and not argument.before:
+                if " const*" in argument.type_text and argument.buffer and argument.buffer not in filled:
                     message = msg("checks.host_code.never_filled", kernel=kernel, array=argument.buffer)
                     found.append(HostFault("unfilled", launch.file, launch.line, message))
     return found
