@@ -60,7 +60,8 @@ def role_assignments(kernel: Kernel, lab: Lab, seen: Sequence[SeenArgument]) -> 
         if (scalar.dtype not in _INTEGERS or not sizes) and (value is None or scalar.dtype is None):
             raise Unbindable("parameter", parameter=scalar.name, type=scalar.type_text.strip())
     for pointer in pointers:
-        if _OF_ROWS.search(pointer.type_text):
+        # `float a[][N]` is one pointer to numbers, whatever its type is written as.
+        if _OF_ROWS.search(pointer.type_text) and pointer.dtype is None and pointer.span == 1:
             raise Unbindable("rows", parameter=pointer.name, type=pointer.type_text.strip())
     arrays = _with_second_input(pointers, arrays, by_name)
     if len(pointers) != len(arrays) or len(pointers) > MAX_POINTERS:

@@ -119,3 +119,9 @@ def test_arrays_of_addresses_are_refused_by_name(parameters: str, detail: str) -
     missing = bound(f"{struct}__global__ void naive({parameters}) {{ f(p, q); }}").bindings["naive"]
     assert isinstance(missing, Missing) and missing.data["detail"] == detail
     assert missing.data["parameter"] == "p"
+
+
+@pytest.mark.parametrize("parameters", ["float p[8][8], float q[8][8]", "const float (*p)[8], float (*q)[8]"])
+def test_arrays_whose_rows_lie_one_after_the_other_are_bound(parameters: str) -> None:
+    text = f"__global__ void naive({parameters}) {{ q[threadIdx.x][threadIdx.y] = p[threadIdx.y][threadIdx.x]; }}"
+    assert not isinstance(bound(text).bindings["naive"], Missing)
