@@ -15,8 +15,9 @@ extern "C" __global__ void atomics32(const int* a, int* out, unsigned* uout, int
     atomicMax(&uout[1], (unsigned)x);
     atomicInc(&uout[2], 99u);
     atomicDec(&uout[3], 49u);
-    atomicAdd_block(&out[15], 1);
-    atomicAdd_system(&out[16], 2);
+    atomicAdd_system(&out[15], 2);
+    // Of block scope: a place for each block.
+    atomicAdd_block(&out[16 + blockIdx.x], 1);
 }
 
 extern "C" __global__ void atomics64(const long long* a, unsigned long long* out, long long* sout, int n) {

@@ -24,7 +24,8 @@ def atomics32(arguments: Sequence[Any]) -> dict[int, Array]:
         np.bitwise_xor.reduce(x),
     )
     out[7:15] += np.bincount(x & 7, minlength=8).astype(I32)
-    out[15], out[16] = out[15] + N, out[16] + 2 * N
+    out[15] += 2 * N
+    out[16:] += np.bincount(np.arange(N) // 128, minlength=8).astype(I32)
     uout[0], uout[1] = min(uout[0], u.min()), max(uout[1], u.max())
     up, down = int(uout[2]), int(uout[3])
     for _ in range(N):
@@ -97,7 +98,7 @@ CASES = [
         "atomics32",
         lambda rng: [
             integers(rng, I32),
-            _starting([5, 6, 7, 8, -1, 0, 0, *[0] * 10], I32),
+            _starting([5, 6, 7, 8, -1, 0, 0, *[0] * 17], I32),
             _starting([2**32 - 1, 0, 3, 7], U32),
             COUNT,
         ],
