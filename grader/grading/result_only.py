@@ -17,7 +17,7 @@ from grader.lab import labs
 from grader.message import msg
 from grader.processes import limits
 from grader.result import Result
-from grader.submission.files.folder import SUFFIXES
+from grader.submission.files.entries import SUFFIXES
 from grader.words import told
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from grader.errors import UsageError, describe_os_error
 from grader.lab.records import Variant
 from grader.message import Message, msg
 from grader.naming import printable
-from grader.submission.files.folder import SUFFIXES
-from grader.submission.files.host_files import HOST_SUFFIXES
+from grader.submission.files.entries import HOST_SUFFIXES, SUFFIXES
 
 SETTINGS_NAME = "submission.yaml"
 RESULT_PATTERN = "*/*/result.json"

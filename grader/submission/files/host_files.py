@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-HOST_SUFFIXES = (".cpp", ".cc", ".cxx", ".c")
+from grader.submission.files.entries import HOST_SUFFIXES, PROGRAM, entries
+from grader.submission.files.one_program import MAX_SOURCES, has_main
+
 MAX_HOST_FILES = 24
 MAX_FOLDERS = 64
 DEPTH = 2
@@ -15,15 +17,10 @@ _MADE = re.compile(r"build|cmake\S*|bin|obj|out|debug|release|x64|x86|node_modul
 """Folders of what was made, or of other programs."""
 
 
-def host_files(
-    folder: Path, files: Sequence[Path], entries: Callable[[Path], list[Path]], has_main: Callable[[Path], bool]
-) -> list[Path]:
+def host_files(folder: Path, files: Sequence[Path]) -> list[Path]:
     """The host files in `folder` of the program whose `.cu` files are `files`; none where these have a `main` already,
-    or where it is not clear which of several it is.
-
-    entries: what lies in a folder.  has_main: whether a file has a `main`.
-    """
-    if not files or any(has_main(file) for file in files):
+    or where it is not clear which of several it is."""
+    if not files or len(files) > MAX_SOURCES or any(f.suffix.lower() != PROGRAM or has_main(f) for f in files):
         return []
     found, folders = [], [(folder, 0)]
     while folders:
