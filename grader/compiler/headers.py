@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from grader.device_headers import is_bundled
 from grader.preprocessor import Gaps, hashes
 
 PRELUDE_NAME = "grader_prelude.h"
@@ -76,30 +77,7 @@ typedef decltype(nullptr) nullptr_t;
 #define HUGE_VALF INFINITY
 """
 
-# The device headers that NVRTC carries, beside those of libcu++ and CUB (`cuda/…`, `cub/…`, `cooperative_groups/…`).
-BUNDLED = frozenset(
-    [
-        "cooperative_groups.h",
-        "cuComplex.h",
-        "cuda_awbarrier.h",
-        "cuda_awbarrier_primitives.h",
-        "cuda_bf16.h",
-        "cuda_fp16.h",
-        "cuda_fp4.h",
-        "cuda_fp6.h",
-        "cuda_fp8.h",
-        "cuda_pipeline.h",
-        "cuda_pipeline_primitives.h",
-        "cuda_tf32.h",
-        "math_constants.h",
-        "mma.h",
-        "vector_types.h",
-    ]
-)
 STAND_INS = Path(__file__).parent / "stand_ins"
-OURS = frozenset(["curand_kernel.h"])
-"""Headers of device code that NVRTC does not carry and we bring a stand-in of."""
-BUNDLED_FOLDERS = ("cooperative_groups/", "cub/", "cuda/", "nv/", "thrust/")
 
 _SPLICE = re.compile(r"\\[ \t\v\f]*+\n")
 _INCLUDING = re.compile(r"(?:include(?:_next)?|import|embed)\b")
@@ -114,11 +92,6 @@ _BEGINNING = re.compile(
 )
 
 _READING = re.compile(rf"(?<![\w$])(?:asm|__asm|__asm__|{'|'.join(_ASKING_NAMES)})(?![\w$])|include_alias|##|%:%:")
-
-
-def is_bundled(name: str) -> bool:
-    """Whether NVRTC carries the header `name`, as written in an include, or we bring it."""
-    return name in BUNDLED or name in OURS or (name.startswith(BUNDLED_FOLDERS) and ".." not in name)
 
 
 def included_bundled(text: str) -> frozenset[str]:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from grader.compiler.headers import BUNDLED, OURS, STAND_INS, included_bundled
+from grader.compiler.headers import STAND_INS, included_bundled
+from grader.device_headers import BUNDLED, OURS
 
 MACROS = """\
 #undef __CUDACC_RTC__

@@ -21,7 +21,8 @@ from grader.submission.cpp.tree import ParsedFile, descendants, qualifiers_of
 from grader.submission.files.source import decode
 from grader.submission.kernels.kernel import kernels_in
 from grader.submission.lexical import as_compiled
-from grader.submission.rewriting.device_code import device_code, find_header
+from grader.submission.rewriting.device_code import device_code
+from grader.submission.rewriting.includes import find_header
 
 MAX_HEADERS = 64
 MAX_DATA_BYTES = 64 << 20

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from grader.compiler.headers import forbidden_include, header_folder, is_bundled, needs_bundled
+from grader.compiler.headers import forbidden_include, header_folder, needs_bundled
+from grader.device_headers import is_bundled
 from tests.pace import at_most
 
 

@@ -8,39 +8,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from grader.files import kind_of, real
 from grader.preprocessor import without_line_directives
 from grader.submission.cpp.tree import Item, ParsedFile, descendants, remembered
 from grader.submission.effort import spend, spend_on
+from grader.submission.rewriting.includes import find_header, include_in, includes_of
 
 MAX_HEADERS = 32
 # Of headers that are not there: the first tell enough.
 MAX_MISSING = 32
 
-# The headers that NVRTC carries or we stand in for, as in `grader.compiler.headers`, which serves them; here they are
-# only kept.
-_DEVICE_HEADERS = re.compile(
-    r"(cooperative_groups|cuComplex|cuda_awbarrier(_primitives)?|cuda_(bf16|fp16|fp8|fp6|fp4|tf32)"
-    r"|cuda_pipeline(_primitives)?|curand_kernel|math_constants|mma|vector_types)\.h|(cooperative_groups|cub|cuda|nv|thrust)/.+"
-)
-# Thrust and whole-device CUB algorithms are called from host code.
-_HOST_ONLY_HEADERS = re.compile(r"thrust/.*|cub/(cub\.cuh|device/.*)")
-# The toolkit's and the samples' headers: host code, or what NVRTC knows without them.
-_TOOLKIT_HEADERS = re.compile(
-    r"(cuda|cuda_runtime|cuda_runtime_api|cuda_profiler_api|cuda_device_runtime_api|device_launch_parameters"
-    r"|device_functions|sm_\w+|vector_functions|driver_types|host_defines|curand|cublas(_v2)?|cufft|nvToolsExt|helper_\w+"
-    r"|device_atomic_functions|math_functions|builtin_types|channel_descriptor|cudaProfiler|texture_fetch_functions"
-    r"|exception|windows|omp|mpi|nvtx3/.*|crt/.*)\.h(pp)?|thrust/.*|cub/.*"
-)
-_STANDARD_HEADERS = re.compile(
-    r"(assert|complex|conio|ctype|errno|fenv|float|getopt|inttypes|iso646|limits|locale|malloc|math|memory|process"
-    r"|pthread|setjmp|signal|stdarg|stdbool|stddef|stdint|stdio|stdlib|string|tgmath|time|unistd|wchar"
-    r"|sys/(time|types|stat|resource))\.h"
-)
 _WORD = re.compile(r"[^\W\d]\w*")
 _HOST_WORDS = re.compile(
     r"\bcuda[A-Z]\w*|\bcu(blas|rand|fft)\w*|<<<|<<\s+<|\bstd\s*::|\b(fprintf|fopen|fclose|scanf|sscanf|fscanf|cout|cin|cerr"
@@ -49,15 +28,6 @@ _HOST_WORDS = re.compile(
 )
 _NOT_LINE_END = re.compile(r"[^\n]")
 _DEVICE_NAMESPACES = frozenset(["cooperative_groups", "nvcuda", "cub", "cuda", "nv"])
-
-
-@dataclass(frozen=True, slots=True)
-class Include:
-    """An `#include` in a file: `kind` is "device" (NVRTC carries it), "host", "local" or "missing"."""
-
-    name: str
-    line: int
-    kind: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,52 +108,6 @@ def _words(text: str) -> set[str]:
 def _device_words(parsed: ParsedFile) -> set[str]:
     """What the file's device code mentions, as it is without headers of the submission's own."""
     return remembered(parsed, "device words", lambda: _words(device_source(parsed)))
-
-
-def includes_of(parsed: ParsedFile) -> list[Include]:
-    """The file's active includes that name a header plainly."""
-    found = []
-    for item in parsed.items:
-        path = item.node.child_by_field_name("path") if item.kind == "include" and item.active else None
-        if path is not None and path.type in {"system_lib_string", "string_literal"}:
-            name = parsed.text(path)[1:-1].strip()
-            quoted = path.type == "string_literal"
-            found.append(Include(name, path.start_point.row + 1, header_kind(name, quoted)))
-    return found
-
-
-def header_kind(name: str, quoted: bool) -> str:
-    """ "device" for a header that NVRTC carries, "host" for one of the toolkit or the language, else "local"."""
-    if _DEVICE_HEADERS.fullmatch(name) and not _HOST_ONLY_HEADERS.fullmatch(name):
-        return "device"
-    if (
-        not quoted
-        or _STANDARD_HEADERS.fullmatch(name)
-        or _TOOLKIT_HEADERS.fullmatch(name)
-        or "." not in Path(name).name
-    ):
-        return "host"
-    return "local"
-
-
-HEADER_FOLDERS = ("include", "inc", "includes", "headers", "common", "utils", "src")
-"""Where a program's headers lie by custom."""
-
-
-def find_header(name: str, *places: Path) -> Path | None:
-    """The submission's own header `name`, looked for in `places` in turn.
-
-    The last of these is the student's folder, with the folders in it that are handed to compilers as `-I include`: None
-    where the header is not there or lies outside that.
-    """
-    spend(50)
-    folder = places[-1]
-    for place in dict.fromkeys((*places, *(folder / inner for inner in HEADER_FOLDERS))):
-        path = place / name
-        with suppress(OSError):
-            if kind_of(path) == "file" and real(path).is_relative_to(real(folder)):
-                return path
-    return None
 
 
 class _Blanking:
@@ -306,12 +230,10 @@ class _Blanking:
 
     def is_blanked(self, item: Item) -> bool:
         if item.kind == "include":
-            path = item.node.child_by_field_name("path")
-            if path is None or path.type not in {"system_lib_string", "string_literal"}:
+            include = include_in(self.parsed, item)
+            if include is None:
                 return False
-            name = self.parsed.text(path)[1:-1].strip()
-            kind = header_kind(name, path.type == "string_literal")
-            return kind == "host" or (kind == "local" and name not in self.headers)
+            return include.kind == "host" or (include.kind == "local" and include.name not in self.headers)
         if item.kind == "using":
             # `using namespace std;` has nothing for kernels; the file's own and CUDA's namespaces do.
             words = set(_WORD.findall(self.span(item)))

@@ -1,0 +1,112 @@
+"""Which files in a student's folder are a lab's."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from grader.errors import UsageError
+from grader.submission.files.folder import find_sources
+from tests.student_files import make
+
+
+def names(root: Path, path: str, lab: str = "flip") -> tuple[str, list[str]]:
+    found = find_sources(root / path, lab)
+    return found.student, [str(file.relative_to(root)) for file in found.files]
+
+
+@pytest.mark.parametrize(
+    ("files", "path", "student", "expected"),
+    [
+        (["ivanov/flip.cu", "ivanov/other.cu"], "ivanov", "ivanov", ["ivanov/flip.cu"]),
+        (["ivanov/Flip.CU", "ivanov/other.cu"], "ivanov", "ivanov", ["ivanov/Flip.CU"]),
+        (["ivanov/flip/b.cu", "ivanov/flip/a.cu"], "ivanov", "ivanov", ["ivanov/flip/a.cu", "ivanov/flip/b.cu"]),
+        (["ivanov/flip/a.cu", "ivanov/other.cu"], "ivanov", "ivanov", ["ivanov/flip/a.cu"]),
+        (["ivanov/flip.cu", "ivanov/flip/a.cu"], "ivanov", "ivanov", ["ivanov/flip.cu"]),
+        (["ivanov/main.cu"], "ivanov", "ivanov", ["ivanov/main.cu"]),
+        (["ivanov/lab1/x.cu", "ivanov/lab1/y.cu"], "ivanov", "ivanov", ["ivanov/lab1/x.cu", "ivanov/lab1/y.cu"]),
+        (["ivanov/lab1/x.cu", "ivanov/lab2/flip.cu"], "ivanov", "ivanov", ["ivanov/lab2/flip.cu"]),
+        (["ivanov/flip/a.cu"], "ivanov/flip", "ivanov", ["ivanov/flip/a.cu"]),
+        (["ivanov/flip.cu"], "ivanov/flip.cu", "ivanov", ["ivanov/flip.cu"]),
+        (["ivanov/flip/main.cu"], "ivanov/flip/main.cu", "ivanov", ["ivanov/flip/main.cu"]),
+        (["homework/task3.cu"], "homework/task3.cu", "task3", ["homework/task3.cu"]),
+    ],
+)
+def test_finds_the_files(tmp_path: Path, files: list[str], path: str, student: str, expected: list[str]) -> None:
+    assert names(make(tmp_path, *files), path) == (student, expected)
+
+
+@pytest.mark.parametrize(
+    ("files", "path", "words"),
+    [
+        ([], "nobody", "no such file or folder"),
+        (["ivanov/readme.txt"], "ivanov", r"looked for flip\.cu and flip/\*\.cu; there lies: readme\.txt"),
+        (["ivanov/flip/x.c"], "ivanov", r"there lies: flip/, x\.c"),
+        (["ivanov/a.cu", "ivanov/b.cu"], "ivanov", r"several \.cu files \(a\.cu, b\.cu\).*flip\.cu.*submission\.yaml"),
+        (["ivanov/notes.txt"], "ivanov/notes.txt", r"not a \.cu file"),
+    ],
+)
+def test_says_what_is_missing(tmp_path: Path, files: list[str], path: str, words: str) -> None:
+    make(tmp_path, *files)
+    with pytest.raises(UsageError, match=words) as error:
+        find_sources(tmp_path / path, "flip")
+    assert str(error.value).startswith(str(tmp_path / path))
+    assert "\n" not in str(error.value)
+
+
+def test_files_of_one_program_are_taken_together(tmp_path: Path) -> None:
+    folder = tmp_path / "ivanov"
+    folder.mkdir()
+    (folder / "main.cu").write_text("void run();\nint main() { run(); }\n")
+    (folder / "kernels.cu").write_text("void run() { k<<<1, 1>>>(); } // no main() { here\n")
+    assert [f.name for f in find_sources(folder, "flip").files] == ["kernels.cu", "main.cu"]
+    # The file called as the lab brings what it calls, and nothing else.
+    (folder / "main.cu").rename(folder / "flip.cu")
+    (folder / "notes.cu").write_text("void other() {}\n")
+    assert [f.name for f in find_sources(folder, "flip").files] == ["flip.cu", "kernels.cu"]
+    # Which of two programs is meant nobody can know.
+    (folder / "flip.cu").rename(folder / "a.cu")
+    (folder / "notes.cu").write_text("int main() {}\n")
+    with pytest.raises(UsageError, match="several"):
+        find_sources(folder, "flip")
+
+
+def test_kernels_and_what_launches_them_are_taken_without_a_main(tmp_path: Path) -> None:
+    folder = tmp_path / "ivanov"
+    folder.mkdir()
+    kernel = "__global__ void turn(float *a) { a[0] = 1; }\n"
+    (folder / "kernels.cu").write_text(kernel)
+    (folder / "launch.cu").write_text("__global__ void turn(float *a);\nvoid run(float *a) { turn<<<1, 1>>>(a); }\n")
+    assert [f.name for f in find_sources(folder, "flip").files] == ["kernels.cu", "launch.cu"]
+    # Two versions of one kernel are no parts of one program.
+    (folder / "old.cu").write_text(kernel)
+    with pytest.raises(UsageError, match="several"):
+        find_sources(folder, "flip")
+
+
+def test_an_empty_folder_is_named(tmp_path: Path) -> None:
+    (tmp_path / "ivanov").mkdir()
+    with pytest.raises(UsageError, match="there lies: nothing"):
+        find_sources(tmp_path / "ivanov", "flip")
+
+
+def test_a_folder_with_nothing_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"no \.cu file"):
+        find_sources(tmp_path, "flip")
+    with pytest.raises(UsageError, match="no such file or folder"):
+        find_sources(tmp_path / "nobody", "flip")
+
+
+@pytest.mark.parametrize("beside", [(), ("main.cu",), ("transpose.cu", "main.cu")])
+def test_looking_for_a_program_waits_for_nobody(beside: tuple[str, ...], tmp_path: Path) -> None:
+    # A FIFO that nobody writes to, and what never ends.
+    for name in beside:
+        (tmp_path / name).write_text("int main() { helper(); }", "utf-8")
+    for name in ("transpose.cu", "helper.cu"):
+        if name not in beside:
+            os.mkfifo(tmp_path / name)
+    (tmp_path / "zeros.cu").symlink_to("/dev/zero")
+    found = find_sources(tmp_path, "transpose", {"transpose"})
+    assert found.files == (tmp_path / "transpose.cu",)
