@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.message import Message, verbatim
+from grader.ptx.limits import ISSUED_PER_LAUNCH as ISSUED_PER_LAUNCH
 from grader.ptx.records import Counters, Hazard, Read, Site, WarpSteps, Write
 from grader.result import BackendName
 
@@ -146,9 +147,6 @@ GAVE_UP = ("time", "instructions")
 INSTRUCTIONS_PER_LAUNCH = 500_000_000
 """Thread-instructions on the emulator: several times what a sensible kernel needs at a lab's sizes.  Reached within
 seconds, and the same on every machine, so that a slow one blames nobody."""
-
-ISSUED_PER_LAUNCH = 6_000_000
-"""The same for kernels of which few threads run at a time: instructions, however many threads execute them."""
 
 
 @dataclass(frozen=True, slots=True)

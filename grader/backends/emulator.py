@@ -13,7 +13,6 @@ import numpy.typing as npt
 from grader.backends.aging import LOOKS, Variables
 from grader.backends.base import (
     INSTRUCTIONS_PER_LAUNCH,
-    ISSUED_PER_LAUNCH,
     NO_AGE,
     BufferArgument,
     Code,
@@ -37,6 +36,7 @@ from grader.ptx.errors import (
 from grader.ptx.frontend.locations import inline_assembly_line
 from grader.ptx.frontend.nodes import Module
 from grader.ptx.launch import MAX_STATIC_SHARED, linked
+from grader.ptx.limits import ISSUED_PER_LAUNCH, SECONDS_PER_LAUNCH
 from grader.ptx.lowering.part import Part, part_of
 from grader.ptx.lowering.program import program_of
 from grader.ptx.observers.altered import AlteredShared
@@ -48,9 +48,6 @@ from grader.sentinels import sentinel_byte
 
 ARCHITECTURE = "compute_75"
 """What sources are compiled for: the oldest target that NVRTC still has."""
-
-SECONDS_PER_LAUNCH = 600.0
-"""Not reached before the others but on a very slow machine, for which nobody is blamed."""
 
 INSTRUCTIONS_BEFORE = 20_000_000
 """Of launches made first, together: no more of them follow."""
@@ -211,6 +208,8 @@ class _Launches:
             observers.append(follower)
         is_short = history or request.followed
         instructions = request.instructions or (INSTRUCTIONS_PER_TRACE if is_short else INSTRUCTIONS_PER_LAUNCH)
+        issued = min(ISSUED_PER_LAUNCH, instructions)
+        limits = Limits(instructions=instructions, issued=issued, seconds=SECONDS_PER_LAUNCH)
         try:
             what = Launch(
                 request.entry,
@@ -224,9 +223,7 @@ class _Launches:
                 cooperative=request.cooperative,
                 observe=request.observe,
                 observers=observers,
-                limits=Limits(
-                    instructions=instructions, issued=min(ISSUED_PER_LAUNCH, instructions), seconds=SECONDS_PER_LAUNCH
-                ),
+                limits=limits,
             )
             report = launch(self._module, what)
         except UnsupportedInstruction as error:
@@ -237,7 +234,7 @@ class _Launches:
             return LaunchOutcome("impossible", reason=error.kind, said=_refusal(error))
         except LimitExceeded as error:
             if error.kind == "time":
-                said = msg("launches.emulator_slow", seconds=SECONDS_PER_LAUNCH)
+                said = msg("launches.emulator_slow", seconds=limits.seconds)
                 return LaunchOutcome("unsupported", reason="slow", said=said, line=error.line)
             return LaunchOutcome(
                 "fault", reason=error.kind, line=error.line, steps=follower.steps(), issued=error.issued

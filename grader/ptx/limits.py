@@ -11,6 +11,13 @@ CYCLES = 16
 """VectorClock cycles that an instruction counts for: the order of magnitude of a dependent instruction's latency."""
 
 
+ISSUED_PER_LAUNCH = 6_000_000
+"""Of a student's kernel, in grading and in whole programs: instructions, however many threads execute them, which is
+what bounds kernels of which few threads run at a time.  Reached within seconds, and the same on every machine."""
+SECONDS_PER_LAUNCH = 600.0
+"""The same by the clock.  Not reached before what is counted but on a very slow machine, for which nobody is blamed."""
+
+
 class TakesLong(Exception):
     """The launch has gone on for so long that generated code is worth its compilation (`Budget.patience`)."""
 

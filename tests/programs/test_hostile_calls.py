@@ -90,8 +90,8 @@ def numbers(state: State, chance: random.Random) -> list[int]:
         -(1 << 63),
     ]
     found += [chance.randrange(1 << 18) for _ in range(6)] + [chance.randrange(-(1 << 63), 1 << 63) for _ in range(3)]
-    found += [a.base + chance.choice([0, 4, -4, a.size]) for a in list(state.gpu.live.values())[-6:]]
-    found += [*state.host_memory][-3:] + [*state.gpu.freed][-3:]
+    found += [a.base + chance.choice([0, 4, -4, a.size]) for a in list(state.memory.live.values())[-6:]]
+    found += [*state.host_memory][-3:] + [*state.memory.freed][-3:]
     found += (
         [*state.streams][-3:] + [*state.events][-3:] + [*state.libraries][-3:] + [*state.units, *state.kernels][-3:]
     )

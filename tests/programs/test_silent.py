@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 
 from grader.message import Message
-from grader.programs.emulated import Allocation
+from grader.programs.device_memory import Allocation
 from grader.programs.runtime.ordering import Place
 from grader.programs.runtime.silent.sizes import POINTER_BYTES, VECTOR_BYTES, check_size
 from grader.programs.runtime.silent.unread import tell_unread

@@ -8,7 +8,7 @@ from hashlib import blake2b
 
 import numpy as np
 
-from grader.programs.emulated import Allocation
+from grader.programs.device_memory import Allocation
 from grader.programs.records import Argument, ObservedLaunch
 from grader.programs.runtime.memory import shared_at
 from grader.programs.runtime.ordering import Place, Stream
@@ -48,7 +48,7 @@ def described(state: State, kernel: Kernel, raw: list[bytes]) -> list[Argument]:
             (argument.value,) = struct.unpack("<" + layout, value)
         elif type_text.endswith("*") and len(value) == 8:
             (address,) = struct.unpack("<Q", value)
-            allocation = state.gpu.find(address) or shared_at(state, address)
+            allocation = state.memory.find(address) or shared_at(state, address)
             if allocation is not None:
                 argument.buffer, argument.buffer_bytes = allocation.name, allocation.size
                 argument.offset_bytes = address - (allocation.host or allocation.base)
@@ -65,7 +65,7 @@ def described(state: State, kernel: Kernel, raw: list[bytes]) -> list[Argument]:
 def _look_at(state: State, argument: Argument, allocation: Allocation) -> None:
     """Tell whether all that was copied into a buffer is zero, and what else has the same content."""
     if allocation.host and allocation.array.data.size != allocation.size:
-        state.gpu.refresh(allocation, state.guest.view(allocation.host, allocation.size))
+        state.memory.refresh(allocation, state.guest.view(allocation.host, allocation.size))
     if argument.written or not (allocation.host or argument.copied_in):
         argument.zeros = argument.zeroed and not argument.written
         return
@@ -95,7 +95,7 @@ def memory_of(state: State, record: ObservedLaunch, raw: list[bytes]) -> list[Al
     found: list[Allocation | None] = []
     for value, argument in zip(raw, record.arguments, strict=True):
         address = struct.unpack("<Q", value)[0] if argument.buffer and len(value) == 8 else 0
-        found.append(state.gpu.find(address) or shared_at(state, address) if address else None)
+        found.append(state.memory.find(address) or shared_at(state, address) if address else None)
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from grader.programs.emulated import Allocation
+from grader.programs.device_memory import Allocation
 from grader.programs.runtime.copies import D2D, D2H, DEFAULT, H2D, fill, transfer
 from grader.programs.runtime.memory import allocate, release
 from grader.programs.runtime.ordering import Place, Stream

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from grader.message import msg
-from grader.programs.emulated import Allocation, Bytes
+from grader.programs.device_memory import Allocation, Bytes
 from grader.programs.runtime.memory import shared_at
 from grader.programs.runtime.ordering import Place, Stream
 from grader.programs.runtime.registration import load
@@ -36,10 +36,10 @@ class Side:
 
 def _side(state: State, address: int, place: Place) -> Side:
     """Where an address lies.  Raises CudaError where it lies in freed memory."""
-    if state.gpu.is_device_address(address):
-        found = state.gpu.find(address)
+    if state.memory.is_device_address(address):
+        found = state.memory.find(address)
         if found is None or found.host:
-            freed = state.gpu.find_freed(address)
+            freed = state.memory.find_freed(address)
             if freed is not None:
                 message = msg("programs.use_after_free", array=freed.name)
                 raise CudaError(1, state.tell("use_after_free", "error", message, place))
@@ -242,7 +242,7 @@ def fill(state: State, pointer: int, value: int, rows: list[tuple[int, int]], st
     state.access(side.allocation, stream, ticket, side.offset, side.offset + end, True, place)
     valid = side.allocation.valid
     side.allocation.digest = None
-    if value & 255 == 0 and total == side.allocation.size and len(rows) == 1 and state.gpu.clear(side.allocation):
+    if value & 255 == 0 and total == side.allocation.size and len(rows) == 1 and state.memory.clear(side.allocation):
         rows = []
     for offset, size in rows:
         into[offset : offset + size] = value & 255
@@ -288,7 +288,7 @@ def symbol(state: State, address: int, place: Place) -> Allocation:
         found = state.gpu.variable(unit, name)
         if found is None:
             # No kernel uses it, so the compiler left it out.
-            found = state.gpu.allocate(name, size, "symbol", 0, "")
+            found = state.memory.allocate(name, size, "symbol", 0, "")
             if found.valid is not None:
                 found.valid[:] = 1
         state.variables[unit, name] = found

@@ -135,7 +135,7 @@ def _launch(state: State, kernel: Kernel, asked: Configured, raw: list[bytes]) -
         state.pending.append(Pending(kernel.display, stream.number, ticket, place, state.launch_count))
         return 0
     # A kernel may touch every page of what is allocated.
-    live = [allocation for allocation in state.gpu.live.values() if not allocation.host]
+    live = [allocation for allocation in state.memory.live.values() if not allocation.host]
     if all(state.has_room(allocation, allocation.size, place) for allocation in live):
         outcome = _run(state, kernel, entry, asked, raw, record)
     else:
@@ -150,7 +150,7 @@ def _run(
     state: State, kernel: Kernel, entry: str, asked: Configured, raw: list[bytes], record: ObservedLaunch
 ) -> Outcome:
     for allocation in state.host_memory.values():
-        state.gpu.refresh(allocation, state.guest.view(allocation.host, allocation.size))
+        state.memory.refresh(allocation, state.guest.view(allocation.host, allocation.size))
     managed = []
     for unit, name, address, size in state.managed:
         found = state.gpu.variable(unit, name) if unit == kernel.unit else None
@@ -197,11 +197,11 @@ def _run_smaller(
         block[axis] //= 2
         grid[axis] *= 2
     tried = Configured(tuple(grid), tuple(block), 0, asked.stream, asked.place)  # type: ignore[arg-type]
-    before = state.gpu.snapshot()
+    before = state.memory.snapshot()
     if before is None or refusal(state, kernel, entry, tried)[0]:
         return
     for allocation in state.host_memory.values():
-        state.gpu.refresh(allocation, state.guest.view(allocation.host, allocation.size))
+        state.memory.refresh(allocation, state.guest.view(allocation.host, allocation.size))
     outcome = state.gpu.run(
         kernel.unit,
         entry,
@@ -213,7 +213,7 @@ def _run_smaller(
         state.instructions_left,
         True,
     )
-    state.gpu.restore(before)
+    state.memory.restore(before)
     file = state.unit_names[kernel.unit]
     for hazard in outcome.hazards:
         message = msg("programs.with_smaller_block", block=sizes_text(tried.block), fault=hazard_message(hazard))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from grader.message import msg
-from grader.programs.emulated import Allocation, TooManyAllocations
+from grader.programs.device_memory import Allocation, TooManyAllocations
 from grader.programs.runtime.ordering import Place
 from grader.programs.runtime.state import CudaError, ProgramEnded, State
 
@@ -43,7 +43,7 @@ def allocate(state: State, pointer: int, size: int, place: Place, kind: str = "d
     _room(state, size)
     state.guest.pack("Q", pointer, 0)
     try:
-        found = state.gpu.allocate(name_at(state, place), size, kind, place.line, place.file)
+        found = state.memory.allocate(name_at(state, place), size, kind, place.line, place.file)
     except TooManyAllocations as error:
         raise ProgramEnded(msg("programs.too_many_allocations")) from error
     except MemoryError as error:
@@ -99,7 +99,7 @@ def _shared(state: State, pointer: int, size: int, kind: str, place: Place) -> i
         raise CudaError(2)
     state.guest.view(host, size)[:] = 0
     try:
-        found = state.gpu.share(name_at(state, place), size, kind, place.line, place.file, host)
+        found = state.memory.share(name_at(state, place), size, kind, place.line, place.file, host)
     except TooManyAllocations as error:
         raise ProgramEnded(msg("programs.too_many_allocations")) from error
     state.host_memory[host] = found
@@ -130,7 +130,7 @@ def free(state: State, place: Place, pointer: int) -> int:
     if pointer == 0:
         return 0
     state.wait_for_all()
-    found = state.gpu.live.get(pointer) or state.host_memory.get(pointer)
+    found = state.memory.live.get(pointer) or state.host_memory.get(pointer)
     if found is None or found.kind not in ("device", "managed"):
         raise CudaError(1, _wrong_free(state, pointer, found, place))
     release(state, found, place)
@@ -141,7 +141,7 @@ def free_async(state: State, place: Place, pointer: int, stream: int) -> int:
     queue = state.stream(stream)
     if pointer == 0:
         return 0
-    found = state.gpu.live.get(pointer)
+    found = state.memory.live.get(pointer)
     if found is None or found.kind != "device":
         raise CudaError(1, _wrong_free(state, pointer, found, place))
     state.access(found, queue, state.begin(queue), 0, found.size, True, place)
@@ -150,12 +150,12 @@ def free_async(state: State, place: Place, pointer: int, stream: int) -> int:
 
 
 def _wrong_free(state: State, pointer: int, found: Allocation | None, place: Place) -> Any:
-    freed = state.gpu.find_freed(pointer)
+    freed = state.memory.find_freed(pointer)
     if freed is not None:
         return state.tell("double_free", "error", msg("programs.double_free", array=freed.name), place)
     if found is not None and found.kind in ("pinned", "registered"):
         return state.tell("wrong_free", "error", msg("programs.free_pinned", array=found.name), place)
-    if state.gpu.find(pointer) is not None:
+    if state.memory.find(pointer) is not None:
         return state.tell("wrong_free", "error", msg("programs.free_inside"), place)
     return state.tell("wrong_free", "error", msg("programs.free_host"), place)
 
@@ -168,7 +168,7 @@ def release(state: State, allocation: Allocation, place: Place) -> None:
         state.host_memory.pop(allocation.host, None)
         if allocation.kind != "registered":
             state.call_guest("grader_free", allocation.host)
-    state.gpu.free(allocation)
+    state.memory.free(allocation)
 
 
 def free_host(state: State, place: Place, pointer: int) -> int:
@@ -177,7 +177,7 @@ def free_host(state: State, place: Place, pointer: int) -> int:
     state.wait_for_all()
     found = state.host_memory.get(pointer)
     if found is None or found.kind != "pinned":
-        is_device = state.gpu.find(pointer) is not None
+        is_device = state.memory.find(pointer) is not None
         message = msg("programs.free_host_device") if is_device else msg("programs.free_host_plain")
         raise CudaError(1, state.tell("wrong_free", "error", message, place))
     release(state, found, place)
@@ -190,7 +190,7 @@ def host_register(state: State, place: Place, pointer: int, size: int, flags: in
     if shared_at(state, pointer) is not None:
         raise CudaError(712)
     state.guest.view(pointer, size)
-    found = state.gpu.share(name_at(state, place), size, "registered", place.line, place.file, pointer)
+    found = state.memory.share(name_at(state, place), size, "registered", place.line, place.file, pointer)
     state.host_memory[pointer] = found
     return 0
 
@@ -200,7 +200,7 @@ def host_unregister(state: State, place: Place, pointer: int) -> int:
     if found is None or found.kind != "registered":
         raise CudaError(713)
     del state.host_memory[pointer]
-    state.gpu.free(found)
+    state.memory.free(found)
     return 0
 
 
@@ -215,7 +215,7 @@ def host_get_device_pointer(state: State, place: Place, pointer: int, host: int,
 
 def pointer_attributes(state: State, place: Place, attributes: int, pointer: int) -> int:
     shared = shared_at(state, pointer)
-    device = state.gpu.find(pointer)
+    device = state.memory.find(pointer)
     kind = 3 if shared and shared.kind in ("managed", "variable") else 1 if shared else 2 if device else 0
     state.guest.pack("iiQQ", attributes, kind, 0 if kind else -2, pointer if kind else 0, pointer if shared else 0)
     return 0

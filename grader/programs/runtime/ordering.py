@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from grader.programs.emulated import Allocation
+from grader.programs.device_memory import Allocation
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,7 +68,7 @@ def _stray_msg(state: State, kernel: Kernel, hazard: Hazard) -> Message | None:
     """What an address is that is no memory of the device; None where it is known no better."""
     if hazard.detail != "unmapped" or hazard.space == "shared":
         return None
-    freed = state.gpu.find_freed(hazard.offset_bytes)
+    freed = state.memory.find_freed(hazard.offset_bytes)
     if freed is not None:
         return msg("programs.kernel_use_after_free", kernel=kernel.display, array=freed.name)
     if 0 < hazard.offset_bytes < state.guest.size():

@@ -94,10 +94,10 @@ def choose_device(state: State, place: Place, device: int, prop: int) -> int:
 
 def device_reset(state: State, place: Place) -> int:
     state.wait_for_all()
-    for allocation in list(state.gpu.live.values()):
+    for allocation in list(state.memory.live.values()):
         if allocation.kind == "device":
             state.allocated_bytes -= allocation.size
-            state.gpu.free(allocation)
+            state.memory.free(allocation)
     state.sticky = state.last_error = 0
     return 0
 

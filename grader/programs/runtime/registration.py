@@ -48,7 +48,7 @@ def register_managed(state: State, place: Place, variable: int, size: int, name:
         text = state.guest.text(name)
         state.managed.append((unit, text, variable, size))
         # Its address is what a kernel may be handed, too.
-        state.host_memory[variable] = state.gpu.share(text, size, "variable", place.line, place.file, variable)
+        state.host_memory[variable] = state.memory.share(text, size, "variable", place.line, place.file, variable)
     return 0
 
 

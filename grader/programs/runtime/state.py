@@ -8,7 +8,8 @@ from typing import Any
 from zlib import crc32
 
 from grader.message import Message, msg
-from grader.programs.emulated import Allocation, Gpu
+from grader.programs.device_memory import Allocation
+from grader.programs.emulated import Gpu
 from grader.programs.records import ObservedLaunch, ProgramFinding, RunLimits
 from grader.programs.runtime.devices import Model
 from grader.programs.runtime.errors import STICKY, name_of
@@ -96,6 +97,7 @@ class State:
         self.print_text = print_text
         self.limits = limits
         self.gpu = Gpu(limits.executes)
+        self.memory = self.gpu.memory
         self.call_guest: Callable[..., Any] = lambda *_arguments: 0
         self.host_fuel: Callable[[], int] = lambda: 0
         self.streams: dict[int, Stream] = {0: Stream(1)}
@@ -209,7 +211,7 @@ class State:
         # A program that sees wrong results may give up early; without its kernels having run they are wrong.  One that
         # gives up because a call failed leaves to the system what it holds.
         is_own_way = code == 0 or (code is not None and not self.hollow and not self.failures)
-        for allocation in self.gpu.live.values():
+        for allocation in self.memory.live.values():
             if is_own_way and allocation.kind in ("device", "managed", "pinned"):
                 message = msg("programs.leak", array=allocation.name, bytes=allocation.size)
                 self.tell("leak", "remark", message, Place(allocation.line, allocation.file))

@@ -51,7 +51,7 @@ def _image(state: State, resource: int, place: Place) -> tuple[Image, bool]:
     else:
         width, height, row_bytes = state.guest.unpack("qqq", resource + 40)
         size = (height - 1) * row_bytes + width * texel.texel_bytes
-    memory = state.gpu.find(address)
+    memory = state.memory.find(address)
     if memory is None or memory.host:
         raise CudaError(INVALID_VALUE, state.tell("bad_pointer", "error", msg("programs.unknown_pointer"), place))
     offset = address - memory.base

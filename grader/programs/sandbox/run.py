@@ -281,7 +281,7 @@ class ProgramRun:
     def _guarded(self, function: Callable[..., int]) -> Callable[..., int]:
         """`function`, counted, and with what a bad address means to a program."""
         from grader.message import msg
-        from grader.programs.emulated import SECONDS_PER_LAUNCH, TooSlow
+        from grader.programs.emulated import TooSlow
         from grader.programs.runtime.state import ProgramEnded
         from grader.programs.sandbox.guest import BadPointer
 
@@ -292,7 +292,7 @@ class ProgramRun:
             except BadPointer as error:
                 raise ProgramEnded(msg("programs.bad_address", address=str(error))) from error
             except TooSlow as error:
-                raise ProgramEnded(msg("programs.hangs", seconds=int(SECONDS_PER_LAUNCH))) from error
+                raise ProgramEnded(msg("programs.hangs", seconds=int(error.seconds))) from error
             except (OverflowError, MemoryError) as error:
                 raise ProgramEnded(msg("programs.bad_address", address=type(error).__name__)) from error
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.programs.emulated import Allocation
+from grader.programs.device_memory import Allocation
 from grader.programs.runtime.libraries.operands import (
     INVALID_VALUE,
     MAX_HANDLES,
@@ -195,7 +195,7 @@ def _scal(dtype: str) -> Callable[..., int]:
 
 
 def _result(state: State, address: int, value: Any, dtype: str) -> None:
-    if state.gpu.is_device_address(address):
+    if state.memory.is_device_address(address):
         raise Refused(INVALID_VALUE)
     state.guest.write(address, struct.pack("<f" if dtype == "f4" else "<d", float(value)))
     state.wait_for_all()

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.message import msg
-from grader.programs.emulated import Allocation
+from grader.programs.device_memory import Allocation
 from grader.programs.runtime.memory import shared_at
 from grader.programs.runtime.ordering import Place
 from grader.programs.runtime.silent.unread import read
@@ -42,7 +42,7 @@ def guarded(function: Callable[..., int]) -> Callable[..., int]:
 
 def _place_of(state: State, address: int, size: int, place: Place) -> tuple[Array, Allocation]:
     """`size` bytes of memory that the device reaches."""
-    found = state.gpu.find(address)
+    found = state.memory.find(address)
     offset = address - found.base if found is not None else 0
     if found is None:
         found = shared_at(state, address)
@@ -101,7 +101,7 @@ def note_write(state: State, allocation: Allocation) -> None:
 
 
 def scalar_at(state: State, address: int, dtype: str) -> Any:
-    if state.gpu.is_device_address(address):
+    if state.memory.is_device_address(address):
         raise Refused(INVALID_VALUE)
     layout = "f" if dtype == "f4" else "d"
     return np.dtype(dtype).type(state.guest.unpack(layout, address)[0])

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from grader.message import msg
-from grader.programs.emulated import Allocation
+from grader.programs.device_memory import Allocation
 from grader.programs.records import ObservedLaunch
 from grader.programs.runtime.ordering import Place
 from grader.programs.runtime.state import State

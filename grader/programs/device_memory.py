@@ -1,0 +1,178 @@
+"""The memory of a running program's emulated device: what is allocated, and where it lies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from grader.ptx import Device
+from grader.ptx.memory.addresses import GLOBAL_SPACING, MAX_SLOTS
+from grader.ptx.memory.arrays import MemoryArray
+
+MAX_ALLOCATIONS = 20_000
+"""Over the whole run, freed ones included."""
+
+Bytes = npt.NDArray[np.uint8]
+Saved = tuple[MemoryArray, Bytes, Bytes | None]
+MAX_SNAPSHOT_BYTES = 512 << 20
+
+
+class TooManyAllocations(Exception):
+    """More than any sensible program makes."""
+
+
+@dataclass
+class Allocation:
+    """A piece of memory that kernels can reach.
+
+    host: its address in the program's memory, for memory that both sides use; 0 for the device's own.
+    digest: of the device's own memory as the host last filled it, "" where that is all zero; None where nobody asked.
+    """
+
+    name: str
+    base: int
+    size: int
+    kind: str
+    line: int
+    file: str
+    host: int = 0
+    array: Any = None
+    resident_bytes: int = 0
+    origins: set[str] = field(default_factory=set)
+    accesses: list[Any] = field(default_factory=list)
+    digest: str | None = None
+
+    @property
+    def data(self) -> Bytes:
+        """Its bytes."""
+        found: Bytes = self.array.data[: self.size]
+        return found
+
+    @property
+    def valid(self) -> Bytes | None:
+        """Which bytes anything has written, as 0 and 1; None where that is not known."""
+        return None if self.array.valid is None else self.array.valid[: self.size]
+
+
+class _Arrays(Device):
+    """The device's memory with arrays that come and go; pages that nobody touches take no room."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._free: list[int] = []
+        self.made = 0
+
+    def place(self, name: str, size: int, data: Bytes, initialised: bool) -> MemoryArray:
+        """A new array, in an address range that nothing had before as long as there are such."""
+        self.made += 1
+        if self.made > MAX_ALLOCATIONS:
+            raise TooManyAllocations
+        half = 1 << (GLOBAL_SPACING - 1)
+        count = 1 + (size + half) // (2 * half)
+        if len(self.arrays) + count > MAX_SLOTS - 64:
+            if count > 1 or not self._free:
+                raise TooManyAllocations
+            slot = self._free.pop(0)
+        else:
+            slot = len(self.arrays)
+            self.arrays += [None] * count
+        base = self.origin + (slot << GLOBAL_SPACING) + half + (slot * 0x9E3779B1 + self.seed) % 4096 * 512
+        valid = None if initialised else np.zeros(len(data), np.uint8)
+        array = MemoryArray(name, "global", base, size, data, valid=valid)
+        self.arrays[slot : slot + count] = [array] * count
+        return array
+
+    def remove(self, array: MemoryArray) -> None:
+        """Nothing lies there any more."""
+        slots = [slot for slot, known in enumerate(self.arrays) if known is array]
+        for slot in slots:
+            self.arrays[slot] = None
+        if len(slots) == 1:
+            self._free.append(slots[0])
+
+
+class DeviceMemory:
+    """All that kernels can reach.
+
+    device: the same as the emulator knows it.
+    executes: kernels will be run; else nobody asks which bytes were written.
+    """
+
+    def __init__(self, executes: bool = True) -> None:
+        self._executes = executes
+        self._arrays = _Arrays()
+        self.device: Device = self._arrays
+        self.live: dict[int, Allocation] = {}
+        self.freed: dict[int, Allocation] = {}
+
+    def allocate(self, name: str, size: int, kind: str, line: int, file: str) -> Allocation:
+        """Memory of the device: zero, as a driver hands it out, but not counted as written."""
+        data = np.zeros(-(-max(size, 1) // 16) * 16, np.uint8)
+        array = self._arrays.place(name, size, data, initialised=not self._executes)
+        return self.keep(Allocation(name, array.base, size, kind, line, file, array=array))
+
+    def share(self, name: str, size: int, kind: str, line: int, file: str, host: int) -> Allocation:
+        """Memory of the host at `host` that kernels can use; `refresh` gives it its bytes."""
+        array = self._arrays.place(name, size, np.empty(0, np.uint8), initialised=True)
+        return self.keep(Allocation(name, array.base, size, kind, line, file, host=host, array=array))
+
+    def refresh(self, allocation: Allocation, data: Bytes) -> None:
+        """Where shared memory lies now; the program's memory may have moved."""
+        allocation.array.data = data
+        allocation.array.views = {}
+
+    def clear(self, allocation: Allocation) -> bool:
+        """Set all of the device's own memory to zero without touching it; False where kernels may hold on to it."""
+        if self._executes or allocation.host:
+            return False
+        allocation.array.data = np.zeros(len(allocation.array.data), np.uint8)
+        allocation.array.views = {}
+        return True
+
+    def free(self, allocation: Allocation) -> None:
+        """Its address belongs to nothing from now on."""
+        del self.live[allocation.base]
+        self.freed[allocation.base] = allocation
+        self._arrays.remove(allocation.array)
+        allocation.array = None
+
+    def keep(self, allocation: Allocation) -> Allocation:
+        """Know an allocation by its address from now on."""
+        self.live[allocation.base] = allocation
+        self.freed.pop(allocation.base, None)
+        return allocation
+
+    def find(self, address: int) -> Allocation | None:
+        """The live allocation that an address of the device lies in or near."""
+        if not self.is_device_address(address):
+            return None
+        array = self._arrays.find(address)
+        return None if array is None else self.live.get(array.base)
+
+    def find_freed(self, address: int) -> Allocation | None:
+        """The freed allocation that an address lay in."""
+        for base, allocation in self.freed.items():
+            if base <= address < base + max(1, allocation.size):
+                return allocation
+        return None
+
+    def is_device_address(self, address: int) -> bool:
+        """Whether an address can be the device's, by its size alone."""
+        return address >= self._arrays.origin
+
+    def snapshot(self) -> list[Saved] | None:
+        """The contents of all memory, to be put back with `restore`; None where there is too much of it."""
+        if sum(allocation.size for allocation in self.live.values()) > MAX_SNAPSHOT_BYTES:
+            return None
+        arrays = [allocation.array for allocation in self.live.values() if allocation.kind != "registered"]
+        return [(a, a.data.copy(), None if a.valid is None else a.valid.copy()) for a in arrays]
+
+    def restore(self, before: list[Saved] | None) -> None:
+        """Put back what `snapshot` kept."""
+        for array, data, valid in before or ():
+            array.data[:] = data
+            if valid is not None and array.valid is not None:
+                array.valid[:] = valid
