@@ -6,6 +6,7 @@ import errno
 import fcntl
 import multiprocessing
 import os
+import tarfile
 import tempfile
 from pathlib import Path
 
@@ -65,3 +66,18 @@ def test_a_home_that_is_full_is_left_for_the_temporary_folder(tmp_path: Path, mo
     # What was built there before the disk was full is used.
     (usual / f"{zig.VERSION}-0").mkdir()
     assert zig.cache_folder() == usual
+
+
+def test_the_library_is_unpacked_by_a_python_3_11_as_it_first_came(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That of Debian 12 is 3.11.2, in which a `TarFile` knows nothing of filters; 3.11.4 brought them."""
+    extractall = tarfile.TarFile.extractall
+
+    def older(archive: tarfile.TarFile, path: str = ".", members: None = None, *, numeric_owner: bool = False) -> None:
+        extractall(archive, path, members, numeric_owner=numeric_owner)
+
+    monkeypatch.setattr(tarfile.TarFile, "extractall", older)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    library = build()
+    assert all(Path(path).is_file() for path in library.link_inputs)

@@ -130,7 +130,9 @@ def _unpack(folder: Path) -> bool:
     if not archive.is_file():
         return False
     with tarfile.open(archive) as packed:
-        packed.extractall(folder, filter="data")
+        # `extractall(filter=…)` is only known from Python 3.11.4 on; older ones pay no heed to this attribute.
+        packed.extraction_filter = getattr(tarfile, "data_filter", None)
+        packed.extractall(folder)
     return True
 
 
