@@ -25,8 +25,8 @@ def write(told: Told) -> str:
             "score": test.score,
             "message": " ".join(filter(None, (test.place, test.check.message, test.check.hint))),
             "test_code": test.check.id,
-            "filename": test.place.rpartition(":")[0],
-            "line_no": test.check.line or 0,
+            "filename": test.file,
+            "line_no": test.line or 0,
             "execution_time": "0s",
         }
         for test in tests(result, told.out_of)

@@ -16,6 +16,7 @@ from grader.report.summary import FAULT_STATUSES, in_cell, lost_points
 from grader.report.visible import visible_line
 from grader.result import Check, Result
 from grader.words import NoWordsError, check_title, text
+from grader.words.cells import speaking_of, speaking_of_file
 
 Level = Literal["error", "warning", "note"]
 
@@ -131,7 +132,8 @@ def _is_id(message: str) -> bool:
 def _remarks(result: Result) -> Iterator[Finding]:
     only = _only_file(result)
     for words, message in zip_longest(result.remarks, result.remarks_said):
-        file, words = _of_host_code(message, words) or (only, words)
+        with speaking_of(result.sources):
+            file, words = _of_host_code(message, words) or (only, words)
         yield Finding(REMARK, "note", _one_line(words), file=file, line=_line_of(message))
     for name, variant in result.variants.items():
         for words, message in zip_longest(variant.remarks, variant.remarks_said):
@@ -147,7 +149,8 @@ def _of_host_code(message: Message | None, words: str | None) -> tuple[str, str]
     if not isinstance(file, str) or not isinstance(fault, Message):
         return None
     try:
-        return file, text(fault)
+        with speaking_of_file(file):
+            return file, text(fault)
     except NoWordsError:
         return file, words or ""
 

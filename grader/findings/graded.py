@@ -17,6 +17,7 @@ class Test:
     """One check of one variant.
 
     name: of both, in words.  place, code: the line that it found a fault in, "" where there is none.
+    file, line: the same apart, for services that ask for both; no line in a notebook, whose own nobody sees.
     score, possible: points, on the service's scale.
     """
 
@@ -24,6 +25,8 @@ class Test:
     check: Check
     place: str
     code: str
+    file: str
+    line: int | None
     score: float
     possible: float
 
@@ -32,16 +35,23 @@ def tests(result: Result, out_of: float | None) -> Iterator[Test]:
     """A test for each check that applies, in order; out_of: full marks on the service's scale, None for points."""
     scale = scale_of(result, out_of)
     lines = {source.file: source.text.split("\n") for source in result.sources}
+    notebooks = {source.file: source.notebook for source in result.sources if source.notebook}
     for check in result.checks:
         if check.status == "skip" and check.skip_reason == "not_applicable":
             continue
         if check.status == "pass" and not check.possible:
             continue
-        file = result.file_of(check)
-        place = where(result, file, check.line) if check.line else ""
-        name = f"{check.variant} · {check_title(check.check)}"
-        code = code_at(lines, file, check.line)
-        yield Test(name, check, place, code, round(check.earned * scale, 4), round(check.possible * scale, 4))
+        file = result.file_of(check) or ""
+        yield Test(
+            name=f"{check.variant} · {check_title(check.check)}",
+            check=check,
+            place=where(result, file, check.line) if check.line else "",
+            code=code_at(lines, file, check.line),
+            file=notebooks.get(file, file) if check.line else "",
+            line=None if file in notebooks else check.line,
+            score=round(check.earned * scale, 4),
+            possible=round(check.possible * scale, 4),
+        )
 
 
 def scale_of(result: Result, out_of: float | None) -> float:

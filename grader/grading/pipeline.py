@@ -270,11 +270,12 @@ def _run(
 
     kernels = bound_kernels(trials.lab, submission)
     graded = dict(found)
+    sources = [_source(source) for source in submission.sources]
     for name, kernel in kernels.items():
         if not found[name].compilation.failure:
             graded[name] = run_kernel(trials, drawn_trials, found[name], kernel)
         if checked is not None:
-            checked([told(check) for check in judge(graded[name])])
+            checked([told(check, sources, kernel.binding.kernel.file) for check in judge(graded[name])])
     return graded
 
 

@@ -20,43 +20,21 @@ catalogue (`make messages`).  A test compares ids and placeholders of both sides
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextvars import ContextVar
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import import_module
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
 from grader import i18n
 from grader.message import Message, msg
+from grader.words.cells import Text, file_of, in_cells, speaking_of, speaking_of_file
 from grader.words.texts import Texts, Words, put_in
 
 Record = TypeVar("Record", bound=msgspec.Struct)
 
-CellAt = Callable[[int], tuple[int, int] | None]
-"""The cell that a line of a text stands in, and its number there; None where there are none."""
-_CELL_AT: ContextVar[CellAt | None] = ContextVar("cell_at", default=None)
-_LINES = frozenset({"line", "other_line", "put_line"})
 _ID = re.compile(r"[a-z_]+(\.[a-z_]+)*\.[A-Za-z0-9_]+")
-
-
-class LineOfCell(int):
-    """A line of a text, which is shown as its cell's line: `14 of cell 3`."""
-
-    cell: int
-    row: int
-
-    def __new__(cls, line: int, cell: int, row: int) -> LineOfCell:
-        made = super().__new__(cls, line)
-        made.cell, made.row = cell, row
-        return made
-
-    def __str__(self) -> str:
-        return i18n._("{line} of cell {cell}").format(line=self.row, cell=self.cell)
-
-    def __format__(self, how: str) -> str:
-        return format(str(self), how) if how in ("", "s") else super().__format__(how)
 
 
 class NoWordsError(LookupError):
@@ -74,7 +52,8 @@ def text(message: Message | None) -> str:
         return ""
     words = _words(message.id)
     try:
-        return put_in(words, {name: _part(_in_cell(name, value)) for name, value in message.data.items()})
+        with speaking_of_file(file_of(message.data)):
+            return put_in(words, {name: _part(value) for name, value in in_cells(words, message.data).items()})
     except (TypeError, ValueError, KeyError, IndexError, AttributeError) as error:
         raise NoWordsError(f"{message.id}: {error}") from error
 
@@ -84,38 +63,45 @@ def said(what: Message | str) -> str:
     return what if isinstance(what, str) else text(what)
 
 
-def told(record: Record) -> Record:
+def told(record: Record, sources: Sequence[Text] = (), file: str = "") -> Record:
     """A record and all in it, with every text made from its message in the language in use.
 
     Beside a text `x` its message stands as `x_said`; a text without one, or whose message has no words here (it
-    comes from another version), stays as it is.  Of a result whose text is taken from a notebook, lines are told as
-    those of their cells.
+    comes from another version), stays as it is.  Of a text that is taken from a notebook, lines are told as those of
+    its cells: of a result's own sources, or of `sources` for a record of one, which speaks of `file`.
     """
-    sources: Sequence[Any] = getattr(record, "sources", ())
-    if len(sources) != 1 or not getattr(sources[0], "cells", ()):
-        return _told(record)
-    token = _CELL_AT.set(sources[0].cell_at)
-    try:
-        return _told(record)
-    finally:
-        _CELL_AT.reset(token)
+    with speaking_of(getattr(record, "sources", ()) or sources), speaking_of_file(file):
+        return _told(record, record)
 
 
-def _told(record: Record) -> Record:
-    changes: dict[str, object] = {}
-    for name in record.__struct_fields__:
-        value = getattr(record, name)
-        if name.endswith("_said"):
-            shown = name.removesuffix("_said")
-            if value:
-                changes[shown] = _shown(value, getattr(record, shown))
-        elif isinstance(value, msgspec.Struct):
-            changes[name] = _told(value)
-        elif isinstance(value, list) and value and isinstance(value[0], msgspec.Struct):
-            changes[name] = [_told(item) for item in value]
-        elif isinstance(value, dict) and value and isinstance(next(iter(value.values())), msgspec.Struct):
-            changes[name] = {key: _told(item) for key, item in value.items()}
+def _told(record: Record, result: msgspec.Struct) -> Record:
+    with speaking_of_file(_file_of(record, result)):
+        changes = {name: new for name in record.__struct_fields__ for name, new in _retold(record, name, result)}
     return msgspec.structs.replace(record, **changes) if changes else record
+
+
+def _retold(record: msgspec.Struct, name: str, result: msgspec.Struct) -> Iterator[tuple[str, object]]:
+    """What a field of a record says anew, by the field's name."""
+    value = getattr(record, name)
+    if name.endswith("_said"):
+        shown = name.removesuffix("_said")
+        if value:
+            yield shown, _shown(value, getattr(record, shown))
+    elif isinstance(value, msgspec.Struct):
+        yield name, _told(value, result)
+    elif isinstance(value, list) and value and isinstance(value[0], msgspec.Struct):
+        yield name, [_told(item, result) for item in value]
+    elif isinstance(value, dict) and value and isinstance(next(iter(value.values())), msgspec.Struct):
+        yield name, {key: _told(item, result) for key, item in value.items()}
+
+
+def _file_of(record: msgspec.Struct, result: msgspec.Struct) -> object:
+    """The file that a record's lines are in: its own, or that of its variant."""
+    own = getattr(record, "file", None)
+    if own:
+        return own
+    variant = getattr(result, "variants", {}).get(getattr(record, "variant", None))
+    return getattr(variant, "file", None)
 
 
 def check_title(check: str) -> str:
@@ -174,15 +160,6 @@ def _shown(said: object, stored: object) -> object:
         if not stored:
             raise
         return stored
-
-
-def _in_cell(name: str, value: object) -> object:
-    """A line of a notebook's text as that of its cell, any other datum as it is."""
-    cell_at = _CELL_AT.get()
-    if cell_at is None or name not in _LINES or not isinstance(value, int):
-        return value
-    cell = cell_at(value)
-    return value if cell is None else LineOfCell(value, cell[0], cell[1])
 
 
 def _part(value: object) -> object:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 from grader.i18n import _
@@ -9,7 +11,7 @@ from grader.report.job import ReportJob
 from grader.report.labels import check_status
 from grader.report.numbers import Numbers
 from grader.report.page.highlight import highlight_lines, lines_of
-from grader.report.page.views import GapRow, LineRow, Listing, NoteGroup
+from grader.report.page.views import GapRow, Listing, NoteGroup, Row
 from grader.report.summary import FAULT_STATUSES, shortened, title_of, variant_columns
 from grader.report.summary_views import VariantView
 from grader.result import LineCounters, Result, Source, Variant
@@ -33,34 +35,64 @@ MOST_LINES = 4000
 
 
 def listings(job: ReportJob) -> list[Listing]:
-    """A listing per source file: its name and rows; a row is a line, or a gap of lines that are not shown."""
+    """A listing per source file: its name and rows; a row is a line, or a gap of lines that are not shown.
+
+    Of a notebook's text also where a cell begins; lines are numbered within their cell then, as they are told.
+    """
     found: list[Listing] = []
     room = MOST_LINES
     for source in job.result.sources:
         rows = _rows(source, job, room)
-        room -= sum("gap" not in row for row in rows)
-        found.append({"file": source.file, "rows": rows})
+        room -= sum("number" in row for row in rows)
+        found.append({"file": source.notebook or source.file, "rows": rows})
     return found
 
 
-def _rows(source: Source, job: ReportJob, room: int) -> list[LineRow | GapRow]:
+def _rows(source: Source, job: ReportJob, room: int) -> list[Row]:
     notes = notes_by_line(job, source.file)
     lines = lines_of(source.text)
     shown = _shown(len(lines), notes, room)
     # Backslashes lined up far to the right would each break into a line of their own.
     tokens = highlight_lines([_joined(line) for line in lines], shown)
-    rows: list[LineRow | GapRow] = []
-    last = 0
-    for number in shown:
-        if number > last + 1:
-            rows.append(_gap(last + 1, number - 1))
+    rows: list[Row] = []
+    last = cell = 0
+    for number in [*shown, len(lines) + 1]:
+        for first, until in _pieces(source, last + 1, number - 1):
+            cell = _enter(rows, source, first, cell)
+            rows.append(_gap(_row_of(source, first), _row_of(source, until)))
+        if number > len(lines):
+            break
+        cell = _enter(rows, source, number, cell)
         found = notes.get(number, [])
         level = "bad" if any(note["level"] == "bad" for group in found for note in group["notes"]) else ""
-        rows.append({"number": number, "tokens": tokens[number], "notes": found, "level": level})
+        told = _row_of(source, number)
+        rows.append({"number": told, "tokens": tokens[number], "notes": found, "level": level})
         last = number
-    if last < len(lines):
-        rows.append(_gap(last + 1, len(lines)))
     return rows
+
+
+def _pieces(source: Source, first: int, last: int) -> Iterator[tuple[int, int]]:
+    """Lines that are not shown, those of each cell by themselves."""
+    begins = [begin for begin, _number in source.cells if first < begin <= last]
+    for begin, until in pairwise([first, *begins, last + 1]):
+        if begin < until:
+            yield begin, until - 1
+
+
+def _enter(rows: list[Row], source: Source, line: int, cell: int) -> int:
+    """The cell that a line stands in, 0 for none; it is announced where the one before stood in another."""
+    at = source.cell_at(line)
+    if at is None:
+        return 0
+    if at[0] != cell:
+        rows.append({"cell": _("Cell {n}").format(n=at[0])})
+    return at[0]
+
+
+def _row_of(source: Source, line: int) -> int:
+    """The number that a line is told by."""
+    at = source.cell_at(line)
+    return at[1] if at else line
 
 
 def _gap(first: int, last: int) -> GapRow:

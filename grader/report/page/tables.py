@@ -168,6 +168,7 @@ def reproduce(job: ReportJob) -> Reproduce:
         (_("grader"), environment.grader),
         ("Python", environment.python),
         ("NumPy", environment.numpy),
-        *((f"SHA-256 {source.file}", source.sha256) for source in job.result.sources),
+        # Programs of one notebook have its file in common.
+        *dict.fromkeys((f"SHA-256 {source.notebook or source.file}", source.sha256) for source in job.result.sources),
     ]
     return {"command": environment.command, "rows": [{"title": t, "value": v} for t, v in rows if v]}

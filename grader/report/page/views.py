@@ -116,7 +116,7 @@ class NoteGroup(TypedDict):
 
 
 class LineRow(TypedDict):
-    """A line of the listing."""
+    """A line of the listing; number: that it is told by, of a notebook's text within its cell."""
 
     number: int
     tokens: list[Token]
@@ -130,11 +130,20 @@ class GapRow(TypedDict):
     gap: str
 
 
+class CellRow(TypedDict):
+    """Where a cell of a notebook begins."""
+
+    cell: str
+
+
+Row = LineRow | GapRow | CellRow
+
+
 class Listing(TypedDict):
     """A source file."""
 
     file: str
-    rows: list[LineRow | GapRow]
+    rows: list[Row]
 
 
 class FactRow(TypedDict):

@@ -24,7 +24,7 @@ def test_highlighting_loses_nothing_and_keeps_line_numbers(text: str) -> None:
 
 def lines_of(shown: Listing) -> list[LineRow]:
     """The rows that are lines."""
-    return [row for row in shown["rows"] if "gap" not in row]
+    return [row for row in shown["rows"] if "gap" not in row and "cell" not in row]
 
 
 def test_tokens_of_cuda_are_told_apart() -> None:
@@ -66,6 +66,26 @@ def test_a_long_file_is_cut_to_what_is_noted() -> None:
     (shown,) = listing.listings(job(result))
     assert shown["rows"][-1] == {"gap": "lines 25–5013 are not shown"}
     assert [row["number"] for row in lines_of(shown)] == list(range(1, 25))
+
+
+def test_lines_of_a_notebook_are_numbered_as_its_cells_have_them() -> None:
+    """Cells 3 and 7 of one program; the sample's notes are in its lines 2, 6, 9 and 12."""
+    text = sample_results.SOURCE_TEXT + "// more\n" * 700 + "// last\n" * 3
+    lines = len(text.splitlines())
+    source = Source(
+        file="transpose.cu", text=text, notebook="work.ipynb", cells=[(1, 3), (7, 7), (lines - 99, 9), (lines - 1, 11)]
+    )
+    result = msgspec.structs.replace(sample_results.failed(), sources=[source])
+    (shown,) = listing.listings(job(result))
+    assert shown["file"] == "work.ipynb"
+    told = [row.get("number", row) for row in shown["rows"]]
+    assert told == [
+        *({"cell": "Cell 3"}, *range(1, 7)),
+        *({"cell": "Cell 7"}, *range(1, 19)),
+        {"gap": f"lines 19–{lines - 100 - 6} are not shown"},
+        *({"cell": "Cell 9"}, {"gap": "lines 1–98 are not shown"}),
+        *({"cell": "Cell 11"}, {"gap": "lines 1–2 are not shown"}),
+    ]
 
 
 def test_a_very_long_line_is_cut() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from pathlib import Path
 
@@ -13,8 +14,11 @@ from grader import i18n
 from grader.errors import UsageError
 from grader.findings.formats import write
 from grader.grading.options import GradeOptions
-from grader.grading.result_only import graded_result
+from grader.grading.result_only import graded_result, task_of
+from grader.grading.task import grade_here
+from grader.lab import labs
 from grader.report.summary import where
+from grader.result import Check
 from grader.submission.files.notebook import notebook_sources
 from grader.submission.files.source import SourceText
 from grader.words import told
@@ -191,3 +195,27 @@ def test_a_notebook_is_graded_like_the_program_in_it(tmp_path: Path) -> None:
     record = json.loads(write("sarif", result, tmp_path, "en"))
     place = record["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
     assert place == {"artifactLocation": {"uri": "transpose.ipynb"}}
+
+
+def test_each_of_several_programs_has_its_places_told_in_cells(tmp_path: Path) -> None:
+    """As most notebooks are: a program to try the compiler on, then the lab in two cells."""
+    hello = '%%cu\n#include <cstdio>\n__global__ void hello() { printf("hi"); }\nint main() { hello<<<1, 1>>>(); }'
+    lines = (SAMPLES / "petrova" / "transpose.cu").read_text("utf-8").splitlines()
+    lines = [line for line in lines if "cudaGetLastError" not in line]
+    at = next(number for number, line in enumerate(lines) if "buf[threadIdx.x][threadIdx.y]" in line)
+    first, second = "%%cu\n" + "\n".join(lines[: at - 3]), "%%cu\n" + "\n".join(lines[at - 3 :])
+    (tmp_path / "transpose.ipynb").write_bytes(notebook(hello, first, second))
+    lab = labs.find("transpose")
+    seen: list[Check] = []
+    options = GradeOptions(lab="transpose", backend="emulator", sweeps=False)
+    result = grade_here(task_of(tmp_path, options), lab, checked=seen.extend)
+    (fault,) = [check for check in result.checks if check.status == "fail"]
+    assert fault.message.startswith("32-way bank conflict in line 5 of cell 3 (")
+    # What is told while others are still being judged is told in the same words.
+    assert [check.message for check in seen if check.id == fault.id] == [fault.message]
+    launches = next(n for n, line in enumerate(lines[at - 3 :], start=2) if "transp_simple<<<" in line)
+    assert any(remark.startswith(f"transpose.ipynb, line {launches} of cell 3: ") for remark in result.remarks)
+    record = json.loads(base64.b64decode(write("classroom", result, tmp_path, "en")))
+    (failed,) = [test for test in record["tests"] if test["status"] == "fail"]
+    assert (failed["filename"], failed["line_no"]) == ("transpose.ipynb", 0)
+    assert failed["message"].startswith("transpose.ipynb, cell 3, line 5 ")
