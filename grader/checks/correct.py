@@ -129,7 +129,7 @@ def follow(verdict: Verdict) -> Message:
     if diagnosis is not None and diagnosis.writer is not None:
         return _of_reads(diagnosis)
     if diagnosis is not None:
-        is_unwritten = diagnosis.writer is None and diagnosis.unwritten == diagnosis.wrong
+        is_unwritten = diagnosis.unwritten == diagnosis.wrong
     else:
         is_unwritten = verdict.data.get("pattern") in ("unwritten", "untouched")
     return msg("checks.correct.hint_unwritten") if is_unwritten else msg("checks.correct.hint_by_hand")

@@ -1,7 +1,4 @@
-"""`launch`: the launch that the student's own host code asks for is one that the hardware accepts.
-
-Limits of every GPU since compute capability 3.0 (CUDA programming guide, "Compute Capabilities").
-"""
+"""`launch`: the launch that the student's own host code asks for is one that the hardware accepts."""
 
 from __future__ import annotations
 
@@ -9,12 +6,18 @@ from dataclasses import replace
 from math import prod
 
 from grader.checks.base import Verdict, failed, not_applicable, passed
-from grader.device_limits import MAX_BLOCK, MAX_THREADS_PER_BLOCK, OPT_IN_SHARED_BYTES, SHARED_BYTES
+from grader.device_limits import (
+    MAX_BLOCK,
+    MAX_GRID,
+    MAX_THREADS_PER_BLOCK,
+    OPT_IN_SHARED_BYTES,
+    SHARED_BYTES,
+    is_possible_block,
+)
 from grader.lab.checks import Settings
 from grader.message import Message, joined, msg
 from grader.running.evidence import Evidence
 
-MAX_GRID = (2**31 - 1, 65535, 65535)
 NEVER_RAN = msg("checks.launch.hint_never_ran")
 
 
@@ -73,8 +76,7 @@ def other_block(evidence: Evidence) -> Message | None:
     site, known = evidence.bound.requested, evidence.interpretation
     if site is None or site.block is None or known is None or known.launch.block == site.block:
         return None
-    is_possible = all(1 <= n <= limit for n, limit in zip(site.block, MAX_BLOCK, strict=True))
-    if is_possible and prod(site.block) <= MAX_THREADS_PER_BLOCK:
+    if is_possible_block(site.block):
         return None
     asked, block = (_shape(block) for block in (site.block, known.launch.block))
     return msg("checks.launch.hint_other_block", asked=asked, block=block)

@@ -57,20 +57,15 @@ def _absent(evidence: Evidence, data: Mapping[str, object]) -> tuple[Message, Me
 
 
 def _unbindable(evidence: Evidence, data: Mapping[str, object]) -> tuple[Message, Message]:
-    if data.get("detail") == "handle":
-        named = {name: _text(data, name) for name in ("kernel", "type", "parameter")}
+    detail = data.get("detail")
+    named = {name: _text(data, name) for name in ("kernel", "type", "parameter")}
+    if detail == "handle":
         return msg("checks.present.handle", **named), msg("checks.present.hint_handle")
-    if data.get("detail") == "parameter":
-        message = msg(
-            "checks.present.unknown_parameter",
-            kernel=_text(data, "kernel"),
-            type=_text(data, "type"),
-            parameter=_text(data, "parameter"),
-        )
-    elif data.get("detail") == "rows":
-        named = {name: _text(data, name) for name in ("kernel", "type", "parameter")}
+    if detail == "rows":
         return msg("checks.present.rows", **named), msg("checks.present.hint_rows")
-    elif data.get("detail") == "pointers":
+    if detail == "parameter":
+        message = msg("checks.present.unknown_parameter", **named)
+    elif detail == "pointers":
         got = int(str(data.get("got")))
         message = msg(
             "checks.present.arrays", kernel=_text(data, "kernel"), got=got, expected=int(str(data.get("expected")))

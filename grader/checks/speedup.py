@@ -59,8 +59,8 @@ def _unmeasured(evidence: Evidence) -> Message:
     return evidence.unmeasured.get("time", msg("checks.speedup.not_timed"))
 
 
-def _hint(evidence: Evidence) -> Message:
-    """What costs time, as far as the counters tell."""
+def _hint(evidence: Evidence) -> Message | None:
+    """What costs time, as far as the counters tell; None where nothing was counted."""
     counters = evidence.counters
     if counters is not None and counters.shared_excess:
         return msg("checks.speedup.hint_bank_conflicts", n=counters.shared_excess)
@@ -74,4 +74,4 @@ def _hint(evidence: Evidence) -> Message:
     resources = evidence.resources
     if resources is not None and resources.occupancy_pct is not None and resources.occupancy_pct < 50:
         return msg("checks.speedup.hint_occupancy", pct=resources.occupancy_pct)
-    return msg("checks.speedup.hint_work")
+    return msg("checks.speedup.hint_work") if counters is not None else None

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from grader.device_limits import MAX_THREADS_PER_BLOCK, SHARED_BYTES
 from grader.diagnosis.faults import hazard_msg as hazard_message
 from grader.message import msg
 from grader.programs.emulated import Outcome
 from grader.programs.records import ObservedLaunch
 from grader.programs.runtime.arguments import described, memory_of, put_in_order, translated
-from grader.programs.runtime.configuration import MAX_BLOCK, STATIC_LIMIT, Configured, refusal, sizes_text
+from grader.programs.runtime.configuration import Configured, refusal, sizes_text
 from grader.programs.runtime.ordering import Pending, Place
 from grader.programs.runtime.outcomes import failed, judge
 from grader.programs.runtime.registration import load
@@ -190,7 +191,7 @@ def _run_smaller(
     if min(*block, *grid) < 1 or asked.shared_bytes or state.seen_launches.get((kernel.symbol, "tried")):
         return
     state.seen_launches[kernel.symbol, "tried"] = 1
-    while block[0] * block[1] * block[2] > MAX_BLOCK[0]:
+    while block[0] * block[1] * block[2] > MAX_THREADS_PER_BLOCK:
         axis = max(range(3), key=lambda i: block[i])
         if block[axis] % 2:
             return
@@ -209,7 +210,7 @@ def _run_smaller(
         tried.block,
         0,
         [translated(state, value, parameter.type) for value, parameter in zip(raw, record.arguments, strict=True)],
-        STATIC_LIMIT,
+        SHARED_BYTES,
         state.instructions_left,
         True,
     )

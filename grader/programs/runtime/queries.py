@@ -6,7 +6,8 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
-from grader.programs.runtime.configuration import MAX_BLOCK, MAX_GRID, STATIC_LIMIT, blocks_per_multiprocessor
+from grader.device_limits import MAX_BLOCK, MAX_GRID, MAX_THREADS_PER_BLOCK, SHARED_BYTES
+from grader.programs.runtime.configuration import blocks_per_multiprocessor
 from grader.programs.runtime.errors import NAMES, name_of, text_of
 from grader.programs.runtime.memory import nothing
 from grader.programs.runtime.ordering import Place
@@ -25,10 +26,10 @@ def properties(state: State, place: Place, prop: int, device: int) -> int:
     fields: list[tuple[Any, ...]] = [
         ("256s", m.name.encode()),
         ("16s", b"\1" * 16),
-        ("QQ", m.memory_bytes, STATIC_LIMIT),
+        ("QQ", m.memory_bytes, SHARED_BYTES),
         ("ii", registers, 32),
         ("Q", 2147483647),
-        ("i3i3ii", MAX_BLOCK[0], *MAX_BLOCK, *MAX_GRID, m.clock_khz),
+        ("i3i3ii", MAX_THREADS_PER_BLOCK, *MAX_BLOCK, *MAX_GRID, m.clock_khz),
         ("Q", 65536),
         ("ii", *m.capability),
         ("QQ", 512, 32),
@@ -59,8 +60,8 @@ def attribute(state: State, place: Place, value: int, which: int, device: int) -
         raise CudaError(101)
     m = state.model
     known = {
-        1: MAX_BLOCK[0], 2: MAX_BLOCK[0], 3: MAX_BLOCK[1], 4: MAX_BLOCK[2],
-        5: MAX_GRID[0], 6: MAX_GRID[1], 7: MAX_GRID[2], 8: STATIC_LIMIT, 9: 65536, 10: 32, 11: 2147483647, 12: 65536,
+        1: MAX_THREADS_PER_BLOCK, 2: MAX_BLOCK[0], 3: MAX_BLOCK[1], 4: MAX_BLOCK[2],
+        5: MAX_GRID[0], 6: MAX_GRID[1], 7: MAX_GRID[2], 8: SHARED_BYTES, 9: 65536, 10: 32, 11: 2147483647, 12: 65536,
         13: m.clock_khz, 16: m.multiprocessors, 17: 0, 18: 0, 19: 1, 31: 1, 36: m.memory_clock_khz, 37: m.bus_bits,
         38: m.l2_bytes, 39: m.threads_per_multiprocessor, 40: 3, 41: 1, 75: m.capability[0], 76: m.capability[1],
         81: m.shared_per_multiprocessor, 82: 65536, 83: 1, 88: 0, 89: 1, 95: 1, 97: m.shared_opt_in,
@@ -225,7 +226,7 @@ def max_potential_block(
     if shared_bytes < 0:
         raise CudaError(1)
     best, best_threads, best_blocks = 0, 0, 0
-    for threads in range(min(limit or MAX_BLOCK[0], MAX_BLOCK[0]) // 32 * 32, 0, -32):
+    for threads in range(min(limit or MAX_THREADS_PER_BLOCK, MAX_THREADS_PER_BLOCK) // 32 * 32, 0, -32):
         count = blocks_per_multiprocessor(state, kernel.unit, entry, threads, shared_bytes)
         if count * threads > best:
             best, best_threads, best_blocks = count * threads, threads, count

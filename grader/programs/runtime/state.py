@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
+from grader.device_limits import SHARED_BYTES
 from grader.message import Message, msg
 from grader.programs.device_memory import Allocation
 from grader.programs.emulated import Gpu
@@ -53,7 +54,7 @@ class Kernel:
     symbol: str
     display: str
     types: tuple[str, ...]
-    max_dynamic_bytes: int = 48 * 1024
+    max_dynamic_bytes: int = SHARED_BYTES
 
 
 @dataclass
