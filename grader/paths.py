@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+PACKAGE = Path(__file__).resolve().parent
+"""The grader's own code."""
+
 
 def data_root() -> Path:
     """The folder that holds `assignments`, `reference` and `templates`: in the package, or the checkout round it."""
-    package = Path(__file__).resolve().parent
-    installed = package / "data"
-    return installed if installed.is_dir() else package.parent
+    installed = PACKAGE / "data"
+    return installed if installed.is_dir() else PACKAGE.parent

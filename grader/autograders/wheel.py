@@ -15,7 +15,7 @@ from pathlib import Path
 
 from grader import __version__
 from grader.autograders.package import File, zipped
-from grader.paths import data_root
+from grader.paths import PACKAGE, data_root
 
 NAME = "cuda-lab-grader"
 DATA_FOLDERS = ("assignments", "reference", "templates", "tests/kernels")
@@ -25,9 +25,8 @@ _STEM = f"cuda_lab_grader-{__version__}"
 
 def wheel() -> File:
     """The wheel, named as pip wants it."""
-    package = Path(__file__).resolve().parent.parent
-    files = list(_below(package, "grader"))
-    if data_root() != package / "data":
+    files = list(_below(PACKAGE, "grader"))
+    if data_root() != PACKAGE / "data":
         for folder in DATA_FOLDERS:
             files += _below(data_root() / folder, f"grader/data/{folder}")
     about = f"{_STEM}.dist-info"

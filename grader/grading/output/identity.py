@@ -158,14 +158,20 @@ def files_below(folder: Path) -> list[Path]:
 @cache
 def code_hash() -> bytes:
     """The grader's own code, words and templates."""
-    from grader.paths import data_root
+    from grader.paths import PACKAGE, data_root
 
+    return code_below(PACKAGE, data_root() / "templates")
+
+
+def code_below(package: Path, templates: Path) -> bytes:
+    """The hash of a package's code and of its templates: what Python compiles of it and a wheel's data are no part."""
     parts = []
-    package = Path(__file__).resolve().parent.parent
-    for folder in (package, data_root() / "templates"):
-        for file in files_below(folder):
-            if file.suffix not in (".pyc", ".po") and "data" not in file.relative_to(folder).parts[:1]:
-                parts += [_name(file, folder), file.read_bytes()]
+    for folder in (package, templates):
+        for here, folders, names in os.walk(folder):
+            folders[:] = sorted(set(folders) - {"__pycache__"} - ({"data"} if Path(here) == package else set()))
+            for file in (Path(here, name) for name in sorted(names)):
+                if file.suffix not in (".pyc", ".po") and file.is_file():
+                    parts += [_name(file, folder), file.read_bytes()]
     return _digest(*parts)
 
 
