@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import msgspec
 import pytest
 
 from grader.message import verbatim
-from grader.result import LineCounters, Timing
+from grader.result import LineCounters, Resources, Timing
 from tests.checks.evidence_factory import check, evidence, kernel
 from tests.sample_results import SIZE, counters
 
@@ -227,3 +230,61 @@ def test_where_one_side_is_enough_the_hint_is_about_the_better_one() -> None:
     narrow = evidence("naive", counters=msgspec.structs.replace(given, by_line=rows), block=(10, 10, 1))
     row = check(narrow, "coalescing")
     assert row.status == "fail" and "In a block 10 threads wide" in row.hint
+
+
+SLOW = timed(1.1, 1.05, 1.15)
+
+
+def occupied(pct: float | None) -> Resources:
+    return Resources(architecture="sm_90", registers=32, shared_bytes=0, occupancy_pct=pct)
+
+
+@pytest.mark.parametrize(
+    ("changes", "hint"),
+    [
+        ({"counters": counters(load_ways=2)}, "Bank conflicts cost time here: 2048 more wavefronts than needed."),
+        ({"counters": counters(store_sectors=8.0)}, "8 sectors per request, 4 at best."),
+        ({"counters": counters(store_sectors=4.03)}, "The memory accesses cannot be improved."),
+        ({"resources": occupied(49.0)}, "Few warps fit on a multiprocessor: 49 % of what it can hold."),
+        ({"resources": occupied(50.0)}, "The memory accesses cannot be improved."),
+        ({"resources": occupied(None)}, "The memory accesses cannot be improved."),
+        # Nothing is said of accesses that were not counted.
+        ({"counters": None}, ""),
+    ],
+)
+def test_what_may_make_a_slow_kernel_faster(changes: dict[str, Any], hint: str) -> None:
+    given = evidence(timing=SLOW, **changes)
+    alone = tuple(spec for spec in given.variant.checks if spec.check == "speedup")
+    row = check(replace(given, variant=replace(given.variant, checks=alone)), "speedup")
+    assert row.status == "fail"
+    assert hint in row.hint and bool(hint) == bool(row.hint)
+
+
+def test_times_that_are_hardly_a_launch_s_wait() -> None:
+    launches = (Timing(size=SIZE, median_us=2.0, launch_bound=True),)
+    row = check(evidence(timing=launches, unmeasured={}), "speedup")
+    assert (row.skip_reason, row.pending) == ("not_measured", row.possible)
+    assert row.message.startswith("At every size the kernel takes hardly longer than an empty launch")
+    assert check(evidence(unmeasured={}), "speedup").message == "The time was not measured."
+
+
+def test_a_kernel_that_may_not_be_timed_has_failed() -> None:
+    row = check(evidence(untimed=verbatim("it writes elsewhere")), "speedup")
+    assert (row.status, row.message) == ("fail", "it writes elsewhere")
+
+
+@pytest.mark.parametrize(("covers", "steps"), [(("cols",), True), (("cols", "rows"), False)])
+def test_threads_that_take_neighbouring_elements_are_told_to_step(covers: tuple[str, ...], steps: bool) -> None:
+    full = counters(shared=False)
+    rows = [msgspec.structs.replace(c, sectors=8 * c.ideal) for c in full.by_line]
+    given = evidence("naive", counters=msgspec.structs.replace(full, by_line=rows))
+    lab = replace(given.lab, launch=replace(given.lab.launch, covers=covers))
+    hint = check(replace(given, lab=lab), "coalescing").hint
+    assert ("let it step by the number of threads" in hint) == steps
+    # Where one side is as good as it can be, the threads do step.
+    one = [c if c.op == "load" else r for c, r in zip(full.by_line, rows, strict=True)]
+    both = replace(given, lab=lab, variant=evidence("padded").variant)
+    stepping = replace(both, counters=msgspec.structs.replace(full, by_line=one))
+    alone = tuple(spec for spec in both.variant.checks if spec.check == "coalescing")
+    row = check(replace(stepping, variant=replace(both.variant, checks=alone)), "coalescing")
+    assert row.status == "fail" and "let it step" not in row.hint

@@ -9,7 +9,7 @@ import pytest
 
 from grader.checks.remedies import remedy
 from grader.oracle.compare import Difference
-from grader.result import Diagnosis, ElementRange, ElementWriter, WrongPattern
+from grader.result import Diagnosis, ElementRange, ElementRead, ElementWriter, WrongPattern
 from grader.submission.kernels.records import SharedArray
 from grader.words import text
 from tests.checks.evidence_factory import check, evidence, hazard, kernel, run
@@ -58,6 +58,55 @@ def diagnosis(**changes: Any) -> Diagnosis:
 def test_a_remedy_says_what_the_diagnosis_proves(changes: dict[str, Any], words: str) -> None:
     assert words in text(remedy(diagnosis(**changes)))
     assert bool(remedy(diagnosis(**changes))) == bool(words)
+
+
+def read(**changes: Any) -> ElementRead:
+    """A thread's reading of in[0], which was there before the launch."""
+    fields: dict[str, Any] = {"array": "in", "space": "global", "index": [0], "line": 9, "origin": "input"}
+    return ElementRead(**(fields | {"block": (0, 0, 0), "thread": (2, 0, 0)} | changes))
+
+
+LATER = ElementWriter(block=(0, 0, 0), thread=(3, 0, 0), line=14)
+
+
+@pytest.mark.parametrize(
+    ("reads", "words"),
+    [
+        ([read(), read(array="out", origin="nothing")], "or set the output to 0 first."),
+        ([read(), read(array="t", space="shared", origin="nothing")], "Shared memory holds whatever"),
+        # It is written, but later: a matter of barriers.
+        ([read(array="t", space="shared", origin="nothing", put_by=LATER)], ""),
+        ([read(origin="nothing")], ""),
+        # The output's own name in shared memory is another array.
+        ([read(array="out", space="shared", origin="nothing")], "Shared memory holds whatever"),
+        ([read(array="out"), read(array="t", space="shared", origin="written", put_by=LATER)], "The right elements"),
+    ],
+)
+def test_what_was_read_before_anything_was_written_there(reads: list[ElementRead], words: str) -> None:
+    found = text(remedy(diagnosis(reads=reads)))
+    assert words in found and bool(found) == bool(words)
+
+
+@pytest.mark.parametrize(
+    ("factor", "summed", "words"),
+    [
+        (3.0, SUM, "Divided by 3 these values would be right"),
+        (1.25, SUM, "5 elements are summed, and the result is as if their sum were divided by 4 instead of 5."),
+        (0.5, SUM, "divided by 10 instead of 5"),
+        # No whole number of elements gives that.
+        (0.7, SUM, "The right elements are read"),
+        (1.0, SUM, "The right elements are read"),
+        (-1.25, SUM, "The right elements are read"),
+        (0, SUM, "The right elements are read"),
+        ("x", SUM, "The right elements are read"),
+        (0.5, [ElementRange(array="in", ranges=[(3, 3)])], "The right elements are read"),
+        (1.25, [*SUM, ElementRange(array="other", ranges=[(0, 4)])], "The right elements are read"),
+        (1.2, [ElementRange(array="in", ranges=[(0, 1), (0, 2)])], "6 elements are summed"),
+    ],
+)
+def test_a_sum_that_is_divided_by_another_number(factor: object, summed: list[ElementRange], words: str) -> None:
+    values = WrongPattern(id="scaled", holds=60, of=60, data={"factor": factor})  # type: ignore[dict-item]
+    assert words in text(remedy(diagnosis(values=values, read=summed)))
 
 
 @pytest.mark.parametrize(("thread", "words"), [((3, 0, 0), "Two threads write"), ((2, 0, 0), "")])
