@@ -285,6 +285,7 @@ def _launch(launch: ObservedLaunch) -> SeenLaunch:
         arguments=tuple(_argument(argument) for argument in launch.arguments),
         refused=launch.status == "failed",
         checked=launch.checked,
+        filled=tuple(sorted(launch.filled.items())),
     )
 
 

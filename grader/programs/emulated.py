@@ -70,6 +70,12 @@ class _Projection(Observer):
         return "" if self._budget is None else "".join(self._budget.printf)
 
 
+def plain_name(name: str) -> str:
+    """A variable's name as the program has it, without its namespaces."""
+    parts = [part for part in _parts(name) if part]
+    return parts[-1] if parts else name
+
+
 def _parts(name: str) -> list[str]:
     """A variable's name with its namespaces, as far as two compilers say it alike.
 

@@ -89,6 +89,7 @@ class ObservedLaunch(msgspec.Struct):
     status: "ran"; "failed" (refused, see `error`); "faulted" (ended by a fault); "traced" (too large: not executed).
     error: CUDA's name of the error, "" where there was none.
     checked: whether the program asked for its error later, or looked at that of a call which waits for it.
+    filled: what the host had copied into variables of the device by then, by their plain names: small ones.
     """
 
     kernel: str
@@ -107,6 +108,7 @@ class ObservedLaunch(msgspec.Struct):
     counters: list[LineCount] = []
     repeats: int = 1
     checked: bool = False
+    filled: dict[str, bytes] = {}
 
 
 class Observation(msgspec.Struct):

@@ -57,6 +57,7 @@ class SeenLaunch:
     refused: no device can make it.
     checked: the program looked for its error afterwards.
     change: of the run that it was made in, None where that was the program as it is.
+    filled: names of small variables of the device into which the host had copied something, and what.
     """
 
     kernel: str
@@ -70,6 +71,7 @@ class SeenLaunch:
     refused: bool = False
     checked: bool = False
     change: SeenChange | None = None
+    filled: tuple[tuple[str, bytes], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

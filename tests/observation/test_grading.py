@@ -101,6 +101,12 @@ KERNELS = [
         {"simple": "mulSimple", "shared": "mulShared"},
         marks=pytest.mark.slow,
     ),
+    pytest.param(
+        "lambda_and_groups.cu",
+        "transpose",
+        {"naive": "naive", "padded": "no_bank_conflicts"},
+        marks=pytest.mark.slow,
+    ),
     pytest.param("one_block.cu", "box-blur", {"naive": "naive"}, marks=pytest.mark.slow),
 ]
 

@@ -9,6 +9,7 @@ from hashlib import blake2b
 import numpy as np
 
 from grader.programs.device_memory import Allocation
+from grader.programs.emulated import plain_name
 from grader.programs.records import Argument, ObservedLaunch
 from grader.programs.runtime.memory import shared_at
 from grader.programs.runtime.ordering import Place, Stream
@@ -16,6 +17,9 @@ from grader.programs.runtime.state import Kernel, State
 
 MAX_HASHED_BYTES = 256 << 20
 """Of all buffers together, each as often as it is filled."""
+MAX_FILLED_BYTES = 4096
+MAX_FILLED = 32
+"""Small variables of the device that the host fills."""
 
 _FORMATS = {
     "int": "i",
@@ -79,6 +83,15 @@ def _look_at(state: State, argument: Argument, allocation: Allocation) -> None:
         # Memory of both sides changes without a call that could be noticed.
         allocation.digest = None if allocation.host else digest
     argument.digest, argument.zeros = digest, not digest
+
+
+def filled(state: State) -> dict[str, bytes]:
+    """What the host has copied into small variables of the device, by their names without namespaces."""
+    found: dict[str, bytes] = {}
+    for (_unit, name), variable in state.variables.items():
+        if variable is not None and variable.origins == {"copied"} and variable.size <= MAX_FILLED_BYTES:
+            found[plain_name(name)] = bytes(variable.data)
+    return found if len(found) <= MAX_FILLED else {}
 
 
 def translated(state: State, raw: bytes, type_text: str) -> bytes:

@@ -9,7 +9,7 @@ from grader.diagnosis.faults import hazard_msg as hazard_message
 from grader.message import msg
 from grader.programs.emulated import Outcome
 from grader.programs.records import ObservedLaunch
-from grader.programs.runtime.arguments import described, memory_of, put_in_order, translated
+from grader.programs.runtime.arguments import described, filled, memory_of, put_in_order, translated
 from grader.programs.runtime.configuration import Configured, refusal, sizes_text
 from grader.programs.runtime.ordering import Pending, Place
 from grader.programs.runtime.outcomes import failed, judge
@@ -107,6 +107,7 @@ def _launch(state: State, kernel: Kernel, asked: Configured, raw: list[bytes]) -
         max(0, asked.shared_bytes),
         0 if asked.stream in (0, 1, 2) else asked.stream,
         described(state, kernel, raw),
+        filled=filled(state),
     )
     state.launch_count += 1
     if len(state.launches) < MAX_LAUNCHES:

@@ -254,8 +254,12 @@ def _score(
     if named is None and claims == {variant.name} and not is_helper:
         named = PRINTED if fits_memory else MISPRINTED
     if named is None:
-        if is_helper or kernel.is_empty or not (known.fits and can_be):
+        if is_helper or kernel.is_empty or not known.fits:
             return None
+        if not can_be:
+            # `transpose_fast` with a plain tile: what is wrong with it is told, where no other kernel is that variant.
+            weak = _weak_rank(variant, name) if fits_memory else None
+            return None if weak is None else (max(MISNUMBERED - 0.5 * weak - dynamic, 0.5), "number")
         less = dynamic + (0.0 if fits_loops else 2.0)
         score = _unnamed_score(variant, known, name, variants, several_files, less)
         return max(score + known.likeness.get(variant.name, 0.0), 0.5), "structure"

@@ -190,17 +190,19 @@ def _known(entry: Entry, lab: Lab) -> Known:
 
 
 def _edits(entries: Sequence[Entry], files: Mapping[str, ParsedFile]) -> dict[str, tuple[Edit, ...]]:
-    """What has to change in each file so that kernels can be handed other sizes, and arrays that are global."""
+    """What has to change in each file so that kernels can be handed other sizes, and arrays that are global.
+
+    Of several texts for one place, as of constant memory that is filled anew for each kernel, the first.
+    """
     names = {name for entry in entries for name in entry.compile_time.changeable}
-    return {
-        file: (
-            *constant_edits(parsed, names),
-            *dict.fromkeys(
-                edit for entry in entries if entry.parsed.source.path == parsed.source.path for edit in entry.edits
-            ),
-        )
-        for file, parsed in files.items()
-    }
+    found = {}
+    for file, parsed in files.items():
+        made: dict[tuple[int, int], Edit] = {}
+        for entry in entries:
+            for edit in entry.edits if entry.parsed.source.path == parsed.source.path else ():
+                made.setdefault((edit.start, edit.end), edit)
+        found[file] = (*constant_edits(parsed, names), *made.values())
+    return found
 
 
 def _binding(
@@ -263,4 +265,13 @@ def _readings(entry: Entry, lab: Lab) -> list[tuple[str, ...]]:
     """Roles for its parameters, likeliest first; none that means anything where their types are not known."""
     if entry.is_untold:
         return [("=0",) * len(entry.kernel.parameters)]
-    return role_assignments(entry.kernel, lab, entry.seen)
+    found = role_assignments(entry.kernel, lab, entry.seen)
+    if not entry.is_filled:
+        return found
+    # What the memory was filled with may hold at the usual sizes alone: weights of so many neighbours.
+    usual = {p.name: p.usual for p in lab.parameters if p.kind == "size" and p.usual is not None}
+    values = [entry.value_of(p.name) for p in entry.kernel.parameters]
+    return [
+        tuple(f"={v}" if v is not None and usual.get(r) == v else r for r, v in zip(roles, values, strict=True))
+        for roles in found
+    ]

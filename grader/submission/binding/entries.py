@@ -23,8 +23,9 @@ from grader.submission.kernels.records import Kernel, LaunchSite, factor_of
 from grader.submission.kernels.shape import KernelShape
 from grader.submission.observed import Observed, SeenArgument
 from grader.submission.records import Origin
-from grader.submission.rewriting.compile_time import constant_edits, size_names, with_global_arrays
+from grader.submission.rewriting.compile_time import constant_edits, mentioned, size_names, with_global_arrays
 from grader.submission.rewriting.device_code import DeviceCode
+from grader.submission.rewriting.filled import filled_edits
 from grader.submission.rewriting.structs import is_handle, with_struct_arrays, with_struct_parameters
 
 _KNOWN_TYPES = frozenset(
@@ -51,6 +52,10 @@ class Entry:
     is_untold: bool = False
     """Its parameters have a type that no file handed in declares, and a header is missing."""
     edits: tuple[Edit, ...] = ()
+    is_filled: bool = False
+    """It reads constant memory that the program was seen to fill, for its own sizes."""
+    kept: frozenset[str] = frozenset()
+    """Constants that must stay as they are, since such memory is made of them."""
     is_instance: bool = False
     """Of a template, with arguments that `submission.yaml` names: its other instances may be other variants."""
 
@@ -59,7 +64,7 @@ class Entry:
         """The sizes that are fixed when it is compiled."""
         constants = size_names(self.parsed, self.parsed.functions[self.kernel.name], self.kernel)
         files = (self.parsed, *self.parsed.headers)
-        changeable = {edit.constant for parsed in files for edit in constant_edits(parsed, constants)}
+        changeable = {edit.constant for parsed in files for edit in constant_edits(parsed, constants)} - self.kept
         spans = {i: p.span for i, p in enumerate(self.kernel.parameters) if p.is_pointer and p.span > 1}
         seen = {a.name: a for a in self.seen if a.name}
         elements = {
@@ -73,6 +78,11 @@ class Entry:
     def seen(self) -> tuple[SeenArgument, ...]:
         """The arguments of the launch that it is graded by."""
         return next((site.seen for site in self.sites if site.observed), ())
+
+    def value_of(self, parameter: str) -> int | None:
+        """The whole number that was handed in for it in that launch."""
+        values = (a.value for a in self.seen if a.name == parameter)
+        return next((value for value in values if isinstance(value, int)), None)
 
     @property
     def threads(self) -> int:
@@ -182,7 +192,9 @@ def _entry(
         parsed, item, with_struct_arrays(parsed, entry.kernel), entry.template_values
     )
     entry.kernel, of_arrays = with_global_arrays(parsed, item, entry.kernel, lab)
-    entry.edits = of_structs or of_arrays
+    content = dict(next((site.filled for site in entry.sites if site.observed), ()))
+    of_memory, entry.kept = filled_edits(parsed, mentioned(parsed, item), content, lab)
+    entry.edits, entry.is_filled = (*(of_structs or of_arrays), *of_memory), bool(of_memory)
     loops = innermost_loops(parsed, item, entry.template_values)
     entry.kernel = replace(entry.kernel, loops=loops, unroll=factor_of(loops))
     handle = next((p for p in entry.kernel.parameters if is_handle(parsed, p)), None)

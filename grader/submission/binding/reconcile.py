@@ -68,7 +68,7 @@ def _site(launch: SeenLaunch, sites: Sequence[LaunchSite], changed: frozenset[Pl
     is_changed = read is not None and (read.kernel, _name(read.file), read.line) in changed
     if read is not None and read.block is not None and is_changed and is_told_apart:
         shared_bytes = launch.shared_bytes if read.shared_bytes is None else read.shared_bytes
-        return replace(read, shared_bytes=shared_bytes, seen=launch.arguments, observed=True)
+        return replace(read, shared_bytes=shared_bytes, seen=launch.arguments, observed=True, filled=launch.filled)
     if read is None:
         plain = LaunchSite(launch.kernel, launch.line, launch.block, (), launch.shared_bytes, file=launch.file)
     elif launch.change is not None and read.block is not None:
@@ -97,6 +97,7 @@ def _site(launch: SeenLaunch, sites: Sequence[LaunchSite], changed: frozenset[Pl
         seen=launch.arguments,
         observed=True,
         refused=launch.refused,
+        filled=launch.filled,
         changed=(change.name, change.value) if change is not None and change.file else ("", 0),
     )
 

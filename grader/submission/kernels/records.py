@@ -110,6 +110,7 @@ class LaunchSite:
     changed: the constant that had another value then, and that value; ("", 0) for the program as it is.
     seems_swapped: by their names the block is handed in as the grid, and the grid as the block.
     probes: grid and arguments of the same launch at other sizes than the program's own.
+    filled: what was seen in small variables of the device that the host had filled.
     """
 
     kernel: str
@@ -133,3 +134,4 @@ class LaunchSite:
     probes: tuple[tuple[tuple[int, int, int], tuple[SeenArgument, ...]], ...] = ()
     changed: tuple[str, int] = ("", 0)
     seems_swapped: bool = False
+    filled: tuple[tuple[str, bytes], ...] = ()

@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 
 AXES = ("x", "y", "z")
 
+# As cooperative groups call them: `block.group_index().x`.
+_GROUPS = {"group_index": "blockIdx", "thread_index": "threadIdx", "group_dim": "blockDim", "dim_threads": "blockDim"}
+_OF_GROUP = re.compile(
+    r"\b\w+(?:\s*::\s*\w+)*+(?:\s*\(\s*\))?\s*\.\s*(group_index|thread_index|group_dim|dim_threads)\s*\(\s*\)"
+)
+
 _SIDES = frozenset({8, 16, 32, 64})
 
 _ALIAS = re.compile(r"\b(\w+)\s*=\s*(blockIdx|blockDim)\s*\.\s*([xyz])\s*[;,]")
@@ -28,6 +34,10 @@ _TILE_NAME = re.compile(r"(?i)tile|block|dim|thread|bs|ts")
 # `tile[ty * (T + 1) + tx]`: a pitch that is one more than a tile's side, in an array of one dimension.
 _PITCH = r"\(\s*+[\w.]++\s*+\+\s*+(?:\d++(?!\w)|(?=\w*?pad)\w++)\s*+\)"
 _PADDED_PITCH = re.compile(rf"\*\s*{_PITCH}|{_PITCH}\s*\*", re.IGNORECASE)
+# The same with a name: `const int ld = blockDim.x + 1;`, then `tile[ty * ld + tx]`.
+_NAMED_PITCH = re.compile(r"(?i)\b(\w++)\s*+=\s*+([\w.]++\s*+\+\s*+(?:1(?!\w)|(?=\w*?pad)\w++))\s*+[;,]")
+# `tile[y][(x + y) % 32]`: each row turned by another number of elements.
+_TURNED = re.compile(r"\(\s*+([\w.]++)\s*+\+\s*+(?!\d)([\w.]++)\s*+\)\s*+(?:%|&(?!&))\s*+[\w(]")
 
 
 _USED = re.compile(r"\b[^\W\d]\w*+(?!\s*+=[^=])")
@@ -53,7 +63,7 @@ class KernelShape:
         self._strides: list[tuple[str, str]] = []
         self._has_xor = False
         if body is not None:
-            self.text = text_without_comments(parsed, body)
+            self.text = _OF_GROUP.sub(lambda found: _GROUPS[found[1]], text_without_comments(parsed, body))
             self.values = _with_templates(parsed, local_values(parsed, body), template_values)
             self._strides = [_step(parsed, n) for n in descendants(body) if _is_step(parsed, n)]
             self._has_xor = any(
@@ -150,7 +160,7 @@ class KernelShape:
 
     @property
     def is_padded(self) -> bool:
-        """Whether some shared array has a row pitch off the tile's side, or is indexed through an exclusive or."""
+        """Whether rows of some shared array begin in other banks, by its pitch or by how it is indexed."""
         if not self.kernel.uses_shared:
             return False
         for array in self.kernel.shared_arrays:
@@ -166,7 +176,24 @@ class KernelShape:
                 if root >= 2 and array.dims[0] == root * (root + 1):
                     return True
         dynamic = any(array.dynamic or len(array.dims) == 1 for array in self.kernel.shared_arrays)
-        return self._has_xor or (dynamic and _PADDED_PITCH.search(self.text) is not None)
+        return self._has_xor or self._turns_rows or (dynamic and self._has_padded_pitch)
+
+    @property
+    def _has_padded_pitch(self) -> bool:
+        if _PADDED_PITCH.search(self.text) is not None:
+            return True
+        named = {name for name, _pitch in _NAMED_PITCH.findall(self.text)}
+        return any(re.search(rf"\*\s*{name}\b|(?<![\w.]){name}\s*\*", self.text) for name in named)
+
+    @property
+    def _turns_rows(self) -> bool:
+        """Whether a shared array's last subscript is the sum of two indices, modulo something."""
+        for array in self.kernel.shared_arrays:
+            for place in re.finditer(rf"\b{re.escape(array.name)}\s*+\[", self.text):
+                turned = _TURNED.search(self.text, place.end(), place.end() + 120)
+                if turned is not None and turned[1] != turned[2] and ";" not in self.text[place.end() : turned.start()]:
+                    return True
+        return False
 
 
 def text_without_comments(parsed: ParsedFile, body: Node) -> str:

@@ -94,7 +94,7 @@ def match_sizes(names: Collection[str], lab: Lab, taken: Collection[str]) -> dic
         for parameter in lab.parameters
         if parameter.kind == "size" and parameter.name not in taken
         for order, name in enumerate(names)
-        if (rank := _size_rank(name, parameter)) is not None
+        if (rank := size_rank(name, parameter)) is not None
     )
     found: dict[str, str] = {}
     for _rank, _order, role, name in ranked:
@@ -103,7 +103,7 @@ def match_sizes(names: Collection[str], lab: Lab, taken: Collection[str]) -> dic
     return found
 
 
-def _size_rank(name: str, parameter: Parameter) -> int | None:
+def size_rank(name: str, parameter: Parameter) -> int | None:
     """As `Parameter.rank_of`; `c_n`, `d_n` and `kN` are called n."""
     rank = parameter.rank_of(name)
     return rank if rank is not None else parameter.rank_of(_PREFIX.sub("", name, count=1))
@@ -203,7 +203,10 @@ def _find_definitions(parsed: ParsedFile) -> Iterator[tuple[str, Node]]:
 
 
 def _set_by_host(parsed: ParsedFile) -> tuple[tuple[str, Node], ...]:
-    """Name and declarator of every whole number in constant memory that the file gives no value."""
+    """Name and declarator of every whole number in constant memory that the file gives no value.
+
+    Fields of a struct too, where they stand in the file: the struct's own declaration can give them one.
+    """
     return remembered(parsed, "set by host", lambda: tuple(_find_set_by_host(parsed)))
 
 
@@ -213,7 +216,30 @@ def _find_set_by_host(parsed: ParsedFile) -> Iterator[tuple[str, Node]]:
             type_node = item.node.child_by_field_name("type")
             dtype = parsed.constants.dtype(parsed.text(type_node)) if type_node is not None else None
             for declarator in item.node.children_by_field_name("declarator"):
-                if declarator.type == "identifier" and dtype is not None and "int" in dtype:
+                if declarator.type != "identifier":
+                    continue
+                if dtype is not None and "int" in dtype:
+                    yield parsed.text(declarator), declarator
+                elif dtype is None and type_node is not None:
+                    yield from _whole_numbers_in(parsed, type_node)
+
+
+def _whole_numbers_in(parsed: ParsedFile, type_node: Node) -> Iterator[tuple[str, Node]]:
+    """Name and declarator of each field of a struct that is a whole number and has no value."""
+    name = parsed.text(type_node).removeprefix("struct ").strip()
+    declared = [type_node, *(i.node for i in parsed.by_name.get(name, ()) if i.active and i.kind == "type")]
+    bodies = (n for node in declared for n in descendants(node) if n.type == "field_declaration_list")
+    body = next(bodies, None)
+    for node in body.named_children if body is not None else ():
+        field_type = node.child_by_field_name("type")
+        if (
+            node.type == "field_declaration"
+            and field_type is not None
+            and not node.child_by_field_name("default_value")
+        ):
+            dtype = parsed.constants.dtype(parsed.text(field_type))
+            for declarator in node.children_by_field_name("declarator"):
+                if declarator.type == "field_identifier" and dtype is not None and "int" in dtype:
                     yield parsed.text(declarator), declarator
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from grader.lab.labs import find
 from tests.submission.binding.kernels import kernel, names
 from tests.submission.labs import bound, bound_file
 
@@ -73,8 +74,25 @@ def test_names_come_first_then_structure(kernels: list[tuple[str, str]], expecte
         ("__shared__ float t[32][32];", "t[threadIdx.y][threadIdx.x ^ threadIdx.y]", "padded"),
         ("extern __shared__ float t[];", "t[threadIdx.y * (blockDim.x + 1) + threadIdx.x]", "padded"),
         ("extern __shared__ float t[];", "t[threadIdx.y * blockDim.x + threadIdx.x]", "shared"),
+        # The same with a name, and of no padding.
+        ("extern __shared__ float t[]; int ld = blockDim.x + 1;", "t[threadIdx.y * ld + threadIdx.x]", "padded"),
+        ("extern __shared__ float t[]; int ld = blockDim.x;", "t[threadIdx.y * ld + threadIdx.x]", "shared"),
+        # Rows that are turned, as exclusive or turns them; a tile that is walked through in a circle is not.
+        ("__shared__ float t[32][32];", "t[threadIdx.y][(threadIdx.x + threadIdx.y) & 31]", "padded"),
+        ("__shared__ float t[32][32];", "t[threadIdx.y][(threadIdx.x + threadIdx.y) % 32]", "padded"),
+        ("__shared__ float t[32][32];", "t[threadIdx.y][(threadIdx.x + 1) % 32]", "shared"),
     ],
 )
 def test_padding_is_seen(shared: str, use: str, variant: str) -> None:
     text = f"__global__ void work(const float *a, float *b) {{ {shared} {use} = a[0]; __syncthreads(); b[0] = {use}; }}"
     assert [v for v, name in names(bound(text)).items() if name == "work"] == [variant]
+
+
+def test_a_word_that_says_little_says_enough_where_nobody_else_is_that_variant() -> None:
+    lab = find("transpose")
+    plain = kernel("tile_copy", "shared")
+    assert names(bound(plain + kernel("transpose_fast", "shared"), lab))["padded"] == "transpose_fast"
+    # What is padded is, whatever it is called.
+    both = plain + kernel("transpose_fast", "shared") + kernel("one_more", "padded")
+    assert names(bound(both, lab))["padded"] == "one_more"
+    assert names(bound(plain + kernel("walk", "shared"), lab))["padded"] == "no_candidate"
