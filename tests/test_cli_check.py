@@ -89,6 +89,40 @@ def test_check_says_what_it_cannot_do(tmp_path: Path, capsys: pytest.CaptureFixt
         assert run(capsys, command, "none.cu")[::2] == (2, "grade: none.cu: no such file or folder\n")
 
 
+def test_folders_within_a_submission_make_no_group_of_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A zip of a folder, a repository: one student's, whatever the folders in it are called."""
+    (tmp_path / "my work").mkdir()
+    shutil.copy(SAMPLES / "petrova" / "transpose.cu", tmp_path / "my work" / "transpose.cu")
+    for name in ("__MACOSX", "pictures", ".git"):
+        (tmp_path / name).mkdir()
+    code, out, err = run(capsys, "check", tmp_path, "--lab", "transpose")
+    assert (code, err) == (1, "")
+    assert out.startswith(f"{tmp_path}/my work/transpose.cu:44:5: error: 32-way bank conflict")
+    code, out, _err = run(capsys, "check", tmp_path, "--lab", "transpose", "--format", "github")
+    assert out.startswith("::error file=my work/transpose.cu,line=44,")
+    (tmp_path / "my work" / "transpose.cu").unlink()
+    assert run(capsys, "check", tmp_path, "--lab", "transpose")[::2] == (
+        2,
+        f"grade: {tmp_path}: no .cu file; looked for transpose.cu and transpose/*.cu; "
+        "there lies: .git/, __MACOSX/, my work/, pictures/\n",
+    )
+
+
+def test_a_service_has_one_student_s_work_graded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    put_marks_only(tmp_path)
+    (tmp_path / "repository" / "my work").mkdir(parents=True)
+    (tmp_path / "repository" / "pictures").mkdir()
+    shutil.copy(SAMPLES / "petrova" / "transpose.cu", tmp_path / "repository" / "my work" / "transpose.cu")
+    command = ["repository", "--lab", "transpose", "--no-pdf", "--backend", "emulator"]
+    assert run(capsys, *command, "--single")[0] == 1
+    found = [path.relative_to(tmp_path).as_posix() for path in tmp_path.glob("reports/*/*/result.json")]
+    assert found == ["reports/repository/transpose/result.json"]
+    assert not list(tmp_path.glob("reports/*.csv"))
+
+
 def test_a_file_that_is_named_after_a_lab_needs_no_option(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """As pre-commit calls it: the files that changed, nothing else."""
     shutil.copytree(SAMPLES / "petrova", tmp_path / "petrova")

@@ -41,10 +41,16 @@ class Order:
     secret: str = ""
 
 
-def template(name: str, order: Order) -> bytes:
-    """A file of `templates/autograders` with the lab's name, the language and pip's requirement put in."""
+def template(name: str, order: Order, beside: str = "") -> bytes:
+    """A file of `templates/autograders` with the lab's name, the language and what pip installs put in.
+
+    beside: the shell's words for the folder that wheel and constraints lie in.
+    """
     text = (data_root() / "templates" / "autograders" / name).read_text("utf-8")
-    for key, value in (("LAB", order.lab.id), ("LANGUAGE", order.language), ("REQUIREMENT", order.requirement)):
+    # Known now, so no script has to ask.
+    wheel = f"--constraint {beside}/constraints.txt {beside}/*.whl"
+    grader = f'"{order.requirement}"' if order.requirement else wheel
+    for key, value in (("LAB", order.lab.id), ("LANGUAGE", order.language), ("GRADER", grader)):
         text = text.replace(f"@{key}@", value)
     return text.encode()
 

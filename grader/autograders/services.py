@@ -14,7 +14,7 @@ def gradescope(order: Order) -> list[File]:
     https://gradescope-autograders.readthedocs.io/en/latest/specs/
     """
     return [
-        File("setup.sh", template("gradescope/setup.sh", order), executable=True),
+        File("setup.sh", template("gradescope/setup.sh", order, '"$source"'), executable=True),
         File("run_autograder", template("gradescope/run_autograder", order), executable=True),
         File("warm_up.cu", template("gradescope/warm_up.cu", order)),
         *_grader(order, ""),
@@ -27,7 +27,7 @@ def github(order: Order) -> list[File]:
     """A workflow for GitHub Classroom, and the composite action that it uses, for the template repository."""
     return [
         File(".github/workflows/classroom.yml", template("github/classroom.yml", order)),
-        File(".github/grader/action.yml", template("github/action.yml", order)),
+        File(".github/grader/action.yml", template("github/action.yml", order, '"$GITHUB_ACTION_PATH"')),
         *_grader(order, ".github/grader/"),
         *lab_files(order, ".github/grader/labs/"),
     ]
@@ -36,7 +36,7 @@ def github(order: Order) -> list[File]:
 def gitlab(order: Order) -> list[File]:
     """A pipeline for GitLab CI, and the grader beside it."""
     return [
-        File(".gitlab-ci.yml", template("gitlab/gitlab-ci.yml", order)),
+        File(".gitlab-ci.yml", template("gitlab/gitlab-ci.yml", order, ".grader")),
         *_grader(order, ".grader/"),
         *lab_files(order, ".grader/labs/"),
     ]
@@ -50,7 +50,7 @@ def moodle(order: Order) -> list[File]:
     # What the server keeps beside the student's files has no folders: the lab's own go to the server with the grader.
     scripts = {"vpl_run.sh": "vpl_check.sh", "vpl_debug.sh": "vpl_check.sh", "vpl_evaluate.sh": "vpl_evaluate.sh"}
     files = [File(name, template(f"moodle/{script}", order), executable=True) for name, script in scripts.items()]
-    server = [File("server/install.sh", template("moodle/install.sh", order), executable=True)]
+    server = [File("server/install.sh", template("moodle/install.sh", order, '"$here"'), executable=True)]
     return [*files, *server, *_grader(order, "server/"), *lab_files(order, "server/labs/")]
 
 

@@ -44,6 +44,11 @@ def grade_command() -> click.Command:
             ),
         ),
         click.Option(
+            ["--single"],
+            is_flag=True,
+            help=_("PATH is one student's work, whatever folders it holds; nothing is taken for a group."),
+        ),
+        click.Option(
             ["--force"], is_flag=True, help=_("Grade the whole group again, including unchanged submissions.")
         ),
         click.Option(
@@ -125,6 +130,7 @@ def _grade(
     jobs: int | None,
     cluster: str,
     roster: Path | None,
+    single: bool,
     force: bool,
     remeasure: bool,
     profile: bool,
@@ -142,6 +148,16 @@ def _grade(
         remeasure=remeasure,
         profilers=tuple(tool for tool, asked in (("ncu", profile), ("compute-sanitizer", sanitize)) if asked),
     )
-    order = Order(paths, out, options, pdf=not no_pdf, jobs=jobs, is_fresh=force, roster=roster, cluster=cluster)
+    order = Order(
+        paths,
+        out,
+        options,
+        pdf=not no_pdf,
+        jobs=jobs,
+        is_fresh=force,
+        roster=roster,
+        cluster=cluster,
+        is_single=single,
+    )
     with blamed_on_us(out):
         return grade(order)

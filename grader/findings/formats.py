@@ -35,6 +35,7 @@ FORMATS = {
     "sarif": "sarif",
     "github": "github",
     "gitlab": "gitlab",
+    "junit": "junit",
     "markdown": "markdown",
     "classroom": "classroom",
     "vpl": "vpl",
@@ -55,6 +56,7 @@ def write(
 ) -> str:
     """The findings of a result in the format `name`, ready to be printed; `source` is what was graded (see `Told`)."""
     root = repository_of(source) if name in _IN_REPOSITORY else None
-    found = findings(result, Whereabouts(source, result.lab, root))
+    digests = {one.notebook or one.file: one.sha256 for one in result.sources}
+    found = findings(result, Whereabouts(source, result.lab, root, digests))
     writer: Writer = import_module(f"grader.findings.{FORMATS[name]}").write
     return writer(Told(result, found, language, seconds, out_of))

@@ -14,10 +14,12 @@ from grader.grading.output.stored import find_stored
 from grader.grading.students import find_works
 from grader.grading.task import GradeTask, grade_here, memory_bytes
 from grader.lab import labs
+from grader.lab.records import Variant
 from grader.message import msg
 from grader.processes import limits
 from grader.result import Result
 from grader.submission.files.entries import SUFFIXES
+from grader.submission.files.folder import find_sources
 from grader.words import told
 
 if TYPE_CHECKING:
@@ -50,12 +52,27 @@ def task_of(path: Path, options: GradeOptions) -> GradeTask:
     """
     folders = [Path(folder) for folder in options.labs_folders]
     variants = labs.find(options.lab, folders).variants
-    found = find_works([path], options.lab, list(labs.folders(folders)), Path("reports"), variants)
+    known = list(labs.folders(folders))
+    found = find_works([path], options.lab, known, Path("reports"), variants)
     if not found.is_single:
-        raise UsageError(msg("session.one_submission", path=str(path)))
+        # Here a folder is one student's, unless several in it have work in them.
+        fault = _fault_of(path, options.lab, known, variants)
+        if fault is not None:
+            is_group = sum(_fault_of(work.path, options.lab, known, variants) is None for work in found.works) > 1
+            raise UsageError(msg("session.one_submission", path=str(path))) if is_group else fault
+        found = find_works([path], options.lab, known, Path("reports"), variants, is_single=True)
     (work,) = found.works
     again = command(path, options.lab, options.backend, options.labs_folders)
     return GradeTask(path=bytes(path), options=options, student=work.student, command=again)
+
+
+def _fault_of(path: Path, lab: str, known: Sequence[str], variants: Sequence[Variant]) -> UsageError | None:
+    """Why a folder is no submission, None for one that is."""
+    try:
+        find_sources(path, lab, known, variants)
+    except UsageError as error:
+        return error
+    return None
 
 
 def lab_of(path: Path, labs_folders: Sequence[str] = ()) -> str:

@@ -36,6 +36,7 @@ class Order:
     jobs: submissions at the same time, None for one per core.  is_fresh: a group is graded and rendered anew, whatever
     is kept of an earlier run.  roster: a file that says who belongs to the group.
     cluster: address of a Dask scheduler whose workers grade, "" for this machine.
+    is_single: each path is one student's work, whatever folders it holds.
     """
 
     paths: Sequence[Path]
@@ -46,6 +47,7 @@ class Order:
     is_fresh: bool = False
     roster: Path | None = None
     cluster: str = ""
+    is_single: bool = False
 
 
 def grade(order: Order) -> int:
@@ -57,7 +59,7 @@ def grade(order: Order) -> int:
     KeyboardInterrupt : Ctrl-C or a like signal; everything finished by then is on disk and shown.
     """
     options, started_s = order.options, time.time()
-    is_group = _looks_like_a_group(order.paths)
+    is_group = not order.is_single and _looks_like_a_group(order.paths)
     with (
         writable(order.out),
         fork_server.kept() if is_group else contextlib.nullcontext(),
@@ -71,12 +73,12 @@ def grade(order: Order) -> int:
         folders = [Path(folder) for folder in options.labs_folders]
         lab = labs.find(options.lab, folders)
         known_labs = list(labs.folders(folders))
-        places = course_folders(order.paths, options.lab, known_labs, order.out, lab.variants)
+        places = course_folders(order.paths, options.lab, known_labs, order.out, lab.variants, order.is_single)
         decider = find_decider(places, order.out)
         decider.overrides.validate(lab)
         roster = order.roster or decider.rules.roster
         listed = read_roster(roster) if roster is not None else None
-        found = gather(order.paths, options.lab, known_labs, order.out, listed, lab.variants)
+        found = gather(order.paths, options.lab, known_labs, order.out, listed, lab.variants, order.is_single)
         outputs = Outputs(order.out, options.lab, (work.student for work in found.works))
         outputs.discard_all_partial(started_s)
         tasks = {work.student: _task(work, options) for work in found.works if not work.refusal}

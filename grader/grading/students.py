@@ -49,18 +49,24 @@ class Found:
 
 
 def find_works(
-    paths: Sequence[Path], lab_id: str, known_labs: Collection[str], out: Path, variants: Sequence[Variant] = ()
+    paths: Sequence[Path],
+    lab_id: str,
+    known_labs: Collection[str],
+    out: Path,
+    variants: Sequence[Variant] = (),
+    is_single: bool = False,
 ) -> Found:
     """The works that `paths` stand for; `out`, the folder of outputs, is none, wherever it lies.
 
     variants: the lab's, after which one student's folders may be called.
+    is_single: each path is one student's work, whatever folders it holds.
 
     Raises
     ------
     UsageError : no such path, one that cannot be read, or a folder with nothing in it that could be a student's work.
     """
     try:
-        found = [_find(path, lab_id, {lab_id, *known_labs}, out, variants) for path in paths]
+        found = [_find(path, lab_id, {lab_id, *known_labs}, out, variants, is_single) for path in paths]
     except OSError as error:
         raise UsageError(describe_os_error(error)) from error
     works = tuple(dict.fromkeys(work for one in found for work in one.works))
@@ -68,13 +74,15 @@ def find_works(
     return Found(distinct(works), len(found) == 1 and found[0].is_single, notices)
 
 
-def _find(path: Path, lab_id: str, labs: Collection[str], out: Path, variants: Sequence[Variant]) -> Found:
+def _find(
+    path: Path, lab_id: str, labs: Collection[str], out: Path, variants: Sequence[Variant], is_single: bool
+) -> Found:
     # Unlike `exists`, this tells "not there" from "must not be looked at".
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError) as error:
         raise UsageError(msg("session.no_such_path", path=str(path))) from error
-    if not path.is_dir():
+    if is_single or not path.is_dir():
         return Found((_lone(path, lab_id),), is_single=True)
     folder = _Folder(path, lab_id, labs, out, variants)
     if not folder.is_group:

@@ -6,6 +6,7 @@ import base64
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,8 +17,9 @@ from typing import Any
 
 import pytest
 import yaml
+from lxml import etree
 
-from grader.autograders.package import Order
+from grader.autograders.package import Order, template
 from grader.autograders.services import SERVICES
 from grader.cli import main as cli
 from grader.lab import labs
@@ -101,12 +103,23 @@ def test_a_lab_of_the_teacher_s_own_travels_with_it(
     assert cli.run(["autograder", "gitlab", "--lab", "none-such"]) == 2
 
 
-def test_scripts_are_sound_shell(tmp_path: Path) -> None:
-    for make in SERVICES.values():
-        for file in make(order()):
-            if file.data.startswith(b"#!/bin/bash"):
-                subprocess.run(["bash", "-n"], input=file.data, check=True)
-            assert b"@LAB@" not in file.data and (b"@LANGUAGE@" not in file.data), file.name
+@pytest.mark.parametrize("requirement", ["", "cuda-lab-grader[x] >=0.1,<2"])
+def test_scripts_are_sound_shell_and_ask_nothing_that_is_known(requirement: str) -> None:
+    for service_name, make in SERVICES.items():
+        scripts = {file.name: file.data for file in make(order(requirement=requirement)) if not _is_ours(file.name)}
+        for name, data in scripts.items():
+            if data.startswith(b"#!/bin/bash"):
+                subprocess.run(["bash", "-n"], input=data, check=True)
+            assert not re.search(rb"@[A-Z]+@", data), name
+        text = b"\n".join(scripts.values()).decode()
+        installs = re.findall(r"pip\S*(?: --\S+)* install .*", text)
+        assert len(installs) == 1, service_name
+        assert installs[0].endswith(f' "{requirement}"' if requirement else "/*.whl")
+        assert '-n ""' not in text and "REQUIREMENT" not in text.upper()
+
+
+def _is_ours(name: str) -> bool:
+    return name.endswith((".whl", "constraints.txt"))
 
 
 # Gradescope
@@ -149,15 +162,17 @@ def gradescope(root: Path) -> tuple[service.Run, dict[str, Any] | None]:
 @pytest.mark.parametrize("lab", LABS)
 def test_gradescope_grades_every_lab_in_a_small_container(autograder: Path, lab: str) -> None:
     hand_in(autograder, lab, SAMPLES / "ivanov" / f"{lab}.cu")
+    slow = slowness()
     run, results = gradescope(autograder)
+    slow = max(slow, slowness())
     assert run.code == 0, run.output
     assert results is not None
     assert results["score"] >= 90
     print(f"{lab}: {run.peak_bytes >> 20} MB, {run.seconds:.1f} s, {run.cpu_seconds:.1f} s of processor time")
     # Nothing of the program is known beforehand.  The clock on the wall is also that of whoever else works here.
     assert run.peak_bytes <= 512 << 20
-    # Half a core gives 5 s of it in the 10 s that a student waits for a verdict; as much again is for a bad day.
-    assert run.cpu_seconds <= 10 * slowness()
+    # Half a core gives 5 s of it in the 10 s that a student waits for a verdict.
+    assert run.cpu_seconds <= 5 * slow
 
 
 @pytest.mark.slow
@@ -174,7 +189,8 @@ def test_gradescope_tells_faults_and_what_is_no_submission(autograder: Path) -> 
     assert run.code == 0
     assert results is not None
     assert results["score"] == 0
-    assert "no .cu file" in results["output"] or "transpose.cu" in results["output"]
+    # By a name that the student knows: nobody has seen the folder it lies in.
+    assert results["output"].startswith("submission: no .cu file; looked for transpose.cu")
 
 
 @pytest.mark.slow
@@ -202,7 +218,8 @@ def steps(folder: Path) -> list[dict[str, Any]]:
 
 
 def test_the_repository_s_action_is_the_one_that_is_written() -> None:
-    assert (ROOT / "action.yml").read_bytes() == (ROOT / "templates/autograders/github/action.yml").read_bytes()
+    # It installs the checkout that it lies in.
+    assert (ROOT / "action.yml").read_bytes() == template("github/action.yml", order(requirement="$GITHUB_ACTION_PATH"))
     action = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
     assert action["runs"]["using"] == "composite"
     assert all(step.get("shell") == "bash" for step in steps(ROOT))
@@ -315,6 +332,11 @@ def test_gitlab_s_job_leaves_reports_and_the_verdict(tmp_path: Path) -> None:
     (record,) = [record for record in records if record["severity"] == "major"]
     assert record["location"] == {"path": "transpose.cu", "lines": {"begin": 44}}
     assert (project / job["artifacts"]["reports"]["codequality"]).is_file()
+    schema = etree.XMLSchema(etree.parse(ROOT / "tests" / "exports" / "junit.xsd"))
+    tests = etree.parse(project / job["artifacts"]["reports"]["junit"])
+    schema.assertValid(tests)
+    (failure,) = tests.iter("failure")
+    assert str(failure.text).startswith("transpose.cu:44\nКонфликт банков 32-го порядка")
 
 
 # Moodle
@@ -341,8 +363,11 @@ def test_moodle_s_scripts_make_an_evaluation(tmp_path: Path) -> None:
     lines = run.output.splitlines()
     assert lines[-1] == "Grade :=>> 8.35"
     assert all(line.startswith(("Comment :=>>", "Grade :=>>")) for line in lines)
-    assert "Comment :=>>>work/transpose.cu:44" in lines
+    # As the student calls it, so that VPL makes a link of it.
+    assert "Comment :=>>>transpose.cu:44" in lines
     (work / "transpose.cu").unlink()
     shutil.rmtree(work / ".submission")
     run = service.run(["./vpl_execution"], told, work)
-    assert run.output.splitlines()[-1] == "Grade :=>> 0"
+    told_of, grade = run.output.splitlines()
+    assert told_of.startswith("Comment :=>>- нет файла .cu; искали transpose.cu")
+    assert grade == "Grade :=>> 0"

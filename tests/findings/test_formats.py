@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import re
 import subprocess
@@ -278,6 +279,20 @@ def test_paths_are_told_from_the_root_of_the_repository(tmp_path: Path, monkeypa
     assert repository_of(file) == tmp_path
     monkeypatch.setenv("GITHUB_WORKSPACE", "/elsewhere")
     assert repository_of(file) == (tmp_path / "a").resolve()
+
+
+def test_a_file_is_found_in_a_folder_of_its_own_and_among_others_of_its_name(tmp_path: Path) -> None:
+    """As repositories have them: `src`, or an old version beside the one that was graded."""
+    for name, text in (("old", "old"), ("src", "new"), (".hidden", "new"), ("lab/part", "part")):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / ("part.cu" if name == "lab/part" else "lab.cu")).write_text(text, "utf-8")
+    digests = {"lab.cu": hashlib.sha256(b"new").hexdigest()}
+    assert Whereabouts(tmp_path, "lab", tmp_path, digests).path("lab.cu") == "src/lab.cu"
+    assert Whereabouts(tmp_path, "lab", tmp_path).path("part.cu") == "lab/part/part.cu"
+    # A file that has changed since is still one of that name; one that is gone would lie at the top.
+    digests = {"lab.cu": hashlib.sha256(b"newer").hexdigest()}
+    assert Whereabouts(tmp_path, "lab", tmp_path, digests).path("lab.cu") == "old/lab.cu"
+    assert Whereabouts(tmp_path, "lab", tmp_path).path("gone.cu") == "gone.cu"
 
 
 def test_gcc_s_lines_are_read_by_a_compiler_s_user(conflict: Result) -> None:

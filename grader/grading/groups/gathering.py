@@ -31,10 +31,11 @@ def gather(
     out: Path,
     roster: Sequence[Person] | None,
     variants: Sequence[Variant] = (),
+    is_single: bool = False,
 ) -> Found:
     """The works that `paths` stand for, archives among them, by students' ids.
 
-    variants: the lab's.
+    variants: the lab's.  is_single: a folder is one student's work, whatever folders it holds.
     roster: with it, names come from there, and who handed in nothing is a work that is refused.
 
     Raises
@@ -46,7 +47,9 @@ def gather(
             raise UsageError(msg("intake.unread", name=str(path)))
     archives = [path for path in dict.fromkeys(paths) if is_archive(path.name) and kind_of(path) == "file"]
     others = [path for path in paths if path not in archives]
-    found = find_works(others, lab_id, known_labs, out, variants) if others or not archives else Found((), False)
+    found = Found((), False)
+    if others or not archives:
+        found = find_works(others, lab_id, known_labs, out, variants, is_single)
     works, notices = list(found.works), list(found.notices)
     if archives:
         handed_in = [(archive, *unpack(archive, out / UNPACKED_NAME)) for archive in archives]
@@ -60,7 +63,12 @@ def gather(
 
 
 def course_folders(
-    paths: Sequence[Path], lab_id: str, known_labs: Collection[str], out: Path, variants: Sequence[Variant] = ()
+    paths: Sequence[Path],
+    lab_id: str,
+    known_labs: Collection[str],
+    out: Path,
+    variants: Sequence[Variant] = (),
+    is_single: bool = False,
 ) -> list[Path]:
     """Where what holds for a whole group is looked for: in the group's folder, never in a student's own.
 
@@ -73,7 +81,7 @@ def course_folders(
         if is_archive(path.name) and kind_of(path) == "file":
             folders.append(path.parent)
         else:
-            found = find_works([path], lab_id, known_labs, out, variants)
+            found = find_works([path], lab_id, known_labs, out, variants, is_single)
             folders.append(group_folder(path, lab_id) if found.is_single else path)
     return list(dict.fromkeys(folders))
 

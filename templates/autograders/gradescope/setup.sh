@@ -3,7 +3,6 @@
 set -euo pipefail
 root=${AUTOGRADER_ROOT:-/autograder}
 source=$root/source
-requirement="@REQUIREMENT@"
 export XDG_CACHE_HOME=$root/cache PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 DEBIAN_FRONTEND=noninteractive
 
 # Python 3.11 or later, which older images lack.
@@ -27,11 +26,7 @@ if [ -z "${PYTHON:-}" ] && ! PYTHON=$(find_python); then
 fi
 
 "$PYTHON" -m venv "$root/venv"
-if [ -n "$requirement" ]; then
-    "$root/venv/bin/pip" install --quiet ${PIP_OPTIONS:-} "$requirement"
-else
-    "$root/venv/bin/pip" install --quiet ${PIP_OPTIONS:-} --constraint "$source/constraints.txt" "$source"/*.whl
-fi
+"$root/venv/bin/pip" install --quiet ${PIP_OPTIONS:-} @GRADER@
 # What the first grading would build or unpack is in the image.
 "$root/venv/bin/grade" run "$source/warm_up.cu" >/dev/null
 chmod -R a+rX "$root/venv" "$root/cache"

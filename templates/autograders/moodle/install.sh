@@ -3,14 +3,9 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 home=${GRADER_HOME:-/opt/cuda-lab-grader}
-requirement="@REQUIREMENT@"
 mkdir -p "$home"
 "${PYTHON:-python3}" -m venv "$home/venv"
-if [ -n "$requirement" ]; then
-    "$home/venv/bin/pip" install --quiet ${PIP_OPTIONS:-} "$requirement"
-else
-    "$home/venv/bin/pip" install --quiet ${PIP_OPTIONS:-} --constraint "$here/constraints.txt" "$here"/*.whl
-fi
+"$home/venv/bin/pip" install --quiet ${PIP_OPTIONS:-} @GRADER@
 if [ -d "$here/labs" ]; then mkdir -p "$home/labs" && cp -r "$here/labs/." "$home/labs/"; fi
 # What the first grading would build or unpack.
 printf '#include <cstdio>\n__global__ void k() {}\nint main() { k<<<1, 1>>>(); return cudaDeviceSynchronize(); }\n' >"$home/warm_up.cu"

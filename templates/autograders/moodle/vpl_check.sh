@@ -15,8 +15,8 @@ if [ -d "$home/labs" ]; then options+=(--labs "$home/labs"); fi
 mkdir -p .submission/work
 find . -maxdepth 1 -type f \( -name '*.cu' -o -name '*.cuh' -o -name '*.h' -o -name '*.ipynb' -o -name submission.yaml \) \
     -exec cp {} .submission/work/ \;
-cd .submission || exit 3
-"$home/venv/bin/grade" check work "${options[@]}" && echo "✓"
+cd .submission/work || exit 3
+"$home/venv/bin/grade" check . "${options[@]}" && echo "✓"
 END
 } >vpl_execution
 chmod +x vpl_execution

@@ -17,9 +17,13 @@ if [ -n "${VPL_GRADEMAX:-}" ]; then options+=(--out-of "$VPL_GRADEMAX"); fi
 mkdir -p .submission/work
 find . -maxdepth 1 -type f \( -name '*.cu' -o -name '*.cuh' -o -name '*.h' -o -name '*.ipynb' -o -name submission.yaml \) \
     -exec cp {} .submission/work/ \;
-cd .submission || exit 3
+cd .submission/work || exit 3
 code=0
-said=$("$home/venv/bin/grade" check work "${options[@]}" 2>&1) || code=$?
+said=$("$home/venv/bin/grade" check . "${options[@]}" 2>&1) || code=$?
+# The student's file is called as the student calls it.
+said=${said#grade: }
+said=${said//"$PWD/"/}
+said=${said//"$PWD: "/}
 if [ "$code" -le 1 ]; then
     printf '%s\n' "$said"
 elif [ "$code" -eq 2 ]; then
