@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.repair.change import Change
+from grader.repair.change import Change, Kind
 from grader.repair.function import Function, Variable
 from grader.submission.cpp.tree import qualifiers_of
 
@@ -44,7 +44,7 @@ def _axes(node: Node) -> Iterator[tuple[Node, tuple[bool, bool]]]:
 
 def _size_changes(function: Function, size: Node, is_row: bool, texts: list[str]) -> Iterator[Change]:
     text, line = function.text(size), function.line(size)
-    kind = "padding" if is_row else "array_size"
+    kind: Kind = "padding" if is_row else "array_size"
     base = text.removesuffix("+ 1").removesuffix("+1").strip()
     options = [(f"{text} + 1", 2.2)]
     if base != text:
@@ -57,4 +57,4 @@ def _size_changes(function: Function, size: Node, is_row: bool, texts: list[str]
     if text.isdigit():
         options += [(f"{text} + 2", 3.6), (f"{text} + 4", 3.8)]
     for option, cost in options:
-        yield Change(kind, line, (function.replaced(size, option),), cost, "array")  # type: ignore[arg-type]
+        yield Change(kind, line, (function.replaced(size, option),), cost, "array")
