@@ -189,7 +189,7 @@ def _binary(function: Function, node: Node) -> Iterator[Change]:
     if sign == "/" and kind in ("bound", "index"):
         rounded = f"({function.text(left)} + {function.text(right)} - 1) / {_factor(function, right)}"
         yield from _change(function, node, rounded, 2.2, "round_up", kind)
-    if sign == "*" and kind == "index":
+    if sign == "*" and kind in ("index", "bound"):
         for variable in function.known_at(node).values():
             if variable.role == "size" and variable.name in function.parsed.words(node):
                 edit = function.inserted(node.end_byte, f" * {variable.name}")

@@ -28,6 +28,8 @@ def kind_at(function: Function, node: Node) -> Kind:
         if outer.type == "array_declarator":
             return "array_size"
         if outer.type == "init_declarator":
+            if _starts_loop(outer):
+                return "bound"
             return "index" if _declares_integer(function, outer) else "expression"
         if outer.type == "compound_statement":
             break
@@ -40,6 +42,12 @@ def kind_at(function: Function, node: Node) -> Kind:
         if name in known and known[name].role in ("index", "size"):
             return "index"
     return "expression"
+
+
+def _starts_loop(declarator: Node) -> bool:
+    declaration = declarator.parent
+    loop = declaration.parent if declaration is not None else None
+    return loop is not None and loop.type == "for_statement" and loop.child_by_field_name("initializer") == declaration
 
 
 def _declares_integer(function: Function, declarator: Node) -> bool:
