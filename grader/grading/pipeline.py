@@ -9,7 +9,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,15 +26,17 @@ from grader.message import Message, msg
 from grader.result import Check, Environment, Result, Source, Student, TitlePage, score_of, status_of
 from grader.running.evidence import Evidence
 from grader.submission.files.source import SourceText
-from grader.submission.records import Missing, Submission
+from grader.submission.records import Submission
 from grader.words import told
 
 if TYPE_CHECKING:
+    from grader.compiler.process import CompilerProcess
     from grader.gpu.measurement.part import Gpu
+    from grader.grading.reading import Seen
     from grader.grading.warm import Warm
     from grader.launching.trial import Trials
-    from grader.submission.files.folder import FoundSubmission
-
+    from grader.oracle.expected import Oracle
+    from grader.running.drawn import Draw
 
 ARCHITECTURE = "compute_75"
 """The oldest target that NVRTC still compiles for; what the emulator runs."""
@@ -81,31 +83,20 @@ def grade(
     with ExitStack() as stack:
         gpu = _start_gpu(stack, backend)
         compiler = warm.compiler if warm is not None else stack.enter_context(CompilerProcess())
-        found_files, submission = _read(path, lab, warm)
-        from grader.backends.emulator import Emulator
-        from grader.grading.alternatives import with_best
-        from grader.grading.compilations import compiled
-        from grader.launching.programs import ProgramStore
-        from grader.launching.trial import Trials
+        from grader.grading.reading import Reading
         from grader.oracle.expected import Oracle
-        from grader.running.drawn import draw
 
-        # Compile: what does not is evidence already.
-        programs = ProgramStore(compiler, ARCHITECTURE)
-        found = compiled(lab, submission, programs)
-        environment = _environment(lab, compiler.nvrtc_version(), command)
-        # Run on the emulator, at the lab's sizes and at a case that is drawn.
+        reading = Reading(path, lab, warm)
         oracle = Oracle(lab)
-        drawn = draw(lab, {s.file: s.text for s in submission.sources}, secret)
-        drawn_lab = replace(lab, seed=drawn.seed)
-        trials = Trials(lab, oracle, programs, Emulator(warm.launches if warm is not None else None))
-        drawn_trials = replace(trials, lab=drawn_lab, oracle=Oracle(drawn_lab))
-        found = _run(trials, drawn_trials, submission, found, checked)
-        submission, found = with_best(
-            submission, found, lambda one: _run(trials, drawn_trials, one, compiled(lab, one, programs))
-        )
-        emulated = found
-        environment = structs.replace(environment, drawn_seed=drawn.seed, drawn_by=drawn.by)
+
+        def on_emulator(seen: Seen) -> _Emulated:
+            return _emulated(lab, reading.bound(seen), oracle, compiler, secret, warm, checked)
+
+        # Run the programs; bind, compile, and run the kernels on the emulator.
+        emulated = reading.with_programs_run(on_emulator)
+        submission, found = emulated.submission, emulated.found
+        environment = _environment(lab, compiler.nvrtc_version(), command)
+        environment = structs.replace(environment, drawn_seed=emulated.draw.seed, drawn_by=emulated.draw.by)
         # Run and time on the GPU, where there is one.
         gpu = _opened(gpu, backend)
         if gpu is not None:
@@ -121,18 +112,19 @@ def grade(
         graded = {
             name: kernel.read_as(interpretation)
             for name, kernel in bound_kernels(lab, submission).items()
-            if (interpretation := emulated[name].interpretation) is not None
+            if (interpretation := emulated.found[name].interpretation) is not None
         }
-        result = with_warp_steps(result, trials, graded)
+        result = with_warp_steps(result, emulated.trials, graded)
         # Another way through the stages, for every changed program.
         from grader.sweeps.run import original_of
 
-        original = original_of(lab, found_files, submission)
+        original = original_of(lab, reading.found, submission)
         if repairs and lab.repairs != "off" and result.status != "passed":
             from grader.repair.in_result import with_repairs, without_answers
             from grader.repair.search import search
 
-            result = with_repairs(result, *search(original, trials, drawn_trials, emulated, result.checks))
+            tried = search(original, emulated.trials, emulated.drawn_trials, emulated.found, result.checks)
+            result = with_repairs(result, *tried)
             if lab.repairs != "student" and not answers:
                 result = without_answers(result)
         if not lab.sweeps:
@@ -141,6 +133,49 @@ def grade(
 
         sweeps = sweep(lab, original, found, oracle, compiler, ARCHITECTURE, gpu, remeasure)
         return told(structs.replace(result, sweeps=sweeps))
+
+
+@dataclass(frozen=True, slots=True)
+class _Emulated:
+    """A submission, and the evidence after every kernel that compiles was run on the emulator; what ran them."""
+
+    submission: Submission
+    found: Mapping[str, Evidence]
+    draw: Draw
+    trials: Trials
+    drawn_trials: Trials
+
+
+def _emulated(
+    lab: Lab,
+    submission: Submission,
+    oracle: Oracle,
+    compiler: CompilerProcess,
+    secret: str,
+    warm: Warm | None,
+    checked: Callable[[list[Check]], None] | None,
+) -> _Emulated:
+    from grader.backends.emulator import Emulator
+    from grader.grading.alternatives import with_best
+    from grader.grading.compilations import compiled
+    from grader.launching.programs import ProgramStore
+    from grader.launching.trial import Trials
+    from grader.oracle.expected import Oracle
+    from grader.running.drawn import draw
+
+    # Compile: what does not is evidence already.
+    programs = ProgramStore(compiler, ARCHITECTURE)
+    found = compiled(lab, submission, programs)
+    # Run at the lab's sizes and at a case that is drawn.
+    drawn = draw(lab, {s.file: s.text for s in submission.sources}, secret)
+    drawn_lab = replace(lab, seed=drawn.seed)
+    trials = Trials(lab, oracle, programs, Emulator(warm.launches if warm is not None else None))
+    drawn_trials = replace(trials, lab=drawn_lab, oracle=Oracle(drawn_lab))
+    found = _run(trials, drawn_trials, submission, found, checked)
+    submission, found = with_best(
+        submission, found, lambda one: _run(trials, drawn_trials, one, compiled(lab, one, programs))
+    )
+    return _Emulated(submission, found, drawn, trials, drawn_trials)
 
 
 def _result(lab: Lab, submission: Submission, found: Mapping[str, Evidence], environment: Environment) -> Result:
@@ -223,37 +258,6 @@ def _opened(gpu: Gpu | None, backend: str) -> Gpu | None:
     if reason and backend == "gpu":
         raise UsageError(msg("session.no_gpu", reason=reason))
     return None if reason else gpu
-
-
-def _read(path: Path, lab: Lab, warm: Warm | None) -> tuple[FoundSubmission, Submission]:
-    from grader.observation.commented import with_comments_run
-    from grader.observation.probing import probed
-    from grader.observation.programs import USUAL_BLOCK
-    from grader.observation.stage import observed
-    from grader.observation.stored import Stored, default_folder
-    from grader.submission.binding.bind import bind
-    from grader.submission.cpp.parse import parsed_once
-    from grader.submission.files.folder import find_sources, read_sources
-
-    found = find_sources(path, lab.id, _known_labs(lab), lab.variants)
-    sources = read_sources(found)
-    sizes = [int(size) for size in lab.cases["emulator"].observe.values()]
-    threads = next((n for n in lab.launch.block if isinstance(n, int)), USUAL_BLOCK)
-    store = Stored(default_folder(), warm.programs if warm is not None else None)
-    with parsed_once():
-        seen = observed(sources, store, sizes, threads)
-        sources, seen = with_comments_run(sources, seen, lambda changed: observed(changed, store, sizes, threads))
-        submission = bind(found, sources, lab, observed=seen)
-        if any(not isinstance(b, Missing) and b.interpretations[0].unsure for b in submission.bindings.values()):
-            submission = bind(found, sources, lab, observed=probed(sources, seen, store))
-    return found, submission
-
-
-def _known_labs(lab: Lab) -> set[str]:
-    """Names of the labs that there are: built in, in this folder, and beside the one that is graded."""
-    from grader.lab.labs import folders
-
-    return set(folders([lab.path.parent.parent]))
 
 
 def _run(

@@ -7,8 +7,10 @@ from types import TracebackType
 from typing import Self
 
 from grader.backends.remembered import RememberedLaunches
-from grader.compiler.process import CompilerProcess
+from grader.launching.compiled_before import RememberedCompiler
+from grader.observation.expected import LastSeen
 from grader.processes import fork_server
+from grader.processes.beside import Beside
 from grader.programs.remembered import RememberedPrograms
 
 
@@ -22,11 +24,14 @@ class Warm:
     def __init__(self) -> None:
         self.launches = RememberedLaunches()
         self.programs = RememberedPrograms()
+        self.seen = LastSeen()
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
         self._stack.enter_context(fork_server.kept())
-        self.compiler = self._stack.enter_context(CompilerProcess())
+        self.compiler = self._stack.enter_context(RememberedCompiler())
+        self.beside = Beside()
+        self._stack.callback(self.beside.close)
         return self
 
     def __exit__(

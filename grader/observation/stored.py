@@ -27,16 +27,24 @@ class Stored:
     """A folder of runs, by what was run.
 
     programs : parts of runs that were made a while ago; None: every run is made whole.
+    recalls : whether what lies there is looked at.
+    recalled : whether any run was not made, as it lay there.
     """
 
-    def __init__(self, folder: Path, programs: RememberedPrograms | None = None) -> None:
+    def __init__(self, folder: Path, programs: RememberedPrograms | None = None, recalls: bool = True) -> None:
         self._folder = folder
+        self._recalls = recalls
         self.programs = programs
+        self.recalled = False
 
     def get(self, program: Program, ways: Sequence[Start]) -> list[SeenRun] | None:
         """The runs of a program, None where it was not run before."""
+        if not self._recalls:
+            return None
         try:
-            return msgspec.msgpack.decode(self._place(program, ways).read_bytes(), type=list[SeenRun])
+            found = msgspec.msgpack.decode(self._place(program, ways).read_bytes(), type=list[SeenRun])
+            self.recalled = True
+            return found
         except (OSError, msgspec.MsgspecError):
             return None
 

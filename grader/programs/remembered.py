@@ -7,9 +7,11 @@ nothing is done again.  For who looks at one program again and again while it is
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import msgspec
 
@@ -23,6 +25,7 @@ MOST_RUNS = 32
 _BY_CHANCE = frozenset({"programs.hangs", "programs.process_died"})
 """Why a run was ended that may come to another end next time."""
 
+Kept = TypeVar("Kept")
 Answer = Callable[[int, Sequence[str]], tuple[str, str]]
 """Device code for a program: see `grader.programs.kernels.DeviceCompiler.ptx`."""
 
@@ -36,52 +39,78 @@ class _Run:
     observation: Observation
 
 
+class _Latest(Generic[Kept]):
+    """What was put or asked for last; for several threads."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._kept: OrderedDict[bytes, Kept] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: bytes) -> Kept | None:
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+            return self._kept.get(key)
+
+    def put(self, key: bytes, what: Kept) -> None:
+        with self._lock:
+            self._kept[key] = what
+            if len(self._kept) > self._most:
+                self._kept.popitem(last=False)
+
+
 class RememberedPrograms:
     """The latest ones, in memory."""
 
     def __init__(self) -> None:
-        self._modules: OrderedDict[bytes, HostProgram] = OrderedDict()
-        self._runs: OrderedDict[bytes, _Run] = OrderedDict()
+        self._modules: _Latest[HostProgram] = _Latest(MOST_MODULES)
+        self._runs: _Latest[_Run] = _Latest(MOST_RUNS)
+        self._missed = threading.Event()
+
+    def awaited(self) -> threading.Event:
+        """What is set as soon as a run is asked for, from now on, that has to be made."""
+        self._missed = threading.Event()
+        return self._missed
 
     def module(self, program: Program) -> HostProgram | None:
         """A program's host code, compiled; None where it was not."""
-        key = _host(program)
-        found = self._modules.get(key)
-        if found is not None:
-            self._modules.move_to_end(key)
-        return found
+        return self._modules.get(_host(program))
 
     def put_module(self, program: Program, host: HostProgram) -> None:
         """Keep host code that compiles; what the compiler says of other code is asked for again."""
         if host.module:
-            self._modules[_host(program)] = host
-            if len(self._modules) > MOST_MODULES:
-                self._modules.popitem(last=False)
+            self._modules.put(_host(program), host)
 
     def runs(self, program: Program, model: str, limits: RunLimits) -> RememberedRuns:
         """Those of one program on one model of device."""
-        return RememberedRuns(self._runs, program, model, limits)
+        return RememberedRuns(self._runs, self._missed, program, model, limits)
 
 
 class RememberedRuns:
     """Runs of one program, however it was started; made by `RememberedPrograms.runs`."""
 
-    def __init__(self, runs: OrderedDict[bytes, _Run], program: Program, model: str, limits: RunLimits) -> None:
+    def __init__(
+        self, runs: _Latest[_Run], missed: threading.Event, program: Program, model: str, limits: RunLimits
+    ) -> None:
         self._runs = runs
+        self._missed = missed
         self._lines = lines_of(program.host)
         parts = (self._lines.known_by, program.units, sorted(program.data.items()), sorted(program.parameters.items()))
         self._program = repr((parts, model, msgspec.structs.astuple(limits)))
 
     def get(self, arguments: Sequence[str], stdin: bytes, answer: Answer) -> Observation | None:
         """What a run comes to: known, where it was made before and all device code that it asked for is the same."""
-        key = self._key(arguments, stdin)
-        known = self._runs.get(key)
+        known = self._runs.get(self._key(arguments, stdin))
         if known is None or any(_answered(answer(unit, names)) != code for unit, names, code in known.asked):
-            return None
-        self._runs.move_to_end(key)
-        if known.lines.numbers == self._lines.numbers:
-            return known.observation
-        return on_lines(known.observation, known.lines.to(self._lines))
+            found = None
+        elif known.lines.numbers == self._lines.numbers:
+            found = known.observation
+        else:
+            found = on_lines(known.observation, known.lines.to(self._lines))
+        if found is None:
+            self._missed.set()
+        return found
 
     def made(
         self, arguments: Sequence[str], stdin: bytes, answer: Answer, run: Callable[[Answer], Observation]
@@ -96,9 +125,7 @@ class RememberedRuns:
 
         observation = run(heard)
         if observation.cause is None or observation.cause.id not in _BY_CHANCE:
-            self._runs[self._key(arguments, stdin)] = _Run(self._lines, tuple(asked), observation)
-            if len(self._runs) > MOST_RUNS:
-                self._runs.popitem(last=False)
+            self._runs.put(self._key(arguments, stdin), _Run(self._lines, tuple(asked), observation))
         return observation
 
     def _key(self, arguments: Sequence[str], stdin: bytes) -> bytes:

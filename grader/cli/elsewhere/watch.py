@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from grader.grading.options import GradeOptions
     from grader.grading.warm import Warm
 
-LOOK_S = 0.1
+LOOK_S = 0.04
 """Between two looks at the files: a poll works on network folders, in WSL and on every system alike."""
-SETTLED_S = 0.05
+SETTLED_S = 0.03
 """Without a change: an editor empties a file, then writes it."""
 WATCHED = (".cu", ".cuh", ".h", ".hpp", ".ipynb", ".yaml")
 MOST_FILES = 1000

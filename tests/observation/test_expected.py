@@ -1,0 +1,61 @@
+"""What a program is expected to be seen to do, after it was changed: what it did, on the lines of now."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from grader.message import msg
+from grader.observation.expected import LastSeen
+from grader.submission.files.source import SourceText, decode
+from grader.submission.observed import Observed, SeenFault, SeenLaunch, SeenRun
+
+TEXT = """\
+__global__ void k(float *out) { out[0] = 1; }
+int main()
+{
+    float *out;
+    cudaMalloc(&out, 4);
+    k<<<1, 32>>>(out);
+    return 0;
+}
+"""
+LAUNCH = SeenLaunch("k", (), "a.cu", 6, (1, 1, 1), (32, 1, 1), 0, ())
+LEAK = SeenFault("leak", "a.cu", 5, msg("observation.no_launch"))
+SEEN = Observed((SeenRun(("a.cu",), (LAUNCH,), ended=True, faults=(LEAK,)),))
+
+
+def source(folder: Path, text: str, name: str = "a.cu") -> SourceText:
+    (folder / name).write_text(text, "utf-8")
+    return decode(folder / name)
+
+
+def lines(seen: Observed | None) -> list[int]:
+    assert seen is not None
+    (run,) = seen.runs
+    return [*(launch.line for launch in run.launches), *(fault.line for fault in run.faults)]
+
+
+def test_lines_are_followed(tmp_path: Path) -> None:
+    last = LastSeen()
+    last.put([source(tmp_path, TEXT)], SEEN)
+    assert last.of([source(tmp_path, TEXT)]) == SEEN
+    assert lines(last.of([source(tmp_path, "// above\n\n" + TEXT)])) == [8, 7]
+    between = TEXT.replace("    k<<<", "    cudaMemset(out, 0, 4);\n    k<<<")
+    assert lines(last.of([source(tmp_path, between)])) == [7, 5]
+    # The line of the launch itself, where it stands.
+    assert lines(last.of([source(tmp_path, "\n" + TEXT.replace("1, 32", "2, 32"))])) == [7, 6]
+
+
+def test_nothing_is_expected_of_what_was_not_seen(tmp_path: Path) -> None:
+    last = LastSeen()
+    file = source(tmp_path, TEXT)
+    assert last.of([file]) is None
+    last.put([file], SEEN)
+    other = source(tmp_path, "int main()\n{\n    return 1;\n}\n" * 5)
+    assert last.of([other]) is None
+    assert last.of([source(tmp_path, TEXT, "b.cu")]) is None
+    assert last.of([file, source(tmp_path, TEXT, "b.cu")]) is None
+    for seen in (replace(SEEN, failed=msg("observation.no_main")), replace(SEEN, uncommented=(("a.cu", "k", 6),))):
+        last.put([file], seen)
+        assert last.of([file]) is None
