@@ -95,6 +95,6 @@ def _remedy(evidence: Evidence) -> Message | None:
             narrow = msg("checks.bank_conflicts.hint_rows", width=width, rows=rows)
         return joined(narrow, msg("checks.bank_conflicts.hint_block"))
     if array and pitch and pitch % 2 == 0:
-        declared = array.dims[0] if array.dims[0] else pitch
+        declared = array.dims[0] or pitch
         return msg("checks.bank_conflicts.hint_column", name=array.name, pitch=pitch, rows=declared)
     return msg("checks.bank_conflicts.hint_odd")

@@ -16,7 +16,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from grader.errors import UsageError
 from grader.grading.groups.workers import grading_pool, lost
@@ -118,7 +118,7 @@ class Jobs:
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._drive, name="jobs", daemon=True)
 
-    def __enter__(self) -> Jobs:
+    def __enter__(self) -> Self:
         self._thread.start()
         return self
 

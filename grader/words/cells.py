@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import groupby
-from typing import Protocol
+from typing import Protocol, Self
 
 from grader import i18n
 from grader.words.texts import Plural, Words
@@ -57,7 +57,7 @@ class LineOfCell(int):
     cell: int
     row: int
 
-    def __new__(cls, line: int, cell: int, row: int) -> LineOfCell:
+    def __new__(cls, line: int, cell: int, row: int) -> Self:
         made = super().__new__(cls, line)
         made.cell, made.row = cell, row
         return made

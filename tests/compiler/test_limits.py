@@ -134,4 +134,5 @@ def test_a_bound_of_our_own_is_not_the_shells() -> None:
     done = subprocess.run(
         ["sh", "-c", f"ulimit -d 2000000; exec {sys.executable} -c '{program}'"], capture_output=True, text=True
     )
+    assert done.returncode == 0, done.stderr
     assert "ulimit -d 2000000" in done.stdout

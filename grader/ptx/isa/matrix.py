@@ -164,7 +164,7 @@ def sync_shape(m: int, n: int, k: int, a: str, b: str, c: str, d: str) -> Shape 
 def wmma_fragment(which: str, m: int, n: int, k: int, kind: str) -> Fragment | None:
     """Matrix "a", "b", or "c" and "d" of `wmma`; None where there is no such."""
     if which in ("c", "d"):
-        return _sums(kind, m, n, 16 if m > 16 else m) if kind in ("f16", "f32", "s32", "f64") else None
+        return _sums(kind, m, n, min(m, 16)) if kind in ("f16", "f32", "s32", "f64") else None
     if not _is_known(WMMA_SHAPES, m, n, k, kind):
         return None
     rows, columns = (m, k) if which == "a" else (k, n)

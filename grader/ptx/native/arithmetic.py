@@ -43,7 +43,7 @@ def _add(i: Instruction, m: Sequence[str], o: Sequence[Operand], read: Read) -> 
     name = m[-1]
     kind, bits, _ = TYPES.get(name, ("", 0, False))
     if kind in ("f32", "f64"):
-        if any(x not in ("rn",) for x in m[:-1]):
+        if any(x != "rn" for x in m[:-1]):
             return None
         if kind == "f64":
             return f"(call ${i.opcode}64 {read(o[0], name)} {read(o[1], name)})", name

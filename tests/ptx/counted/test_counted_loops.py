@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -28,11 +28,10 @@ K = 'extern "C" __global__ void k'
 
 
 @pytest.fixture(autouse=True)
-def at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """No loop is too short."""
     monkeypatch.setattr(runner, "PATIENCE", 0)
     monkeypatch.setattr(runner, "FEWEST_TRIPS", 1)
-    yield
 
 
 def one_launch(

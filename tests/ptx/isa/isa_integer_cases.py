@@ -228,7 +228,7 @@ def _bit_cases() -> None:
         case(f"prmt.b32.{mode}", "b32 b32 b32", "b32", special)
     for t in ("b32", "b64"):
         w = WIDTHS[t]
-        on_integers(f"popc.{t}", t, "u32", lambda a: bin(a).count("1"))
+        on_integers(f"popc.{t}", t, "u32", int.bit_count)
         on_integers(f"clz.{t}", t, "u32", lambda a, w=w: w - a.bit_length())
         on_integers(f"brev.{t}", t, t, lambda a, w=w: int(f"{a:0{w}b}"[::-1], 2))
         case(f"bfi.{t}", f"{t} {t} u32 u32", t, lambda a, b, p, n, w=w: _insert(a, b, _byte(p, w), _byte(n, w), w))

@@ -16,7 +16,7 @@ from tests.ptx.isa.isa_run import to_lanes
 
 START_UP = set(
     subprocess.run(
-        [sys.executable, "-c", "import sys; print(*sys.modules)"], capture_output=True, text=True
+        [sys.executable, "-c", "import sys; print(*sys.modules)"], capture_output=True, text=True, check=True
     ).stdout.split()
 )
 """What an interpreter loads by itself, such as the hooks of editable installs."""
