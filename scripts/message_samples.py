@@ -256,6 +256,7 @@ DATA: Mapping[str, Value] = {
     "why": msg("programs.needs_mpi", header="mpi.h"),
     "width": 4,
     "warp": 0,
+    "worker": "tcp://10.0.0.7:34511",
     "word": 160,
     "word_a": 0,
     "word_b": 32,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,9 @@ from grader.grading.students import Work
 from grader.grading.task import GradeTask
 from grader.lab import labs
 from grader.lab.records import Lab
+from grader.message import Message
 from grader.processes import fork_server
+from grader.processes.system import cores
 from grader.report.rendering.renderer import rendering_pool
 
 if TYPE_CHECKING:
@@ -97,7 +99,10 @@ def grade(order: Order) -> int:
 
         jobs = workers.job_count(len(tasks), order.jobs)
         # A report takes longer than a grading.
-        rendering.size = jobs
+        rendering.size = min(jobs, cores())
+        if order.cluster and order.jobs is None:
+            # Its workers are as many as they are, whatever this machine has.
+            jobs = len(tasks)
         is_fresh = order.is_fresh or options.remeasure
         # The driver takes its time with this question and with the next.
         listing = start_listing() if options.backend != "emulator" and not order.cluster else None
@@ -140,13 +145,13 @@ def _has_kept(out: Path) -> bool:
     return next(out.glob(f"*/*/{STAMP_NAME}"), None) is not None
 
 
-def _grading(order: Order, lab: Lab, jobs: int) -> GradingPool:
+def _grading(order: Order, lab: Lab, jobs: int, tell: Callable[[Message], None]) -> GradingPool:
     """What grades a group: processes of this machine, or a cluster's."""
     if not order.cluster:
         return workers.grading_pool(jobs)
     from grader.grading.groups.cluster.pool import cluster_pool
 
-    return cluster_pool(order.cluster, lab, with_gpu=order.options.backend == "gpu")
+    return cluster_pool(order.cluster, lab, order.options.backend == "gpu", tell)
 
 
 def _task(work: Work, options: GradeOptions) -> GradeTask:

@@ -62,7 +62,12 @@ TEXTS: Texts = {
     "other_version": N_("the worker has another version of the grader"),
     "no_dask": N_("--cluster needs Dask: pip install 'cuda-lab-grader[cluster]'"),
     "no_cluster": N_("--cluster {address}: {reason}"),
-    "no_workers": N_("--cluster {address}: no worker there can grade this (--backend gpu needs the resource GPU)"),
+    "no_workers": N_("--cluster {address}: the scheduler has no workers"),
+    "no_gpu_workers": N_("--cluster {address}: no worker there has the resource GPU, which --backend gpu needs"),
+    "other_workers": N_("--cluster {address}: no worker there has this version of the grader"),
+    "other_worker": N_("{worker}: a worker with another version of the grader, not used"),
+    "cluster_gone": N_("--cluster {address}: the scheduler is gone; the same command goes on from here"),
+    "deserted": N_("--cluster {address}: no workers are left there; the same command goes on from here"),
     "several_models": N_(
         "Timed on different models of GPU, whose times do not compare: {models}; grade on one of them with --force"
     ),

@@ -56,7 +56,7 @@ class Group:
     pdf : whether reports are wanted as PDF too.
     cache : results of an earlier run that hold still.
     decider : what the teacher decided.
-    grading : makes what grades so many at a time: processes, or a cluster.
+    grading : makes what grades so many at a time, processes or a cluster, and says what there is to tell of these.
     marks_first : whether everybody's marks come before anybody's sweeps; then a submission is graded twice, the second
       time with the times of the first.
     gpus : those that submissions are timed on, each wholly on one; () for the first that there is.
@@ -73,7 +73,7 @@ class Group:
         pdf: bool,
         cache: ResultCache,
         decider: Decider,
-        grading: Callable[[int], GradingPool],
+        grading: Callable[[int, Callable[[Message], None]], GradingPool],
         marks_first: bool = False,
         gpus: Sequence[str] = (),
     ) -> None:
@@ -97,7 +97,7 @@ class Group:
     def grade(self, out: Console, jobs: int, notices: Sequence[Message] = ()) -> int:
         """Grade everything and say so on `out`, `notices` first; returns the exit code."""
         for notice in notices:
-            out.print(visible_line(text(notice)), soft_wrap=True)
+            _tell(out, notice)
         try:
             changed = [task for task in self._tasks.values() if not self._keep(task)]
             unchanged = len(self._tasks) - len(changed)
@@ -145,7 +145,9 @@ class Group:
     def _grade(self, tasks: Sequence[GradeTask], out: Console, jobs: int) -> None:
         """Grade `tasks`, and render what is to be rendered."""
         refused = [(work.student, work.refusal) for work in self._works if work.refusal]
-        with account(out, len(tasks) + len(refused)) as told, self._grading(min(jobs, len(tasks))) as grading:
+        at_once = min(jobs, len(tasks))
+        tell = partial(_tell, out)
+        with account(out, len(tasks) + len(refused)) as told, self._grading(at_once, tell) as grading:
             for student, reason in refused:
                 _tell_refused(student, reason, told)
             feeder = Feeder(grading, jobs, self._gpus)
@@ -290,6 +292,10 @@ class Group:
         for line in filter(None, (*lines, *self._announced.notices)):
             out.print(visible_line(line), soft_wrap=True)
         out.file.flush()
+
+
+def _tell(out: Console, notice: Message) -> None:
+    out.print(visible_line(text(notice)), soft_wrap=True)
 
 
 def _tell_refused(student: str, reason: Message, told: Account) -> None:

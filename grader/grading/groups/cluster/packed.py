@@ -23,6 +23,8 @@ from grader.lab.records import Lab
 from grader.message import Message, msg
 from grader.result import Record
 
+OTHER_VERSION = msg("session.other_version")
+
 
 class Packed(Record, frozen=True):
     """A grading.
@@ -92,7 +94,7 @@ def outcome_of(data: bytes) -> Outcome:
 
 def _grade(packed: Packed) -> Outcome:
     if packed.code != code_hash():
-        return Failed(details="another version of the grader", message=msg("session.other_version"))
+        return Failed(details="another version of the grader", message=OTHER_VERSION)
     # Everything that runs in this process belongs to one course.
     os.environ.pop(SECRET_FILE, None)
     os.environ[SECRET] = packed.secret

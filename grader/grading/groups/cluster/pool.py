@@ -1,6 +1,7 @@
 """Gradings on an executor (`concurrent.futures`), with the interface of the pool of processes.
 
-Which executor does not matter: threads of this process in a test, a Dask scheduler with workers on many machines.
+Which executor does not matter: threads of this process in a test, a Dask scheduler with workers on many machines
+(`dask.py`).
 A worker that dies costs its own task; the executor tries it again elsewhere as often as it is set up to.
 """
 
@@ -11,33 +12,62 @@ import os
 import select
 import time
 import traceback
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Executor, Future
-from typing import Any, Self
+from typing import Protocol, Self
 
 from grader.errors import UsageError
-from grader.grading.groups.cluster.packed import grade_packed, outcome_of, pack, pack_lab
+from grader.grading.groups.cluster.dask import DaskWorkers, first_line
+from grader.grading.groups.cluster.packed import OTHER_VERSION, grade_packed, outcome_of, pack, pack_lab
 from grader.grading.task import Failed, GradeTask, Outcome, Refused
 from grader.lab.records import Lab
-from grader.message import msg, verbatim
+from grader.message import Message, verbatim
 from grader.processes.pool import LONGEST_WAIT_S, Answer
 
-CONNECT_S = 15
+OTHER_VERSION_TRIES = 10
+"""So often a task is handed out anew that a worker with another version of the grader got: there are others."""
+
+
+class Attended(Protocol):
+    """Workers that come and go.
+
+    threads: how many tasks they take at a time; next_look_s: when to attend, on the clock of `time.monotonic`.
+    """
+
+    @property
+    def threads(self) -> int: ...
+
+    @property
+    def next_look_s(self) -> float: ...
+
+    def attend(self) -> None:
+        """Find out who is there.  Raises UsageError where it is no use to wait any longer."""
+
+    def is_stranded(self, future: Future[bytes]) -> bool:
+        """Whether what was submitted waits for workers none of which is there any more."""
+        ...
+
+    def gone(self) -> UsageError:
+        """What to say when what was submitted was given up."""
 
 
 class ExecutorPool:
-    """At most `most` gradings at a time on `executor`: what travels is kept in its memory until it is graded."""
+    """Gradings on `executor`: what travels is kept in its memory until it is graded.
 
-    def __init__(self, executor: Executor, lab: Lab, most: int, close: Callable[[], None] | None = None) -> None:
+    most: how many at a time; workers: the executor's, where they come and go: then as many as these can begin at once.
+    """
+
+    def __init__(self, executor: Executor, lab: Lab, most: int = 1, workers: Attended | None = None) -> None:
         self._executor = executor
         self._lab = lab
         self._packed_lab = pack_lab(lab)
-        self._most = most
-        self._close = close
+        self._fixed_most = most
+        self._workers = workers
         self._waiting: deque[GradeTask] = deque()
         self._running: dict[Future[bytes], GradeTask] = {}
         self._refused: deque[tuple[GradeTask, Outcome]] = deque()
+        self._other_versions: Counter[str] = Counter()
         self._news, self._bell = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
 
     def __enter__(self) -> Self:
@@ -50,11 +80,15 @@ class ExecutorPool:
         """Give up what is not graded yet."""
         for future in self._running:
             future.cancel()
-        if self._close is not None:
-            with contextlib.suppress(Exception):
-                self._close()
+        if self._workers is not None:
+            self._executor.shutdown(wait=False)
         os.close(self._bell)
         os.close(self._news)
+
+    @property
+    def _most(self) -> int:
+        # Enough that no worker waits for the next one.
+        return 2 * self._workers.threads if self._workers is not None else self._fixed_most
 
     def submit(self, task: GradeTask, _message: object = None) -> None:
         """Have `task` graded."""
@@ -67,12 +101,28 @@ class ExecutorPool:
         return [*self._running.values(), *self._waiting, *(task for task, _outcome in self._refused)]
 
     def events(self) -> Iterator[Answer[GradeTask, Outcome]]:
-        """What was graded since the last time."""
+        """What was graded since the last time.
+
+        Raises
+        ------
+        UsageError : the workers have gone, all of them and for good.
+        """
         with contextlib.suppress(BlockingIOError):
             while os.read(self._news, 4096):
                 pass
         for future in [future for future in self._running if future.done()]:
-            yield Answer(self._running.pop(future), _outcome(future), True)
+            if self._workers is not None and future.cancelled():
+                raise self._workers.gone()
+            task, outcome = self._running.pop(future), _outcome(future)
+            if self._is_for_another(task, outcome):
+                self._waiting.append(task)
+            else:
+                yield Answer(task, outcome, True)
+        if self._workers is not None:
+            self._workers.attend()
+            for future in [future for future in self._running if self._workers.is_stranded(future)]:
+                self._waiting.appendleft(self._running.pop(future))
+                future.cancel()
         self._hand_out()
         while self._refused:
             yield Answer(*self._refused.popleft(), True)
@@ -83,7 +133,16 @@ class ExecutorPool:
 
     def next_deadline(self) -> float:
         """When something is to be done though nothing was told."""
-        return time.monotonic() + (0.0 if self._refused else LONGEST_WAIT_S)
+        if self._refused:
+            return time.monotonic()
+        return self._workers.next_look_s if self._workers is not None else time.monotonic() + LONGEST_WAIT_S
+
+    def _is_for_another(self, task: GradeTask, outcome: Outcome) -> bool:
+        """Whether a worker that came just now got a task and has another version of the grader."""
+        if self._workers is None or not isinstance(outcome, Failed) or outcome.message != OTHER_VERSION:
+            return False
+        self._other_versions[task.student] += 1
+        return self._other_versions[task.student] < OTHER_VERSION_TRIES
 
     def _hand_out(self) -> None:
         while self._waiting and len(self._running) < self._most:
@@ -111,31 +170,17 @@ def _outcome(future: Future[bytes]) -> Outcome:
         return outcome_of(future.result())
     except (Exception, CancelledError) as error:
         details = "".join(traceback.format_exception(error))
-        return Failed(details=details, message=verbatim(f"{type(error).__name__}: {str(error).splitlines()[0][:200]}"))
+        what = first_line(error)
+        name = type(error).__name__
+        return Failed(details=details, message=verbatim(what if what == name else f"{name}: {what}"))
 
 
-def cluster_pool(address: str, lab: Lab, with_gpu: bool) -> ExecutorPool:
-    """A pool on the Dask scheduler at `address`; with_gpu: on its workers that have the resource `GPU`, one each.
+def cluster_pool(address: str, lab: Lab, with_gpu: bool, tell: Callable[[Message], None]) -> ExecutorPool:
+    """A pool on the Dask scheduler at `address`; see `DaskWorkers`.
 
     Raises
     ------
-    UsageError : Dask is not installed, no scheduler answers there, or it has no workers (of that kind).
+    UsageError : see there.
     """
-    try:
-        from distributed import Client
-    except ImportError as error:
-        raise UsageError(msg("session.no_dask")) from error
-    try:
-        connect: Any = Client
-        client = connect(address, timeout=CONNECT_S, set_as_default=False)
-        workers = client.scheduler_info(n_workers=-1)["workers"]
-    except (OSError, ValueError, TimeoutError) as error:
-        raise UsageError(msg("session.no_cluster", address=address, reason=str(error).splitlines()[0])) from error
-    able = [worker for worker in workers.values() if not with_gpu or worker["resources"].get("GPU")]
-    if not able:
-        client.close()
-        raise UsageError(msg("session.no_workers", address=address))
-    threads = sum(int(worker["nthreads"]) for worker in able)
-    executor = client.get_executor(pure=False, retries=2, **({"resources": {"GPU": 1}} if with_gpu else {}))
-    # Enough that no worker waits for the next one.
-    return ExecutorPool(executor, lab, 2 * threads, client.close)
+    workers = DaskWorkers(address, with_gpu, tell)
+    return ExecutorPool(workers, lab, workers=workers)

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
-import os
-import random
 import shutil
-import signal
-import subprocess
 import sys
-import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from grader.cli import main as cli
+from grader.errors import UsageError
+from grader.grading.groups.cluster import packed
 from grader.grading.groups.cluster.packed import pack, pack_lab
 from grader.grading.groups.cluster.pool import ExecutorPool
 from grader.grading.options import GradeOptions
 from grader.grading.task import Failed, Graded, GradeTask, Refused, grade_here
 from grader.lab import labs
+from grader.message import Message, verbatim
 from grader.processes.pool import wait
 
 ROOT = Path(__file__).parents[4]
@@ -57,8 +54,6 @@ def test_any_executor_gives_what_this_process_gives(tmp_path: Path) -> None:
 
 
 def test_another_version_grades_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from grader.grading.groups.cluster import packed
-
     lab = labs.find(LAB)
     data = pack(task(SAMPLES / "petrova", "petrova"), lab, pack_lab(lab))
     monkeypatch.setattr(packed, "code_hash", lambda: b"another")
@@ -71,9 +66,9 @@ def test_a_cluster_that_is_not_there_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("distributed")
-    from grader.grading.groups.cluster import pool
+    from grader.grading.groups.cluster import dask
 
-    monkeypatch.setattr(pool, "CONNECT_S", 1)
+    monkeypatch.setattr(dask, "CONNECT_S", 1)
     monkeypatch.chdir(tmp_path)
     for name in ("a", "b"):
         shutil.copytree(SAMPLES / "ivanov", tmp_path / "group" / name)
@@ -95,88 +90,124 @@ def test_a_cluster_without_dask_is_told_what_to_install(
     assert capsys.readouterr().err == "grade: --cluster needs Dask: pip install 'cuda-lab-grader[cluster]'\n"
 
 
-class Cluster:
-    """A scheduler and workers, each a process of its own on this host."""
+class Workers:
+    """Workers that come and go as a test says."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._environment = {**os.environ, "PYTHONPATH": str(ROOT), "DASK_DISTRIBUTED__LOGGING__DISTRIBUTED": "error"}
-        file = folder / "scheduler.json"
-        self._scheduler = self._start("distributed.cli.dask_scheduler", "--scheduler-file", str(file), "--no-dashboard")
-        deadline = time.monotonic() + 600
-        self.address = ""
-        while not self.address:
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
-            # It is not there, or not whole yet.
-            with contextlib.suppress(OSError, ValueError):
-                self.address = json.loads(file.read_text())["address"]
-        self.workers: list[subprocess.Popen[bytes]] = []
+    def __init__(self) -> None:
+        self.threads = 1
+        self.next_look_s = 0.0
+        self.has_left = False
+        self.stranded: set[Future[bytes]] = set()
 
-    def _start(self, module: str, *arguments: str) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
-            [sys.executable, "-m", module, "--port", "0", *arguments]
-            if "scheduler" in module
-            else [sys.executable, "-m", module, *arguments],
-            cwd=self._folder,
-            env=self._environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+    def attend(self) -> None:
+        if self.has_left:
+            raise UsageError("deserted")
 
-    def add_worker(self) -> None:
-        """Without a nanny, which would start it again when it dies."""
-        arguments = (self.address, "--nthreads", "1", "--no-nanny", "--no-dashboard", "--death-timeout", "600")
-        self.workers.append(self._start("distributed.cli.dask_worker", *arguments))
+    def is_stranded(self, future: Future[bytes]) -> bool:
+        return future in self.stranded
 
-    def close(self) -> None:
-        for process in (*self.workers, self._scheduler):
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+    def gone(self) -> UsageError:
+        return UsageError("gone")
+
+
+class Handed(Executor):
+    """Keeps what is handed to it."""
+
+    def __init__(self) -> None:
+        self.futures: list[Future[bytes]] = []
+
+    def submit(self, *_call: object, **_options: object) -> Future[bytes]:  # type: ignore[override]
+        self.futures.append(Future())
+        return self.futures[-1]
+
+
+def failed(message: Message | None = None) -> bytes:
+    return msgspec.msgpack.encode(Failed(details="", message=message))
 
 
 @pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[Cluster]:
-    pytest.importorskip("distributed")
-    (tmp_path / "dask").mkdir()
-    made = Cluster(tmp_path / "dask")
-    made.add_worker()
-    made.add_worker()
-    yield made
-    made.close()
+def served() -> Iterator[tuple[ExecutorPool, Workers, Handed]]:
+    workers, executor = Workers(), Handed()
+    with ExecutorPool(executor, labs.find(LAB), workers=workers) as pool:
+        for number in range(9):
+            pool.submit(task(SAMPLES / "petrova", f"petrova{number}"))
+        yield pool, workers, executor
 
 
-@pytest.mark.slow
-def test_a_real_scheduler_with_workers_that_are_killed(cluster: Cluster, tmp_path: Path) -> None:
-    for number, name in enumerate(("ivanov", "petrova", "orlova", "smirnov", "volkova", "ivanov")):
-        shutil.copytree(SAMPLES / name, tmp_path / "group" / f"{name}{number}")
-    arguments = ["group", "--lab", LAB, "--backend", "emulator", "--no-pdf", "--lang", "en"]
+def test_workers_that_come_later_get_work(served: tuple[ExecutorPool, Workers, Handed]) -> None:
+    pool, workers, executor = served
+    assert len(executor.futures) == 2
+    workers.threads = 4
+    assert list(pool.events()) == []
+    assert len(executor.futures) == 8
 
-    def start(*more: str) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
-            [sys.executable, "-m", "grader", *arguments, *more],
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            stdout=subprocess.DEVNULL,
-            start_new_session=True,
-        )
 
-    assert start("--out", "here").wait(2400) == 1
-    process = start("--out", "there", "--cluster", cluster.address)
-    chance = random.Random(15)
-    for _kill in range(2):
-        time.sleep(chance.uniform(4, 8))
-        victim = next((worker for worker in cluster.workers if worker.poll() is None), None)
-        if process.poll() is None and victim is not None:
-            os.killpg(victim.pid, signal.SIGKILL)
-            cluster.add_worker()
-    assert process.wait(2400) == 1
+def test_a_worker_of_another_version_costs_no_task(served: tuple[ExecutorPool, Workers, Handed]) -> None:
+    pool, _workers, executor = served
+    executor.futures[0].set_result(failed(packed.OTHER_VERSION))
+    assert list(pool.events()) == []
+    assert len(pool.unfinished) == 9
+    # Not for ever, though.
+    rounds = 0
+    while len(pool.unfinished) == 9 and rounds < 1000:
+        rounds += 1
+        for future in executor.futures:
+            if not future.done():
+                future.set_result(failed(packed.OTHER_VERSION))
+        told = list(pool.events())
+    assert told and all(event.reply == Failed(details="", message=packed.OTHER_VERSION) for event in told)
 
-    def results(out: str) -> dict[str, bytes]:
-        found = sorted((tmp_path / out).glob("*/*/result.json"))
-        return {str(path.relative_to(tmp_path / out)): path.read_bytes() for path in found}
 
-    assert results("there") == results("here")
-    assert (tmp_path / "there" / f"{LAB}.csv").read_bytes() == (tmp_path / "here" / f"{LAB}.csv").read_bytes()
+def test_what_waits_for_workers_that_have_gone_is_handed_to_others(
+    served: tuple[ExecutorPool, Workers, Handed],
+) -> None:
+    pool, workers, executor = served
+    workers.stranded = {executor.futures[0]}
+    assert list(pool.events()) == []
+    assert executor.futures[0].cancelled() and not executor.futures[1].done()
+    assert len(executor.futures) == 3 and len(pool.unfinished) == 9
+
+
+def test_a_scheduler_that_goes_is_the_users_to_restart(served: tuple[ExecutorPool, Workers, Handed]) -> None:
+    pool, _workers, executor = served
+    executor.futures[0].set_result(failed())
+    executor.futures[1].cancel()
+    with pytest.raises(UsageError, match="gone"):
+        list(pool.events())
+
+
+def test_workers_that_do_not_come_back_end_the_run(served: tuple[ExecutorPool, Workers, Handed]) -> None:
+    pool, workers, _executor = served
+    workers.has_left = True
+    with pytest.raises(UsageError, match="deserted"):
+        list(pool.events())
+
+
+def test_an_exception_without_words_is_told_by_its_name(served: tuple[ExecutorPool, Workers, Handed]) -> None:
+    pool, _workers, executor = served
+    executor.futures[0].set_exception(TimeoutError())
+    (event,) = pool.events()
+    assert isinstance(event.reply, Failed) and event.reply.message == verbatim("TimeoutError")
+
+
+def test_a_cluster_is_given_the_whole_group_whatever_this_machine_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from grader.grading.groups.group import Group
+
+    asked = []
+
+    def grade(_group: Group, _out: object, jobs: int, _notices: object = ()) -> int:
+        asked.append(jobs)
+        return 0
+
+    monkeypatch.setattr(Group, "grade", grade)
+    monkeypatch.setattr("grader.grading.session.cores", lambda: 1)
+    monkeypatch.setattr("grader.grading.groups.workers.cores", lambda: 1)
+    monkeypatch.chdir(tmp_path)
+    for number in range(5):
+        shutil.copytree(SAMPLES / "ivanov", tmp_path / "group" / f"s{number}")
+    arguments = ["group", "--lab", LAB, "--backend", "emulator", "--no-pdf"]
+    for more in ([], ["--cluster", "tcp://head:1"], ["--cluster", "tcp://head:1", "--jobs", "3"]):
+        assert cli.run([*arguments, *more]) == 0
+    assert asked == [1, 5, 3]
