@@ -56,6 +56,7 @@ HANGS = frozenset({"programs.hangs", "programs.process_died", "programs.compiler
 """What a clock or a machine has ended: it might come to another end elsewhere."""
 NOT_KEPT = HANGS | {"programs.compiler_time"}
 """Beyond every bound that is counted, and far beyond what a program takes: it is read, but tried again."""
+_PLAIN_TYPE = r"(?:(?:unsigned|signed|short|long|int|char|bool|size_t|u?int\d+_t)\s?)+"
 
 
 def observed(
@@ -328,6 +329,6 @@ def _plain(name: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _literal(text: str) -> str:
-    """ "(int)16" and "16u" as "16"."""
-    match = re.fullmatch(r"(?:\([\w: ]+\))?(-?\d+)[uUlL]*", text)
+    """ "(int)16" and "16u" as "16"; the value of an enumeration keeps its type."""
+    match = re.fullmatch(rf"(?:\({_PLAIN_TYPE}\))?(-?\d+)[uUlL]*", text)
     return match[1] if match else text

@@ -14,9 +14,10 @@ from grader.submission.binding.reconcile import Place, with_observed
 from grader.submission.binding.roles import Unbindable, role_assignments
 from grader.submission.binding.sizes import CompileTime
 from grader.submission.cpp.edits import Edit
+from grader.submission.cpp.instances import argument_of, instantiated
 from grader.submission.cpp.tree import WORD, ParsedFile
 from grader.submission.expressions.number_types import SIZES_OF_TYPES
-from grader.submission.kernels.kernel import kernel_of, kernels_in
+from grader.submission.kernels.kernel import kernel_of, kernels_in, local_values
 from grader.submission.kernels.launches import find_launches
 from grader.submission.kernels.loops import innermost_loops
 from grader.submission.kernels.records import Kernel, LaunchSite, factor_of
@@ -187,6 +188,7 @@ def _entry(
     """A kernel as it is launched; stated: a template's first arguments, whatever it is launched with."""
     entry = Entry(parsed, kernel, sites)
     _instantiate(entry, lab, stated)
+    parsed = entry.parsed
     item = parsed.functions[kernel.name]
     entry.kernel, of_structs = with_struct_parameters(
         parsed, item, with_struct_arrays(parsed, entry.kernel), entry.template_values
@@ -250,11 +252,15 @@ def _instantiate(entry: Entry, lab: Lab, stated: tuple[str, ...]) -> None:
         values[name] = fact.value
         origins.append(fact.origin)
         typed.types[name] = values[name]
-        expression = constants.parse(values[name])
+        expression = argument_of(constants, values[name])
         if expression is not None:
             typed.values[name] = expression
     entry.template_values, entry.template_origin = values, weakest_of(origins)
     entry.expression += f"<{', '.join(values[name] for name in names)}>"
+    body = item.node.child_by_field_name("body")
+    if body is not None:
+        entry.parsed = instantiated(entry.parsed, item, values, local_values(entry.parsed, body))
+        item = entry.parsed.functions[entry.kernel.name]
     concrete = kernel_of(replace(entry.parsed, constants=typed), item)
     entry.kernel = replace(concrete, file=entry.kernel.file)
 

@@ -130,7 +130,8 @@ class _Evaluation:
     def definition(self, name: str) -> Expression:
         found = self.extra(name) if self.extra is not None else None
         if found is None:
-            found = self.constants.values.get(name)
+            # `Mode::tiled` is known as `tiled`.
+            found = self.constants.values.get(name) or self.constants.values.get(name.rpartition("::")[2])
         if found is None:
             raise Unknown
         return found

@@ -7,6 +7,7 @@ from math import isqrt
 from typing import TYPE_CHECKING
 
 from grader.device_limits import MAX_THREADS_PER_BLOCK
+from grader.submission.cpp.instances import argument_of
 from grader.submission.cpp.tree import WORD, ParsedFile, descendants
 from grader.submission.effort import spend_on
 from grader.submission.expressions.constants import Constants, Lookup
@@ -207,7 +208,7 @@ def text_without_comments(parsed: ParsedFile, body: Node) -> str:
 
 
 def _with_templates(parsed: ParsedFile, values: Lookup, template_values: dict[str, str]) -> Lookup:
-    known = {name: parsed.constants.parse(text) for name, text in template_values.items()}
+    known = {name: argument_of(parsed.constants, text) for name, text in template_values.items()}
     return lambda name: known.get(name) or values(name)
 
 
