@@ -25,6 +25,7 @@ from grader.processes.system import INHERITS, READ, resident_bytes, wait_for
 END_WAIT_S = 2.0
 """How long a child that has hung up may take to be dead, so that it is known how it ended."""
 OUTPUT_BYTES = 16 << 10
+"""Of what a child prints, the last of it, where no more is asked for."""
 _START = (
     "import sys, json; sys.path[:] = json.loads(sys.argv[1]); "
     "from grader.processes.entry import enter; enter(*sys.argv[2:])"
@@ -40,6 +41,7 @@ class ChildProgram:
     environment: its variables; None for those of this process.
     is_forkable: whether it may be forked from a process that has called the module's function `prepare`: one that
       begins no thread, opens nothing, and leaves what confines the child to `main` (`grader.processes.fork_server`).
+    output_bytes: so much is kept of what it prints, the last of it.
     """
 
     module: str
@@ -47,6 +49,7 @@ class ChildProgram:
     data_bytes: int = 0
     environment: Mapping[str, str] | None = None
     is_forkable: bool = False
+    output_bytes: int = OUTPUT_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,7 @@ class Child(Generic[Received]):
 
     def __init__(self, program: ChildProgram, decoder: msgspec.msgpack.Decoder[Received]) -> None:
         self._ending: Ending | None = None
+        self._output_bytes = program.output_bytes
         self._process: subprocess.Popen[bytes] | fork_server.Forked
         with contextlib.ExitStack() as undo:
             self._output = _output_file()
@@ -194,10 +198,19 @@ class Child(Generic[Received]):
 
     def _printed(self) -> str:
         size = os.fstat(self._output).st_size
-        os.lseek(self._output, max(0, size - OUTPUT_BYTES), os.SEEK_SET)
-        text = os.read(self._output, OUTPUT_BYTES)
+        os.lseek(self._output, max(0, size - self._output_bytes), os.SEEK_SET)
+        text = os.read(self._output, self._output_bytes)
         os.close(self._output)
         return text.decode("utf-8", errors="replace").strip()
+
+
+def can_wait() -> bool:
+    """Whether the end of a child that was forked can be waited for, for a while."""
+    try:
+        os.close(os.pidfd_open(os.getpid()))
+    except (AttributeError, OSError):
+        return False
+    return True
 
 
 def start_server(program: ChildProgram) -> fork_server.ForkServer | None:

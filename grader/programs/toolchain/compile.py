@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from grader.compiler.headers import reads_beyond
@@ -123,7 +124,9 @@ def _rights(folder: Path, library: Library) -> dict[str, int]:
 def _compile(units: Sequence[str], folder: Path, library: Library, headers: Sequence[str]) -> list[HostProgram]:
     """What came of each file."""
     with precompiled(headers, library) as first, ThreadPoolExecutor(max(1, len(units))) as pool:
-        return list(pool.map(lambda number: _compile_unit(number, units, folder, library, first), range(len(units))))
+        # In this thread, which may have what a child can be forked from.
+        compile_one = partial(_compile_unit, units=units, folder=folder, library=library, first=first)
+        return list((pool.map if len(units) > 1 else map)(compile_one, range(len(units))))
 
 
 def _compile_unit(number: int, units: Sequence[str], folder: Path, library: Library, first: Path) -> HostProgram:
