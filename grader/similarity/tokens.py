@@ -35,6 +35,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
 _SUFFIX = re.compile(r"(?<=[\d.])[fFuUlL]+$")
+_HEX_SUFFIX = re.compile(r"[uUlL]+$")
 # Of constants, what everybody writes.
 _POWERS = "0 1 2 3 4 8 16 32 64 128 256 512 1024 0. 0.0 1.0"
 _COMMON_NUMBERS = frozenset(_POWERS.split())
@@ -71,7 +72,7 @@ def tokens(text: str) -> Tokens:
             if len(words) >= _LEAST_WORDS:
                 rare.add("comment " + " ".join(words))
         elif kind == "number":
-            value = _SUFFIX.sub("", word)
+            value = (_HEX_SUFFIX if word[:2] in ("0x", "0X") else _SUFFIX).sub("", word)
             found.append(Token(value if value in ("0", "1", "2") else "N", line))
             if value not in _COMMON_NUMBERS:
                 rare.add(f"number {value}")
