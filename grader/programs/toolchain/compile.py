@@ -36,6 +36,7 @@ _LAUNCH_SYMBOLS = (
     "__cudaRegisterVar",
     "__cudaRegisterManagedVar",
 )
+_MISSING = re.compile(r"use of undeclared identifier|expected expression|expected ';'|expected '\}'")
 # Without a file before it: no text of a program stands at the beginning of a line.
 _NO_MEMORY = re.compile(r"^LLVM ERROR: out of memory", re.M)
 _OURS = re.compile(r"^error: unable to read PCH file", re.M)
@@ -98,7 +99,7 @@ def compile_program(units: Sequence[str], files: Mapping[str, str], library: Lib
         if _INCLUDES_USUAL.search("\n".join(files.values())):
             headers = (*RUNTIME, *USUAL)
         parts = _compile(units, folder, library, headers)
-        if headers != RUNTIME and any(part.reason == "errors" for part in parts):
+        if headers != RUNTIME and any(part.reason == "errors" and not _is_wrong_anyhow(part) for part in parts):
             # A name of its own may be one of a header's that it does not include.
             parts = _compile(units, folder, library, RUNTIME)
         unused = frozenset(place for part in parts for place in part.unused_results)
@@ -108,6 +109,11 @@ def compile_program(units: Sequence[str], files: Mapping[str, str], library: Lib
             return HostProgram(b"", diagnostics, unused, bad[0].reason)
         linked = _link(len(units), folder, library)
         return HostProgram(linked.module, linked.diagnostics, unused, linked.reason)
+
+
+def _is_wrong_anyhow(part: HostProgram) -> bool:
+    """Whether what the compiler misses is missing as well where fewer headers are read in advance."""
+    return all(_MISSING.match(diagnostic.text) for diagnostic in part.diagnostics)
 
 
 def _rights(folder: Path, library: Library) -> dict[str, int]:
