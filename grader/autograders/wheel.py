@@ -20,6 +20,9 @@ from grader.paths import PACKAGE, data_root
 NAME = "cuda-lab-grader"
 DATA_FOLDERS = ("assignments", "reference", "templates", "tests/kernels")
 """What lies beside the package in a checkout, and in it once installed (setup.py)."""
+OLDEST_PYTHON = "3.11.0"
+LICENCES = "THIRD_PARTY.md"
+"""What comes with the grader and under which licence; the licences themselves are among the package's files."""
 _STEM = f"cuda_lab_grader-{__version__}"
 
 
@@ -33,6 +36,7 @@ def wheel() -> File:
     files += [
         File(f"{about}/METADATA", _metadata()),
         File(f"{about}/WHEEL", b"Wheel-Version: 1.0\nGenerator: grade\nRoot-Is-Purelib: true\nTag: py3-none-any\n"),
+        File(f"{about}/licenses/{LICENCES}", _licences()),
         File(f"{about}/entry_points.txt", b"[console_scripts]\ngrade = grader.__main__:main\n"),
     ]
     rows = [f"{file.name},sha256={_digest(file.data)},{len(file.data)}" for file in files]
@@ -41,8 +45,12 @@ def wheel() -> File:
 
 
 def constraints() -> File:
-    """The versions of all that the grader stands on here, for pip to take the same."""
-    lines = [f"{name}=={version}\n" for name, version in sorted(_installed().items())]
+    """The versions of all that the grader stands on here, for pip to take the same.
+
+    Those are left out that the oldest Python which the grader runs on cannot have: a service's may be older than this
+    one, and pip would find nothing at all.
+    """
+    lines = [f"{name}=={version}\n" for name, version in sorted(_installed().items()) if _is_for_all(name)]
     return File("constraints.txt", "".join(lines).encode())
 
 
@@ -57,8 +65,16 @@ def _digest(data: bytes) -> str:
 
 
 def _metadata() -> bytes:
-    head = f"Metadata-Version: 2.1\nName: {NAME}\nVersion: {__version__}\nRequires-Python: >=3.11\n"
+    head = f"Metadata-Version: 2.4\nName: {NAME}\nVersion: {__version__}\nRequires-Python: >=3.11\n"
+    head += f"License-File: {LICENCES}\n"
     return (head + "".join(f"Requires-Dist: {need}\n" for need in _needs(NAME))).encode()
+
+
+def _licences() -> bytes:
+    beside = data_root() / LICENCES
+    if beside.is_file():
+        return beside.read_bytes()
+    return (metadata.distribution(NAME).read_text(f"licenses/{LICENCES}") or "").encode()
 
 
 def _needs(name: str) -> list[str]:
@@ -75,6 +91,17 @@ def _needs(name: str) -> list[str]:
         if need.marker is None or need.marker.evaluate({"extra": ""}):
             found.append(text.split(";")[0].strip())
     return found
+
+
+def _is_for_all(name: str) -> bool:
+    """Whether the version that is installed here can be installed wherever the grader can."""
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+    known = metadata.metadata(name)
+    try:
+        return all(SpecifierSet(one).contains(OLDEST_PYTHON) for one in known.get_all("Requires-Python") or [])
+    except InvalidSpecifier:
+        return False
 
 
 def _installed() -> dict[str, str]:

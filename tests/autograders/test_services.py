@@ -12,6 +12,7 @@ import subprocess
 import sys
 import sysconfig
 import zipfile
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from lxml import etree
 
 from grader.autograders.package import Order, template
 from grader.autograders.services import SERVICES
+from grader.autograders.wheel import constraints
 from grader.cli import main as cli
 from grader.lab import labs
 from tests.autograders import service
@@ -75,12 +77,37 @@ def test_the_wheel_is_one_that_pip_and_the_standard_know() -> None:
     record = archive.read("cuda_lab_grader-0.1.0.dist-info/RECORD").decode().splitlines()
     assert {row.split(",")[0] for row in record} == names
     about = archive.read("cuda_lab_grader-0.1.0.dist-info/METADATA").decode()
-    needs = {line.removeprefix("Requires-Dist: ").split(">")[0].split("=")[0] for line in about.splitlines()[4:]}
+    needs = {
+        line.removeprefix("Requires-Dist: ").split(">")[0].split("=")[0]
+        for line in about.splitlines()
+        if line.startswith("Requires-Dist: ")
+    }
     assert {"numpy", "wasmtime", "ziglang", "nvidia-cuda-nvrtc"} <= needs
+    # What of others is in it goes on with its licences.
+    assert "License-File: THIRD_PARTY.md" in about
+    listed = (ROOT / "THIRD_PARTY.md").read_bytes()
+    assert archive.read("cuda_lab_grader-0.1.0.dist-info/licenses/THIRD_PARTY.md") == listed
+    assert any(name.startswith("grader/programs/toolchain/built/LICENSE-llvm") for name in names)
     pinned = {line.split("==")[0] for line in files["constraints.txt"].decode().splitlines()}
     assert {need for need in needs if need.islower()} <= pinned
     # The same twice, byte for byte.
     assert files == {file.name: file.data for file in SERVICES["gradescope"](order())}
+
+
+def test_a_teacher_s_newer_python_pins_nothing_that_a_service_s_cannot_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NumPy 2.5 needs Python 3.12; the image that a service builds may have 3.11."""
+    known = metadata.metadata
+
+    def newer(name: str) -> Any:
+        about: Any = known(name)
+        if name == "numpy":
+            about["Requires-Python"] = ">=3.12"
+        return about
+
+    monkeypatch.setattr(metadata, "metadata", newer)
+    pinned = {line.split("==")[0] for line in constraints().data.decode().splitlines()}
+    assert "numpy" not in pinned
+    assert {"wasmtime", "ziglang", "msgspec"} <= pinned
 
 
 def test_the_secret_goes_to_the_service_that_students_cannot_read() -> None:
