@@ -140,6 +140,22 @@ def _find(name: str, folders: Sequence[Path], out: Path) -> Path | None:
     return next(iter(found), None)
 
 
+def find_decider_again(out: Path) -> Decider:
+    """What is decided now by the files by which it was decided when the outputs in `out` were made.
+
+    Raises
+    ------
+    UsageError : one of them is wrong, is not there any more, or lies in two places.
+    """
+    ledger = read_ledger(out)
+    files = [Path(file) for file in (ledger.rules, ledger.overrides) if file]
+    for file in files:
+        # Without it marks would change that nobody has decided anew.
+        if not file.exists() and not (out / file.name).exists():
+            raise UsageError(msg("course.file_gone", file=str(file), folder=str(out)))
+    return find_decider(sorted({file.parent for file in files if file.exists()}), out)
+
+
 def write_ledger(decider: Decider, out: Path) -> None:
     """Keep in `out` what was applied there.
 
@@ -147,9 +163,9 @@ def write_ledger(decider: Decider, out: Path) -> None:
     ------
     OSError : it cannot be written.
     """
-    rules, overrides = decider.rules.path, decider.overrides.path
-    if rules or overrides:
-        ledger = Ledger(str(rules or ""), str(overrides or ""), decider.overrides.seen)
+    rules, overrides = decider.rules, decider.overrides
+    ledger = Ledger(str(rules.path or ""), str(overrides.path or ""), overrides.seen, dict(rules.weights))
+    if ledger != read_ledger(out):
         write_atomically(out / LEDGER_NAME, msgspec.json.encode(ledger, order="sorted"))
 
 

@@ -9,6 +9,10 @@ TEXTS: Texts = {
     "no_zone": N_("{zone}: not a time zone; write Europe/Moscow"),
     "no_check": N_("{check}: no such check in this lab; allowed: {allowed}"),
     "too_many": N_("{got} points; at most {most}"),
+    "file_gone": N_(
+        "{file}: the decisions that hold for {folder} stood there; put the file back, or into that folder "
+        "(an empty one for none)"
+    ),
     "two_files": N_("there are {one} and {other}; keep one of them"),
     "asks_time": N_("{student}: it is not known when the work was submitted; write it into the roster or {file}"),
     "no_days": N_("{text}: not a number of days"),

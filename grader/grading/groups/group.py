@@ -266,6 +266,8 @@ class Group:
         from grader.report import terminal
 
         entries, lines = self._rows.write(is_last=True)
+        with contextlib.suppress(OSError):
+            write_ledger(self._decider, self._outputs.out)
         lines += self._rows.write_course(entries)
         names = [variant.name for variant in self._lab.variants]
         rows = rows_of(entries, names, self._language)
@@ -280,8 +282,6 @@ class Group:
             lines.append(text(msg("session.several_models", models=", ".join(models))))
         if any(self._outputs.answers_folder.glob("*.diff")):
             lines.append(text(msg("session.repairs", folder=str(self._outputs.answers_folder))))
-        with contextlib.suppress(OSError):
-            write_ledger(self._decider, self._outputs.out)
         rules = self._decider.rules.path
         lines += [
             text(msg("course.asks_time", student=e.student, file=str(rules)))

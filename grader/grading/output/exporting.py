@@ -10,7 +10,7 @@ from grader.errors import UsageError
 from grader.exports.entries import CourseExport, Export, StudentExport, Table
 from grader.exports.registry import FORMATS
 from grader.grading.output.stored import StoredRun, linked, stored_groups
-from grader.grading.output.tables import Tables
+from grader.grading.output.tables import Tables, weighted
 from grader.lab import labs
 from grader.message import msg
 from grader.report.visible import visible_line
@@ -34,7 +34,7 @@ def export(
         raise UsageError(msg("session.no_group", path=str(folder))) from error
     if not runs:
         raise UsageError(msg("session.no_group", path=str(folder)))
-    tables = [_table(run, labs_folders) for run in runs]
+    tables = weighted([_table(run, labs_folders) for run in runs], folder)
     writer, lines = Tables(language), []
     for name in formats:
         wanted = FORMATS[name]

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from grader.course.decisions import Decider, find_decider, undone, write_ledger
-from grader.course.overrides import read_ledger
+from grader.course.decisions import Decider, find_decider_again, undone, write_ledger
 from grader.errors import UsageError, describe_os_error
 from grader.exports.roster import rest_of, rules_of
 from grader.files import write_atomically
@@ -39,9 +38,7 @@ def rescore(folder: Path, language: str, pdf: bool, labs_folders: Sequence[Path]
     if not runs:
         raise UsageError(msg("session.no_group", path=str(folder)))
     known = {run.lab: labs.find(run.lab, labs_folders) for run in runs}
-    ledger = read_ledger(folder)
-    places = {Path(file).parent for file in (ledger.rules, ledger.overrides) if file and Path(file).exists()}
-    decider = find_decider(sorted(places), folder)
+    decider = find_decider_again(folder)
     for run in runs:
         if run.rest != rest_of(known[run.lab]):
             raise UsageError(msg("session.lab_changed", lab=run.lab))

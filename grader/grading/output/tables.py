@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 
+from grader.course.overrides import read_ledger
 from grader.errors import GraderError, UsageError, describe_os_error
 from grader.exports.entries import CourseExport, Entry, Export, StudentExport, Table, brief
 from grader.files import write_atomically
@@ -17,8 +17,6 @@ from grader.grading.output.stored import linked, stored_groups
 from grader.lab import labs
 from grader.message import msg
 from grader.words import text
-
-NO_WEIGHTS: Mapping[str, float] = MappingProxyType({})
 
 
 class Tables:
@@ -70,12 +68,8 @@ class Tables:
         return True
 
 
-def course_tables(
-    out: Path, known: Mapping[str, Table], labs_folders: Sequence[Path], weights: Mapping[str, float] = NO_WEIGHTS
-) -> list[Table]:
+def course_tables(out: Path, known: Mapping[str, Table], labs_folders: Sequence[Path]) -> list[Table]:
     """The tables of all labs that were graded into `out`, by their names; those in `known` are not read again.
-
-    weights: of labs in the course.
 
     A lab that is not known here any more, or whose results cannot be read, is left out.
     """
@@ -86,7 +80,13 @@ def course_tables(
                 found[run.lab] = Table(
                     labs.find(run.lab, labs_folders), [_brief(linked(entry, run.outputs)) for entry in run.entries]
                 )
-    return [replace(found[name], weight=weights.get(name)) for name in sorted(found)]
+    return weighted([found[name] for name in sorted(found)], out)
+
+
+def weighted(tables: Sequence[Table], out: Path) -> list[Table]:
+    """The tables with the weights of labs that hold in `out`."""
+    weights = read_ledger(out).weights
+    return [replace(table, weight=weights.get(table.lab.id)) for table in tables]
 
 
 def _brief(entry: Entry) -> Entry:
