@@ -47,12 +47,14 @@ class WholeNumber(click.ParamType[int]):
         return _("{value!r}; allowed: whole numbers from {least} on").format(value=value, least=self._least)
 
 
-def backend_option() -> click.Option:
+def backend_option(default: str = "auto") -> click.Option:
     """`--backend`, of every command that runs kernels."""
+    from grader.grading.options import BACKENDS
+
     return click.Option(
         ["--backend"],
-        type=click.Choice(["auto", "gpu", "emulator"]),
-        default="auto",
+        type=click.Choice(BACKENDS),
+        default=default,
         show_default=True,
         help=_("Where kernels run; auto takes a GPU when there is one."),
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from grader.cli.errors import blamed_on_us, complain
-from grader.cli.options import PathType, labs_option, lang_option
+from grader.cli.options import PathType, backend_option, labs_option, lang_option
 from grader.errors import UsageError
 from grader.i18n import _
 from grader.report.stream import speak_utf8
@@ -43,13 +43,7 @@ def check_command() -> click.Command:
             metavar="N",
             help=_("Full marks on the service's own scale (vpl, classroom); default: the lab's points."),
         ),
-        click.Option(
-            ["--backend"],
-            type=click.Choice(["auto", "gpu", "emulator"]),
-            default="emulator",
-            show_default=True,
-            help=_("Where kernels run; auto takes a GPU when there is one."),
-        ),
+        backend_option(default="emulator"),
         labs_option(),
         lang_option(),
     ]
