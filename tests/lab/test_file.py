@@ -9,8 +9,6 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from grader.errors import FileError, UsageError
 from grader.lab import labs
@@ -19,7 +17,6 @@ from grader.lab.file import load
 from grader.paths import data_root
 from grader.report.job import make_job
 from grader.result import TitlePage
-from grader.yaml_file import read
 from tests import sample_results
 
 TRANSPOSE = data_root() / "assignments" / "transpose"
@@ -215,26 +212,6 @@ def test_what_is_no_lab_file(tmp_path: Path, raw: bytes, words: str) -> None:
     (tmp_path / "lab.yaml").write_bytes(raw)
     with pytest.raises(FileError, match=words):
         load(tmp_path)
-
-
-@given(st.text(max_size=200))
-def test_any_text_is_data_or_an_error(text: str) -> None:
-    import tempfile
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "x.yaml")
-        path.write_bytes(text.encode("utf-8", errors="surrogatepass"))
-        try:
-            file = read(path)
-        except FileError as error:
-            assert "x.yaml" in str(error)
-        else:
-            assert file.data is None or file.lines[()] >= 1
-
-
-def test_numbers_with_leading_zero_are_decimal(tmp_path: Path) -> None:
-    (tmp_path / "x.yaml").write_text("a: 010\nb: 0x10\nc: no\n")
-    assert read(tmp_path / "x.yaml").data == {"a": 10, "b": 16, "c": False}
 
 
 def test_unknown_lab_names_near_misses() -> None:
