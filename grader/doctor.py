@@ -27,6 +27,8 @@ OLDEST_TIMED = (7, 5)
 _CAPABILITY = "CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY"
 
 State = Literal["ok", "missing", "optional"]
+Place = Literal["linux", "container", "wsl", "wsl1", "windows", "macos"]
+"""The places that docs/places.md speaks of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,23 +61,41 @@ def _python() -> Tool:
     return Tool("Python", msg("doctor.for_python"), "ok", version)
 
 
-def _system() -> Tool:
-    """Which of the places that docs/places.md speaks of this is."""
-    name, purpose = msg("doctor.system"), msg("doctor.for_system")
-    release = platform.release()
+def _place() -> Place:
+    """Which place this is."""
     if sys.platform == "win32" or (sys.platform == "linux" and not IS_LINUX):
-        return Tool(name, purpose, "optional", f"Windows {release}", msg("doctor.advice_windows"))
+        return "windows"
     if sys.platform == "darwin":
-        return Tool(name, purpose, "optional", f"macOS {platform.mac_ver()[0]}", msg("doctor.advice_macos"))
-    if "microsoft" in release.lower():
-        return Tool(name, purpose, "ok", f"WSL ({release})")
+        return "macos"
     # A read-only root hides podman's file; the variable is of the interface that containers tell of themselves by
     # (https://systemd.io/CONTAINER_INTERFACE/), which Docker does not follow.
     inside = bool(os.environ.get("container")) or any(  # noqa: SIM112
         map(os.path.exists, ("/run/.containerenv", "/.dockerenv"))
     )
+    if inside:
+        return "container"
+    release = platform.release()
+    if "microsoft" not in release.lower():
+        return "linux"
+    # WSL 1 is no kernel but stands in for one: "4.4.0-19041-Microsoft", where WSL 2 has "…-microsoft-standard-WSL2".
+    return "wsl1" if release.startswith("4.4.") and release.endswith("-Microsoft") else "wsl"
+
+
+def _system() -> Tool:
+    """Which of the places that docs/places.md speaks of this is."""
+    name, purpose = msg("doctor.system"), msg("doctor.for_system")
+    release = platform.release()
+    place = _place()
+    if place == "windows":
+        return Tool(name, purpose, "optional", f"Windows {release}", msg("doctor.advice_windows"))
+    if place == "macos":
+        return Tool(name, purpose, "optional", f"macOS {platform.mac_ver()[0]}", msg("doctor.advice_macos"))
+    if place == "wsl1":
+        return Tool(name, purpose, "optional", f"WSL 1 ({release})", msg("doctor.advice_wsl1"))
+    if place == "wsl":
+        return Tool(name, purpose, "ok", f"WSL 2 ({release})")
     machine = f"Linux {release}, {platform.machine()}"
-    return Tool(name, purpose, "ok", msg("doctor.container", system=machine) if inside else machine)
+    return Tool(name, purpose, "ok", msg("doctor.container", system=machine) if place == "container" else machine)
 
 
 def _nvrtc() -> Tool:
@@ -113,7 +133,12 @@ def _programs() -> Tool:
 def _gpu() -> Tool:
     purpose = msg("doctor.for_gpu")
     name = msg("doctor.gpu")
-    advice = msg("doctor.advice_gpu")
+    # The driver is not always a thing of the system that the grader runs on.
+    advice = {
+        "container": msg("doctor.advice_gpu_container"),
+        "wsl": msg("doctor.advice_gpu_wsl"),
+        "wsl1": msg("doctor.advice_wsl1"),
+    }.get(_place(), msg("doctor.advice_gpu"))
     try:
         from cuda.bindings import driver
 

@@ -52,6 +52,32 @@ def test_a_kernel_without_landlock_is_told_what_stands_in(monkeypatch: pytest.Mo
     assert (found.state, found.found) == ("optional", "not in this kernel; #include lines are checked instead")
 
 
+@pytest.mark.parametrize(
+    ("release", "variable", "system", "state", "driver"),
+    [
+        ("6.8.0-45-generic", "", "Linux 6.8.0-45-generic", "ok", "apt install nvidia-driver-580"),
+        ("6.8.0-45-generic", "podman", "Linux 6.8.0-45-generic", "ok", "--device nvidia.com/gpu=all"),
+        ("5.15.153.1-microsoft-standard-WSL2", "", "WSL 2 (5.15", "ok", "installed in Windows (not in WSL"),
+        ("4.4.0-19041-Microsoft", "", "WSL 1 (4.4", "optional", "wsl --set-version DISTRIBUTION 2"),
+        # A container of Docker's on Windows: its kernel is that of WSL.
+        ("5.15.153.1-microsoft-standard-WSL2", "docker", "Linux 5.15", "ok", "--device nvidia.com/gpu=all"),
+    ],
+)
+def test_each_place_is_told_where_its_driver_belongs(
+    release: str, variable: str, system: str, state: str, driver: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In WSL the advice of other Linux systems would do harm: a Linux driver takes the place of that of Windows."""
+    monkeypatch.setattr(platform, "release", lambda: release)
+    monkeypatch.setattr("os.path.exists", lambda _path: False)
+    monkeypatch.setenv("container", variable)
+    monkeypatch.setitem(sys.modules, "cuda.bindings", None)
+    found = findings()
+    assert str(found["operating system"].found).startswith(system)
+    assert found["operating system"].state == state
+    assert (found["operating system"].advice == "") == (state == "ok")
+    assert driver in str(found["GPU and driver"].advice)
+
+
 def test_what_the_tests_themselves_need_is_found() -> None:
     found = findings()
     assert found["Python"].found == platform.python_version()

@@ -25,6 +25,15 @@ TEXTS: Texts = {
     "advice_gpu": N_(
         "NVIDIA driver 580 or later (apt install nvidia-driver-580 on Ubuntu); everything but timing works without it"
     ),
+    "advice_gpu_wsl": N_(
+        "NVIDIA driver 580 or later, installed in Windows (not in WSL: a Linux driver would take its place); "
+        "everything but timing works without it"
+    ),
+    "advice_gpu_container": N_(
+        "start the container with --device nvidia.com/gpu=all; the host needs NVIDIA driver 580 or later and the "
+        "NVIDIA container toolkit; everything but timing works without it"
+    ),
+    "advice_wsl1": N_("WSL 2 can use a GPU and confines compilers: wsl --set-version DISTRIBUTION 2, in PowerShell"),
     "no_gpu": N_("no NVIDIA GPU"),
     "no_driver": N_("no NVIDIA driver"),
     "driver": N_("driver {version}"),
