@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,22 +17,18 @@ from grader.ptx.counted.generate import (
     UNIFORM,
     UNROLLED,
     WORD,
-    Layout,
     Shape,
-    generate,
 )
+from grader.ptx.counted.module import Module, ResolvedLoad
 from grader.ptx.counted.progress import Irregular, Progress, advance, progress_of
-from grader.ptx.isa.rounding import canonical_nan
 from grader.ptx.machine.block_batch import BlockBatch
 from grader.ptx.machine.code import Code, CodeBlock
 from grader.ptx.machine.groups import Group
 from grader.ptx.machine.scheduler import Shortcut
 from grader.ptx.memory.access import Access
-from grader.ptx.memory.address_resolution import ResolvedAddress, as_int64, locate
-from grader.ptx.memory.arrays import MemoryArray
-from grader.ptx.native.module import engine, kept
+from grader.ptx.memory.address_resolution import as_int64, locate
 from grader.ptx.observers.interface import RepeatedLoads
-from grader.ptx.values.kinds import UNSIGNED, Affine, Vec, as_array, split_shift
+from grader.ptx.values.kinds import Affine, Vec, split_shift
 from grader.ptx.values.lanes import Array, remember
 
 FEWEST_LANES = 256
@@ -43,9 +38,6 @@ MOST_TRIPS = 4096
 """At once: in between the clock is looked at."""
 PATIENCE = 4_000_000
 """Thread-instructions of a loop before it is worth its compilation, of 10 ms."""
-MAX_BYTES = 256 << 20
-"""Of arrays that are copied."""
-PAGE = 65536
 
 
 def shortcuts_of(code: Code) -> Mapping[CodeBlock, Shortcut]:
@@ -62,16 +54,6 @@ def shortcuts_of(code: Code) -> Mapping[CodeBlock, Shortcut]:
 
 
 @dataclass
-class _Resolved:
-    """A load of the first iteration: where it goes, and how far it moves in every further one."""
-
-    address: ResolvedAddress
-    step: int
-    low: int
-    """Byte offset in its array of the smallest lane, in the first iteration."""
-
-
-@dataclass
 class CountedLoop:
     """One loop; called with a group at its header.
 
@@ -85,7 +67,7 @@ class CountedLoop:
     pause: int = 0
     failures: int = 0
     refused: bool = False
-    modules: dict[Shape, _Module | None] = field(default_factory=dict)
+    modules: dict[Shape, Module | None] = field(default_factory=dict)
 
     def __call__(self, group: Group) -> bool:
         """Go round as often as can be told, with everybody told of it; False where nothing was done."""
@@ -149,7 +131,7 @@ class CountedLoop:
             return False
         return trips >= FEWEST_TRIPS and self.waited + work * lanes >= PATIENCE
 
-    def _resolved(self, batch: BlockBatch, group: Group, progress: Progress) -> list[_Resolved]:
+    def _resolved(self, batch: BlockBatch, group: Group, progress: Progress) -> list[ResolvedLoad]:
         """Where the loads go.  Raises Irregular unless all of them are all right in all iterations."""
         found = []
         further = progress.trips - 1
@@ -165,10 +147,10 @@ class CountedLoop:
                 raise Irregular
             if array.valid is not None and not array.valid[array.storage + first : array.storage + last].all():
                 raise Irregular
-            found.append(_Resolved(resolved, step, low))
+            found.append(ResolvedLoad(resolved, step, low))
         return found
 
-    def _tell(self, batch: BlockBatch, progress: Progress, loads: list[_Resolved]) -> None:
+    def _tell(self, batch: BlockBatch, progress: Progress, loads: list[ResolvedLoad]) -> None:
         if batch.watchers.repeated:
             first = tuple(
                 Access(load.spec, where.address, batch.geometry)
@@ -191,7 +173,7 @@ class CountedLoop:
         else:
             group.from_back_edge = True
 
-    def _computed(self, group: Group, progress: Progress, loads: list[_Resolved]) -> dict[int, Array] | None:
+    def _computed(self, group: Group, progress: Progress, loads: list[ResolvedLoad]) -> dict[int, Array] | None:
         """Registers of data as the last iteration leaves them."""
         kinds: list[str] = []
         tables: list[int] = []
@@ -213,7 +195,7 @@ class CountedLoop:
             return None
         shape = Shape(tuple(kinds), tuple(tables))
         if shape not in self.modules:
-            self.modules[shape] = _Module.of(self.form, shape)
+            self.modules[shape] = Module.of(self.form, shape)
         module = self.modules[shape]
         if module is None:
             self.refused = True
@@ -247,105 +229,3 @@ def _quads(vec: Vec) -> tuple[str, Array]:
 
 
 _NEIGHBOURS = np.arange(LANES, dtype=np.int32) * WORD
-
-
-class _Module:
-    """A loop's machine code for one shape of its loads, with a memory of its own."""
-
-    def __init__(self, form: Form, shape: Shape, store: Any, instance: Any) -> None:
-        self._form, self._shape = form, shape
-        self._layout = Layout(form, shape)
-        self._store = store
-        exports = instance.exports(store)
-        self._memory: Any = exports["memory"]
-        self._run: Any = exports["run"]
-        self._bytes = np.zeros(0, np.uint8)
-
-    @classmethod
-    def of(cls, form: Form, shape: Shape) -> _Module | None:
-        """The machine code; None where there is no WebAssembly runtime for this platform, or no room for one."""
-        try:
-            import wasmtime
-        except ImportError:
-            return None
-        module = kept(wasmtime.Module(engine(), bytes(wasmtime.wat2wasm(generate(form, shape)))))
-        store = kept(wasmtime.Store(engine()))
-        try:
-            return cls(form, shape, store, wasmtime.Instance(store, module, []))
-        except wasmtime.WasmtimeError:
-            # A process whose address space is limited.
-            return None
-
-    def run(self, group: Group, trips: int, loads: list[_Resolved], offsets: list[Array]) -> dict[int, Array] | None:
-        """Registers after so many iterations; None where what is loaded is too much to be copied."""
-        n = group.lanes.n
-        padded = -(-n // (LANES * UNROLLED)) * LANES * UNROLLED
-        spans = _spans(loads, trips)
-        layout, form = self._layout, self._form
-        end = -(-layout.end // 64) * 64
-        places: list[int] = []
-        sizes = [table.nbytes for table in offsets] + [WORD * padded] * (len(form.inputs) + len(form.outputs))
-        for size in [*sizes, *(high - low for _, low, high in spans.values())]:
-            places.append(end)
-            end = -(-(end + size) // 64) * 64
-        if end > MAX_BYTES or not self._grow(end):
-            return None
-        memory = self._bytes
-        words = memory[: layout.end].view(np.int32)
-        words[0], words[1] = padded // (LANES * self._shape.unrolled), trips
-        rest = iter(places)
-        for table, place in zip(offsets, layout.tables, strict=True):
-            words[place // WORD] = at = next(rest)
-            memory[at : at + table.nbytes].view(np.int32)[:] = table
-        for index, place in zip(form.inputs, layout.inputs, strict=True):
-            words[place // WORD] = at = next(rest)
-            memory[at : at + WORD * n].view(np.uint32)[:] = as_array(group.registers[index], UNSIGNED[4])
-        results: dict[int, Array] = {}
-        for (index, _), place in zip(form.outputs, layout.outputs, strict=True):
-            words[place // WORD] = at = next(rest)
-            results[index] = memory[at : at + WORD * n].view(np.uint32)
-        copies: dict[int, int] = {}
-        for key, (array, low, high) in spans.items():
-            at = next(rest)
-            copies[key] = at - low
-            memory[at : at + high - low] = array.data[array.storage + low : array.storage + high]
-        for where, begin, step in zip(loads, layout.begins, layout.steps, strict=True):
-            words[begin // WORD] = copies[id(where.address.array)] + where.low
-            words[step // WORD] = where.step
-        self._run(self._store)
-        return {index: _result(results[index], fresh) for index, fresh in form.outputs}
-
-    def _grow(self, size: int) -> bool:
-        missing = size - len(self._bytes)
-        if missing > 0:
-            pages = -(-size // PAGE) - self._memory.size(self._store)
-            if pages > 0:
-                import wasmtime
-
-                try:
-                    self._memory.grow(self._store, pages)
-                except wasmtime.WasmtimeError:
-                    return False
-            length = self._memory.data_len(self._store)
-            address = ctypes.cast(self._memory.data_ptr(self._store), ctypes.POINTER(ctypes.c_uint8))
-            self._bytes = np.ctypeslib.as_array(address, (length,))
-        return True
-
-
-def _spans(loads: list[_Resolved], trips: int) -> dict[int, tuple[MemoryArray, int, int]]:
-    """By array, the byte offsets between which it is read."""
-    found: dict[int, tuple[MemoryArray, int, int]] = {}
-    for where in loads:
-        vec = where.address.vec
-        width = 0 if vec is None else vec.signed_bounds()[1] - vec.signed_bounds()[0]
-        moved = (trips - 1) * where.step
-        low, high = where.low + min(0, moved), where.low + width + max(0, moved) + WORD
-        array, other_low, other_high = found.get(id(where.address.array), (where.address.array, low, high))
-        found[id(array)] = (array, min(low, other_low), max(high, other_high))
-    return found
-
-
-def _result(bits: Array, fresh: bool) -> Array:
-    """A register's values, out of the memory of generated code, whose NaNs are not a GPU's."""
-    copied = bits.copy()
-    return canonical_nan(copied.view(np.float32)) if fresh else copied

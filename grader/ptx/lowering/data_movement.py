@@ -1,15 +1,14 @@
-"""Moving data: mov, cvta, loads, stores, atomics, and what does nothing on an emulator."""
+"""Moving data: mov, cvta, loads, stores, and what does nothing on an emulator."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from grader.ptx.errors import DeviceTrap, UnsupportedInstruction
-from grader.ptx.frontend.nodes import Address, Instruction, Operand, Register, Sink, Symbol, Vector
+from grader.ptx.frontend.nodes import Address, Instruction, Operand, Register, Symbol, Vector
 from grader.ptx.lowering.operands import getter, symbol_getter
 from grader.ptx.machine import load_store
 from grader.ptx.machine.code import Code, Getter, Step
@@ -125,7 +124,7 @@ def address_getter(code: Code, operand: Operand) -> tuple[Getter, int]:
     return (lambda group: 0), operand.offset
 
 
-def _generic_symbol(code: Code, operand: Operand, spec: AccessSpec) -> None:
+def settle_space(code: Code, operand: Operand, spec: AccessSpec) -> None:
     """A named variable says its own space where the instruction does not."""
     if spec.space == "generic" and isinstance(operand, Address) and isinstance(operand.base, Symbol):
         spec.space = code.program.space_of(operand.base.name)
@@ -143,7 +142,7 @@ def load_spec(code: Code, instruction: Instruction) -> AccessSpec:
 def _load(code: Code, instruction: Instruction) -> Step:
     spec = load_spec(code, instruction)
     target, source = instruction.operands
-    _generic_symbol(code, source, spec)
+    settle_space(code, source, spec)
     address, offset = address_getter(code, source)
     elements = target.elements if isinstance(target, Vector) else (target,)
     indices = [element.index if isinstance(element, Register) else None for element in elements]
@@ -211,69 +210,13 @@ def _load_parameter(
 def _store(code: Code, instruction: Instruction) -> Step:
     spec = AccessSpec(instruction, "store")
     target, source = instruction.operands
-    _generic_symbol(code, target, spec)
+    settle_space(code, target, spec)
     address, offset = address_getter(code, target)
     elements = source.elements if isinstance(source, Vector) else (source,)
     readers = [getter(code, element, spec.element_bytes) for element in elements]
 
     def step(group: Group) -> None:
         load_store.store(group, spec, address(group), offset, [read(group) for read in readers])
-
-    return step
-
-
-def _vector_atomic(code: Code, instruction: Instruction, count: int) -> Step:
-    """Each element for itself: as a whole the access is not atomic (PTX ISA, atom)."""
-    operands = list(instruction.operands)
-    targets: Sequence[Operand] = (Sink(),) * count
-    if instruction.opcode == "atom":
-        target = operands.pop(0)
-        targets = target.elements if isinstance(target, Vector) else targets
-    where, values, *rest = operands
-    if rest or not isinstance(where, Address) or not isinstance(values, Vector):
-        raise UnsupportedInstruction(instruction.text)
-    if {len(targets), len(values.elements)} != {count}:
-        raise UnsupportedInstruction(instruction.text, reason=f"{len(values.elements)} values for {count}")
-    modifiers = tuple(modifier for modifier in instruction.modifiers if modifier != f"v{count}")
-    dtype = element_dtype(modifiers[-1])
-    if dtype is None:
-        raise UnsupportedInstruction(instruction.text)
-    steps = []
-    for element, (target, value) in enumerate(zip(targets, values.elements, strict=True)):
-        place = replace(where, offset=where.offset + element * dtype.itemsize)
-        own = replace(instruction, opcode="atom", modifiers=modifiers, operands=(target, place, value))
-        steps.append(_atomic(code, own))
-
-    def step(group: Group) -> None:
-        for one in steps:
-            one(group)
-
-    return step
-
-
-def _atomic(code: Code, instruction: Instruction) -> Step:
-    count = next((int(m[1:]) for m in instruction.modifiers if m in ("v2", "v4", "v8")), 1)
-    if count > 1:
-        return _vector_atomic(code, instruction, count)
-    spec = AccessSpec(instruction, "atomic")
-    operands = list(instruction.operands)
-    target = operands.pop(0) if instruction.opcode == "atom" else Sink()
-    _generic_symbol(code, operands[0], spec)
-    address, offset = address_getter(code, operands.pop(0))
-    readers = [getter(code, operand, spec.element_bytes) for operand in operands]
-    index = target.index if isinstance(target, Register) else None
-    size = spec.element_bytes if index is None else code.register_bytes[index]
-    spec.looked_at = code.uses.is_looked_at(instruction)
-    swap = spec.operation == "cas"
-    if len(readers) != 1 + swap:
-        raise UnsupportedInstruction(instruction.text, reason="operands")
-
-    def step(group: Group) -> None:
-        values = [read(group) for read in readers]
-        compare = values[0] if swap else None
-        old = load_store.atomic(group, spec, address(group), offset, values[-1], compare, size)
-        if index is not None:
-            group.registers[index] = old
 
     return step
 
@@ -340,8 +283,6 @@ STEPS: dict[str, Callable[[Code, Instruction], Step | None]] = {
     "ld": _load,
     "ldu": _load,
     "st": _store,
-    "atom": _atomic,
-    "red": _atomic,
     "isspacep": _isspacep,
     "trap": _trap,
     # Where no debugger is attached, that ends the kernel as well.

@@ -11,7 +11,7 @@ from grader.ptx.errors import UnsupportedInstruction
 from grader.ptx.frontend.nodes import Immediate, Instruction, Operand, Register, Vector
 from grader.ptx.isa.opcodes import facts
 from grader.ptx.isa.registry import is_arithmetic, lookup
-from grader.ptx.lowering import asynchronous, data_movement, matrices, texturing, warps
+from grader.ptx.lowering import asynchronous, atomics, data_movement, matrices, texturing, warps
 from grader.ptx.lowering.control import terminator
 from grader.ptx.lowering.fast_paths import fast_path_of
 from grader.ptx.lowering.operands import getter, refuse
@@ -78,7 +78,7 @@ def _fall_through(block: CodeBlock) -> Finish:
     return finish
 
 
-_ROOMS = (data_movement, warps, texturing, matrices, asynchronous)
+_ROOMS = (data_movement, atomics, warps, texturing, matrices, asynchronous)
 
 
 def compile_step(code: Code, instruction: Instruction) -> Step | None:

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from grader.ptx import Device, Launch, LimitExceeded, Limits, Module, launch, parse
+from grader.ptx.counted import module as loop_code
 from grader.ptx.counted import progress, runner
 from grader.ptx.counted.runner import CountedLoop
 from grader.ptx.machine.groups import Group
@@ -201,7 +202,7 @@ def test_what_is_not_worth_it_or_not_possible_is_found_out_once(monkeypatch: pyt
     if wasm:
         monkeypatch.setattr(runner, "PATIENCE", 10**9)
     else:
-        monkeypatch.setattr(runner._Module, "of", lambda form, shape: None)
+        monkeypatch.setattr(loop_code.Module, "of", lambda form, shape: None)
     _, trips = shortened(PRODUCT.replace("* b", "*b"), (4, 4), (16, 16), FLOATS, FLOATS, Bytes(4 * 4096), 64)
     assert trips == 0
     assert len(looked) == 1
