@@ -23,7 +23,8 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 def test_it_copies_what_there_is_and_all_that_the_wheel_is_built_from() -> None:
     copied = [name for line in re.findall(r"^COPY (?!--)(.*) \S+$", TEXT, re.M) for name in line.split()]
     assert [name for name in copied if not (ROOT / name).exists()] == []
-    assert {"pyproject.toml", "setup.py", "requirements.lock", "grader", *DATA_FOLDERS} <= set(copied)
+    named = {PROJECT["readme"], *PROJECT["license-files"]}
+    assert {"pyproject.toml", "setup.py", "requirements.lock", "grader", *named, *DATA_FOLDERS} <= set(copied)
 
 
 def test_it_has_pango_and_a_python_that_is_supported() -> None:
