@@ -16,6 +16,7 @@ from grader.i18n import _
 from grader.lab.records import Lab
 from grader.report.decisions import decision_lines
 from grader.report.group import worst_fault
+from grader.report.numbers import Numbers
 from grader.words import said
 
 
@@ -53,7 +54,10 @@ def comment(entry: Entry, language: str) -> str:
     if result is None:
         return said(entry.reason)
     pending = result.score.pending
-    parts = [_("pending: {points} points").format(points=f"{pending:g}") if pending else "", worst_fault(result)]
+    parts = [
+        _("pending: {points} points").format(points=Numbers(language).points(pending)) if pending else "",
+        worst_fault(result),
+    ]
     parts += decision_lines(result, language)
     return "; ".join(filter(None, parts))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import re
 import shutil
 import tempfile
 from pathlib import Path
@@ -20,8 +21,10 @@ from grader.naming import folder_names
 from grader.result import Record
 
 LIST_NAME = ".handed-in.json"
-FORMAT = 2
+FORMAT = 3
 """Raised when archives are read otherwise than before."""
+
+_HIDDEN_TEXT = re.compile(r"(?P<name>.+\.(?:cuh?|ipynb|h|hpp|c|cc|cpp|cxx))\.txt", re.IGNORECASE)
 
 
 class HandedIn(Record, frozen=True):
@@ -129,7 +132,16 @@ def _with_nested(attempt: Attempt) -> Attempt:
             files[item.parts] = item.data
     while len({parts[0] for parts in files}) == 1 and all(len(parts) > 1 for parts in files):
         files = {parts[1:]: data for parts, data in files.items()}
-    attempt.files = files
+    attempt.files = {}
+    for parts, data in files.items():
+        # Editors of a system that hides the ends of names add this one.
+        match = _HIDDEN_TEXT.fullmatch(parts[-1])
+        meant = (*parts[:-1], match["name"]) if match else parts
+        if meant in files:
+            meant = parts
+        if meant != parts:
+            attempt.problems.append(msg("intake.renamed", name=parts[-1], meant=meant[-1]))
+        attempt.files[meant] = data
     return attempt
 
 

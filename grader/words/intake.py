@@ -13,6 +13,7 @@ TEXTS: Texts = {
     "large": N_("{name}: larger than {limit} MiB, skipped"),
     "unread": N_("{name}: archives of this kind are not read; zip and tar are"),
     "no_archive": N_("{path}: {reason}"),
+    "renamed": N_("{name}: read as {meant}"),
     "problem": N_("{student}: {what}"),
     "twice": N_("submitted several times ({archives}), and it is not known which was last: name only one archive"),
     "earlier": N_("{student}: submitted several times; the last one counts, from {archive}"),

@@ -44,5 +44,6 @@ TEXTS: Texts = {
     "several": N_("{path}: several .cu files ({files}) and none is called {lab}.cu; name the right one in {settings}"),
     "nothing": N_("nothing"),
     "none": N_("{path}: no .cu file; looked for {lab}.cu and {lab}/*.cu; there lies: {found}"),
+    "other_name": N_("{path}: no .cu file, but {file} holds CUDA code; if it is the program, rename it to {lab}.cu"),
     "outside": N_("{path}: lies outside the student's folder {folder}"),
 }

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from grader.errors import UsageError
 from grader.intake.archives import File, Problem, read_archive, safe_parts, zip_name
 from grader.intake.handed_in import unpack
+from grader.words import text
 
 KERNEL = b"__global__ void k(int *a) { a[0] = 1; }\n"
 
@@ -257,3 +258,23 @@ def test_any_bytes_are_files_or_problems(data: bytes, where: int) -> None:
 def test_a_name_that_says_it_is_utf8() -> None:
     with zipfile.ZipFile(io.BytesIO(zipped({"Ёж.cu": b""}))) as archive:
         assert [zip_name(info) for info in archive.infolist()] == ["Ёж.cu"]
+
+
+def test_an_end_that_a_system_hid_is_taken_off_and_told(tmp_path: Path) -> None:
+    name = "Иванов Иван_101_assignsubmission_file_"
+    files = {
+        f"{name}/transpose.cu.txt": KERNEL,
+        f"{name}/Tile.CUH.txt": b"// tile\n",
+        f"{name}/notes.txt": b"x",
+        f"{name}/kept.cu": KERNEL,
+        f"{name}/kept.cu.txt": b"another",
+    }
+    names = {"transpose.cu", "Tile.CUH", "notes.txt", "kept.cu", "kept.cu.txt"}
+    assert unpacked(tmp_path, files) == {"Иванов Иван": names}
+    _folder, found = unpack(tmp_path / "export.zip", tmp_path / "out")
+    (work,) = found.works
+    assert work.refusal is None
+    assert [str(text(problem)) for problem in work.problems] == [
+        "transpose.cu.txt: read as transpose.cu",
+        "Tile.CUH.txt: read as Tile.CUH",
+    ]

@@ -42,8 +42,8 @@ def test_finds_the_files(tmp_path: Path, files: list[str], path: str, student: s
     ("files", "path", "words"),
     [
         ([], "nobody", "no such file or folder"),
-        (["ivanov/readme.txt"], "ivanov", r"looked for flip\.cu and flip/\*\.cu; there lies: readme\.txt"),
-        (["ivanov/flip/x.c"], "ivanov", r"there lies: flip/, x\.c"),
+        (["ivanov/readme.pdf"], "ivanov", r"looked for flip\.cu and flip/\*\.cu; there lies: readme\.pdf"),
+        (["ivanov/flip/x.doc"], "ivanov", r"there lies: flip/, x\.doc"),
         (["ivanov/a.cu", "ivanov/b.cu"], "ivanov", r"several \.cu files \(a\.cu, b\.cu\).*flip\.cu.*submission\.yaml"),
         (["ivanov/notes.txt"], "ivanov/notes.txt", r"not a \.cu file"),
     ],
@@ -110,3 +110,27 @@ def test_looking_for_a_program_waits_for_nobody(beside: tuple[str, ...], tmp_pat
     (tmp_path / "zeros.cu").symlink_to("/dev/zero")
     found = find_sources(tmp_path, "transpose", {"transpose"})
     assert found.files == (tmp_path / "transpose.cu",)
+
+
+@pytest.mark.parametrize(
+    ("files", "named"),
+    [
+        ({"flip.cu.txt": "__global__ void k() {}"}, "flip.cu.txt"),
+        ({"main.cpp": "int main() { k<<<1, 1>>>(); }", "kernel.cuh": "__global__ void k() {}"}, "main.cpp"),
+        ({"lab/x.txt": "__global__ void k() {}", "flip/flip.cpp": "__global__ void k() {}"}, "flip/flip.cpp"),
+    ],
+)
+def test_code_under_another_name_is_told(tmp_path: Path, files: dict[str, str], named: str) -> None:
+    for name, text in files.items():
+        file = tmp_path / "ivanov" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    with pytest.raises(UsageError, match=rf"no \.cu file, but {named} holds CUDA code.* rename it to flip\.cu"):
+        find_sources(tmp_path / "ivanov", "flip")
+
+
+def test_what_only_speaks_of_launches_is_no_code(tmp_path: Path) -> None:
+    (tmp_path / "ivanov").mkdir()
+    (tmp_path / "ivanov" / "readme.txt").write_text("<<< my report >>>")
+    with pytest.raises(UsageError, match=r"there lies: readme\.txt"):
+        find_sources(tmp_path / "ivanov", "flip")
