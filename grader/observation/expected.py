@@ -19,7 +19,7 @@ Lines = Mapping[tuple[str, int], int]
 
 
 class LastSeen:
-    """What was seen last."""
+    """What was seen last, when the programs ran last: what does not compile just now will do again what it did."""
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
@@ -27,8 +27,10 @@ class LastSeen:
 
     def put(self, sources: Sequence[SourceText], seen: Observed) -> None:
         """Keep what was seen of a submission's files, if it is all that there is to see."""
-        self._texts = {source.file: source.text for source in sources}
-        self._seen = None if seen.failed is not None or seen.uncommented else seen
+        texts = {source.file: source.text for source in sources}
+        is_worse = self._seen is not None and _has_launches(self._seen) and not _has_launches(seen)
+        if seen.failed is None and not seen.uncommented and not (is_worse and texts.keys() == self._texts.keys()):
+            self._texts, self._seen = texts, seen
 
     def of(self, sources: Sequence[SourceText]) -> Observed | None:
         """What will be seen of files that have changed since; None where nothing can be said."""
@@ -41,6 +43,10 @@ class LastSeen:
                 return None
             lines |= {(source.file, before): now for before, now in known.items()}
         return dataclasses.replace(self._seen, runs=tuple(_on_lines(run, lines) for run in self._seen.runs))
+
+
+def _has_launches(seen: Observed) -> bool:
+    return any(run.launches for run in seen.runs)
 
 
 def _lines_now(before: Sequence[str], now: Sequence[str]) -> dict[int, int] | None:

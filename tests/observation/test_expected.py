@@ -57,5 +57,17 @@ def test_nothing_is_expected_of_what_was_not_seen(tmp_path: Path) -> None:
     assert last.of([source(tmp_path, TEXT, "b.cu")]) is None
     assert last.of([file, source(tmp_path, TEXT, "b.cu")]) is None
     for seen in (replace(SEEN, failed=msg("observation.no_main")), replace(SEEN, uncommented=(("a.cu", "k", 6),))):
-        last.put([file], seen)
-        assert last.of([file]) is None
+        nothing = LastSeen()
+        nothing.put([file], seen)
+        assert nothing.of([file]) is None
+
+
+def test_what_does_not_compile_for_a_while_is_expected_to_do_what_it_did(tmp_path: Path) -> None:
+    last = LastSeen()
+    not_run = Observed((SeenRun(("a.cu",), cause=msg("observation.no_launch"), cause_file="a.cu", cause_line=3),))
+    broken = source(tmp_path, "\n" + TEXT.replace("4);", ""))
+    last.put([broken], not_run)
+    assert last.of([broken]) == not_run
+    last.put([source(tmp_path, TEXT)], SEEN)
+    last.put([broken], not_run)
+    assert lines(last.of([source(tmp_path, "\n" + TEXT)])) == [7, 6]
