@@ -80,8 +80,12 @@ class BoundKernel:
         """What has to be compiled for a launch at some sizes."""
         constants = tuple((name, sizes[role]) for role, name in self.interpretation.constants)
         expression = self.expression(sizes)
-        is_as_handed_in = not constants and expression in self.together
-        expressions = self.together if is_as_handed_in else (expression,)
+        if not constants and expression in self.together:
+            expressions = self.together
+        else:
+            # Kernels that are no templates are compiled with any of them: so they are compiled once for all.
+            plain = tuple(name for name in self.together if "<" not in name)
+            expressions = plain if expression in plain else (expression,)
         return DeviceProgram(self.submission, self.binding.kernel.file, expressions, constants)
 
     def load(self, programs: ProgramStore, sizes: Sizes) -> Loaded:

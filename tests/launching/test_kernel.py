@@ -135,12 +135,15 @@ def test_a_number_that_is_handed_in_as_it_stands() -> None:
     assert got.arguments[3] == ScalarArgument(1, "int32")
 
 
-def test_a_program_is_compiled_for_all_kernels_of_its_file_unless_a_size_is_fixed_in_it() -> None:
+def test_a_program_is_compiled_for_all_kernels_of_its_file_that_are_compiled_with_it_anyhow() -> None:
     kernel = replace(bound(interpretation("rows", "cols")), together=("k", "other"))
     at = {"rows": 3, "cols": 5}
     assert kernel.program(at).expressions == ("k", "other") and not kernel.program(at).constants
     fixed = kernel.read_as(replace(kernel.interpretation, constants=(("rows", "N"),)))
-    assert (fixed.program(at).expressions, fixed.program(at).constants) == (("k",), (("N", 3),))
+    assert (fixed.program(at).expressions, fixed.program(at).constants) == (("k", "other"), (("N", 3),))
+    # An instance of a template is made where it is named, and costs whoever has no use for it.
+    beside_template = replace(fixed, together=("k", "tiled<16>", "other"))
+    assert beside_template.program(at).expressions == ("k", "other")
     template = kernel.read_as(replace(kernel.interpretation, template=(("float", ""), ("16", "cols"))))
     assert template.expression(at) == "k<float, 5>" and template.program(at).expressions == ("k<float, 5>",)
 
