@@ -213,6 +213,22 @@ def test_a_save_in_pieces_is_taken_when_it_is_whole(tmp_path: Path, monkeypatch:
     assert [next(saves), next(saves)] == [{file: b"before"}, {file: b"what is saved in the end"}]
 
 
+def test_a_file_that_is_emptied_is_waited_for_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine may let an editor wait between the two; what stays empty was saved so."""
+    file = tmp_path / "transpose.cu"
+    file.write_text("before", "utf-8")
+    left = ["", *[None] * 9, "what is saved", "what is saved", *[None] * 9, ""]
+
+    def written_meanwhile(_seconds: float) -> None:
+        if left and (text := left.pop(0)) is not None:
+            file.write_text(text, "utf-8")
+
+    monkeypatch.setattr("grader.cli.elsewhere.watch.time.sleep", written_meanwhile)
+    saves = watching._saves(file)
+    found = [next(saves) for _save in range(3)]
+    assert found == [{file: b"before"}, {file: b"what is saved"}, {file: b""}]
+
+
 @pytest.mark.slow
 def test_watch_grades_again_soon_after_a_save(watched: tuple[Watch, Path]) -> None:
     watch, file = watched

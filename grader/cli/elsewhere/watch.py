@@ -22,8 +22,11 @@ LOOK_S = 0.04
 """Between two looks at the files: a poll works on network folders, in WSL and on every system alike."""
 SETTLED_S = 0.03
 """Without a change: an editor empties a file, then writes it."""
+EMPTIED_S = 1.0
+"""So long a file that has become empty is taken for one that is being written: on a busy machine that takes a while."""
 WATCHED = (".cu", ".cuh", ".h", ".hpp", ".ipynb", ".yaml")
 MOST_FILES = 1000
+Stamps = dict[Path, tuple[int, int]]
 
 
 def watch_command() -> click.Command:
@@ -103,8 +106,10 @@ def _saves(path: Path) -> Iterator[object]:
         now = _stamps(path)
         if now == stamps:
             continue
-        while now != (now := _settled(path)):
+        waited_s = 0.0
+        while now != (now := _settled(path)) or (_emptied(stamps, now) and waited_s < EMPTIED_S):
             end_if_asked()
+            waited_s += SETTLED_S
         stamps, read = now, _contents(path)
         if read != contents:
             contents = read
@@ -121,7 +126,7 @@ def _files(path: Path) -> list[Path]:
     return found[:MOST_FILES]
 
 
-def _stamps(path: Path) -> dict[Path, tuple[int, int]]:
+def _stamps(path: Path) -> Stamps:
     """When each file was written, and its size."""
     stamps = {}
     for file in _files(path):
@@ -133,9 +138,14 @@ def _stamps(path: Path) -> dict[Path, tuple[int, int]]:
     return stamps
 
 
-def _settled(path: Path) -> dict[Path, tuple[int, int]]:
+def _settled(path: Path) -> Stamps:
     time.sleep(SETTLED_S)
     return _stamps(path)
+
+
+def _emptied(before: Stamps, now: Stamps) -> bool:
+    """Whether a file that held something holds nothing."""
+    return any(size == 0 and before.get(file, (0, 0))[1] for file, (_written, size) in now.items())
 
 
 def _contents(path: Path) -> dict[Path, bytes]:
