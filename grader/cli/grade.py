@@ -8,7 +8,7 @@ import click
 
 from grader import __version__
 from grader.cli.errors import blamed_on_us
-from grader.cli.options import PathType, backend_option, jobs_option, labs_option, lang_option
+from grader.cli.options import PathType, backend_option, jobs_option, labs_option, lang_option, no_pdf_option
 from grader.i18n import _
 
 
@@ -26,7 +26,7 @@ def grade_command() -> click.Command:
             help=_("Folder for results and reports."),
         ),
         lang_option(),
-        click.Option(["--no-pdf"], is_flag=True, help=_("Write the HTML report only.")),
+        no_pdf_option(),
         jobs_option(_("Submissions graded at the same time (default: one per core, ten at most for each GPU).")),
         click.Option(
             ["--cluster"],

@@ -81,6 +81,11 @@ def lang_option() -> click.Option:
     )
 
 
+def no_pdf_option() -> click.Option:
+    """`--no-pdf`, of every command that writes reports."""
+    return click.Option(["--no-pdf"], is_flag=True, help=_("Write the HTML report only."))
+
+
 def labs_option() -> click.Option:
     """`--labs DIR`, of every command that looks for labs."""
     return click.Option(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from grader.cli.options import PathType, labs_option, lang_option
+from grader.cli.options import PathType, labs_option, lang_option, no_pdf_option
 from grader.i18n import _
 
 
@@ -17,7 +17,7 @@ def report_command() -> click.Command:
         params=[
             click.Argument(["path"], type=PathType(), metavar="DIR"),
             lang_option(),
-            click.Option(["--no-pdf"], is_flag=True, help=_("Write the HTML report only.")),
+            no_pdf_option(),
             labs_option(),
         ],
         callback=_report,
@@ -41,7 +41,7 @@ def rescore_command() -> click.Command:
         params=[
             click.Argument(["path"], type=PathType(file_okay=False), metavar="DIR"),
             lang_option(),
-            click.Option(["--no-pdf"], is_flag=True, help=_("Write the HTML report only.")),
+            no_pdf_option(),
             labs_option(),
         ],
         callback=_rescore,

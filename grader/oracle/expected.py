@@ -64,11 +64,15 @@ class Oracle:
         inputs = self._given(sizes, dtypes)
 
         def project(name: str, vectors: Float64) -> Float64:
-            found = self._call(sizes, lambda: self._module.projection(inputs, dict(sizes), name, vectors))
-            return self._shaped(name, found, (rows_of(shapes[name]), vectors.shape[1])).astype(np.float64)
+            def compute() -> Float64:
+                return np.asarray(self._module.projection(inputs, dict(sizes), name, vectors), np.float64)
+
+            found = self._call(sizes, compute)
+            self._shaped(name, found, (rows_of(shapes[name]), vectors.shape[1]))
+            return found
 
         def rows(name: str, which: npt.NDArray[np.intp]) -> Array:
-            found = self._call(sizes, lambda: self._module.rows(inputs, dict(sizes), name, which))
+            found = self._call(sizes, lambda: np.asarray(self._module.rows(inputs, dict(sizes), name, which)))
             return self._shaped(name, found, (which.size, shapes[name][-1]))
 
         shapes = {p.name: _shape(p, sizes) for p in outputs}
@@ -128,7 +132,7 @@ class Oracle:
         """What the oracle's own code gives; whatever it raises is the lab's fault."""
         try:
             return compute()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise FileError(
                 msg("oracle.failed", sizes=str(dict(sizes)), kind=type(error).__name__, error=str(error)),
                 self._lab.oracle,
@@ -174,7 +178,7 @@ def _load(lab: Lab) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise FileError(f"{type(error).__name__}: {error}", lab.oracle) from error
     projects = any(hasattr(module, name) for name in PROJECTION)
     for name in ("inputs", "expected", *(PROJECTION if projects else ())):

@@ -64,6 +64,8 @@ def test_elements_differ_beyond_what_floats_count_exactly() -> None:
     [
         ("def expected(inputs, sizes):\n    return {}\n", "has no function `inputs`"),
         ("import nowhere\n", "ModuleNotFoundError"),
+        ("raise SystemExit(3)\n", "SystemExit: 3"),
+        ("def inputs(s, r):\n    exit('no')\ndef expected(i, s):\n    return {}\n", "the oracle failed at"),
         ("def inputs(s, r):\n    return {'in': 1}\ndef expected(i, s):\n    return {}\n", "the oracle failed at"),
         (
             "import numpy as np\ndef inputs(s, r):\n    return {'in': np.zeros((2, 3))}\n"

@@ -178,6 +178,22 @@ def test_a_projection_that_fails_blames_the_lab(lab_folder: Path) -> None:
         case.compare("c", np.zeros((N, N), np.float32))
 
 
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("None", r"`c` has shape \(\), the lab says \(2048, 32\)"),
+        ("vectors.tolist()[1:]", r"`c` has shape \(2047, 32\), the lab says \(2048, 32\)"),
+        ("'a word'", r"the oracle failed at \{'n': 2048\}: ValueError"),
+    ],
+)
+def test_a_projection_that_is_no_array_blames_the_lab(lab_folder: Path, code: str, words: str) -> None:
+    oracle = edited(lab_folder, lambda text: text.replace("    return vectors\n", f"    return {code}\n"))
+    case = oracle.projected(SIZES, {})
+    assert case is not None
+    with pytest.raises(FileError, match=words):
+        case.compare("c", np.zeros((N, N), np.float32))
+
+
 @pytest.mark.parametrize("student", ["ivanov", "bad/second_barrier_missing.cu", "bad/sum_inside_loop.cu"])
 def test_verdicts_by_projections_are_those_of_a_full_comparison(lab_folder: Path, student: str) -> None:
     """A lab whose every size is checked by projections grades as the lab itself does."""
