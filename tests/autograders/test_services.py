@@ -398,3 +398,7 @@ def test_moodle_s_scripts_make_an_evaluation(tmp_path: Path) -> None:
     told_of, grade = run.output.splitlines()
     assert told_of.startswith("Comment :=>>- нет файла .cu; искали transpose.cu")
     assert grade == "Grade :=>> 0"
+    for script in ("./vpl_run.sh", "./vpl_execution"):
+        run = service.run([script], told, work)
+    assert run.output.startswith("grade: нет файла .cu; искали transpose.cu")
+    assert "✓" not in run.output

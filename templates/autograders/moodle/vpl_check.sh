@@ -16,7 +16,9 @@ mkdir -p .submission/work
 find . -maxdepth 1 -type f \( -name '*.cu' -o -name '*.cuh' -o -name '*.h' -o -name '*.ipynb' -o -name submission.yaml \) \
     -exec cp {} .submission/work/ \;
 cd .submission/work || exit 3
-"$home/venv/bin/grade" check . "${options[@]}" && echo "✓"
+# The student's files are called as the student calls them.
+set -o pipefail
+"$home/venv/bin/grade" check . "${options[@]}" 2>&1 | sed -e "s|$PWD: ||" -e "s|$PWD/||g" && echo "✓"
 END
 } >vpl_execution
 chmod +x vpl_execution
