@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import random
 import re
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -143,3 +145,31 @@ def test_a_line_above_runs_nothing_but_the_drawn_case(tmp_path: Path, monkeypatc
         assert graded(file, "transpose", warm) == graded(file, "transpose", None)
         changed, parts = saved("// above\n" + in_a_kernel(written, " if (blockIdx.z > 5) return;"))
         assert (launches < changed < first, parts) == (True, set())
+
+
+def test_a_program_that_ran_another_day_is_ready_for_its_first_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What its run came to lies on the disk; what it was made into is made while the first verdict is read."""
+    from grader.programs.toolchain.compile import HostProgram, compile_program
+
+    compiled: list[object] = []
+
+    def counted(*asked: Any) -> HostProgram:
+        compiled.append(asked)
+        return compile_program(*asked)
+
+    monkeypatch.setattr("grader.programs.observe.compile_program", counted)
+    monkeypatch.setattr("grader.observation.stored.default_folder", lambda: tmp_path / "runs")
+    file = tmp_path / "transpose.cu"
+    shutil.copy(ROOT / "submissions" / "petrova" / "transpose.cu", file)
+    fresh = graded(file, "transpose", None)
+    assert len(compiled) == 1
+    with Warm() as warm:
+        assert graded(file, "transpose", warm) == fresh
+        # What was begun beside has come to its end.
+        warm.beside.start(lambda: None).result()
+        assert len(compiled) == 2
+        file.write_text(in_a_kernel(file.read_text("utf-8"), " if (blockIdx.z > 5) return;"), "utf-8")
+        graded(file, "transpose", warm)
+    assert len(compiled) == 2
