@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.course.decisions import Decider, find_decider, undone, write_ledger
-from grader.course.overrides import Overrides
+from grader.course.overrides import Overrides, read_ledger
 from grader.course.people import Person
 from grader.course.rules import Penalty, Rules, days_late, penalty_pct, read_rules
 from grader.errors import FileError, UsageError
@@ -167,6 +167,34 @@ def test_a_wrong_decision_names_its_line(text: str, words: str, tmp_path: Path) 
     with pytest.raises(FileError, match=words) as error:
         decider(tmp_path, text).overrides.validate(LAB)
     assert error.value.line == 4
+
+
+@pytest.mark.parametrize("points", ["0", "10", "7.5"])
+def test_a_decision_may_give_all_points_and_none(points: str, tmp_path: Path) -> None:
+    decider(tmp_path, ONE.replace("points: 7", f"points: {points}")).overrides.validate(LAB)
+    # What is decided of another lab is no business of this one.
+    decider(tmp_path, ONE.replace("transpose", "matmul").replace("bank", "tank")).overrides.validate(LAB)
+
+
+def test_a_result_of_which_nothing_was_decided_stays_as_it_is(tmp_path: Path) -> None:
+    result = sample_results.passed()
+    assert undone(result) is result
+    total = "transpose:\n  ivanov:\n    total: {points: 60, reason: defended}\n"
+    assert undone(decider(tmp_path, total).decided(result)) == result
+
+
+@pytest.mark.parametrize(("kept", "is_written"), [("group.yaml", True), ("overrides.yaml", True), ("", False)])
+def test_what_was_applied_is_kept_for_the_next_run(kept: str, is_written: bool, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    if kept:
+        (tmp_path / kept).write_text(GROUP if kept == "group.yaml" else ONE, "utf-8")
+    write_ledger(find_decider([tmp_path], out), out)
+    ledger = read_ledger(out)
+    assert (ledger.rules, ledger.overrides) == tuple(
+        str(tmp_path / name) if name == kept else "" for name in ("group.yaml", "overrides.yaml")
+    )
+    assert any(out.iterdir()) == is_written
 
 
 def test_what_speaks_of_nobody_is_told(tmp_path: Path) -> None:
