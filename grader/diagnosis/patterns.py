@@ -271,6 +271,10 @@ def _whole(outcome: Outcome, written: Mask) -> Iterator[Bounded]:
         return
     with np.errstate(all="ignore"):
         fractions = expected[outcome.wrong] % 1 != 0
+        kept = got[outcome.wrong & written & (got != 0)]
+        if kept.size and not (kept % 4).any():
+            # More than fractions was lost: the numbers went through a type of lower precision.
+            return
         if np.count_nonzero(fractions) > MOST * fractions.size:
             yield "whole", {}, np.isfinite(got) & (got % 1 == 0) & written, written
 

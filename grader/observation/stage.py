@@ -308,6 +308,7 @@ def _argument(argument: Argument) -> SeenArgument:
         before,
         argument.digest,
         argument.read_back,
+        argument.raw,
     )
 
 

@@ -44,7 +44,7 @@ class Argument(msgspec.Struct):
     copied_in, zeroed, written: what had come into the buffer before the launch: a copy from the host, a memset of 0,
     another kernel's writes.  read_back: the host copied from it afterwards, before it was filled anew.
     zeros: what had been copied or set is zero in every byte.  digest: of the bytes that had been copied, "" where none
-    were: buffers of one content have one.
+    were: buffers of one content have one.  raw: a small struct's own bytes.
     """
 
     type: str
@@ -59,6 +59,7 @@ class Argument(msgspec.Struct):
     read_back: bool = False
     zeros: bool = False
     digest: str = ""
+    raw: bytes = b""
 
 
 class ObservedHazard(msgspec.Struct, frozen=True):

@@ -20,6 +20,7 @@ class SeenArgument:
       large that is, and where in it.
     before: what the buffer held; digest: of the host's data in it, "" where unknown.
     read_back: the host copied from it after the launch.
+    raw: of a small struct, its bytes.
     """
 
     name: str
@@ -31,6 +32,7 @@ class SeenArgument:
     before: Contents = ""
     digest: str = ""
     read_back: bool = False
+    raw: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)

@@ -229,3 +229,13 @@ def test_sums_that_begin_with_unset_memory_are_told_as_such(dtype: str) -> None:
     everything, nothing = np.ones(96, np.bool_), np.zeros(96, np.bool_)
     result = value_pattern(Outcome(got, expected, everything, nothing, nothing, {}, (), lambda a, b: a == b))
     assert result is not None and (result.id, result.exact) == ("onto_unset", True)
+
+
+def test_numbers_of_low_precision_have_lost_more_than_their_fractions() -> None:
+    expected = np.random.default_rng(8).uniform(-4e5, 4e5, (8, 12)).astype(np.float32)
+    wrong = found(np.trunc(expected), expected)
+    assert wrong is not None and wrong.id == "whole"
+    halves = (expected / 64).astype(np.float16).astype(np.float32) * 64
+    coarse = np.where(halves % 4 == 0, halves, halves - halves % 4)
+    named = found(coarse, expected)
+    assert named is None or named.id != "whole"

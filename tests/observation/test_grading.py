@@ -107,6 +107,13 @@ KERNELS = [
         {"naive": "naive", "padded": "no_bank_conflicts"},
         marks=pytest.mark.slow,
     ),
+    pytest.param("pitched.cu", "transpose", {"naive": "plain", "padded": "padded"}, marks=pytest.mark.slow),
+    pytest.param(
+        "struct_of_sizes.cu",
+        "batch-square",
+        {"simple": "global_memory", "shared": "shared_memory"},
+        marks=pytest.mark.slow,
+    ),
     pytest.param("one_block.cu", "box-blur", {"naive": "naive"}, marks=pytest.mark.slow),
 ]
 

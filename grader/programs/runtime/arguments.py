@@ -17,6 +17,7 @@ from grader.programs.runtime.state import Kernel, State
 
 MAX_HASHED_BYTES = 256 << 20
 """Of all buffers together, each as often as it is filled."""
+MAX_STRUCT_BYTES = 64
 MAX_FILLED_BYTES = 4096
 MAX_FILLED = 32
 """Small variables of the device that the host fills."""
@@ -62,6 +63,8 @@ def described(state: State, kernel: Kernel, raw: list[bytes]) -> list[Argument]:
                 _look_at(state, argument, allocation)
                 if " const*" not in type_text:
                     allocation.origins.add("kernel")
+        elif len(value) <= MAX_STRUCT_BYTES:
+            argument.raw = value
         found.append(argument)
     return found
 

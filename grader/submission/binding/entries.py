@@ -26,8 +26,8 @@ from grader.submission.observed import Observed, SeenArgument
 from grader.submission.records import Origin
 from grader.submission.rewriting.compile_time import constant_edits, mentioned, size_names, with_global_arrays
 from grader.submission.rewriting.device_code import DeviceCode
-from grader.submission.rewriting.filled import filled_edits
-from grader.submission.rewriting.structs import is_handle, with_struct_arrays, with_struct_parameters
+from grader.submission.rewriting.filled import filled_edits, whole_numbers
+from grader.submission.rewriting.structs import is_handle, with_fields_seen, with_struct_arrays, with_struct_parameters
 
 _KNOWN_TYPES = frozenset(
     ["const", "struct", "class", "unsigned", "signed", "long", "short", "int", "char", "bool", "std", "size_t"]
@@ -57,6 +57,8 @@ class Entry:
     """It reads constant memory that the program was seen to fill, for its own sizes."""
     kept: frozenset[str] = frozenset()
     """Constants that must stay as they are, since such memory is made of them."""
+    filled_with: dict[str, int] = field(default_factory=dict)
+    """Whole numbers that were seen in constant memory."""
     is_instance: bool = False
     """Of a template, with arguments that `submission.yaml` names: its other instances may be other variants."""
 
@@ -64,6 +66,7 @@ class Entry:
     def compile_time(self) -> CompileTime:
         """The sizes that are fixed when it is compiled."""
         constants = size_names(self.parsed, self.parsed.functions[self.kernel.name], self.kernel)
+        constants |= {name: self.filled_with[name] for name in constants.keys() & self.filled_with.keys()}
         files = (self.parsed, *self.parsed.headers)
         changeable = {edit.constant for parsed in files for edit in constant_edits(parsed, constants)} - self.kept
         spans = {i: p.span for i, p in enumerate(self.kernel.parameters) if p.is_pointer and p.span > 1}
@@ -190,11 +193,16 @@ def _entry(
     _instantiate(entry, lab, stated)
     parsed = entry.parsed
     item = parsed.functions[kernel.name]
+    entry.sites = tuple(
+        replace(site, seen=with_fields_seen(parsed, entry.kernel, site.seen)) if site.seen else site
+        for site in entry.sites
+    )
     entry.kernel, of_structs = with_struct_parameters(
         parsed, item, with_struct_arrays(parsed, entry.kernel), entry.template_values
     )
     entry.kernel, of_arrays = with_global_arrays(parsed, item, entry.kernel, lab)
     content = dict(next((site.filled for site in entry.sites if site.observed), ()))
+    entry.filled_with = whole_numbers(parsed, content)
     of_memory, entry.kept = filled_edits(parsed, mentioned(parsed, item), content, lab)
     entry.edits, entry.is_filled = (*(of_structs or of_arrays), *of_memory), bool(of_memory)
     loops = innermost_loops(parsed, item, entry.template_values)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice, permutations, product
 
 from grader.lab.records import Lab, Parameter
-from grader.submission.binding.scalars import agreeing, by_value, elements_of
+from grader.submission.binding.scalars import IS_PITCH, agreeing, by_value, elements_of, pitched
 from grader.submission.kernels.records import Kernel, KernelParameter
 from grader.submission.observed import SeenArgument
 
@@ -20,8 +20,6 @@ FLOW = 25.0
 
 _WIDTH = re.compile(r"(?i)w|width|n?_?cols?|columns?|stride|pitch|ld")
 _HEIGHT = re.compile(r"(?i)h|height|n?_?rows?")
-# How far apart rows lie in memory, beside one number of rows and columns.
-_PITCH = re.compile(r"(?i)\w*(?:pitch|stride)\w*|ld[a-z]?|lead(?:ing)?_?dim\w*")
 _OF_ROWS = re.compile(r"\*\s*(?:(?:const|__restrict__|__restrict|restrict)\b\s*)*\*")
 _INTEGERS = {"int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"}
 
@@ -122,6 +120,9 @@ def _size_roles(
         return named
     if len(scalars) == 2 and named and _is_side_and_pitch(scalars, values, lab):
         return [(sizes[0].name,) * 2]
+    with_pitch = pitched(scalars, pointers, pointer_roles, seen, lab)
+    if with_pitch:
+        return with_pitch
     roles = [lab.parameter(role) for role in pointer_roles]
     lengths = [(role, elements_of(p, role, seen.get(p.name))) for p, role in zip(pointers, roles, strict=True)]
     whole = [value if isinstance(value, int) else None for value in values]
@@ -132,10 +133,10 @@ def _is_side_and_pitch(scalars: Sequence[KernelParameter], values: Sequence[int 
     """Whether two numbers are the side of a square and the length of its rows in memory, no shorter than that."""
     if len(scalars) != 2 or len(lab.equal_sizes) != 2:
         return False
-    pitches = [_PITCH.fullmatch(scalar.name) is not None for scalar in scalars]
-    if sum(pitches) != 1:
+    are_pitches = [IS_PITCH.fullmatch(scalar.name) is not None for scalar in scalars]
+    if sum(are_pitches) != 1:
         return False
-    pitch, side = values[pitches.index(True)], values[pitches.index(False)]
+    pitch, side = values[are_pitches.index(True)], values[are_pitches.index(False)]
     return pitch is None or side is None or pitch >= side
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from itertools import product
+from itertools import permutations, product
 from math import prod
 
 from grader.lab import formula
@@ -13,6 +14,9 @@ from grader.submission.kernels.records import KernelParameter
 from grader.submission.observed import SeenArgument
 
 MAX_SCALARS = 8
+MAX_PITCHED = 6
+"""Numbers of a kernel that is handed how far apart rows lie."""
+IS_PITCH = re.compile(r"(?i)\w*(?:pitch|stride)\w*|ld[a-z]?|lead(?:ing)?_?dim\w*")
 FITS = 4.0
 NAMED = 2.0
 
@@ -102,6 +106,61 @@ def _other(
                 if abs(made - value) <= 1e-6 * abs(made):
                     return f"={text}"
     return f"={value}"
+
+
+def pitched(
+    scalars: Sequence[KernelParameter],
+    pointers: Sequence[KernelParameter],
+    pointer_roles: Sequence[str],
+    seen: Mapping[str, SeenArgument],
+    lab: Lab,
+) -> list[tuple[str, ...]]:
+    """Roles for numbers some of which are how far apart rows lie, "=cols * 4" in bytes and "=cols" in elements.
+
+    Only where each matrix was seen to be as large as such a pitch times its number of rows, and its rows are no longer
+    than that.  Graded arrays have no gaps between rows.
+    """
+    arrays = [
+        (
+            lab.parameter(role),
+            seen[p.name].buffer_bytes - seen[p.name].offset_bytes,
+            SIZES_OF_TYPES.get(p.dtype or "", 0),
+        )
+        for p, role in zip(pointers, pointer_roles, strict=True)
+        if p.name in seen and seen[p.name].buffer_bytes
+    ]
+    matrices = [(p.shape, size, item) for p, size, item in arrays if len(p.shape) == 2 and item]
+    values = [seen[s.name].value if s.name in seen else None for s in scalars]
+    names = sorted({axis for shape, _size, _item in matrices for axis in shape if isinstance(axis, str)})
+    if not names or len(matrices) < len(pointers) or len(scalars) > MAX_PITCHED or len(scalars) <= len(names):
+        return []
+    found: list[tuple[int, tuple[str, ...]]] = []
+    for chosen in permutations(range(len(scalars)), len(names)):
+        known = {name: values[index] for name, index in zip(names, chosen, strict=True)}
+        roles: dict[int, str] = {index: name for name, index in zip(names, chosen, strict=True)}
+        for (rows, columns), size, item in matrices:
+            high, wide = known.get(str(rows)), known.get(str(columns))
+            if not isinstance(high, int) or not isinstance(wide, int) or high <= 0 or size % high:
+                break
+            pitch = size // high
+            for index in range(len(scalars)):
+                if index in chosen or pitch < wide * item:
+                    continue
+                if values[index] == pitch:
+                    roles.setdefault(index, f"={columns} * {item}")
+                elif values[index] == pitch // item and IS_PITCH.fullmatch(scalars[index].name):
+                    roles.setdefault(index, f"={columns}")
+            if size != high * wide * item and not any(
+                values[i] in (pitch, pitch // item) for i in roles if i not in chosen
+            ):
+                break
+        else:
+            if len(roles) == len(scalars):
+                rank = sum(
+                    lab.parameter(n).rank_of(scalars[i].name) is None for n, i in zip(names, chosen, strict=True)
+                )
+                found.append((rank, tuple(roles[i] for i in range(len(scalars)))))
+    return [roles for rank, roles in sorted(found) if rank == min(found)[0]]
 
 
 def sizes_in(roles: Sequence[str], lab: Lab) -> set[str]:

@@ -53,3 +53,17 @@ DTYPES = {
 
 NUMBER_WORDS = frozenset(word for name in DTYPES for word in name.split())
 """Words that names of number types are made of."""
+
+FORMATS = {
+    "int8": "b",
+    "uint8": "B",
+    "int16": "h",
+    "uint16": "H",
+    "int32": "i",
+    "uint32": "I",
+    "int64": "q",
+    "uint64": "Q",
+    "float32": "f",
+    "float64": "d",
+}
+"""Of `struct`, for those that have one."""

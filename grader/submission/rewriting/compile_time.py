@@ -42,7 +42,7 @@ _STEPS = tuple(
     )
     for axis in "xy"
 )
-_PREFIX = re.compile(r"(?:c|d|g|dev|const|device|C|D|G|DEV|CONST|DEVICE)_(?=\w)|k(?=[A-Z])")
+_PREFIX = re.compile(r"(?:c|d|g|dev|const|device|C|D|G|DEV|CONST|DEVICE)_(?=\w)|(?:[cdgk]|dev|const)(?=[A-Z])")
 
 
 def mentioned(parsed: ParsedFile, item: Item) -> set[str]:
@@ -104,7 +104,7 @@ def match_sizes(names: Collection[str], lab: Lab, taken: Collection[str]) -> dic
 
 
 def size_rank(name: str, parameter: Parameter) -> int | None:
-    """As `Parameter.rank_of`; `c_n`, `d_n` and `kN` are called n."""
+    """As `Parameter.rank_of`; `c_n`, `d_n`, `dN` and `kN` are called n."""
     rank = parameter.rank_of(name)
     return rank if rank is not None else parameter.rank_of(_PREFIX.sub("", name, count=1))
 
@@ -230,17 +230,17 @@ def _whole_numbers_in(parsed: ParsedFile, type_node: Node) -> Iterator[tuple[str
     declared = [type_node, *(i.node for i in parsed.by_name.get(name, ()) if i.active and i.kind == "type")]
     bodies = (n for node in declared for n in descendants(node) if n.type == "field_declaration_list")
     body = next(bodies, None)
+    found: list[tuple[str, Node]] = []
     for node in body.named_children if body is not None else ():
         field_type = node.child_by_field_name("type")
-        if (
-            node.type == "field_declaration"
-            and field_type is not None
-            and not node.child_by_field_name("default_value")
-        ):
-            dtype = parsed.constants.dtype(parsed.text(field_type))
-            for declarator in node.children_by_field_name("declarator"):
-                if declarator.type == "field_identifier" and dtype is not None and "int" in dtype:
-                    yield parsed.text(declarator), declarator
+        dtype = parsed.constants.dtype(parsed.text(field_type)) if field_type is not None else None
+        for declarator in node.children_by_field_name("declarator"):
+            is_plain = declarator.type == "field_identifier" and not node.child_by_field_name("default_value")
+            if not is_plain or dtype is None or "int" not in dtype:
+                # One field with a value and one without are no constant to the compiler.
+                return
+            found.append((parsed.text(declarator), declarator))
+    yield from found
 
 
 def _global_arrays(parsed: ParsedFile) -> dict[str, tuple[str, str]]:

@@ -15,24 +15,12 @@ from grader.lab.records import Lab
 from grader.submission.cpp.edits import Edit
 from grader.submission.cpp.positions import characters
 from grader.submission.cpp.tree import WORD, ParsedFile, declared_name
-from grader.submission.expressions.number_types import SIZES_OF_TYPES
+from grader.submission.expressions.number_types import FORMATS, SIZES_OF_TYPES
 from grader.submission.rewriting.compile_time import size_rank
+from grader.submission.rewriting.structs import fields_of, values_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
-
-_FORMATS = {
-    "int8": "b",
-    "uint8": "B",
-    "int16": "h",
-    "uint16": "H",
-    "int32": "i",
-    "uint32": "I",
-    "int64": "q",
-    "uint64": "Q",
-    "float32": "f",
-    "float64": "d",
-}
 
 
 def filled_edits(
@@ -51,9 +39,13 @@ def filled_edits(
             continue
         dtype = parsed.constants.dtype(parsed.text(type_node))
         for declarator in item.node.children_by_field_name("declarator"):
-            if declarator.type not in {"identifier", "array_declarator"} or dtype not in _FORMATS:
-                continue
             name = declared_name(declarator)
+            if dtype is None and declarator.type == "identifier" and name in words and name in filled:
+                text = _of_struct(parsed, parsed.text(type_node), filled[name], lab)
+                if text:
+                    edits.append(Edit(*characters(parsed, declarator.end_byte, declarator.end_byte), f" = {text}"))
+            if declarator.type not in {"identifier", "array_declarator"} or dtype not in FORMATS:
+                continue
             is_array = declarator.type == "array_declarator"
             if name not in words or name not in filled or ("int" in dtype and (is_array or _may_be_size(name, lab))):
                 continue
@@ -62,6 +54,30 @@ def filled_edits(
                 edits.append(Edit(*characters(parsed, declarator.end_byte, declarator.end_byte), f" = {text}"))
                 extents |= _words_of(parsed, declarator) - {name}
     return tuple(edits), frozenset(extents)
+
+
+def whole_numbers(parsed: ParsedFile, filled: Mapping[str, bytes]) -> dict[str, int]:
+    """Numbers that were seen in constant memory: `__constant__ int n`."""
+    found = {}
+    for name, content in filled.items():
+        for item in parsed.by_name.get(name, ()):
+            type_node = item.node.child_by_field_name("type")
+            dtype = parsed.constants.dtype(parsed.text(type_node)) if type_node is not None else None
+            if dtype in FORMATS and "int" in dtype and len(content) == SIZES_OF_TYPES[dtype]:
+                (found[name],) = struct.unpack(f"<{FORMATS[dtype]}", content)
+    return found
+
+
+def _of_struct(parsed: ParsedFile, type_text: str, content: bytes, lab: Lab) -> str:
+    """A struct of plain numbers, one of them a fraction, as C++ has it: none of them may vary from case to case."""
+    fields = fields_of(parsed, type_text.removeprefix("struct ").strip())
+    varying = {p.name for p in lab.parameters if p.kind == "size" and p.usual is None}
+    sized = (p.name for f in fields for p in lab.parameters if p.kind == "size" and size_rank(f.name, p) is not None)
+    if any(f.is_pointer for f in fields) or all("int" in f.dtype for f in fields) or varying & set(sized):
+        return ""
+    numbers = values_of([f.dtype for f in fields], content)
+    texts = [_number(f.dtype, number) for f, number in zip(fields, numbers, strict=bool(numbers))]
+    return "{" + ", ".join(texts) + "}" if texts and all(map(math.isfinite, numbers)) else ""
 
 
 def _may_be_size(name: str, lab: Lab) -> bool:
@@ -73,12 +89,16 @@ def _initialiser(dtype: str, content: bytes, is_array: bool) -> str:
     count, rest = divmod(len(content), SIZES_OF_TYPES[dtype])
     if rest or not count or (count > 1 and not is_array):
         return ""
-    numbers = struct.unpack(f"<{count}{_FORMATS[dtype]}", content)
+    numbers = struct.unpack(f"<{count}{FORMATS[dtype]}", content)
     if not all(math.isfinite(number) for number in numbers):
         return ""
-    suffix = {"float32": "f", "uint32": "u", "int64": "ll", "uint64": "ull"}.get(dtype, "")
-    texts = [(number.hex() if isinstance(number, float) else str(number)) + suffix for number in numbers]
+    texts = [_number(dtype, number) for number in numbers]
     return "{" + ", ".join(texts) + "}" if is_array else texts[0]
+
+
+def _number(dtype: str, number: int | float) -> str:
+    suffix = {"float32": "f", "uint32": "u", "int64": "ll", "uint64": "ull"}.get(dtype, "")
+    return (number.hex() if isinstance(number, float) else str(number)) + suffix
 
 
 def _words_of(parsed: ParsedFile, declarator: Node) -> set[str]:

@@ -7,6 +7,7 @@ within a line.
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
@@ -15,8 +16,10 @@ from typing import TYPE_CHECKING
 from grader.submission.cpp.edits import Edit
 from grader.submission.cpp.positions import blank, characters
 from grader.submission.cpp.tree import Item, ParsedFile, declared_name, descendants, function_declarator
+from grader.submission.expressions.number_types import FORMATS, SIZES_OF_TYPES
 from grader.submission.kernels.kernel import pointer_uses
 from grader.submission.kernels.records import Kernel, KernelParameter
+from grader.submission.observed import SeenArgument
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -39,7 +42,7 @@ def with_struct_parameters(
 ) -> tuple[Kernel, tuple[Edit, ...]]:
     """The kernel with a parameter for each field of the structs that it takes, and the edits that make it so.
 
-    Only structs of plain numbers with one pointer to numbers, and functors, which have no fields: the kernel makes one
+    Only structs of plain numbers and pointers to numbers, and functors, which have no fields: the kernel makes one
     itself.  With any other struct the kernel stays as it is.
     template_values: arguments of a template, of which a functor's type may be one.
     """
@@ -80,6 +83,40 @@ def with_struct_parameters(
     return replace(kernel, parameters=tuple(parameters)), (head, start, *blanked)
 
 
+def with_fields_seen(parsed: ParsedFile, kernel: Kernel, seen: Sequence[SeenArgument]) -> tuple[SeenArgument, ...]:
+    """The arguments of a launch with the fields of structs of plain numbers as arguments of their own.
+
+    kernel: as it is before its structs are taken apart.
+    """
+    types = {p.name: p.type_text for p in kernel.parameters if not p.is_pointer and p.dtype is None}
+    found: list[SeenArgument] = []
+    for argument in seen:
+        fields = fields_of(parsed, _plain(types[argument.name])) if argument.raw and argument.name in types else ()
+        if fields and not any(field.is_pointer for field in fields):
+            numbers = values_of([field.dtype for field in fields], argument.raw)
+            found += [SeenArgument(f.name, f.type_text, n) for f, n in zip(fields, numbers, strict=bool(numbers))]
+        else:
+            found.append(argument)
+    return tuple(found)
+
+
+def values_of(dtypes: Sequence[str], content: bytes) -> list[int | float]:
+    """The numbers of these types that lie behind each other in a struct; none where it is not made so."""
+    layout = "<" + "".join(f"{_aligned(dtypes, index)}{FORMATS[dtype]}" for index, dtype in enumerate(dtypes))
+    size = struct.calcsize(layout)
+    # What is behind the last field fills the struct up to the largest alignment.
+    return list(struct.unpack_from(layout, content)) if 0 <= len(content) - size < 8 else []
+
+
+def _aligned(dtypes: Sequence[str], index: int) -> str:
+    """Bytes that are left out before a field, as a format."""
+    place = 0
+    for before in dtypes[:index]:
+        size = SIZES_OF_TYPES[before]
+        place = -(-place // size) * size + size
+    return "x" * (-place % SIZES_OF_TYPES[dtypes[index]])
+
+
 def is_handle(parsed: ParsedFile, parameter: KernelParameter) -> bool:
     """Whether a parameter points to structs that have the arrays' addresses in them: what lies there is no element."""
     return (
@@ -91,7 +128,11 @@ def is_handle(parsed: ParsedFile, parameter: KernelParameter) -> bool:
 
 def _pointed(parameter: KernelParameter) -> str:
     """The type that a pointer points to."""
-    return re.sub(r"\b(?:const|struct|volatile)\b|[*&]|\b__restrict__\b", " ", parameter.type_text).strip()
+    return _plain(parameter.type_text)
+
+
+def _plain(type_text: str) -> str:
+    return re.sub(r"\b(?:const|struct|volatile)\b|[*&]|\b__restrict__\b", " ", type_text).strip()
 
 
 def with_struct_arrays(parsed: ParsedFile, kernel: Kernel) -> Kernel:
@@ -156,7 +197,7 @@ def _declared(parsed: ParsedFile, name: str, variable: str) -> str:
 
 
 def fields_of(parsed: ParsedFile, name: str) -> Sequence[Field]:
-    """The fields of the struct `name`: plain numbers and one pointer; () for any other type."""
+    """The fields of the struct `name`: plain numbers and pointers to such; () for any other type."""
     for file in (parsed, *parsed.headers):
         body = _body_in(file, name)
         if body is not None:
@@ -191,7 +232,7 @@ def _fields(parsed: ParsedFile, body: Node) -> Sequence[Field]:
             if dtype is None or (not is_pointer and declarator.type != "field_identifier"):
                 return ()
             found.append(Field(declared_name(declarator), type_text + " *" * is_pointer, dtype, is_pointer))
-    return found if sum(f.is_pointer for f in found) == 1 and len(found) <= MAX_FIELDS else ()
+    return found if len(found) <= MAX_FIELDS else ()
 
 
 def _is_method(node: Node) -> bool:
@@ -202,15 +243,21 @@ def _is_method(node: Node) -> bool:
 
 
 def _parameters(parsed: ParsedFile, body: Node, owner: str, fields: Sequence[Field]) -> list[KernelParameter]:
-    pointer = next(field for field in fields if field.is_pointer)
-    text = f"{owner}.{pointer.name}"
-    reads, writes = pointer_uses(parsed, body, {text})
-    return [
-        KernelParameter(owner, f.type_text, True, False, f.dtype, text in reads, text in writes)
-        if f.is_pointer
-        else KernelParameter(f.name, f.type_text, False, False, f.dtype, owner=owner)
-        for f in fields
-    ]
+    pointers = {f"{owner}.{field.name}" for field in fields if field.is_pointer}
+    reads, writes = pointer_uses(parsed, body, pointers)
+    found = []
+    for field in fields:
+        text = f"{owner}.{field.name}"
+        if field.is_pointer:
+            # The one array of a matrix goes by the matrix's name.
+            name = owner if len(pointers) == 1 else field.name
+            is_const = "const" in field.type_text.split()
+            found.append(
+                KernelParameter(name, field.type_text, True, is_const, field.dtype, text in reads, text in writes)
+            )
+        else:
+            found.append(KernelParameter(field.name, field.type_text, False, False, field.dtype, owner=owner))
+    return found
 
 
 def _flat(owner: str, field: Field) -> str:

@@ -6,6 +6,7 @@ import struct
 
 import pytest
 
+from grader.lab.labs import find
 from grader.submission.observed import Observed, SeenArgument, SeenLaunch, SeenRun
 from grader.submission.records import Submission, VariantBinding
 from tests.submission.labs import bound
@@ -75,3 +76,36 @@ def test_what_the_memory_is_made_of_stays_as_it_is() -> None:
     assert isinstance(found, VariantBinding)
     assert found.interpretations[0].constants == (("rows", "ROWS"),)
     assert dict(found.interpretations[0].pinned) == {"cols": 2}
+
+
+def test_a_struct_with_a_fraction_is_filled_whole() -> None:
+    lab = find("box-blur")
+    text = (
+        "struct Settings { int radius; float factor; };\n__constant__ Settings settings;\n"
+        "__global__ void naive(const float *in, float *out, int n) "
+        "{ int i = threadIdx.x; if (i < n) out[i] = in[i] * settings.factor + settings.radius; }\n"
+    )
+    launch = SeenLaunch(
+        "naive", (), "main.cu", 9, (1, 1, 1), (32, 1, 1), 0, (), filled=(("settings", struct.pack("<if", 2, 0.5)),)
+    )
+    submission = bound(text, lab, observed=Observed((SeenRun(("main.cu",), (launch,)),)))
+    made = submission.program("main.cu")["main.cu"].split("\n")
+    assert made[:2] == [
+        "struct Settings { int radius; float factor; };",
+        "__constant__ Settings settings = {2, 0x1.0000000000000p-1f};",
+    ]
+
+
+def test_a_struct_of_sizes_is_given_those_of_each_case() -> None:
+    text = (
+        "typedef struct { int rows, cols; } Shape;\n__constant__ Shape shape;\n"
+        "__global__ void naive(const float *in, float *out) { out[0] = in[shape.rows * shape.cols - 1]; }\n"
+    )
+    submission = bound(text, observed=seen(shape=struct.pack("<2i", 3, 5)))
+    found = submission.bindings["naive"]
+    assert isinstance(found, VariantBinding) and dict(found.interpretations[0].constants) == {
+        "rows": "rows",
+        "cols": "cols",
+    }
+    made = submission.program("main.cu", {"rows": 7, "cols": 9})["main.cu"]
+    assert made.startswith("typedef struct { int rows = 7, cols = 9; } Shape;\n__constant__ Shape shape;\n")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import struct
+
 import pytest
 
 from grader.submission.cpp.edits import apply
+from grader.submission.observed import Observed, SeenArgument, SeenLaunch, SeenRun
 from grader.submission.records import Missing, Submission, VariantBinding
 from tests.submission.labs import PRODUCT, bound
 
@@ -70,7 +73,6 @@ def test_constructors_and_methods_are_no_hindrance(structs: str) -> None:
         "struct Matrix { int width; std::string name; float *elements; };",
         "struct Matrix { private: int width; float *elements; };",
         "class Matrix { int width; float *elements; };",
-        "struct Matrix { float *elements, *more; };",
         "struct Matrix { float elements[4]; };",
         "class Matrix;",
     ],
@@ -110,3 +112,39 @@ def test_a_functor_is_made_by_the_kernel(structs: str, is_functor: bool) -> None
             assert f"naive(const float *in, float *out, int rows, int cols) {{ {made} {body} }}" in text
         else:
             assert isinstance(submission.bindings["naive"], Missing)
+
+
+def test_the_fields_of_a_struct_of_sizes_have_the_values_that_were_seen() -> None:
+    text = (
+        "struct Sizes { short kind; int rows; long long big; unsigned cols; };\n"
+        "__global__ void naive(const float *in, float *out, Sizes s) { out[s.rows] = in[s.cols]; }\n"
+    )
+    content = struct.pack("<hxxiqIxxxx", 1, 40, 7, 30)
+    seen = (
+        SeenArgument("in", "const float *"),
+        SeenArgument("out", "float *"),
+        SeenArgument("s", "Sizes", raw=content),
+    )
+    launch = SeenLaunch("naive", (), "main.cu", 9, (1, 1, 1), (32, 1, 1), 0, seen)
+    found = bound(text, observed=Observed((SeenRun(("main.cu",), (launch,)),))).bindings["naive"]
+    assert isinstance(found, VariantBinding)
+    assert [p.name for p in found.kernel.parameters] == ["in", "out", "kind", "rows", "big", "cols"]
+    assert found.interpretations[0].roles == ("in", "out", "=1", "rows", "=7", "cols")
+    assert found.requested is not None
+    assert [(a.name, a.value) for a in found.requested.seen[2:]] == [
+        ("kind", 1),
+        ("rows", 40),
+        ("big", 7),
+        ("cols", 30),
+    ]
+
+
+def test_a_struct_of_arrays_and_sizes_is_taken_apart() -> None:
+    text = (
+        "struct Work { const float *in; float *out; int rows, cols; };\n"
+        "__global__ void naive(Work w) { w.out[threadIdx.x] = w.in[threadIdx.y]; }\n"
+    )
+    found = bound(text).bindings["naive"]
+    assert isinstance(found, VariantBinding)
+    assert found.interpretations[0].roles == ("in", "out", "rows", "cols")
+    assert [p.is_written for p in found.kernel.parameters] == [False, True, False, False]
