@@ -145,3 +145,62 @@ def test_three_hundred_are_compared_in_time() -> None:
 def test_any_text_has_tokens() -> None:
     for text in ("", "\x00", "/*", '"', "#define", "a\\\n", "é" * 100, Path(__file__).read_text("utf-8")):
         tokens(text)
+
+
+WORDS = ["if", "for", "while", "return", "min", "max", "abs", "exit", "printf", "free", "rand", "exp", "sqrt", "x", "y"]
+
+
+def made(seed: int, count: int = 120, more: str = "") -> str:
+    """A source of so many tokens, a line each, that has nothing in common with one of another seed."""
+    return "\n".join(random.Random(seed).choices(WORDS, k=count)) + more
+
+
+def test_the_share_is_of_what_the_shorter_one_has() -> None:
+    found = similar({"a": made(1), "b": made(1) + "\n" + made(2, 400), "c": made(3)})
+    (pair,) = found.pairs
+    assert (pair.left, pair.right, pair.share, pair.rare) == ("a", "b", 1.0, ())
+    assert pair.left_lines == pair.right_lines
+    assert found.too_short == ()
+
+
+def test_half_of_a_source_is_no_pair() -> None:
+    halves = {"a": made(1) + "\n" + made(2), "b": made(1) + "\n" + made(3)}
+    assert similar(halves).pairs == ()
+    thirds = {"a": made(1, 240) + "\n" + made(2, 50), "b": made(1, 240) + "\n" + made(3, 50)}
+    (pair,) = similar(thirds).pairs
+    assert 0.65 < pair.share < 0.95
+
+
+def test_of_three_nobody_can_tell_what_is_common() -> None:
+    group = {str(n): made(1) + "\n" + made(10 + n) for n in range(3)}
+    shared = {**group, "0": made(1), "1": made(1)}
+    assert [(pair.left, pair.right) for pair in similar(shared).pairs] == [("0", "1"), ("0", "2"), ("1", "2")]
+    # Three of four have it: it is the lecture's.
+    four = {**shared, "3": made(99)}
+    assert similar(four).pairs == ()
+    assert similar(four).too_short == ("0", "1")
+
+
+def test_a_rare_choice_is_one_of_two_or_of_an_eighth_of_a_group() -> None:
+    odd = "\n4711"
+    group = {str(n).zfill(2): made(100 + n) for n in range(21)}
+    two = {**group, "x": made(1, more=odd), "y": made(1, more=odd)}
+    (pair,) = similar(two).pairs
+    assert pair.rare == ("number 4711",)
+    # Of 24, three may have it; a fourth makes it common.
+    three = {**two, "z": made(2, more=odd)}
+    assert similar(three).pairs[0].rare == ("number 4711",)
+    assert similar({**three, "zz": made(3, more=odd)}).pairs[0].rare == ()
+    # What everybody was given is nobody's choice.
+    assert similar(two, [made(50, more=odd)]).pairs[0].rare == ()
+
+
+def test_the_most_alike_come_first() -> None:
+    group = {
+        "a": made(1, 200),
+        "b": made(1, 200),
+        "c": made(2, 240) + "\n" + made(3, 40),
+        "d": made(2, 240) + "\n" + made(4, 40),
+        "e": made(5),
+    }
+    assert [(pair.left, pair.right) for pair in similar(group).pairs] == [("a", "b"), ("c", "d")]
