@@ -18,6 +18,7 @@ from grader.exports.overview import overview
 from grader.exports.page import course_page, page
 from grader.exports.similar import similar_page
 from grader.lab import labs
+from grader.message import msg
 from grader.result import Check, Ratio, Score, Student, Timing
 from grader.similarity.pairs import Pair, Similar
 from tests import sample_results
@@ -189,6 +190,26 @@ def test_two_of_one_name_are_told_apart() -> None:
     assert overview(same, "en").pairs[0][1:3] == ("ivanov 1", "ivanov (i2)")
     for made in (page(same, "en"), similar_page(same, "en"), course_page([same], "en")):
         assert "ivanov (i2)" in made.decode()
+
+
+@browser
+@pytest.mark.slow
+def test_a_window_shows_a_course_of_four_labs(tmp_path: Path) -> None:
+    made = [Table(labs.find(name), table().entries) for name in ("batch-square", "box-blur", "matmul", "transpose")]
+    with Browser(1200) as window:
+        for language in ("en", "ru"):
+            i18n.use(language)
+            file = tmp_path / f"course.{language}.html"
+            file.write_bytes(course_page(made, language))
+            window.open(file.as_uri())
+            assert window.run(f"(() => {{ {WIDTH} }})()") == [1200, []], file
+
+
+def test_who_has_nothing_has_no_total() -> None:
+    nobody = Entry("nobody", reason=msg("intake.nothing"))
+    text = course_page([Table(LAB, [*table().entries, nobody])], "en").decode()
+    row = text[text.rindex("<tr") :]
+    assert "nobody" in row and re.search(r'data-label="Total"[^>]*>–<', row)
 
 
 def test_a_course_counts_by_weight() -> None:
