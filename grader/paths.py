@@ -1,7 +1,8 @@
-"""Where the files that come with the grader lie."""
+"""Where the files that come with the grader lie, and those that it keeps for its user."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent
@@ -12,3 +13,10 @@ def data_root() -> Path:
     """The folder that holds `assignments`, `reference` and `templates`: in the package, or the checkout round it."""
     installed = PACKAGE / "data"
     return installed if installed.is_dir() else PACKAGE.parent
+
+
+def user_cache() -> Path:
+    """The user's folder for what can be made again: `~/.cache/cuda-lab-grader`."""
+    cache = os.environ.get("XDG_CACHE_HOME", "")
+    base = Path(cache) if cache.startswith("/") else Path("~/.cache").expanduser()
+    return base / "cuda-lab-grader"

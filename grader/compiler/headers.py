@@ -7,12 +7,12 @@ and without a line of its own in it.  `grader.submission.rewriting.device_code` 
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from grader.device_headers import is_bundled
+from grader.paths import user_cache
 from grader.preprocessor import Gaps, hashes
 
 PRELUDE_NAME = "grader_prelude.h"
@@ -160,6 +160,4 @@ def _operands(joined: str) -> Iterator[str]:
 
 def header_folder() -> Path:
     """The user's folder for NVRTC's headers, one folder below it a version: `~/.cache/cuda-lab-grader/nvrtc`."""
-    cache = os.environ.get("XDG_CACHE_HOME", "")
-    base = Path(cache) if cache.startswith("/") else Path("~/.cache").expanduser()
-    return base / "cuda-lab-grader" / "nvrtc"
+    return user_cache() / "nvrtc"

@@ -98,6 +98,10 @@ class LaunchOnce(Message, frozen=True):
     launch: Launch
 
 
+class Release(Message, frozen=True):
+    """Give back the memory that launches have used, as others need theirs while this process waits."""
+
+
 class WarmUp(Message, frozen=True):
     """Keep the device busy for so long, and measure what it can do."""
 
@@ -144,7 +148,7 @@ class HostCopies(Message, frozen=True):
     repeats: int
 
 
-Request = Load | LaunchOnce | WarmUp | Prepare | Round | HostCopies
+Request = Load | LaunchOnce | Release | WarmUp | Prepare | Round | HostCopies
 
 
 class Ready(Message, frozen=True):
@@ -169,6 +173,10 @@ class NoDevice(Message, frozen=True):
 
 class Loaded(Message, frozen=True):
     """The module is loaded."""
+
+
+class Released(Message, frozen=True):
+    """The memory is given back."""
 
 
 class Failed(Message, frozen=True):
@@ -230,7 +238,7 @@ class HostCopiesDone(Message, frozen=True):
     rows: list[HostTimes]
 
 
-Reply = Ready | NoDevice | Loaded | Failed | Ran | Warm | Prepared | RoundDone | HostCopiesDone
+Reply = Ready | NoDevice | Loaded | Released | Failed | Ran | Warm | Prepared | RoundDone | HostCopiesDone
 
 
 class Script(msgspec.Struct, frozen=True):

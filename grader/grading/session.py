@@ -90,7 +90,7 @@ def grade(order: Order) -> int:
             (task,) = tasks.values()
             (person,) = (work.person for work in found.works if not work.refusal)
             return grade_with_report(task, lab, outputs, rendering, order.pdf, found.notices, decider, person)
-        from grader.gpu.host.choosing import several_gpus, start_listing
+        from grader.gpu.host.choosing import several_gpus
         from grader.grading.groups.feeding import AT_ONCE_ON_A_GPU
         from grader.grading.groups.group import Group
         from grader.grading.output.cache import ResultCache
@@ -104,14 +104,12 @@ def grade(order: Order) -> int:
             # Its workers are as many as they are, whatever this machine has.
             jobs = len(tasks)
         is_fresh = order.is_fresh or options.remeasure
-        # The driver takes its time with this question and with the next.
-        listing = start_listing() if options.backend != "emulator" and not order.cluster else None
         identity = Identity(lab, options, known_labs)
         cache = ResultCache(outputs, lab, identity, options.language, order.pdf, is_fresh)
         is_timed = identity.with_gpu and not order.cluster
         # What students are not shown stays with whoever grades a group.
         tasks = {name: structs.replace(t, options=structs.replace(options, answers=True)) for name, t in tasks.items()}
-        gpus = several_gpus(listing) if is_timed else []
+        gpus = several_gpus(identity.gpus) if is_timed else []
         if is_timed and order.jobs is None:
             jobs = min(jobs, AT_ONCE_ON_A_GPU * max(1, len(gpus)))
         group = Group(

@@ -8,13 +8,13 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
 from grader.files import write_atomically
+from grader.paths import user_cache
 from grader.programs.observe import Start
 from grader.programs.remembered import RememberedPrograms
 from grader.programs.sources import Program
@@ -95,6 +95,4 @@ def _own_code() -> str:
 
 def default_folder() -> Path:
     """The user's folder for runs: `~/.cache/cuda-lab-grader/observations`."""
-    cache = os.environ.get("XDG_CACHE_HOME", "")
-    base = Path(cache) if cache.startswith("/") else Path("~/.cache").expanduser()
-    return base / "cuda-lab-grader" / "observations"
+    return user_cache() / "observations"

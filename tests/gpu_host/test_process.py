@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from grader.gpu.device.worker import TURN_LIMIT_S
-from grader.gpu.host.process import OPENING, GpuProcess
+from grader.gpu.host.process import GpuProcess, opening_lock
 from grader.gpu.messages import NoDevice
 from grader.timing import lock
 
@@ -33,7 +33,7 @@ def test_a_process_without_a_device_says_why(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_process_opens_its_device_when_its_turn_has_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    held = [lock.lock_file(name) for name in OPENING]
+    held = [lock.lock_file(opening_lock(os.environ))]
     for descriptor in held:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
     process = GpuProcess()
@@ -59,7 +59,7 @@ def test_a_process_opens_its_device_at_once_for_whoever_keeps_others_waiting(
 ) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    held = [lock.lock_file(name) for name in OPENING]
+    held = [lock.lock_file(opening_lock(os.environ))]
     for descriptor in held:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
     process = GpuProcess(in_turn=False)

@@ -4,22 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from grader.device_limits import SHARED_BYTES
 from grader.gpu.device import driver
 from grader.gpu.device.driver import DriverError
-from grader.gpu.device.memory import (
-    GUARD_BYTES,
-    Counters,
-    Helpers,
-    aligned,
-    copy_in,
-    copy_out,
-)
+from grader.gpu.device.memory import GUARD_BYTES, Arena, Counters, Helpers, aligned, copy_in, copy_out
 from grader.gpu.messages import Array, KernelFacts, Launch, Ran
 from grader.sentinels import GUARD_BYTE, sentinel_byte
 
@@ -44,6 +36,7 @@ class Device:
     stream: Any
     helpers: Helpers
     counters: Counters
+    arena: Arena
     printed: int
     """Descriptor of the file that standard output goes to."""
 
@@ -83,29 +76,60 @@ def run(device: Device, modules: Modules, launch: Launch, memory: Any) -> Ran:
     arrays = [argument for argument in launch.arguments if isinstance(argument, Array)]
     function = modules.function(launch.module, launch.entry)
     facts = ready_for_launch(device, function, launch)
-    counters = device.counters
-    with ExitStack() as stack:
-        addresses = {a.name: stack.enter_context(_guarded(device, a.nbytes)) for a in arrays}
-        originals = {a.name: stack.enter_context(_plain(a.nbytes)) for a in arrays if not a.is_output}
-        # Copies go by the default stream, which does not wait for this one: they would race with the filling of guards.
-        driver.call("cuStreamSynchronize", device.stream)
-        for array in arrays:
-            if array.is_output:
-                device.helpers.set_bytes(
-                    addresses[array.name], 0, 1, array.nbytes, 0 if array.is_zeroed else sentinel_byte(array.dtype)
-                )
-            else:
-                copy_in(addresses[array.name], memory, array.nbytes, array.offset)
+    places = places_of(arrays)
+    try:
+        base = device.arena.room(places.nbytes)
+    except DriverError as error:
+        raise LaunchFailed(error, "grader") from error
+    addresses = {name: base + offset for name, offset in places.arrays.items()}
+    originals = {name: base + offset for name, offset in places.originals.items()}
+    # All of it: what an earlier launch left is nothing that this one may read.
+    device.helpers.set_bytes(base, 0, 1, device.arena.nbytes, GUARD_BYTE)
+    # Copies go by the default stream, which does not wait for this one: they would race with the filling of guards.
+    driver.call("cuStreamSynchronize", device.stream)
+    for array in arrays:
+        if array.is_output:
+            device.helpers.set_bytes(
+                addresses[array.name], 0, 1, array.nbytes, 0 if array.is_zeroed else sentinel_byte(array.dtype)
+            )
+        else:
+            copy_in(addresses[array.name], memory, array.nbytes, array.offset)
+            if array.nbytes:
                 driver.call("cuMemcpyDtoD", originals[array.name], addresses[array.name], array.nbytes)
-        counters.clear()
-        # Nor does this one wait for the copies.
-        driver.call("cuCtxSynchronize")
-        elapsed_us = _launch(device, function, launch, addresses)
-        changed, guards = _examine(device, arrays, addresses, originals, counters)
-        for array in arrays:
-            if array.is_output or array.name in changed:
-                copy_out(memory, addresses[array.name], array.nbytes, array.offset)
-        return Ran(facts=facts, changed=changed, guards=guards, elapsed_us=elapsed_us, printf=_printed(device))
+    device.counters.clear()
+    # Nor does this one wait for the copies.
+    driver.call("cuCtxSynchronize")
+    elapsed_us = _launch(device, function, launch, addresses)
+    changed, guards = _examine(device, arrays, places, base)
+    for array in arrays:
+        if array.is_output or array.name in changed:
+            copy_out(memory, addresses[array.name], array.nbytes, array.offset)
+    return Ran(facts=facts, changed=changed, guards=guards, elapsed_us=elapsed_us, printf=_printed(device))
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where the arrays of a launch lie in the arena, in bytes from its start; `nbytes`: what they take in all.
+
+    Each array has a guard zone of `GUARD_BYTES` on either side.  originals: of the inputs, what they were.
+    """
+
+    arrays: Mapping[str, int]
+    originals: Mapping[str, int]
+    nbytes: int
+
+
+def places_of(arrays: Sequence[Array]) -> Places:
+    """One array behind the other, then the originals."""
+    found, originals, position = {}, {}, 0
+    for array in arrays:
+        found[array.name] = position + GUARD_BYTES
+        position += aligned(array.nbytes) + 2 * GUARD_BYTES
+    for array in arrays:
+        if not array.is_output:
+            originals[array.name] = position
+            position += aligned(array.nbytes)
+    return Places(found, originals, position)
 
 
 def ready_for_launch(device: Device, function: Any, launch: Launch) -> KernelFacts:
@@ -171,49 +195,23 @@ def _launch(device: Device, function: Any, launch: Launch, addresses: Mapping[st
     return elapsed_us
 
 
-def _examine(
-    device: Device,
-    arrays: list[Array],
-    addresses: Mapping[str, int],
-    originals: Mapping[str, int],
-    counters: Counters,
-) -> tuple[list[str], list[str]]:
-    """Names of the inputs that changed, and of the arrays whose guard zones did."""
-    helpers = device.helpers
+def _examine(device: Device, arrays: list[Array], places: Places, base: int) -> tuple[list[str], list[str]]:
+    """Names of the inputs that changed, and of the arrays beside which something was written."""
+    helpers, counters = device.helpers, device.counters
     for index, array in enumerate(arrays):
-        base = addresses[array.name]
+        at = base + places.arrays[array.name]
         if not array.is_output:
-            helpers.check_same(base, originals[array.name], array.nbytes, counters.at(2 * index))
-        helpers.check_bytes(base - GUARD_BYTES, 0, 1, GUARD_BYTES, GUARD_BYTE, counters.at(2 * index + 1))
-        end = base + array.nbytes
+            helpers.check_same(at, base + places.originals[array.name], array.nbytes, counters.at(2 * index))
+        helpers.check_bytes(at - GUARD_BYTES, 0, 1, GUARD_BYTES, GUARD_BYTE, counters.at(2 * index + 1))
         tail = aligned(array.nbytes) - array.nbytes + GUARD_BYTES
-        helpers.check_bytes(end, 0, 1, tail, GUARD_BYTE, counters.at(2 * index + 1))
+        helpers.check_bytes(at + array.nbytes, 0, 1, tail, GUARD_BYTE, counters.at(2 * index + 1))
+    if arrays:
+        # Behind all of them: nobody's else.
+        rest = device.arena.nbytes - places.nbytes
+        helpers.check_bytes(base + places.nbytes, 0, 1, rest, GUARD_BYTE, counters.at(2 * len(arrays) - 1))
     found = counters.read()
     changed = [a.name for i, a in enumerate(arrays) if found[2 * i]]
     return changed, [a.name for i, a in enumerate(arrays) if found[2 * i + 1]]
-
-
-@contextmanager
-def _guarded(device: Device, nbytes: int) -> Iterator[int]:
-    """An allocation of its own for one array, with a guard zone on either side; the array's address."""
-    total = aligned(nbytes) + 2 * GUARD_BYTES
-    with _plain(total) as base:
-        device.helpers.set_bytes(base, 0, 1, total, GUARD_BYTE)
-        yield base + GUARD_BYTES
-
-
-@contextmanager
-def _plain(nbytes: int) -> Iterator[int]:
-    try:
-        address = int(driver.call("cuMemAlloc", max(1, nbytes)))
-    except DriverError as error:
-        raise LaunchFailed(error, "grader") from error
-    try:
-        yield address
-    finally:
-        # After a sticky error nothing can be freed, and the process ends anyway.
-        with suppress(DriverError):
-            driver.call("cuMemFree", address)
 
 
 def _printed(device: Device) -> str:
@@ -224,8 +222,3 @@ def _printed(device: Device) -> str:
     os.ftruncate(device.printed, 0)
     os.lseek(device.printed, 0, os.SEEK_SET)
     return data.decode("utf-8", errors="replace")
-
-
-def _filling(array: Array) -> int:
-    """What every byte of an output holds before a launch."""
-    return 0 if array.is_zeroed else sentinel_byte(array.dtype)

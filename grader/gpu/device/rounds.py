@@ -333,8 +333,3 @@ class Rounds:
 
 def _mixed(key: int, index: int) -> int:
     return (key * 0x9E3779B97F4A7C15 + index * 0xD1B54A32D192ED03) & 0xFFFFFFFFFFFFFFFF
-
-
-def _filling(array: Array) -> int:
-    """What every byte of an output holds before a launch."""
-    return 0 if array.is_zeroed else sentinel_byte(array.dtype)

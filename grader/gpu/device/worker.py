@@ -25,7 +25,7 @@ from grader.gpu.device import driver, host_memory, launch
 from grader.gpu.device.clock import clock_reasons, sm_mhz
 from grader.gpu.device.driver import DriverError
 from grader.gpu.device.launch import Device, LaunchFailed, Modules
-from grader.gpu.device.memory import Counters, Helpers
+from grader.gpu.device.memory import Arena, Counters, Helpers
 from grader.gpu.device.rounds import Rounds
 from grader.gpu.messages import (
     HELPERS,
@@ -39,6 +39,8 @@ from grader.gpu.messages import (
     NoDevice,
     Prepare,
     Ready,
+    Release,
+    Released,
     Request,
     Round,
     Warm,
@@ -152,7 +154,9 @@ def _driver_version() -> str:
 
 def _device(handle: Any, ready: Ready, printed: int) -> Device:
     stream = driver.call("cuStreamCreate", 1)
-    return Device(handle, stream, Helpers({}, stream, ready.multiprocessors), Counters(COUNTERS, stream), printed)
+    return Device(
+        handle, stream, Helpers({}, stream, ready.multiprocessors), Counters(COUNTERS, stream), Arena(), printed
+    )
 
 
 def _load_helpers(device: Device, modules: Modules, code: bytes) -> None:
@@ -195,6 +199,9 @@ class Worker:
                 return self._rounds.round(request.order, request.key)
             if isinstance(request, Load):
                 return self._load(request)
+            if isinstance(request, Release):
+                self._device.arena.close()
+                return Released()
             if isinstance(request, WarmUp):
                 return self._warm_up(request.busy_ms)
             self._mapping.use(descriptors)

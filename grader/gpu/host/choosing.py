@@ -1,4 +1,8 @@
-"""Which GPUs of this machine a group is timed on: all of one model, each submission wholly on one of them."""
+"""Which GPUs of this machine a group is timed on: all of one model, each submission wholly on one of them.
+
+`nvidia-smi` tells at once which there are; where it cannot say what `CUDA_VISIBLE_DEVICES` makes of them, or is not
+there, the driver is asked, which takes half a second.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +14,26 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from grader.gpu.host.inventory import ListedGpu, visible
 from grader.gpu.host.process import has_driver
 
 LIST_LIMIT_S = 60.0
 VARIABLE = "CUDA_VISIBLE_DEVICES"
 _START = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from grader.gpu.device.listing import main; main()"
+
+
+def several_gpus(listed: Sequence[ListedGpu] | None) -> list[str]:
+    """The GPUs of the first one's model, as `on` takes them; [] where there is one at most, or nobody can tell.
+
+    GPUs of another model are left alone: their times compare with nothing.  `CUDA_VISIBLE_DEVICES` holds.
+    """
+    asked = os.environ.get(VARIABLE)
+    seen = visible(listed, asked) if listed is not None else None
+    # Which of several models is the first is the driver's to say.
+    if seen is None or len({gpu.model for gpu in seen}) > 1:
+        # One name, whatever it means, is one GPU.
+        return told_by(start_listing()) if asked is None or "," in asked else []
+    return [gpu.uuid for gpu in seen] if len(seen) > 1 else []
 
 
 def start_listing() -> subprocess.Popen[bytes] | None:
@@ -34,11 +53,8 @@ def start_listing() -> subprocess.Popen[bytes] | None:
         return None
 
 
-def several_gpus(listing: subprocess.Popen[bytes] | None) -> list[str]:
-    """The GPUs of the first one's model, as `on` takes them; [] where there is one at most, or nobody can tell.
-
-    GPUs of another model are left alone: their times compare with nothing.  `CUDA_VISIBLE_DEVICES` holds.
-    """
+def told_by(listing: subprocess.Popen[bytes] | None) -> list[str]:
+    """The same as the driver tells it."""
     if listing is None:
         return []
     with listing:

@@ -9,12 +9,12 @@ from grader.errors import InternalError
 from grader.gpu.messages import HELPERS
 
 if TYPE_CHECKING:
-    from grader.compiler.process import CompilerProcess
+    from grader.launching.programs import Compiler
 
 FILE = Path(__file__).parent.parent / "device" / "helpers.cu"
 
 
-def compile_helpers(compiler: CompilerProcess, architecture: str) -> bytes:
+def compile_helpers(compiler: Compiler, architecture: str) -> bytes:
     """Their machine code.
 
     Raises

@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +21,11 @@ from grader.processes.limits import ONE_BLAS_THREAD
 from grader.timing import lock
 
 START_LIMIT_S = 60.0
-OPENING = ("opening-0", "opening-1")
-"""Lock files: so many processes open a device at a time.
+OPENING = "opening"
+"""Beginning of a lock file's name: of each GPU one process at a time opens it.
 
-The driver makes contexts one after another: of thirty asked for at once all are ready after eight seconds, none before
-seven, where a lone one takes half a second.
+The driver makes contexts one after another, a sixth of a second each: of thirty asked for at once all are ready after
+eight seconds, none before seven, where a lone one takes a third of a second.
 """
 _START = (
     "import sys, json; sys.path[:] = json.loads(sys.argv.pop(1)); "
@@ -65,6 +65,11 @@ def _turns(names: Sequence[str]) -> Iterator[list[int]]:
             os.close(descriptor)
 
 
+def opening_lock(environment: Mapping[str, str]) -> str:
+    """The name of the lock file for the GPU that a process with this environment opens."""
+    return f"{OPENING}-{environment.get('CUDA_VISIBLE_DEVICES', '').partition(',')[0][:60]}"
+
+
 class GpuProcess:
     """One GPU process.  It starts at once, so that it opens the device while the caller does other things.
 
@@ -79,7 +84,7 @@ class GpuProcess:
         environment["CUDA_MODULE_LOADING"] = "EAGER"
         # NVML's binding imports NumPy.
         environment |= ONE_BLAS_THREAD
-        with theirs, _turns(OPENING if in_turn else ()) as turns:
+        with theirs, _turns([opening_lock(environment)] if in_turn else ()) as turns:
             passed = [theirs.fileno(), *turns]
             self._process = subprocess.Popen(
                 [sys.executable, "-I", "-c", _START, paths, *map(str, passed)],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -30,6 +31,8 @@ from grader.gpu.messages import (
     Prepared,
     Ran,
     Ready,
+    Release,
+    Released,
     Round,
     RoundDone,
     Scalar,
@@ -155,6 +158,12 @@ class GpuSession:
         if isinstance(reply, Failed):
             return _failed(reply), None
         raise InternalError(f"the GPU process answered {type(reply).__name__}")
+
+    def release(self) -> None:
+        """Give back the device memory that launches have used; others need theirs while this one waits."""
+        if not self._process.is_lost:
+            with contextlib.suppress(GpuFault):
+                self._ask(Release(), RUN_LIMIT_S, Released)
 
     def warm_up(self, busy_ms: float) -> Warm:
         """Bring the clocks up; what the device can do.

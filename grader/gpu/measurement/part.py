@@ -41,6 +41,7 @@ from grader.timing.store import Store, folder, key_of
 from grader.timing.summary import reference, size_key, student, timings
 
 if TYPE_CHECKING:
+    from grader.compiler.kept import KeptCompiler
     from grader.compiler.process import CompilerProcess
 
 
@@ -48,11 +49,10 @@ class Gpu:
     """A GPU process and a `compiler` for the lab's own kernels, both started at once; closed as a context manager."""
 
     def __init__(self) -> None:
-        from grader.compiler.process import CompilerProcess
+        from grader.compiler.kept import KeptCompiler
 
         self._process = GpuProcess()
-        # The lab's kernels are compiled in a process that never saw a student's file.
-        self.compiler: CompilerProcess = CompilerProcess()
+        self.compiler: KeptCompiler = KeptCompiler()
         self._session: GpuSession | None = None
         self.measurement: Measurement | None = None
         self._has_run = False

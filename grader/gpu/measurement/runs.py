@@ -215,6 +215,7 @@ def results(session: GpuSession, runner: GpuRunner, found: Mapping[str, Evidence
                 steps.popleft()()
                 if session.is_broken:
                     break
+            session.release()
     return graded
 
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
-import subprocess
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -20,6 +19,7 @@ import msgspec
 
 from grader.errors import UsageError
 from grader.files import read_plain
+from grader.gpu.host.inventory import ListedGpu, inventory
 from grader.grading.options import GradeOptions
 from grader.grading.secret import secret
 from grader.grading.task import GradeTask
@@ -60,14 +60,15 @@ class Identity:
         self._lab_id = lab.id
         self._variants = lab.variants
         self._known_labs = {lab.id, *known_labs}
-        device = _devices() if options.backend != "emulator" and _has_driver() else "emulator"
-        self.is_known = device is not None
-        self.with_gpu = device != "emulator"
+        self.with_gpu = options.backend != "emulator" and _has_driver()
+        self.gpus = inventory() if self.with_gpu else None
+        """Those of this machine; None where there is none to use, or that cannot be found out."""
+        self.is_known = self.gpus is not None or not self.with_gpu
         self._common = _digest(
             code_hash(),
             *(f"{name} {_version(name)}".encode() for name in LIBRARIES),
             f"{platform.python_version()} {platform.machine()} {sys.byteorder}".encode(),
-            (device or "").encode(),
+            (_devices(self.gpus) if self.with_gpu else "emulator").encode(),
             repr(sorted((n, v) for n, v in msgspec.structs.asdict(options).items() if n not in _NO_MATTER)).encode(),
             _of_secret(secret()),
             _toolkits(),
@@ -212,17 +213,7 @@ def _has_driver() -> bool:
     return has_driver()
 
 
-def _devices() -> str | None:
-    """Models and driver of the GPUs, "emulator" where there is none to use, None where that cannot be found out."""
-    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
-    try:
-        asked = subprocess.run(
-            ["nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader"],
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return f"{sorted(set(asked.stdout.splitlines()))} {visible or ''}" if asked.returncode == 0 else None
+def _devices(gpus: Sequence[ListedGpu] | None) -> str:
+    """Models and driver of the GPUs, and which of them programs see."""
+    models = sorted({(gpu.model, gpu.memory, gpu.driver) for gpu in gpus or ()})
+    return f"{models} {os.environ.get('CUDA_VISIBLE_DEVICES') or ''}"

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from grader.errors import InternalError
 from grader.message import msg
+from grader.paths import user_cache
 
 TARGET = "wasm64-unknown-wasip1"
 VERSION = "0.17.1"
@@ -101,10 +102,8 @@ def cache_folder() -> Path:
     Where that can be neither made nor written, or has no room for what is to be built, one of the user's own in the
     system's temporary folder: a mark must not depend on it.
     """
-    cache = os.environ.get("XDG_CACHE_HOME", "")
-    base = Path(cache) if cache.startswith("/") else Path("~/.cache").expanduser()
     # One name for it, whatever leads there: what is read in advance knows the files by their names.
-    usual = (base / "cuda-lab-grader" / "programs").resolve()
+    usual = (user_cache() / "programs").resolve()
     if _can_be_used(usual) and _has_room(usual):
         return usual
     own = Path(tempfile.gettempdir()).resolve() / f"cuda-lab-grader-{os.getuid()}"

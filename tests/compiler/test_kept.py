@@ -1,0 +1,82 @@
+"""The grader's own programs are compiled once: the same text gives the same machine code, another text its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from grader.compiler.kept import KeptCompiler
+from grader.compiler.process import CompilerProcess
+
+TEXT = 'extern "C" __global__ void k(float *a) { a[threadIdx.x] = %s; }'
+
+
+@pytest.fixture
+def compiler(tmp_path: Path) -> Iterator[KeptCompiler]:
+    made = KeptCompiler(tmp_path / "kept")
+    yield made
+    made.close()
+
+
+def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The texts that NVRTC is given from now on."""
+    texts: list[str] = []
+    real = CompilerProcess.compile
+
+    def counted(self: CompilerProcess, sources: dict[str, str], *rest: str) -> object:
+        texts.extend(sources.values())
+        return real(self, sources, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(CompilerProcess, "compile", counted)
+    return texts
+
+
+def test_what_was_compiled_before_is_taken_over(
+    compiler: KeptCompiler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = compiled(monkeypatch)
+    first = compiler.compile({"k.cu": TEXT % "1"}, ["k"], "sm_90")
+    assert first.ok and first.cubin and first.resources["k"].registers
+    other = KeptCompiler(tmp_path / "kept")
+    assert other.compile({"k.cu": TEXT % "1"}, ["k"], "sm_90") == first
+    other.close()
+    assert len(texts) == 1
+
+
+def test_another_text_name_or_device_is_another_program(
+    compiler: KeptCompiler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = compiled(monkeypatch)
+    made = [
+        compiler.compile({"k.cu": TEXT % "1"}, ["k"], "sm_90"),
+        compiler.compile({"k.cu": TEXT % "2"}, ["k"], "sm_90"),
+        compiler.compile({"other.cu": TEXT % "1"}, ["k"], "sm_90"),
+        compiler.compile({"k.cu": TEXT % "1"}, ["k"], "sm_80"),
+    ]
+    assert len(texts) == 4 and len({result.cubin for result in made}) == 4
+
+
+def test_what_does_not_compile_is_compiled_again(compiler: KeptCompiler, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = compiled(monkeypatch)
+    for _again in range(2):
+        result = compiler.compile({"k.cu": TEXT % "b"}, ["k"], "sm_90")
+        assert not result.ok and result.diagnostics
+    assert len(texts) == 2
+
+
+@pytest.mark.parametrize("content", [b"", b"\x80", b"no program"])
+def test_what_is_no_program_any_more_is_made_anew(compiler: KeptCompiler, tmp_path: Path, content: bytes) -> None:
+    first = compiler.compile({"k.cu": TEXT % "1"}, ["k"], "sm_90")
+    (kept,) = (tmp_path / "kept").iterdir()
+    kept.write_bytes(content)
+    assert compiler.compile({"k.cu": TEXT % "1"}, ["k"], "sm_90") == first
+    assert compiler.compile({"k.cu": TEXT % "1"}, ["k"], "sm_90") == first
+
+
+def test_where_nothing_can_be_kept_all_is_compiled(tmp_path: Path) -> None:
+    (tmp_path / "kept").write_text("a file")
+    compiler = KeptCompiler(tmp_path / "kept")
+    assert compiler.compile({"k.cu": TEXT % "1"}, ["k"], "sm_90").ok
+    compiler.close()
