@@ -24,8 +24,7 @@ START_LIMIT_S = 60.0
 OPENING = "opening"
 """Beginning of a lock file's name: of each GPU one process at a time opens it.
 
-The driver makes contexts one after another, a sixth of a second each: of thirty asked for at once all are ready after
-eight seconds, none before seven, where a lone one takes a third of a second.
+The driver makes contexts one after another: of many asked for at once none is ready before nearly all are.
 """
 _START = (
     "import sys, json; sys.path[:] = json.loads(sys.argv.pop(1)); "
@@ -82,6 +81,9 @@ class GpuProcess:
         environment = {name: value for name, value in os.environ.items() if name.startswith(_PASSED_ON)}
         # Code is loaded when a module is, not when its first launch is timed.
         environment["CUDA_MODULE_LOADING"] = "EAGER"
+        # One kernel is launched at a time.  The driver makes a channel for each of the connections, eight by default, and
+        # a context takes a sixth of a second with those, a tenth with one; others wait meanwhile.
+        environment["CUDA_DEVICE_MAX_CONNECTIONS"] = "1"
         # NVML's binding imports NumPy.
         environment |= ONE_BLAS_THREAD
         with theirs, _turns([opening_lock(environment)] if in_turn else ()) as turns:
