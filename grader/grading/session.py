@@ -91,7 +91,7 @@ def grade(order: Order) -> int:
             (person,) = (work.person for work in found.works if not work.refusal)
             return grade_with_report(task, lab, outputs, rendering, order.pdf, found.notices, decider, person)
         from grader.gpu.host.choosing import several_gpus
-        from grader.grading.groups.feeding import AT_ONCE_ON_A_GPU
+        from grader.grading.groups.feeding import at_once_on
         from grader.grading.groups.group import Group
         from grader.grading.output.cache import ResultCache
         from grader.grading.output.identity import Identity
@@ -111,7 +111,8 @@ def grade(order: Order) -> int:
         tasks = {name: structs.replace(t, options=structs.replace(options, answers=True)) for name, t in tasks.items()}
         gpus = several_gpus(identity.gpus) if is_timed else []
         if is_timed and order.jobs is None:
-            jobs = min(jobs, AT_ONCE_ON_A_GPU * max(1, len(gpus)))
+            memory_bytes = min((gpu.memory_bytes for gpu in identity.gpus or ()), default=0)
+            jobs = min(jobs, at_once_on(memory_bytes) * max(1, len(gpus)))
         group = Group(
             found.works,
             tasks,

@@ -19,6 +19,12 @@ class ListedGpu(NamedTuple):
     uuid: str
     is_split: bool
 
+    @property
+    def memory_bytes(self) -> int:
+        """0 where it is not told in MiB."""
+        number, _space, unit = self.memory.partition(" ")
+        return int(number) << 20 if unit == "MiB" and number.isdecimal() else 0
+
 
 def inventory() -> list[ListedGpu] | None:
     """The GPUs in the order of their places on the bus; None where that cannot be found out."""

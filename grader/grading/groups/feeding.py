@@ -10,11 +10,20 @@ from msgspec import structs
 
 from grader.grading.task import GradeTask
 
-AT_ONCE_ON_A_GPU = 10
-"""Gradings side by side for each GPU: one is timed there, and so many that the next is ready when it has ended.
+MOST_AT_ONCE = 16
+"""Gradings side by side for each GPU: one is timed there, others are getting ready or wait for it.
 
-More wait for each other; each holds a GPU context and the driver opens those one after another.
+Before a kernel is timed its results are looked at, beside others but with nobody timing: whoever is ready when it comes
+to that does it in the same second, and the fewer such pauses there are, the more is timed.
 """
+LEAST_AT_ONCE = 4
+BYTES_AT_ONCE = 1 << 30
+"""Of a GPU's memory for each of them: a context takes half of it, arrays the rest."""
+
+
+def at_once_on(memory_bytes: int) -> int:
+    """How many gradings there are side by side for each GPU with so much memory; 0: nobody knows how much."""
+    return max(LEAST_AT_ONCE, min(memory_bytes // BYTES_AT_ONCE, MOST_AT_ONCE))
 
 
 class Grading(Protocol):
