@@ -98,6 +98,8 @@ def grade(
         environment = _environment(lab, compiler.nvrtc_version(), command)
         environment = structs.replace(environment, drawn_seed=emulated.draw.seed, drawn_by=emulated.draw.by)
         # Run and time on the GPU, where there is one.
+        if gpu is not None:
+            gpu.prepare(lab, submission, found)
         gpu = _opened(gpu, backend)
         if gpu is not None:
             found = gpu.grade(lab, submission, found, compiler, remeasure, profilers)

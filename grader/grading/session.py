@@ -112,7 +112,8 @@ def grade(order: Order) -> int:
         gpus = several_gpus(identity.gpus) if is_timed else []
         if is_timed and order.jobs is None:
             memory_bytes = min((gpu.memory_bytes for gpu in identity.gpus or ()), default=0)
-            jobs = min(jobs, at_once_on(memory_bytes) * max(1, len(gpus)))
+            used = max(1, len(gpus))
+            jobs = min(jobs, used * at_once_on(memory_bytes, used, len(tasks)))
         group = Group(
             found.works,
             tasks,

@@ -81,8 +81,8 @@ class GpuProcess:
         environment = {name: value for name, value in os.environ.items() if name.startswith(_PASSED_ON)}
         # Code is loaded when a module is, not when its first launch is timed.
         environment["CUDA_MODULE_LOADING"] = "EAGER"
-        # One kernel is launched at a time.  The driver makes a channel for each of the connections, eight by default, and
-        # a context takes a sixth of a second with those, a tenth with one; others wait meanwhile.
+        # One kernel is launched at a time.  The driver makes a channel for each connection: a context takes a sixth of
+        # a second with the usual eight, a tenth with one, and others wait meanwhile.
         environment["CUDA_DEVICE_MAX_CONNECTIONS"] = "1"
         # NVML's binding imports NumPy.
         environment |= ONE_BLAS_THREAD

@@ -20,7 +20,7 @@ from grader.gpu.host.helpers import compile_helpers
 from grader.gpu.host.process import GpuProcess
 from grader.gpu.host.session import GpuFault, GpuSession
 from grader.gpu.measurement.bench import with_data
-from grader.gpu.measurement.runs import GpuRunner, pools, results
+from grader.gpu.measurement.runs import GpuRunner, compute_cases, pools, results
 from grader.gpu.measurement.speed import Candidate, SpeedOrder, measure_speed
 from grader.gpu.measurement.work import baseline_of, cpu_times_of, lab_files, work_at
 from grader.gpu.messages import HELPERS_MODULE, NoDevice
@@ -54,6 +54,7 @@ class Gpu:
         self._process = GpuProcess()
         self.compiler: KeptCompiler = KeptCompiler()
         self._session: GpuSession | None = None
+        self._oracle: Oracle | None = None
         self.measurement: Measurement | None = None
         self._has_run = False
 
@@ -67,6 +68,16 @@ class Gpu:
             self._session.close()
         self._process.close()
         self.compiler.close()
+
+    def prepare(self, lab: Lab, submission: Submission, found: Mapping[str, Evidence]) -> None:
+        """Compute what `grade` compares with; the device need not be open yet.
+
+        Raises
+        ------
+        FileError : the lab's oracle cannot say what has to come out.
+        """
+        self._oracle = Oracle(lab)
+        compute_cases(lab, self._oracle, _kernels(lab, submission, found), found)
 
     def refusal(self) -> str:
         """Why there is no device after all, "" when there is one; waits until it is open."""
@@ -129,7 +140,7 @@ class Gpu:
         profilers: Sequence[str],
     ) -> dict[str, Evidence]:
         session = self.session()
-        oracle = Oracle(lab)
+        oracle = self._oracle or Oracle(lab)
         backend = GpuBackend(session)
         programs = ProgramStore(compiler, session.device.architecture)
         kernels = _kernels(lab, submission, found)

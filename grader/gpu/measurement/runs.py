@@ -46,7 +46,7 @@ class GpuRunner:
         """Compile and compute what `run` needs beside the device, which others may use meanwhile."""
         kernel = self._runnable(evidence)
         if kernel is not None:
-            for _kind, sizes in self._planned(evidence, kernel):
+            for _kind, sizes in _planned(self._lab, evidence, kernel):
                 self._trials.prepare(kernel, sizes)
 
     def find_resources(self, evidence: Evidence) -> None:
@@ -62,7 +62,7 @@ class GpuRunner:
             return evidence
         runs: list[Run] = []
         diagnoses = evidence.diagnoses
-        for kind, sizes in self._planned(evidence, kernel):
+        for kind, sizes in _planned(self._lab, evidence, kernel):
             run = self._trials.run(kernel, kind, sizes)
             if not diagnoses and run.difference is not None and run.difference.mismatches:
                 # What the emulator has not shown is told by the output alone.
@@ -100,15 +100,7 @@ class GpuRunner:
         )
 
     def _runnable(self, evidence: Evidence) -> BoundKernel | None:
-        """The kernel of a variant, if there is one that ends."""
-        ends = not any(run.outcome.reason in NEVER_ENDS for run in evidence.runs)
-        return self._kernels.get(evidence.variant.name) if ends else None
-
-    def _planned(self, evidence: Evidence, kernel: BoundKernel) -> Sequence[tuple[CaseKind, Sizes]]:
-        """What it is run at, and as which kind of case."""
-        if evidence.hard_coded_sizes is not None:
-            return [("observe", evidence.hard_coded_sizes)]
-        return kernel.sizes.planned(self._lab.cases["gpu"], kernel.binding.takes_sizes)
+        return _runnable(self._kernels, evidence)
 
     def _larger(self, evidence: Evidence, kernel: BoundKernel) -> Iterator[Run]:
         """Runs at the lab's large sizes, as far as the kernel takes such."""
@@ -187,6 +179,35 @@ class GpuRunner:
             blocks_per_sm=facts.blocks_per_sm if facts else None,
             occupancy_pct=facts.occupancy_pct if facts else None,
         )
+
+
+def compute_cases(lab: Lab, oracle: Oracle, kernels: Mapping[str, BoundKernel], found: Mapping[str, Evidence]) -> None:
+    """Have an oracle compute what `GpuRunner` compares with, while the device is being opened.
+
+    Raises
+    ------
+    FileError : the oracle cannot say what has to come out.
+    """
+    for evidence in found.values():
+        kernel = _runnable(kernels, evidence)
+        if kernel is None:
+            continue
+        for _kind, sizes in _planned(lab, evidence, kernel):
+            if oracle.projected(sizes, kernel.dtypes) is None:
+                oracle.case(sizes, kernel.dtypes)
+
+
+def _runnable(kernels: Mapping[str, BoundKernel], evidence: Evidence) -> BoundKernel | None:
+    """The kernel of a variant, if there is one that ends."""
+    ends = not any(run.outcome.reason in NEVER_ENDS for run in evidence.runs)
+    return kernels.get(evidence.variant.name) if ends else None
+
+
+def _planned(lab: Lab, evidence: Evidence, kernel: BoundKernel) -> Sequence[tuple[CaseKind, Sizes]]:
+    """What it is run at, and as which kind of case."""
+    if evidence.hard_coded_sizes is not None:
+        return [("observe", evidence.hard_coded_sizes)]
+    return kernel.sizes.planned(lab.cases["gpu"], kernel.binding.takes_sizes)
 
 
 def results(session: GpuSession, runner: GpuRunner, found: Mapping[str, Evidence]) -> dict[str, Evidence]:

@@ -21,9 +21,13 @@ BYTES_AT_ONCE = 1 << 30
 """Of a GPU's memory for each of them: a context takes half of it, arrays the rest."""
 
 
-def at_once_on(memory_bytes: int) -> int:
-    """How many gradings there are side by side for each GPU with so much memory; 0: nobody knows how much."""
-    return max(LEAST_AT_ONCE, min(memory_bytes // BYTES_AT_ONCE, MOST_AT_ONCE))
+def at_once_on(memory_bytes: int, gpus: int, tasks: int) -> int:
+    """How many gradings there are side by side on each of some GPUs with so much memory (0: nobody knows how much).
+
+    A third of the tasks is left for later, and goes to whichever GPU is done with its own.
+    """
+    early = -(-2 * tasks // (3 * gpus))
+    return max(LEAST_AT_ONCE, min(memory_bytes // BYTES_AT_ONCE, early, MOST_AT_ONCE))
 
 
 class Grading(Protocol):
