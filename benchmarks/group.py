@@ -3,6 +3,8 @@
     python benchmarks/group.py                 30 submissions, HTML, PDF and tables
     python benchmarks/group.py --students 300 --no-pdf
     python benchmarks/group.py --backend gpu --no-pdf --gpus 1,2    timed on one GPU, then on two
+    python benchmarks/group.py --ready         as on a machine that has graded before: the C++ library is built, the
+                                               lab's references are compiled
 
 The submissions are the good and the bad kernels of the tests and the samples, no two of them the same text; nothing is
 known of them before, no program, no time.  "Marks" is when the last submission has its mark, sweeps come after.  Memory
@@ -16,6 +18,7 @@ import contextlib
 import ctypes
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -112,18 +115,23 @@ class Figures:
         return f"{times} {self.memory_bytes / 2**20:7.0f} MiB"
 
 
-def run(folder: Path, arguments: list[str], environment: Mapping[str, str], students: int) -> Figures:
-    """One run of the command."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    began = time.monotonic()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "grader", "group", "--lang", "en", *arguments],
+def grade(folder: Path, arguments: list[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    """The command, started in a folder."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "grader", "--lang", "en", *arguments],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))}
         | dict(environment),
         stdout=subprocess.DEVNULL,
         start_new_session=True,
     )
+
+
+def run(folder: Path, arguments: list[str], environment: Mapping[str, str], students: int) -> Figures:
+    """One run of the command."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    began = time.monotonic()
+    process = grade(folder, ["group", *arguments], environment)
     watch = Watch(process.pid, folder / "reports", students)
     watch.start()
     process.wait()
@@ -133,6 +141,17 @@ def run(folder: Path, arguments: list[str], environment: Mapping[str, str], stud
     cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     memory = watch.end()
     return Figures(wall_s, wall_s if watch.marks_s is None else watch.marks_s, cpu_s, memory)
+
+
+def make_ready(folder: Path, lab: str, backend: str) -> Path:
+    """The caches of a machine that has graded one submission of a lab, without what it knows of that submission."""
+    make_group(folder / "first", lab, 2)
+    caches = folder / "ready"
+    environment = {"XDG_CACHE_HOME": str(caches), "CUDA_LAB_GRADER_STORE": str(folder / "first-times")}
+    arguments = ["first", "--out", "first-reports", "--lab", lab, "--backend", backend, "--no-pdf"]
+    grade(folder, arguments, environment).wait()
+    shutil.rmtree(caches / "cuda-lab-grader" / "observations", ignore_errors=True)
+    return caches
 
 
 def _adopt_orphans() -> None:
@@ -156,6 +175,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=0)
     parser.add_argument("--backend", choices=("emulator", "gpu"), default="emulator")
     parser.add_argument("--gpus", default="", help="how many to use, one run each: 1,2")
+    parser.add_argument("--ready", action="store_true", help="as on a machine that has graded before")
     options = parser.parse_args()
     _adopt_orphans()
     arguments = ["--lab", options.lab, "--backend", options.backend]
@@ -166,6 +186,8 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             make_group(folder / "group", options.lab, options.students)
+            if options.ready:
+                make_ready(folder, options.lab, options.backend).rename(folder / "caches")
             environment = {
                 "XDG_CACHE_HOME": str(folder / "caches"),
                 "CUDA_LAB_GRADER_STORE": str(folder / "times"),
