@@ -107,29 +107,41 @@ def run(device: Device, modules: Modules, launch: Launch, memory: Any) -> Ran:
     return Ran(facts=facts, changed=changed, guards=guards, elapsed_us=elapsed_us, printf=_printed(device))
 
 
+LARGE_BYTES = 1 << 20
+SLOT_BYTES = 2 << 20
+"""A large array's guard zone begins at a multiple of this, as cuMemAlloc places what is large."""
+
+
 @dataclass(frozen=True, slots=True)
 class Places:
     """Where the arrays of a launch lie in the arena, in bytes from its start; `nbytes`: what they take in all.
 
-    Each array has a guard zone of `GUARD_BYTES` on either side.  originals: of the inputs, what they were.
+    originals: of the inputs, what they were.
+    zones: offset and length of what lies round each array and belongs to none, at least `GUARD_BYTES` on either side.
     """
 
     arrays: Mapping[str, int]
     originals: Mapping[str, int]
+    zones: Mapping[str, tuple[tuple[int, int], ...]]
     nbytes: int
 
 
 def places_of(arrays: Sequence[Array]) -> Places:
     """One array behind the other, then the originals."""
-    found, originals, position = {}, {}, 0
+    found, originals, zones, position = {}, {}, {}, 0
     for array in arrays:
-        found[array.name] = position + GUARD_BYTES
-        position += aligned(array.nbytes) + 2 * GUARD_BYTES
+        slot = -(-position // SLOT_BYTES) * SLOT_BYTES if array.nbytes >= LARGE_BYTES else position
+        at = slot + GUARD_BYTES
+        end = at + array.nbytes
+        after = at + aligned(array.nbytes) + GUARD_BYTES
+        found[array.name] = at
+        zones[array.name] = (position, at - position), (end, after - end)
+        position = after
     for array in arrays:
         if not array.is_output:
             originals[array.name] = position
             position += aligned(array.nbytes)
-    return Places(found, originals, position)
+    return Places(found, originals, zones, position)
 
 
 def ready_for_launch(device: Device, function: Any, launch: Launch) -> KernelFacts:
@@ -199,16 +211,15 @@ def _examine(device: Device, arrays: list[Array], places: Places, base: int) -> 
     """Names of the inputs that changed, and of the arrays beside which something was written."""
     helpers, counters = device.helpers, device.counters
     for index, array in enumerate(arrays):
-        at = base + places.arrays[array.name]
         if not array.is_output:
-            helpers.check_same(at, base + places.originals[array.name], array.nbytes, counters.at(2 * index))
-        helpers.check_bytes(at - GUARD_BYTES, 0, 1, GUARD_BYTES, GUARD_BYTE, counters.at(2 * index + 1))
-        tail = aligned(array.nbytes) - array.nbytes + GUARD_BYTES
-        helpers.check_bytes(at + array.nbytes, 0, 1, tail, GUARD_BYTE, counters.at(2 * index + 1))
-    if arrays:
-        # Behind all of them: nobody's else.
-        rest = device.arena.nbytes - places.nbytes
-        helpers.check_bytes(base + places.nbytes, 0, 1, rest, GUARD_BYTE, counters.at(2 * len(arrays) - 1))
+            given, original = places.arrays[array.name], places.originals[array.name]
+            helpers.check_same(base + given, base + original, array.nbytes, counters.at(2 * index))
+        zones = places.zones[array.name]
+        if index == len(arrays) - 1:
+            # What is behind all of them belongs to none either.
+            zones = *zones, (places.nbytes, device.arena.nbytes - places.nbytes)
+        for offset, nbytes in zones:
+            helpers.check_bytes(base + offset, 0, 1, nbytes, GUARD_BYTE, counters.at(2 * index + 1))
     found = counters.read()
     changed = [a.name for i, a in enumerate(arrays) if found[2 * i]]
     return changed, [a.name for i, a in enumerate(arrays) if found[2 * i + 1]]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from grader.grading.groups.feeding import Feeder
+import pytest
+
+from grader.grading.groups.feeding import Feeder, at_once_on
 from grader.grading.options import GradeOptions
 from grader.grading.task import GradeTask
 
@@ -50,3 +52,26 @@ def test_each_goes_where_least_is_to_do_and_a_student_stays_on_one_gpu() -> None
     for task in list(grading.tasks):
         feeder.ended(task)
     assert grading.said == "a1 b2 c1 d2 e2 f2 e2 a1 c1"
+
+
+@pytest.mark.parametrize(
+    ("gib", "gpus", "students", "at_once"),
+    [
+        # A third is left for whichever is done first.
+        (140, 1, 30, 16),
+        (140, 2, 30, 10),
+        (140, 1, 15, 10),
+        (140, 4, 300, 16),
+        # Contexts and arrays have to fit.
+        (12, 1, 30, 12),
+        (8, 2, 300, 8),
+        (2, 1, 30, 4),
+        # Few students, or nobody knows how much memory there is.
+        (140, 2, 3, 4),
+        (0, 1, 30, 4),
+    ],
+)
+def test_as_many_on_a_gpu_as_its_memory_holds_and_its_share_of_the_group(
+    gib: int, gpus: int, students: int, at_once: int
+) -> None:
+    assert at_once_on(gib << 30, gpus, students) == at_once
