@@ -10,6 +10,7 @@ class Person(Record, frozen=True):
 
     id: their folder's name, by which results go.  number: the university's (a record book's, an SIS id).
     participant: Moodle's number of a participant, as its exports write it.  canvas_id: Canvas's number of a user.
+    team: what those have in common who handed in one work together.
     handed_in: when the work that counts was handed in, ISO 8601.  extra_days: by how much its deadline is later.
     """
 
@@ -22,3 +23,4 @@ class Person(Record, frozen=True):
     canvas_id: str = ""
     handed_in: str = ""
     extra_days: float = 0.0
+    team: str = ""

@@ -21,7 +21,7 @@ from grader.naming import folder_names
 from grader.result import Record
 
 LIST_NAME = ".handed-in.json"
-FORMAT = 3
+FORMAT = 4
 """Raised when archives are read otherwise than before."""
 
 _HIDDEN_TEXT = re.compile(r"(?P<name>.+\.(?:cuh?|ipynb|h|hpp|c|cc|cpp|cxx))\.txt", re.IGNORECASE)

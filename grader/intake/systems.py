@@ -157,6 +157,7 @@ def _submitters(metadata: File) -> Iterator[tuple[str, list[Person]]]:
         people = said.get(":submitters") or []
         created = said.get(":created_at")
         handed_in = parse_time(str(created)).isoformat() if created else ""
+        team = folder if len(people) > 1 else ""
         yield (
             folder,
             [
@@ -166,6 +167,7 @@ def _submitters(metadata: File) -> Iterator[tuple[str, list[Person]]]:
                     email=str(one.get(":email") or ""),
                     number=str(one.get(":sid") or ""),
                     handed_in=handed_in,
+                    team=team,
                 )
                 for one in people
                 if isinstance(one, Mapping)

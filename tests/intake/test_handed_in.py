@@ -95,9 +95,9 @@ submission_1:
     }
     (tmp_path / "a.zip").write_bytes(zipped(files))
     works = unpack(tmp_path / "a.zip", tmp_path / "out")[1].works
-    assert [(w.person.name, w.person.number, w.person.handed_in) for w in works] == [
-        ("Anna Petrova", "42", "2026-09-05T18:14:31+00:00"),
-        ("Ivan Ivanov", "", "2026-09-05T18:14:31+00:00"),
+    assert [(w.person.name, w.person.number, w.person.handed_in, w.person.team) for w in works] == [
+        ("Anna Petrova", "42", "2026-09-05T18:14:31+00:00", "submission_1"),
+        ("Ivan Ivanov", "", "2026-09-05T18:14:31+00:00", "submission_1"),
     ]
     with pytest.raises(UsageError, match=r"submission_metadata\.yml"):
         unpacked(tmp_path, {"submission_metadata.yml": b"a: [", "submission_1/x.cu": KERNEL}, "broken.zip")

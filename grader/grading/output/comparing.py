@@ -40,7 +40,8 @@ def compare_once(lab: Lab, entries: Sequence[Entry], out: Path) -> Similar:
     """The same as `compare`, kept in `out` until a source changes: comparing hundreds takes seconds."""
     file = out / f".{lab.id}.similar.json"
     digest = hashlib.sha256(code_hash())
-    for part in (*_starters(lab), *(part for e in entries for part in (e.student, e.source))):
+    works = _works(entries)
+    for part in (*_starters(lab), *(part for name, source in works.items() for part in (name, source))):
         raw = part.encode("utf-8", "surrogatepass")
         digest.update(len(raw).to_bytes(8, "little") + raw)
     key = digest.hexdigest()
@@ -56,7 +57,18 @@ def compare_once(lab: Lab, entries: Sequence[Entry], out: Path) -> Similar:
 
 def compare(lab: Lab, entries: Sequence[Entry], archive: dict[str, str] | None = None) -> Similar:
     """What the entries' sources have in common beyond the lab's starter."""
-    return similar({entry.student: entry.source for entry in entries if entry.source}, _starters(lab), archive)
+    return similar(_works(entries), _starters(lab), archive)
+
+
+def _works(entries: Sequence[Entry]) -> dict[str, str]:
+    """The sources by student; what a team handed in together is one work, the first of them stands for it."""
+    found, teams = {}, set()
+    for entry in entries:
+        team = entry.person.team if entry.person is not None else ""
+        if entry.source and (not team or team not in teams):
+            found[entry.student] = entry.source
+            teams.add(team)
+    return found
 
 
 def _starters(lab: Lab) -> list[str]:

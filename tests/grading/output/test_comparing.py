@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from grader.cli import main as cli
+from grader.course.people import Person
 from grader.exports.entries import Entry
 from grader.grading.output import comparing
 from grader.lab import labs
@@ -36,6 +37,16 @@ def test_what_was_found_is_kept_until_a_source_changes(tmp_path: Path, monkeypat
     assert comparing.compare_once(lab, entries, tmp_path) == found and len(asked) == 1
     changed = [entries[0], Entry("b", source="// another work altogether")]
     assert comparing.compare_once(lab, changed, tmp_path).pairs == () and len(asked) == 2
+
+
+def test_a_team_is_one_work() -> None:
+    lab = labs.find("transpose")
+    entries = [
+        Entry(name, source=TEXT, person=Person(id=name, team=team))
+        for name, team in (("a", "team 1"), ("b", "team 1"), ("c", "team 2"), ("d", "team 2"), ("e", ""))
+    ]
+    pairs = [(pair.left, pair.right) for pair in comparing.compare(lab, entries).pairs]
+    assert sorted(pairs) == [("a", "c"), ("a", "e"), ("c", "e")]
 
 
 def test_other_years_are_read_as_submissions_are(
