@@ -195,13 +195,16 @@ def _edits(entries: Sequence[Entry], files: Mapping[str, ParsedFile]) -> dict[st
     Of several texts for one place, as of constant memory that is filled anew for each kernel, the first.
     """
     names = {name for entry in entries for name in entry.compile_time.changeable}
+    seen = {name: value for entry in entries for name, value in entry.filled_with.items() if "[" in name}
     found = {}
     for file, parsed in files.items():
         made: dict[tuple[int, int], Edit] = {}
         for entry in entries:
             for edit in entry.edits if entry.parsed.source.path == parsed.source.path else ():
                 made.setdefault((edit.start, edit.end), edit)
-        found[file] = (*constant_edits(parsed, names), *made.values())
+        # What no size of the lab is in an array of whole numbers stays what it was seen to be.
+        edits = (replace(e, unset=seen.get(e.constant, e.unset)) for e in constant_edits(parsed, names))
+        found[file] = (*edits, *made.values())
     return found
 
 

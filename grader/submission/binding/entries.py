@@ -66,9 +66,12 @@ class Entry:
     def compile_time(self) -> CompileTime:
         """The sizes that are fixed when it is compiled."""
         constants = size_names(self.parsed, self.parsed.functions[self.kernel.name], self.kernel)
-        constants |= {name: self.filled_with[name] for name in constants.keys() & self.filled_with.keys()}
+        filled = frozenset(constants.keys() & self.filled_with.keys())
+        constants |= {name: self.filled_with[name] for name in constants if name in filled}
         files = (self.parsed, *self.parsed.headers)
-        changeable = {edit.constant for parsed in files for edit in constant_edits(parsed, constants)} - self.kept
+        changeable = (
+            {edit.constant for parsed in files for edit in constant_edits(parsed, constants)} - self.kept - {""}
+        )
         spans = {i: p.span for i, p in enumerate(self.kernel.parameters) if p.is_pointer and p.span > 1}
         seen = {a.name: a for a in self.seen if a.name}
         elements = {
@@ -76,7 +79,7 @@ class Entry:
             for i, p in enumerate(self.kernel.parameters)
             if p.is_pointer and p.dtype in SIZES_OF_TYPES and p.name in seen and seen[p.name].buffer_bytes
         }
-        return CompileTime(constants, frozenset(changeable), self.template_values, spans, elements)
+        return CompileTime(constants, frozenset(changeable), self.template_values, spans, filled, elements)
 
     @property
     def seen(self) -> tuple[SeenArgument, ...]:

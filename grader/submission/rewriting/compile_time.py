@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 MAX_WORDS = 4096
 SET_BY_HOST = 0
 """In place of the value of a constant that the host copies to the device: `__constant__ int n;`."""
+MAX_ELEMENTS = 16
+"""Of an array in constant memory that sizes may lie in: `__constant__ int dims[2];`."""
 _STEPS = tuple(
     re.compile(
         rf"\bblockIdx\s*\.\s*{axis}\s*\*\s*(\w+)\s*\+\s*threadIdx\s*\.\s*{axis}\b"
@@ -84,7 +86,14 @@ def size_names(parsed: ParsedFile, item: Item, kernel: Kernel) -> dict[str, int]
         value = remembered(parsed, ("value", name), lambda name=name: parsed.constants.evaluate(name))  # type: ignore[misc]
         if isinstance(value, int) and value > 0:
             found[name] = value
-    return found | {name: SET_BY_HOST for name, _node in _set_by_host(parsed) if name in words - own}
+    found |= {name: SET_BY_HOST for name, _node in _set_by_host(parsed) if name in words - own}
+    arrays = {name: count for name, (_node, count) in arrays_set_by_host(parsed).items() if name in words - own}
+    return found | {element: SET_BY_HOST for name, count in arrays.items() for element in elements_of(name, count)}
+
+
+def elements_of(name: str, count: int) -> list[str]:
+    """What the elements of an array are called among the constants: "dims[0]"."""
+    return [f"{name}[{index}]" for index in range(count)]
 
 
 def match_sizes(names: Collection[str], lab: Lab, taken: Collection[str]) -> dict[str, str]:
@@ -120,6 +129,14 @@ def constant_edits(parsed: ParsedFile, names: Collection[str]) -> tuple[Edit, ..
     for name, node in _set_by_host(parsed):
         if name in names:
             found.append(Edit(*characters(parsed, node.end_byte, node.end_byte), " = ", name))
+    for name, (node, count) in arrays_set_by_host(parsed).items():
+        elements = elements_of(name, count)
+        if not set(elements).isdisjoint(names):
+            place = characters(parsed, node.end_byte, node.end_byte)
+            # Of edits for one place the last comes first in the text.
+            found.append(Edit(*place, "}"))
+            found += [Edit(*place, ", ", element, SET_BY_HOST) for element in reversed(elements[1:])]
+            found.append(Edit(*place, " = {", elements[0], SET_BY_HOST))
     return tuple(found)
 
 
@@ -222,6 +239,25 @@ def _find_set_by_host(parsed: ParsedFile) -> Iterator[tuple[str, Node]]:
                     yield parsed.text(declarator), declarator
                 elif dtype is None and type_node is not None:
                     yield from _whole_numbers_in(parsed, type_node)
+
+
+def arrays_set_by_host(parsed: ParsedFile) -> dict[str, tuple[Node, int]]:
+    """Declarator and length of every short array of whole numbers in constant memory that the file gives no values."""
+    return remembered(parsed, "arrays set by host", lambda: dict(_find_arrays_set_by_host(parsed)))
+
+
+def _find_arrays_set_by_host(parsed: ParsedFile) -> Iterator[tuple[str, tuple[Node, int]]]:
+    for item in parsed.items:
+        if item.kind != "variable" or not item.active or "__constant__" not in item.qualifiers:
+            continue
+        type_node = item.node.child_by_field_name("type")
+        dtype = parsed.constants.dtype(parsed.text(type_node)) if type_node is not None else None
+        for declarator in item.node.children_by_field_name("declarator"):
+            name, size = declarator.child_by_field_name("declarator"), declarator.child_by_field_name("size")
+            is_array = declarator.type == "array_declarator" and name is not None and name.type == "identifier"
+            count = parsed.constants.integer(parsed.text(size)) if is_array and size is not None else None
+            if name is not None and count and 0 < count <= MAX_ELEMENTS and dtype is not None and "int" in dtype:
+                yield parsed.text(name), (declarator, count)
 
 
 def _whole_numbers_in(parsed: ParsedFile, type_node: Node) -> Iterator[tuple[str, Node]]:

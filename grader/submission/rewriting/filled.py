@@ -16,7 +16,7 @@ from grader.submission.cpp.edits import Edit
 from grader.submission.cpp.positions import characters
 from grader.submission.cpp.tree import WORD, ParsedFile, declared_name
 from grader.submission.expressions.number_types import FORMATS, SIZES_OF_TYPES
-from grader.submission.rewriting.compile_time import size_rank
+from grader.submission.rewriting.compile_time import arrays_set_by_host, elements_of, size_rank
 from grader.submission.rewriting.structs import fields_of, values_of
 
 if TYPE_CHECKING:
@@ -57,14 +57,24 @@ def filled_edits(
 
 
 def whole_numbers(parsed: ParsedFile, filled: Mapping[str, bytes]) -> dict[str, int]:
-    """Numbers that were seen in constant memory: `__constant__ int n`."""
-    found = {}
+    """Numbers that were seen in constant memory: n, "dims[0]" of `__constant__ int dims[2]`, fields of a struct."""
+    found: dict[str, int] = {}
     for name, content in filled.items():
         for item in parsed.by_name.get(name, ()):
             type_node = item.node.child_by_field_name("type")
             dtype = parsed.constants.dtype(parsed.text(type_node)) if type_node is not None else None
-            if dtype in FORMATS and "int" in dtype and len(content) == SIZES_OF_TYPES[dtype]:
-                (found[name],) = struct.unpack(f"<{FORMATS[dtype]}", content)
+            if type_node is not None and dtype is None:
+                fields = fields_of(parsed, parsed.text(type_node).removeprefix("struct ").strip())
+                if fields and all("int" in f.dtype and not f.is_pointer for f in fields):
+                    numbers = values_of([f.dtype for f in fields], content)
+                    found |= {f.name: int(n) for f, n in zip(fields, numbers, strict=bool(numbers))}
+            if dtype not in FORMATS or "int" not in dtype:
+                continue
+            _node, count = arrays_set_by_host(parsed).get(name, (None, 0))
+            if len(content) != SIZES_OF_TYPES[dtype] * max(count, 1):
+                continue
+            whole = struct.unpack(f"<{max(count, 1)}{FORMATS[dtype]}", content)
+            found |= zip(elements_of(name, count) or [name], whole, strict=True)
     return found
 
 
