@@ -27,7 +27,9 @@ _THREAD = {"thread": "(1, 0)", "block": "(2, 0)"}
 
 DATA: Mapping[str, Value] = {
     "capability": "6.1",
+    "meant": "transpose.cu",
     "model": "GeForce GTX 1080",
+    "added": "padded.races",
     "address": "0x7f30",
     "after": 64,
     "all": 6,
@@ -198,6 +200,7 @@ DATA: Mapping[str, Value] = {
     "reads": 5.2,
     "reason": "out of memory",
     "region": msg("regions.diagonal"),
+    "removed": "naive.coalescing",
     "requested": "512",
     "requests": 4096,
     "right": 8,
@@ -276,6 +279,7 @@ OWN: Mapping[str, Mapping[str, Value]] = {
     "checks.launch.hint_too_large": {"shape": "128×128", "threads": 16384, "allowed": "32×32", "n": 1024},
     "course.no_check": {"check": "correct", "allowed": "naive, shared"},
     "session.unknown_backend": {"backend": "cpu", "allowed": "auto, emulator, gpu"},
+    "intake.renamed": {"name": "transpose.cu.txt", "meant": "transpose.cu"},
     "programs.launch_refused": {"kernel": "scale", "why": "invalid device function"},
     "checks.technique.reads": {"reads": 5.2, "allowed": 1.5},
     "session.refused": {"reason": "submissions/ivanov: no .cu file", "path": "submissions/ivanov"},

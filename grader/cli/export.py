@@ -25,7 +25,10 @@ def export_command() -> click.Command:
                 help=_("What to write; may be repeated."),
             ),
             click.Option(
-                ["lab_ids", "--lab"], multiple=True, metavar="LAB", help=_("Only this lab (default: all labs).")
+                ["lab_ids", "--lab"],
+                multiple=True,
+                metavar="LAB",
+                help=_("Only this lab (default: all labs); xlsx and course hold all labs even so."),
             ),
             lang_option(),
             labs_option(),

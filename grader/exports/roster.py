@@ -50,9 +50,11 @@ class Roster(Record, frozen=True):
 
 
 def rules_of(lab: Lab) -> dict[str, CheckRule]:
-    """How a lab's checks are marked, by their ids."""
+    """How a lab's checks are marked, by their ids; settings as they are when read back: lists, no tuples."""
     return {
-        f"{variant.name}.{check.check}": CheckRule(points=check.points, settings=msgspec.to_builtins(check.settings))
+        f"{variant.name}.{check.check}": CheckRule(
+            points=check.points, settings=msgspec.json.decode(msgspec.json.encode(check.settings))
+        )
         for variant in lab.variants
         for check in variant.checks
     }

@@ -54,10 +54,16 @@ TEXTS: Texts = {
     ),
     "each_written": Plural("{n} file {path}", "{n} files {path}"),
     "no_library": N_("{path}: not written, the Python library {library} is missing; install the grader again"),
+    "checks_added": N_("{lab}: checks were added to the lab file ({added}); grade the group again"),
+    "checks_removed": N_("{lab}: checks were removed from the lab file ({removed}); grade the group again"),
+    "checks_exchanged": N_(
+        "{lab}: checks were added to the lab file ({added}) and removed from it ({removed}); grade the group again"
+    ),
     "lab_changed": N_("{lab}: the lab file changed in more than points and thresholds; grade the group again"),
     "grade_again": N_(
-        "{student}: the stored results do not decide {checks}; no grade is changed, grade the group again"
+        "{student}: the stored results do not decide {checks} of {lab}; no grade is changed, grade the group again"
     ),
+    "points_pending": N_("pending: {before} → {after}"),
     "rescored": Plural("{n} grade changed", "{n} grades changed"),
     "other_version": N_("the worker has another version of the grader"),
     "no_dask": N_("--cluster needs Dask: pip install 'cuda-lab-grader[cluster]'"),

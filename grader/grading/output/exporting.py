@@ -22,24 +22,28 @@ def export(
 ) -> int:
     """Write what is stored in `folder` in the `formats` (keys of `FORMATS`); returns the exit code.
 
-    lab_ids: of these labs only; (): of all that lie there.
+    lab_ids: of these labs only; (): of all that lie there.  A file of all labs is of all that lie there even so.
 
     Raises
     ------
     UsageError : no group was graded there, a lab is not known, or a file cannot be written.
     """
     try:
-        runs = [run for run in stored_groups(folder) if not lab_ids or run.lab in lab_ids]
+        stored = list(stored_groups(folder))
     except OSError as error:
         raise UsageError(msg("session.no_group", path=str(folder))) from error
+    runs = [run for run in stored if not lab_ids or run.lab in lab_ids]
     if not runs:
         raise UsageError(msg("session.no_group", path=str(folder)))
-    tables = weighted([_table(run, labs_folders) for run in runs], folder)
+    # A course's file of one lab alone would take the place of that of all.
+    has_course = any(isinstance(FORMATS[name], CourseExport) for name in formats)
+    course = weighted([_table(run, labs_folders) for run in (stored if has_course else runs)], folder)
+    tables = [table for table in course if not lab_ids or table.lab.id in lab_ids]
     writer, lines = Tables(language), []
     for name in formats:
         wanted = FORMATS[name]
         if isinstance(wanted, CourseExport):
-            lines += writer.of_course([wanted], tables, folder)
+            lines += writer.of_course([wanted], course, folder)
         for table, run in zip(tables, runs, strict=True):
             if isinstance(wanted, Export):
                 lines += writer.of_lab([wanted], table, run.outputs)

@@ -17,10 +17,10 @@ from grader.grading.output.retelling import retell
 from grader.grading.output.stored import StoredRun, stored_groups
 from grader.lab import labs
 from grader.lab.records import Lab
-from grader.message import msg
+from grader.message import Message, msg
 from grader.report.numbers import Numbers
 from grader.report.visible import visible_line
-from grader.result import Result, encode, score_of, status_of
+from grader.result import Check, Result, Score, encode, score_of, status_of
 from grader.words import check_title, text, told
 
 
@@ -41,25 +41,42 @@ def rescore(folder: Path, language: str, pdf: bool, labs_folders: Sequence[Path]
     decider = find_decider_again(folder)
     for run in runs:
         if run.rest != rest_of(known[run.lab]):
-            raise UsageError(msg("session.lab_changed", lab=run.lab))
+            raise UsageError(_what_changed(run, known[run.lab]))
         decider.overrides.validate(known[run.lab])
-    changes, untold = 0, 0
+    rescorings = [_Rescoring(run, known[run.lab], decider, language) for run in runs]
+    unclear = [line for rescoring in rescorings for line in rescoring.unclear()]
+    for line in unclear:
+        print(visible_line(line))
+    if unclear:
+        return 2
     try:
-        for run in runs:
-            changed, left = _Rescoring(run, known[run.lab], decider, language).mark()
-            changes, untold = changes + changed, untold + left
+        changes = sum(rescoring.write() for rescoring in rescorings)
         write_ledger(decider, folder)
     except OSError as error:
         raise UsageError(describe_os_error(error)) from error
     print(text(msg("session.rescored", n=changes)))
-    if untold:
-        return 2
     retell(folder, language, pdf, labs_folders)
     return 0
 
 
+def _what_changed(run: StoredRun, lab: Lab) -> Message:
+    """Why a lab has to be graded again: a check more or less also changes what is run, and what others tell."""
+    old, new = set(run.checks), set(rules_of(lab))
+    added, removed = ", ".join(sorted(new - old)), ", ".join(sorted(old - new))
+    if not old or old == new:
+        return msg("session.lab_changed", lab=run.lab)
+    if added and removed:
+        return msg("session.checks_exchanged", lab=run.lab, added=added, removed=removed)
+    if added:
+        return msg("session.checks_added", lab=run.lab, added=added)
+    return msg("session.checks_removed", lab=run.lab, removed=removed)
+
+
 class _Rescoring:
-    """A lab's group that is marked again."""
+    """A lab's group that is marked again.
+
+    The labs of a folder are marked by the same files: where one has to be graded again, nothing is written.
+    """
 
     def __init__(self, run: StoredRun, lab: Lab, decider: Decider, language: str) -> None:
         self._run = run
@@ -69,31 +86,30 @@ class _Rescoring:
         self._new = rules_of(lab)
         self._specs = {f"{v.name}.{check.check}": check for v in lab.variants for check in v.checks}
 
-    def mark(self) -> tuple[int, int]:
-        """Write what changes; returns how many marks did, and how many works have to be graded again.
+    def unclear(self) -> list[str]:
+        """A line for each work that has to be graded again."""
+        return [
+            text(msg("session.grade_again", student=entry.student, lab=self._run.lab, checks=", ".join(unclear)))
+            for entry in self._run.entries
+            if entry.result is not None and (unclear := self._again(undone(entry.result))[1])
+        ]
 
-        All are marked by the same rules: where one has to be graded again, nothing is written.
-        """
-        marked, left = [], 0
+    def write(self) -> int:
+        """Write what changes and say it; returns how many marks do."""
+        count = 0
         for entry in self._run.entries:
-            if entry.result is None:
+            before = entry.result
+            if before is None:
                 continue
-            again, unclear = self._again(undone(entry.result))
-            if unclear:
-                left += 1
-                names = ", ".join(unclear)
-                print(visible_line(text(msg("session.grade_again", student=entry.student, checks=names))))
+            after = told(self._decider.decided(self._again(undone(before))[0], entry.person))
+            if after == before:
                 continue
-            again = told(self._decider.decided(again, entry.person))
-            if again != entry.result:
-                marked.append((entry.result, again))
-        if left:
-            return 0, left
-        for before, after in marked:
             write_atomically(self._run.outputs.folder(after.student.id) / RESULT_NAME, encode(after))
-            for line in self._differences(before, after) if before.score != after.score else []:
-                print(visible_line(line))
-        return sum(before.score != after.score for before, after in marked), 0
+            if after.score != before.score:
+                count += 1
+                for line in self._differences(before, after):
+                    print(visible_line(line))
+        return count
 
     def _again(self, result: Result) -> tuple[Result, list[str]]:
         """The result by the new rules, and the checks of it that what is stored does not tell."""
@@ -119,15 +135,22 @@ class _Rescoring:
 
     def _differences(self, before: Result, after: Result) -> list[str]:
         """The mark before and after, and each check whose points differ."""
-        points = self._numbers.points
-        lines = [f"{after.student.id}: {points(before.score.earned)} → {points(after.score.earned)}"]
+        lines = [f"{after.student.id}: {self._difference(before.score, after.score)}"]
         was = {check.id: check for check in before.checks}
         for check in after.checks:
-            old = was[check.id]
-            if (old.earned, old.possible, old.pending) != (check.earned, check.possible, check.pending):
-                title = f"{check.variant}: {check_title(check.check)}"
-                lines.append(
-                    f"  {title}: {points(old.earned)}/{points(old.possible)} → "
-                    f"{points(check.earned)}/{points(check.possible)}"
-                )
+            difference = self._difference(was[check.id], check)
+            if difference:
+                lines.append(f"  {check.variant}: {check_title(check.check)}: {difference}")
         return lines
+
+    def _difference(self, before: Score | Check, after: Score | Check) -> str:
+        """What of the points earned, possible and pending changed, "" where nothing did."""
+        points, parts = self._numbers.points, []
+        if (before.earned, before.possible) != (after.earned, after.possible):
+            parts.append(
+                f"{points(before.earned)}/{points(before.possible)} → {points(after.earned)}/{points(after.possible)}"
+            )
+        if before.pending != after.pending:
+            change = msg("session.points_pending", before=points(before.pending), after=points(after.pending))
+            parts.append(text(change))
+        return ", ".join(parts)

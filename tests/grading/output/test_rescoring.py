@@ -15,6 +15,8 @@ from grader.lab.checks import BankConflictSettings, SpeedupSettings, WaysShare
 from grader.lab.records import CheckSpec
 from grader.message import msg
 from grader.result import Check, decode
+from tests.marks_only import put_marks_only
+from tests.stored_marks import put_marks
 
 ROOT = Path(__file__).parents[3]
 LAB = "transpose"
@@ -109,3 +111,108 @@ def test_every_lab_can_be_told_from_another(tmp_path: Path) -> None:
     known = [labs.find(name) for name in labs.folders()]
     assert len({rest_of(lab) for lab in known}) == len(known)
     assert [rest_of(labs.find(lab.id)) for lab in known] == [rest_of(lab) for lab in known]
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
+    """The lab files of two labs that a student has stored marks in."""
+    monkeypatch.chdir(tmp_path)
+    found = {lab: put_marks_only(tmp_path, LAB, lab) for lab in ("one", "two")}
+    for lab in found:
+        put_marks(tmp_path / "reports", labs.find(lab), ("ivanov",), failed="padded.bank_conflicts")
+    return found
+
+
+def rescored(capsys: pytest.CaptureFixture[str]) -> tuple[int, list[str]]:
+    """The exit code of rescoring, and what it said before it lists the group."""
+    capsys.readouterr()
+    code = cli.run(["rescore", "reports", "--no-pdf", "--lang", "en"])
+    said = capsys.readouterr()
+    lines = (said.out + said.err).splitlines()
+    ends = [place for place, line in enumerate(lines) if line.endswith("changed")]
+    return code, lines[: ends[0] + 1] if ends else lines
+
+
+def put(file: Path, *changes: tuple[str, str]) -> None:
+    """Change the lab file in places of which there is one each."""
+    text = file.read_text()
+    for was, becomes in changes:
+        assert text.count(was) == 1
+        text = text.replace(was, becomes)
+    file.write_text(text)
+
+
+def test_what_changed_of_points_is_said(files: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    # Settings that nobody touched are the same, in whatever way they were stored: these marks hold no facts at all.
+    assert rescored(capsys) == (0, ["0 grades changed"])
+    put(
+        files["one"],
+        ("speedup: {points: 5", "speedup: {points: 7"),
+        ("bank_conflicts: {points: 10", "bank_conflicts: {points: 8"),
+    )
+    assert rescored(capsys) == (
+        0,
+        [
+            "ivanov: pending: 5 → 7",
+            "  padded: bank conflicts: 0/10 → 0/8",
+            "  padded: speedup: 0/5 → 0/7, pending: 5 → 7",
+            "1 grade changed",
+        ],
+    )
+    put(files["one"], ("correct: 10", "correct: 14"), ("bank_conflicts: {points: 8", "bank_conflicts: {points: 4"))
+    assert rescored(capsys) == (
+        0,
+        [
+            "ivanov: 85/100 → 89/100",
+            "  naive: correct result: 10/10 → 14/14",
+            "  padded: bank conflicts: 0/8 → 0/4",
+            "1 grade changed",
+        ],
+    )
+    # What one passed check gives and another loses changes no mark.
+    put(files["one"], ("correct: 14", "correct: 12"), ("races: 7", "races: 9"))
+    assert rescored(capsys) == (0, ["0 grades changed"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (
+            [("correct: 10\n", "correct: 9\n      races: 1\n")],
+            "one: checks were added to the lab file (naive.races); grade the group again",
+        ),
+        (
+            [("      races: 7\n", ""), ("correct: 10\n", "correct: 17\n")],
+            "one: checks were removed from the lab file (shared.races); grade the group again",
+        ),
+        (
+            [("      races: 7\n", "      bank_conflicts: 7\n")],
+            "one: checks were added to the lab file (shared.bank_conflicts) and removed from it (shared.races); "
+            "grade the group again",
+        ),
+    ],
+    ids=["added", "removed", "exchanged"],
+)
+def test_other_checks_have_to_be_graded(
+    files: dict[str, Path], capsys: pytest.CaptureFixture[str], changes: list[tuple[str, str]], said: str
+) -> None:
+    put(files["one"], *changes)
+    code, lines = rescored(capsys)
+    assert code == 2
+    assert lines == [f"grade: {said}"]
+
+
+def test_where_one_lab_has_to_be_graded_no_mark_of_any_changes(
+    files: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(files["one"], ("correct: 10", "correct: 13"), ("bank_conflicts: {points: 10", "bank_conflicts: {points: 7"))
+    put(files["two"], ("share: 0.4", "share: 0.3"))
+    before = {path: path.read_bytes() for path in (tmp_path / "reports").rglob("*.json")}
+    assert rescored(capsys) == (
+        2,
+        [
+            "ivanov: the stored results do not decide shared.coalescing of two; "
+            "no grade is changed, grade the group again"
+        ],
+    )
+    assert {path: path.read_bytes() for path in (tmp_path / "reports").rglob("*.json")} == before

@@ -1,0 +1,49 @@
+"""`grade export DIR --lab LAB`: one lab's files are made anew, and those of all labs lose none."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from openpyxl import load_workbook
+
+from grader.cli import main as cli
+from grader.lab import labs
+from tests.marks_only import put_marks_only
+from tests.stored_marks import put_marks
+
+
+@pytest.fixture
+def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A group in two labs."""
+    monkeypatch.chdir(tmp_path)
+    for lab in ("one", "two"):
+        put_marks_only(tmp_path, "transpose", lab)
+        put_marks(tmp_path / "reports", labs.find(lab), ("ivanov", "petrova"))
+    return tmp_path / "reports"
+
+
+def test_files_of_all_labs_keep_all(reports: Path) -> None:
+    formats = ["--format", "xlsx", "--format", "course", "--format", "csv"]
+    assert cli.run(["export", "reports", "--lang", "en", *formats]) == 0
+    whole = {name: (reports / name).read_bytes() for name in ("gradebook.xlsx", "course.html")}
+    assert load_workbook(reports / "gradebook.xlsx").sheetnames == ["All labs", "one", "two"]
+    for file in reports.glob("*.csv"):
+        file.unlink()
+    assert cli.run(["export", "reports", "--lang", "en", "--lab", "two", *formats]) == 0
+    assert {name: (reports / name).read_bytes() for name in whole} == whole
+    assert [file.name for file in reports.glob("*.csv")] == ["two.csv"]
+
+
+def test_a_lab_that_is_not_known_here_is_not_left_out(
+    reports: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run(["export", "reports", "--lang", "en", "--format", "xlsx"]) == 0
+    whole = (reports / "gradebook.xlsx").read_bytes()
+    shutil.rmtree(tmp_path / "assignments" / "one")
+    assert cli.run(["export", "reports", "--lang", "en", "--lab", "two", "--format", "xlsx"]) == 2
+    assert "one" in capsys.readouterr().err
+    assert (reports / "gradebook.xlsx").read_bytes() == whole
+    # A file of its own needs no other lab.
+    assert cli.run(["export", "reports", "--lang", "en", "--lab", "two", "--format", "csv"]) == 0
