@@ -209,6 +209,9 @@ def _ranked(
         found = [*barrier_changes(function, shares), *expression_changes(function), *array_changes(function)]
         found += [*guard_changes(function, extents), *value_changes(function), *idea_changes(function)]
         for change in found:
+            if symptom.is_stopped and change.group == "returns":
+                # What goes with such a return is the call in its condition, not that threads end there.
+                continue
             rows.append((clues.cost(change), len(rows), function, change))
     rows.sort(key=lambda row: row[:2])
     ranked: dict[str, tuple[Function, Change]] = {}

@@ -21,6 +21,8 @@ SLOWER = 4
 
 SEARCHED = ("correct", "ragged_sizes", "memory_safety", "races", "coalescing", "bank_conflicts")
 """Checks whose failing a change of one place may mend, in the order in which they are looked at."""
+STOPPED = ("instructions", "time", "endless")
+"""Ends of a launch that do not come of a thread which is missing."""
 MAX_ORDERS = 3
 """Further sizes at which the order of accesses is looked at."""
 OF_GRIDS = "checks.grids."
@@ -66,6 +68,7 @@ class Symptom:
     check: the first that failed because of it.  cases: the first shows it; the others are for what mends that alone.
     hazards: of the run that shows it.  lines: that the check spoke of.
     is_observed: only an observed run shows it.
+    is_stopped: the kernel was ended in what it did without end; nothing tells which threads its result needs.
     """
 
     check: str
@@ -73,6 +76,7 @@ class Symptom:
     hazards: tuple[Hazard, ...]
     lines: tuple[int, ...]
     is_observed: bool
+    is_stopped: bool = False
 
 
 def faults(run: Run) -> list[Hazard]:
@@ -114,7 +118,7 @@ def symptom_of(evidence: Evidence, checks: Sequence[Check]) -> Symptom | None:
         return None
     check, shown = next((found for found in searched if _is_short(found[1])), searched[0])
     # What was not even launched shows nothing.
-    if shown is None or shown.outcome.reason in ("too_large", "no_blocks"):
+    if shown is None or shown.outcome.reason in ("too_large", "no_blocks", "memory"):
         return None
     sizes, run = dict(shown.sizes), shown
     diagnosis = check.diagnosis
@@ -132,7 +136,7 @@ def symptom_of(evidence: Evidence, checks: Sequence[Check]) -> Symptom | None:
         others = [r for r in others if r.kind != "ragged"]
     cases += [SmallCase(r.kind, dict(r.sizes), MOST_INSTRUCTIONS) for r in others]
     lines = tuple(dict.fromkeys(n for n in (check.line, *check.data.get("lines", [])) if isinstance(n, int)))
-    return Symptom(check.check, tuple(cases), tuple(faults(run)), lines, run.is_right)
+    return Symptom(check.check, tuple(cases), tuple(faults(run)), lines, run.is_right, run.outcome.reason in STOPPED)
 
 
 def symptom_of_order(evidence: Evidence, checks: Sequence[Check]) -> Symptom | None:

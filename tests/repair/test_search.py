@@ -153,6 +153,25 @@ def test_no_condition_is_blamed_where_an_index_leads_elsewhere(graded: Grade, tm
     assert "turns away" not in found.hint
 
 
+@pytest.mark.parametrize(
+    "called",
+    [
+        pytest.param("volatile int a[64]; a[n & 63] = n; return n <= 0 ? a[0] : f(n - 1) + a[n & 63];", id="memory"),
+        pytest.param("volatile int i = 0; while (i < 1 << 30) i = i + 1; return i * n;", id="instructions"),
+    ],
+)
+def test_no_return_is_blamed_where_the_call_in_its_condition_does_not_end(
+    graded: Grade, tmp_path: Path, called: str
+) -> None:
+    file = tmp_path / "transpose.cu"
+    text = NAIVE.replace("{", "{\n    if (f(100000) == -1) return;", 1)
+    assert text != NAIVE
+    file.write_text(f"__device__ int f(int n) {{ {called} }}\n{text}")
+    found = check(graded("transpose", file).checks, "naive.correct")
+    assert found.status == "fail" and found.hint is not None and "still needed" not in found.hint
+    assert found.repair is None or found.repair.kind != "guard"
+
+
 def test_a_launch_is_not_blamed_where_a_change_of_the_kernel_mends_it(graded: Grade, tmp_path: Path) -> None:
     """An axis that the launch has one block of may be one that the kernel should not ask for."""
     text = (KERNELS / "transpose/good/block_a_row.cu").read_text()

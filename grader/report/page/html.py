@@ -184,5 +184,6 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.globals.update(_=_, ngettext=ngettext)
+    environment.filters["longest_word"] = lambda text: max(map(len, text.split()), default=0)
     environment.filters["own_markup"] = Markup
     return environment

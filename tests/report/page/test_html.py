@@ -183,3 +183,11 @@ def test_the_title_page_says_what_submission_and_lab_give() -> None:
     bare = html.render(html.document(job()), [], paged=True)
     for name in ("organisation", "course", "place", "Teacher"):
         assert f'class="{name}"' not in bare and ">Teacher<" not in bare
+
+
+@pytest.mark.parametrize(("expression", "breaks"), [("+".join("0" * 60), 119), ("0 + " * 60 + "0", 0)])
+def test_a_line_of_code_without_blanks_may_be_broken_between_words(expression: str, breaks: int) -> None:
+    result = msgspec.structs.replace(sample_results.failed(), sources=[Source("a.cu", f"int a = {expression};\n")])
+    text = html.render(html.document(job(result)), [])
+    listing = text[text.index('<table class="listing">') :].partition("</table>")[0]
+    assert (listing.count("<wbr>") >= breaks) if breaks else "<wbr>" not in listing
