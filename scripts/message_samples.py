@@ -231,6 +231,7 @@ DATA: Mapping[str, Value] = {
     "student": "ivanov",
     "students": "ivanov, petrova",
     "tag": "!!python",
+    "suffix": ".cpp",
     "system": "Linux 6.8",
     "text": "N x 2",
     "thread": "(1, 0)",

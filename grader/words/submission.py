@@ -44,6 +44,14 @@ TEXTS: Texts = {
     "several": N_("{path}: several .cu files ({files}) and none is called {lab}.cu; name the right one in {settings}"),
     "nothing": N_("nothing"),
     "none": N_("{path}: no .cu file; looked for {lab}.cu and {lab}/*.cu; there lies: {found}"),
+    "no_cuda_suffix": N_(
+        "{path}: no .cu file; {file} is a CUDA program, but nvcc compiles {suffix} files without CUDA: "
+        "rename it to {lab}.cu"
+    ),
+    "no_cuda_suffixes": N_(
+        "{path}: no .cu file; {files} are CUDA programs, but nvcc compiles {suffix} files without CUDA: "
+        "change {suffix} to .cu in their names"
+    ),
     "other_name": N_("{path}: no .cu file, but {file} holds CUDA code; if it is the program, rename it to {lab}.cu"),
     "outside": N_("{path}: lies outside the student's folder {folder}"),
 }

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from grader.errors import UsageError
-from grader.files import read_plain
 from grader.lab.records import Variant
 from grader.message import Message, msg
-from grader.submission.files.entries import HOST_SUFFIXES, entries, kind_at, sources_in
+from grader.submission.files.entries import entries, kind_at, sources_in
 from grader.submission.files.host_files import host_files
+from grader.submission.files.misnamed import misnamed
 from grader.submission.files.one_program import MAX_SOURCES, are_one_program, are_parts, has_main, with_callees
 from grader.submission.files.submission_yaml import SETTINGS_NAME
 from grader.submission.files.versions import versions_among
-
-_MAY_HOLD_CODE = (".txt", ".cuh", ".h", ".hpp", ".bak", ".old", ".md", *HOST_SUFFIXES)
-_MOST_BYTES = 1 << 20
 
 
 def search(
@@ -106,22 +102,6 @@ def _deeper(folder: Path, lab_id: str, known_labs: Collection[str]) -> list[list
     return named or [sources for sources in found if not any(file.stem.lower() in labs for file in sources)]
 
 
-def _code_under_another_name(folder: Path) -> Path | None:
-    """A file of text in `folder` that launches kernels, or has some; None where there is none."""
-    if kind_at(folder) != "folder":
-        return None
-    texts = {}
-    for file in entries(folder)[:MAX_SOURCES]:
-        if file.suffix.lower() in _MAY_HOLD_CODE and not file.name.startswith(".") and kind_at(file) == "file":
-            with suppress(UsageError, OSError):
-                texts[file] = read_plain(file, _MOST_BYTES)
-    for sign in (b"<<<", b"__global__"):
-        for file, text in texts.items():
-            if sign in text and b"__global__" in b"".join(texts.values()):
-                return file
-    return None
-
-
 def _nothing_found(path: Path, lab_id: str, looked_in: list[Path]) -> Message:
     lies_there = sorted(
         p.name + ("/" if kind_at(p) == "folder" else "")
@@ -130,9 +110,9 @@ def _nothing_found(path: Path, lab_id: str, looked_in: list[Path]) -> Message:
         for p in entries(place)
     )
     for place in looked_in:
-        code = _code_under_another_name(place)
-        if code is not None:
-            return msg("submission.other_name", path=path, file=str(code.relative_to(path)), lab=lab_id)
+        other_name = misnamed(path, place, lab_id)
+        if other_name is not None:
+            return other_name
     listed = msg("pieces.listed", items=lies_there[:8], more=len(lies_there) > 8)
     shown = listed if lies_there else msg("submission.nothing")
     return msg("submission.none", path=path, lab=lab_id, found=shown)

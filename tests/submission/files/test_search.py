@@ -121,12 +121,69 @@ def test_looking_for_a_program_waits_for_nobody(beside: tuple[str, ...], tmp_pat
     ],
 )
 def test_code_under_another_name_is_told(tmp_path: Path, files: dict[str, str], named: str) -> None:
+    with pytest.raises(UsageError, match=rf"no \.cu file, but {named} holds CUDA code.* rename it to flip\.cu"):
+        find_sources(put(tmp_path / "ivanov", files), "flip")
+
+
+def put(folder: Path, files: dict[str, str]) -> Path:
     for name, text in files.items():
-        file = tmp_path / "ivanov" / name
+        file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
-    with pytest.raises(UsageError, match=rf"no \.cu file, but {named} holds CUDA code.* rename it to flip\.cu"):
-        find_sources(tmp_path / "ivanov", "flip")
+    return folder
+
+
+KERNEL = "__global__ void k() {}\n"
+MAIN = "int main() { k<<<1, 1>>>(); }\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "named"),
+    [
+        ({"main.cpp": KERNEL + MAIN}, "main.cpp"),
+        ({"main.cpp": '#include "kernels.cuh"\n' + MAIN, "kernels.cuh": KERNEL}, "main.cpp"),
+        # Who launches is a header, which the program includes by its name.
+        (
+            {
+                "a.cuh": '#include "b.cuh"\nvoid run() { k<<<1, 1>>>(); }',
+                "b.cuh": KERNEL,
+                "main.cpp": '#include "src/a.cuh"\nint main() { run(); }',
+            },
+            "main.cpp",
+        ),
+        ({"kernels.cpp": KERNEL, "start.cc": '#include "kernels.cpp"\n' + MAIN}, "start.cc"),
+        # Beside it lie what prints a sign, and what tells of the program.
+        ({"a.cpp": 'void hello() { puts("<<<"); }', "main.cpp": KERNEL + MAIN}, "main.cpp"),
+        ({"about.md": KERNEL + MAIN, "main.cpp": KERNEL + MAIN, "main.bak": KERNEL + MAIN}, "main.cpp"),
+    ],
+)
+def test_a_program_whose_name_does_not_say_cuda_is_told_as_such(
+    tmp_path: Path, files: dict[str, str], named: str
+) -> None:
+    folder = put(tmp_path / "ivanov", files)
+    suffix = Path(named).suffix
+    said = (
+        f"{folder}: no .cu file; {named} is a CUDA program, but nvcc compiles {suffix} files without CUDA: "
+        "rename it to flip.cu"
+    )
+    with pytest.raises(UsageError) as refused:
+        find_sources(folder, "flip")
+    assert str(refused.value) == said
+    # What it advises is so.
+    (folder / named).rename(folder / "flip.cu")
+    assert find_sources(folder, "flip").files == (folder / "flip.cu",)
+
+
+def test_several_programs_whose_names_do_not_say_cuda(tmp_path: Path) -> None:
+    folder = put(tmp_path / "ivanov", {"naive.cpp": KERNEL + MAIN, "tiled.cpp": KERNEL + MAIN})
+    with pytest.raises(UsageError, match=r"naive\.cpp, tiled\.cpp are CUDA programs.* change \.cpp to \.cu"):
+        find_sources(folder, "flip")
+
+
+def test_headers_that_include_each_other_are_told_too(tmp_path: Path) -> None:
+    folder = put(tmp_path / "ivanov", {"a.cuh": '#include "b.cuh"\n' + KERNEL, "b.cuh": '#include "a.cuh"\n'})
+    with pytest.raises(UsageError, match=r"no \.cu file, but a\.cuh holds CUDA code"):
+        find_sources(folder, "flip")
 
 
 def test_what_only_speaks_of_launches_is_no_code(tmp_path: Path) -> None:
