@@ -114,7 +114,7 @@ function table(checks) {
     for (const variant of variants) {
       const check = checks.find((one) => one.title === title && one.variant === variant);
       const cell = element("td", check ? check.symbol + " " + check.word : "", check ? check.key : "");
-      if (check && check.points) cell.append(element("small", "  " + check.points));
+      if (check && check.points) cell.append(" ", element("small", check.points));
       row.append(cell);
     }
   }
