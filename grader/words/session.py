@@ -59,6 +59,7 @@ TEXTS: Texts = {
     "checks_exchanged": N_(
         "{lab}: checks were added to the lab file ({added}) and removed from it ({removed}); grade the group again"
     ),
+    "left_out": N_("{lab} is left out of the tables of all labs: {reason}"),
     "lab_changed": N_("{lab}: the lab file changed in more than points and thresholds; grade the group again"),
     "grade_again": N_(
         "{student}: the stored results do not decide {checks} of {lab}; no grade is changed, grade the group again"

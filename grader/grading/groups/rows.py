@@ -128,10 +128,10 @@ class Rows:
         """Write the marks of all labs in the folder of outputs; returns lines that name the files."""
         writer = Tables(self._language)
         known = {self._lab.id: Table(self._lab, entries)}
-        tables = course_tables(self._outputs.out, known, [self._lab.path.parent.parent])
+        tables, left_out = course_tables(self._outputs.out, known, [self._lab.path.parent.parent])
         lines = writer.of_course(COURSE_EXPORTS, tables, self._outputs.out)
         self._is_unwritten = self._is_unwritten or bool(writer.problems)
-        return lines + writer.problems
+        return lines + left_out + writer.problems
 
     def _linked(self, entry: Entry) -> Entry:
         """An entry with the address of its report, if there is one."""

@@ -55,8 +55,9 @@ def retell(path: Path, language: str, pdf: bool, labs_folders: Sequence[Path]) -
                 raise UsageError(describe_os_error(error)) from error
         for folder in dict.fromkeys(run.outputs.out for run in runs if run.is_group):
             tables = Tables(language)
-            found = [table for table in course_tables(folder, {}, labs_folders) if table.entries]
-            for line in (*tables.of_course(COURSE_EXPORTS, found, folder), *tables.problems):
+            found, left_out = course_tables(folder, {}, labs_folders)
+            shown = [table for table in found if table.entries]
+            for line in (*tables.of_course(COURSE_EXPORTS, shown, folder), *left_out, *tables.problems):
                 out.print(visible_line(line), soft_wrap=True)
     return code
 

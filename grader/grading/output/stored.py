@@ -98,27 +98,37 @@ def stored_groups(folder: Path, skipped: Collection[str] = ()) -> Iterator[Store
     UsageError : a list or a result cannot be understood.
     OSError : it cannot be read.
     """
-    for file in sorted(folder.glob(f"*{roster.SUFFIX}")):
-        if file.stem in skipped or not any(
-            True for _result in folder.glob(f"*/{glob.escape(file.stem)}/{RESULT_NAME}")
-        ):
-            continue
-        try:
-            group = msgspec.json.decode(file.read_bytes(), type=roster.Roster)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise UsageError(msg("session.no_roster", path=file, reason=str(error))) from error
-        outputs = Outputs(folder, group.lab, (member.student for member in group.members))
-        entries, folders = [], {}
-        for member in group.members:
-            place = outputs.folder(member.student)
-            if member.reason:
-                entries.append(Entry(member.student, reason=member.reason_said or member.reason, person=member.person))
-            elif (place / RESULT_NAME).exists():
-                entries.append(Entry(member.student, _read(place / RESULT_NAME), person=member.person))
-                folders[member.student] = place
-        yield StoredRun(
-            group.lab, tuple(entries), StoredOutputs(folder, group.lab, folders), True, group.checks, group.rest
-        )
+    for file in group_lists(folder, skipped):
+        yield stored_group(file)
+
+
+def group_lists(folder: Path, skipped: Collection[str] = ()) -> list[Path]:
+    """The lists of the groups in a folder of outputs, called as the labs, but those of the labs in `skipped`."""
+    return [
+        file
+        for file in sorted(folder.glob(f"*{roster.SUFFIX}"))
+        if file.stem not in skipped
+        and any(True for _result in folder.glob(f"*/{glob.escape(file.stem)}/{RESULT_NAME}"))
+    ]
+
+
+def stored_group(file: Path) -> StoredRun:
+    """The group that is listed in `file`; raises as `stored_groups`."""
+    try:
+        group = msgspec.json.decode(file.read_bytes(), type=roster.Roster)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise UsageError(msg("session.no_roster", path=file, reason=str(error))) from error
+    outputs = Outputs(file.parent, group.lab, (member.student for member in group.members))
+    entries, folders = [], {}
+    for member in group.members:
+        place = outputs.folder(member.student)
+        if member.reason:
+            entries.append(Entry(member.student, reason=member.reason_said or member.reason, person=member.person))
+        elif (place / RESULT_NAME).exists():
+            entries.append(Entry(member.student, _read(place / RESULT_NAME), person=member.person))
+            folders[member.student] = place
+    placed = StoredOutputs(file.parent, group.lab, folders)
+    return StoredRun(group.lab, tuple(entries), placed, True, group.checks, group.rest)
 
 
 def _read(file: Path) -> Result:

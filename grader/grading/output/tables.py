@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -13,7 +12,7 @@ from grader.errors import GraderError, UsageError, describe_os_error
 from grader.exports.entries import CourseExport, Entry, Export, StudentExport, Table, brief
 from grader.files import write_atomically
 from grader.grading.output.paths import Outputs
-from grader.grading.output.stored import linked, stored_groups
+from grader.grading.output.stored import group_lists, linked, stored_group
 from grader.lab import labs
 from grader.message import msg
 from grader.words import text
@@ -68,19 +67,22 @@ class Tables:
         return True
 
 
-def course_tables(out: Path, known: Mapping[str, Table], labs_folders: Sequence[Path]) -> list[Table]:
+def course_tables(out: Path, known: Mapping[str, Table], labs_folders: Sequence[Path]) -> tuple[list[Table], list[str]]:
     """The tables of all labs that were graded into `out`, by their names; those in `known` are not read again.
 
-    A lab that is not known here any more, or whose results cannot be read, is left out.
+    A lab that is not known here any more, or whose results cannot be read, is left out; a line for each says so.
     """
-    found = dict(known)
-    with contextlib.suppress(UsageError, OSError):
-        for run in stored_groups(out, skipped=set(known)):
-            with contextlib.suppress(UsageError):
-                found[run.lab] = Table(
-                    labs.find(run.lab, labs_folders), [_brief(linked(entry, run.outputs)) for entry in run.entries]
-                )
-    return weighted([found[name] for name in sorted(found)], out)
+    found, left_out = dict(known), []
+    for file in group_lists(out, skipped=known):
+        try:
+            run = stored_group(file)
+            entries = [_brief(linked(entry, run.outputs)) for entry in run.entries]
+            found[run.lab] = Table(labs.find(run.lab, labs_folders), entries)
+        except OSError as error:
+            left_out.append(text(msg("session.left_out", lab=file.stem, reason=describe_os_error(error))))
+        except UsageError as error:
+            left_out.append(text(msg("session.left_out", lab=file.stem, reason=str(error))))
+    return weighted([found[name] for name in sorted(found)], out), left_out
 
 
 def weighted(tables: Sequence[Table], out: Path) -> list[Table]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from grader import i18n
 from grader.exports.entries import CourseExport, Entry, Table
-from grader.grading.output.tables import Tables
+from grader.grading.output.tables import Tables, course_tables
 from grader.lab import labs
 from tests import sample_results
+from tests.stored_marks import put_marks
 
 
 def names(tables: Sequence[Table], language: str) -> bytes:
@@ -25,3 +27,16 @@ def test_every_lab_is_in_the_courses_tables(tmp_path: Path) -> None:
     assert (tmp_path / "a.txt").read_text() == "ru: matmul transpose"
     (problem,) = writer.problems
     assert "none" in problem
+
+
+def test_a_lab_that_cannot_be_shown_is_named_and_costs_no_other(tmp_path: Path) -> None:
+    i18n.use("en")
+    for lab in ("box-blur", "matmul", "transpose"):
+        put_marks(tmp_path, labs.find(lab), ("ivanov",))
+    (tmp_path / "ivanov" / "box-blur" / "result.json").write_text("{")
+    (tmp_path / "matmul.json").write_text((tmp_path / "matmul.json").read_text().replace('"matmul"', '"gone"'))
+    tables, left_out = course_tables(tmp_path, {}, ())
+    assert [table.lab.id for table in tables] == ["transpose"]
+    blur, gone = left_out
+    assert blur.startswith("box-blur is left out of the tables of all labs: ") and "result.json" in blur
+    assert gone.startswith("matmul is left out of the tables of all labs: ") and "gone" in gone
