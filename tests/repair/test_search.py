@@ -153,6 +153,21 @@ def test_no_condition_is_blamed_where_an_index_leads_elsewhere(graded: Grade, tm
     assert "turns away" not in found.hint
 
 
+TILED = """
+__global__ void transpose_padded(const float *in, float *out, int rows, int cols)
+{
+    __shared__ float t[32][33];
+    int c = blockIdx.x * 32 + threadIdx.x, r = blockIdx.y * 32 + threadIdx.y;
+    if (c < cols && r < rows)
+        t[threadIdx.y][threadIdx.x] = in[r * cols + c];
+    __syncthreads();
+    c = blockIdx.y * 32 + threadIdx.x, r = blockIdx.x * 32 + threadIdx.y;
+    if (c < rows && r < cols)
+        out[r * rows + c] = t[threadIdx.x][threadIdx.y];
+}
+"""
+
+
 @pytest.mark.parametrize(
     "called",
     [
@@ -164,10 +179,9 @@ def test_no_return_is_blamed_where_the_call_in_its_condition_does_not_end(
     graded: Grade, tmp_path: Path, called: str
 ) -> None:
     file = tmp_path / "transpose.cu"
-    text = NAIVE.replace("{", "{\n    if (f(100000) == -1) return;", 1)
-    assert text != NAIVE
+    text = TILED.replace("__syncthreads();", "if (f(100000) == -1) return;\n    __syncthreads();", 1)
     file.write_text(f"__device__ int f(int n) {{ {called} }}\n{text}")
-    found = check(graded("transpose", file).checks, "naive.correct")
+    found = check(graded("transpose", file).checks, "padded.correct")
     assert found.status == "fail" and found.hint is not None and "still needed" not in found.hint
     assert found.repair is None or found.repair.kind != "guard"
 
