@@ -31,6 +31,8 @@ SEED_BYTES = 6
 """So that a seed is a whole number in every reader of JSON."""
 PATIENCE = 10
 """Times the work that a kernel was seen to do, until it is told that it does not come to its end at other sizes."""
+LARGE = 64
+"""A size from which on a lab's kernels are asked for larger ones than it names; a matrix of a batch stays small."""
 ATTEMPTS = 20
 """Draws in search of sizes that the lab does not name."""
 
@@ -125,7 +127,10 @@ def _new(known: list[Sizes], rules: SizeRules, attempt: Callable[[], Sizes]) -> 
 
 
 def _exact(rng: np.random.Generator, cases: Cases, rules: SizeRules, hard_coded: Sizes | None) -> Sizes:
-    """Multiples of what the lab's exact sizes are multiples of; large ones up to half as large again."""
+    """Multiples of what the lab's exact sizes are multiples of; large ones larger than all these, by half at most.
+
+    A kernel may do nothing beyond the sizes that its writer tried.
+    """
     if hard_coded is not None:
         return hard_coded
     rows = [*cases.correct, cases.observe]
@@ -133,8 +138,10 @@ def _exact(rng: np.random.Generator, cases: Cases, rules: SizeRules, hard_coded:
     for name in rules.lab.size_names:
         values = [row[name] for row in rows]
         step = gcd(*values)
-        high = max(values) * 3 // 2 if max(values) >= 64 else max(values)
-        sizes[name] = step * int(rng.integers(-(-min(values) // step), high // step + 1))
+        low, high = min(values), max(values)
+        if high >= LARGE:
+            low, high = high + step, max(high * 3 // 2, high + step)
+        sizes[name] = step * int(rng.integers(-(-low // step), high // step + 1))
     return _as_asked(rules, sizes, exact=True)
 
 

@@ -63,11 +63,18 @@ def test_drawn_sizes_are_new_and_keep_the_labs_rules(tmp_path: Path) -> None:
         assert [case.kind for case in drawn] == ["correct", "ragged"]
         assert all(case.status == "pass" for case in drawn)
         exact, ragged = (case.size for case in drawn)
-        assert exact not in named and all(value % 64 == 0 and 64 <= value <= 384 for value in exact.values())
+        assert exact not in named and all(value % 64 == 0 and 256 < value <= 384 for value in exact.values())
         assert 1 <= ragged["rows"] <= 33 and 31 <= ragged["cols"] <= 65
         found.add((result.environment.drawn_seed, *exact.values(), *ragged.values()))
         assert result.environment.drawn_by == "submission"
     assert len(found) == 6
+
+
+def test_what_does_nothing_beyond_the_largest_of_the_labs_sizes_fails(tmp_path: Path) -> None:
+    beyond = "rows > 256 || cols > 256 ? 0 : in[r * cols + c]"
+    for number in range(3):
+        result = graded(tmp_path, f"{beyond} + {number} * 0.0f")
+        assert next(c.status for c in result.checks if c.id == "naive.correct") == "fail"
 
 
 def test_a_kernel_for_squares_gets_a_square(tmp_path: Path) -> None:
