@@ -6,11 +6,13 @@ of each once.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import time
 from collections.abc import Callable
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor, Future, InvalidStateError
+from functools import partial
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -43,10 +45,7 @@ class DaskWorkers(Executor):
             from distributed import Client
         except ImportError as error:
             raise UsageError(msg("session.no_dask")) from error
-        # What it says of lost connections is told in our own words.
-        for name in list(logging.root.manager.loggerDict):
-            if name.split(".")[0] == "distributed":
-                logging.getLogger(name).setLevel(logging.CRITICAL)
+        _hush()
         self._address = address
         self._resources = {"GPU": 1} if with_gpu else {}
         # Of each worker that was asked: whether it has our code.
@@ -68,16 +67,29 @@ class DaskWorkers(Executor):
         self._seen_s = self._looked_s = time.monotonic()
 
     def submit(self, function: Callable[..., Returned], /, *arguments: Any, **options: Any) -> Future[Returned]:
-        """Have a function called by a worker; one that dies over it costs a try of three."""
+        """Have a function called by a worker; one that dies over it costs a try of three.
+
+        The future is cancelled when the scheduler goes, or the connection to it.
+
+        Raises
+        ------
+        UsageError : the scheduler has gone.
+        """
         # Said only where there are others: who comes later is welcome too.
         only = frozenset(self._threads) if self._has_others else frozenset()
-        executor = self._client.get_executor(
-            pure=False,
-            retries=_RETRIES,
-            **({"workers": sorted(only)} if only else {}),
-            **({"resources": self._resources} if self._resources else {}),
-        )
-        future: Future[Returned] = executor.submit(function, *arguments, **options)
+        where: dict[str, Any] = {"workers": sorted(only)} if only else {}
+        if self._resources:
+            where["resources"] = self._resources
+        try:
+            theirs = self._client.submit(function, *arguments, pure=False, retries=_RETRIES, **where, **options)
+        except Exception as error:
+            if self._client.status == "running":
+                raise
+            raise self.gone() from error
+        # Not `Client.get_executor`: what it returns is never done when a result is lost on its way here.
+        future: Future[Returned] = Future()
+        future.add_done_callback(partial(_give_up, theirs))
+        theirs.add_done_callback(partial(_settle, future))
         if only:
             self._meant_for[future] = only
         return future
@@ -149,6 +161,34 @@ class DaskWorkers(Executor):
         others = [address for address in new if address in able and address not in self._threads]
         for address in others:
             self._tell(msg("session.other_worker", worker=address))
+
+
+def _hush() -> None:
+    """Silence what Dask and what it stands on log about lost connections: it is told in our own words."""
+    names = {"distributed", "tornado", "asyncio"}
+    for name in names | {name for name in logging.root.manager.loggerDict if name.split(".")[0] in names}:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
+def _settle(future: Future[Any], theirs: Any) -> None:
+    """Hand on how a future of Dask's ended, in whichever thread it tells of it."""
+    # Ours may have been cancelled in the meantime.
+    with contextlib.suppress(InvalidStateError):
+        if theirs.status == "error":
+            future.set_exception(theirs.exception())
+            return
+        try:
+            future.set_result(theirs.result())
+        except (Exception, asyncio.CancelledError):
+            # The task is done and its result cannot be fetched: the connection is lost.
+            future.cancel()
+
+
+def _give_up(theirs: Any, future: Future[Any]) -> None:
+    if future.cancelled():
+        # The client may be closed, which has given it up as well.
+        with contextlib.suppress(Exception):
+            theirs.cancel()
 
 
 def first_line(error: BaseException) -> str:

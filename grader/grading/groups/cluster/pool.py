@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import select
+import threading
 import time
 import traceback
 from collections import Counter, deque
@@ -69,6 +70,9 @@ class ExecutorPool:
         self._refused: deque[tuple[GradeTask, Outcome]] = deque()
         self._other_versions: Counter[str] = Counter()
         self._news, self._bell = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        # A future that ends late must not ring at a descriptor that is another file's by then.
+        self._bell_lock = threading.Lock()
+        self._is_closed = False
 
     def __enter__(self) -> Self:
         return self
@@ -82,8 +86,10 @@ class ExecutorPool:
             future.cancel()
         if self._workers is not None:
             self._executor.shutdown(wait=False)
-        os.close(self._bell)
-        os.close(self._news)
+        with self._bell_lock:
+            self._is_closed = True
+            os.close(self._bell)
+            os.close(self._news)
 
     @property
     def _most(self) -> int:
@@ -110,7 +116,8 @@ class ExecutorPool:
         with contextlib.suppress(BlockingIOError):
             while os.read(self._news, 4096):
                 pass
-        for future in [future for future in self._running if future.done()]:
+        # What was cancelled ends the run, and last: what is graded is not lost.
+        for future in sorted((future for future in self._running if future.done()), key=Future.cancelled):
             if self._workers is not None and future.cancelled():
                 raise self._workers.gone()
             task, outcome = self._running.pop(future), _outcome(future)
@@ -161,8 +168,9 @@ class ExecutorPool:
 
     def _ring(self, _future: Future[bytes]) -> None:
         # Another thread's: the one that waits wakes up.
-        with contextlib.suppress(OSError):
-            os.write(self._bell, b"!")
+        with self._bell_lock, contextlib.suppress(BlockingIOError):
+            if not self._is_closed:
+                os.write(self._bell, b"!")
 
 
 def _outcome(future: Future[bytes]) -> Outcome:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Iterator
@@ -174,6 +175,32 @@ def test_a_scheduler_that_goes_is_the_users_to_restart(served: tuple[ExecutorPoo
     executor.futures[1].cancel()
     with pytest.raises(UsageError, match="gone"):
         list(pool.events())
+
+
+def test_what_was_graded_before_the_scheduler_went_counts(served: tuple[ExecutorPool, Workers, Handed]) -> None:
+    pool, _workers, executor = served
+    executor.futures[0].cancel()
+    executor.futures[1].set_result(failed())
+    events = pool.events()
+    assert next(events).reply == Failed(details="")
+    with pytest.raises(UsageError, match="gone"):
+        next(events)
+
+
+def test_what_ends_after_the_run_writes_into_nobodys_file(tmp_path: Path) -> None:
+    executor = Handed()
+    with ExecutorPool(executor, labs.find(LAB)) as pool:
+        pool.submit(task(SAMPLES / "petrova", "petrova"))
+        (late,) = executor.futures
+        # It is under way: giving up does not end it.
+        late.set_running_or_notify_cancel()
+    # These get the numbers that the pool's descriptors had.
+    files = [tmp_path / str(number) for number in range(8)]
+    descriptors = [os.open(file, os.O_CREAT | os.O_WRONLY) for file in files]
+    late.set_result(failed())
+    for descriptor in descriptors:
+        os.close(descriptor)
+    assert {file.read_bytes() for file in files} == {b""}
 
 
 def test_workers_that_do_not_come_back_end_the_run(served: tuple[ExecutorPool, Workers, Handed]) -> None:

@@ -157,6 +157,50 @@ def test_a_cluster_that_is_gone_for_good_is_one_line_and_loses_nothing(
     assert len(rows) == 5
 
 
+SHORT_TASKS = """
+import sys, time
+from grader.errors import UsageError
+from grader.grading.groups.cluster.dask import DaskWorkers
+
+workers = DaskWorkers(sys.argv[1], False, print)
+futures = [workers.submit(time.sleep, 0.01) for _ in range(4)]
+try:
+    for number in range(10**9):
+        futures = [workers.submit(time.sleep, 0.01) if future.done() else future for future in futures
+                   if not future.cancelled()]
+        if len(futures) < 4:
+            raise workers.gone()
+        if number == 100:
+            print("under way", flush=True)
+        workers.attend()
+        time.sleep(0.001)
+except UsageError as error:
+    for future in futures:
+        future.cancel()
+    workers.shutdown()
+    sys.exit(str(error))
+"""
+"""Tasks so short that a scheduler dies while results are on their way."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("_try", range(3))
+def test_a_scheduler_that_dies_over_results_on_their_way_is_one_line(cluster: Cluster, _try: int) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", SHORT_TASKS, cluster.address],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None and process.stdout.readline() == "under way\n"
+    cluster.kill("scheduler")
+    out, said = process.communicate(timeout=2400)
+    assert (process.returncode, out) == (1, "")
+    (line,) = said.splitlines()
+    assert "the scheduler is gone" in line
+
+
 @pytest.mark.slow
 def test_a_scheduler_without_workers_is_one_line(tmp_path: Path) -> None:
     pytest.importorskip("distributed")
