@@ -27,7 +27,7 @@ def grade_command() -> click.Command:
         ),
         lang_option(),
         no_pdf_option(),
-        jobs_option(_("Submissions graded at the same time (default: one per core, ten at most for each GPU).")),
+        jobs_option(_("Submissions graded at the same time (default: one per core, at most 16 for each GPU).")),
         click.Option(
             ["--cluster"],
             default="",

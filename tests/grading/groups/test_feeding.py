@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from grader.grading.groups.feeding import Feeder, at_once_on
+from grader.cli import main as cli
+from grader.grading.groups.feeding import MOST_AT_ONCE, Feeder, at_once_on
 from grader.grading.options import GradeOptions
 from grader.grading.task import GradeTask
 
@@ -75,3 +76,12 @@ def test_as_many_on_a_gpu_as_its_memory_holds_and_its_share_of_the_group(
     gib: int, gpus: int, students: int, at_once: int
 ) -> None:
     assert at_once_on(gib << 30, gpus, students) == at_once
+
+
+@pytest.mark.parametrize("language", ["en", "ru"])
+def test_the_help_says_how_many_there_are_for_each_gpu(language: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["--help", "--lang", language]) == 0
+    words = " ".join(capsys.readouterr().out.split())
+    assert {"en": f"at most {MOST_AT_ONCE} for each GPU", "ru": f"не больше {MOST_AT_ONCE} на каждый GPU"}[
+        language
+    ] in words
