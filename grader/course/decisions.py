@@ -101,7 +101,7 @@ class Decider:
             handed_in = zoned(parse_time(person.handed_in), self.rules.zone)
         if handed_in is None:
             return score, None, True
-        days = days_late(handed_in, due.time)
+        days = days_late(handed_in, due.time, self.rules.zone)
         if not days:
             return score, None, False
         percent = penalty_pct(days, due.penalty)

@@ -11,6 +11,7 @@ from typing import Annotated
 import msgspec
 
 from grader import yaml_file
+from grader.course.people import composed
 from grader.lab.records import Lab
 from grader.message import msg
 from grader.result import Check, Override, Result
@@ -109,7 +110,10 @@ def read_overrides(path: Path, seen: dict[str, dict[str, str]]) -> Overrides:
     """
     file = yaml_file.read(path)
     document = {} if file.data is None else file.data
-    return Overrides(path, file.decode(dict[str, dict[str, StudentOverrides]], data=document), seen)
+    by_lab = file.decode(dict[str, dict[str, StudentOverrides]], data=document)
+    return Overrides(
+        path, {lab: {composed(who): it for who, it in found.items()} for lab, found in by_lab.items()}, seen
+    )
 
 
 def overridden(check: Check, decided: Decided, outdated: bool) -> Check:

@@ -10,19 +10,29 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, time
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING, Self
 
 import msgspec
 
-from grader.course.people import Person
+from grader.course.people import Person, composed
 from grader.course.times import parse_time
 from grader.errors import UsageError
 from grader.files import TooLarge, read_plain
-from grader.message import msg
+from grader.message import Message, msg
+
+if TYPE_CHECKING:
+    from openpyxl.cell import Cell, MergedCell
+    from openpyxl.worksheet.worksheet import Worksheet
 
 MAX_BYTES = 8 << 20
+MAX_UNPACKED_BYTES = 128 << 20
+"""Of a workbook, which is an archive."""
 MAX_ROWS = 20_000
+MAX_COLUMNS = 200
+MAX_GAP_ROWS = 200
 
 # By the heading of a column, in small letters: what a person's record calls it.
 _HEADINGS = {
@@ -72,29 +82,39 @@ def read_roster(path: Path) -> list[Person]:
     suffix = path.suffix.lower()
     try:
         if suffix == ".xlsx":
-            rows: Iterable[Sequence[str]] = list(_workbook(path))
+            sheets = _workbook(path)
+            # Before the table there may be a sheet with a title.
+            rows = next((sheet for sheet in sheets if any(map(_tells_who, sheet[:MAX_TITLE_ROWS]))), [])
         elif suffix in (".csv", ".tsv", ".txt"):
-            rows = list(_csv(read_plain(path, MAX_BYTES)))
+            rows = _csv(path)
         else:
             raise UsageError(msg("course.roster_kind", path=str(path)))
     except TooLarge as error:
         raise UsageError(msg("course.roster_unread", path=str(path), reason=f"> {MAX_BYTES >> 20} MiB")) from error
-    except (OSError, csv.Error) as error:
+    except OSError as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise UsageError(msg("course.roster_unread", path=str(path), reason=reason)) from error
     return _students(path, rows)
 
 
+def _tells_who(row: Sequence[str]) -> bool:
+    return bool(_columns(row).keys() & _TELL_WHO)
+
+
 def _students(path: Path, rows: Iterable[Sequence[str]]) -> list[Person]:
     lines = enumerate(rows, 1)
-    tables = (_columns(row) for _line, row in islice(lines, MAX_TITLE_ROWS))
-    columns = next((table for table in tables if table.keys() & _TELL_WHO), None)
-    if columns is None:
+    headings = next((row for _line, row in islice(lines, MAX_TITLE_ROWS) if _tells_who(row)), None)
+    if headings is None:
         raise UsageError(msg("course.roster_columns", path=str(path)))
+    columns = _columns(headings)
     found: list[Person] = []
     known: set[str] = set()
     for line, row in lines:
-        cells = {name: row[index].strip() for name, index in columns.items() if index < len(row)}
+        for index in columns.values():
+            cell = row[index] if index < len(row) else ""
+            if isinstance(cell, _NoText):
+                raise UsageError(msg("course.roster_line", path=str(path), line=line, what=cell.why))
+        cells = {name: composed(row[index].strip()) for name, index in columns.items() if index < len(row)}
         if not any(cells.values()):
             continue
         try:
@@ -123,7 +143,7 @@ def _columns(headings: Sequence[str]) -> dict[str, int]:
 
 def _folded(text: str) -> str:
     """A text in small letters with single blanks, and without ё, which half of the writers of a name leave out."""
-    return " ".join(text.lower().replace("ё", "е").split())
+    return " ".join(composed(text).lower().replace("ё", "е").split())
 
 
 def _listed(cells: dict[str, str]) -> Person:
@@ -148,7 +168,8 @@ def _listed(cells: dict[str, str]) -> Person:
     )
 
 
-def _csv(data: bytes) -> Iterator[list[str]]:
+def _csv(path: Path) -> list[list[str]]:
+    data = read_plain(path, MAX_BYTES)
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         # "Unicode text", as spreadsheets call it.
         text = data.decode("utf-16", errors="replace")
@@ -159,33 +180,90 @@ def _csv(data: bytes) -> Iterator[list[str]]:
             text = data.decode("cp1251", errors="replace")
     told = _SEPARATOR.match(text)
     if told:
-        return csv.reader(io.StringIO(text[told.end() :], newline=""), delimiter=told[1])
-    first = "\n".join(text.split("\n", MAX_TITLE_ROWS)[:MAX_TITLE_ROWS])
-    delimiter = max(";,\t", key=first.count)
-    return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        text, delimiter = text[told.end() :], told[1]
+    else:
+        first = "\n".join(text.split("\n", MAX_TITLE_ROWS)[:MAX_TITLE_ROWS])
+        delimiter = max(";,\t", key=first.count)
+    # Strict: a quote without its other one would make one cell of all students that follow.
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    rows: list[list[str]] = []
+    try:
+        rows.extend(reader)
+    except csv.Error as error:
+        if "limit" in str(error):
+            raise UsageError(msg("course.roster_unread", path=str(path), reason=str(error))) from error
+        what = msg("course.open_quotes")
+        raise UsageError(msg("course.roster_line", path=str(path), line=len(rows) + 1, what=what)) from error
+    return rows
 
 
-def _workbook(path: Path) -> Iterator[list[str]]:
-    from zipfile import BadZipFile
+def _workbook(path: Path) -> list[list[list[str]]]:
+    """The cells of each sheet as text; a cell that was made of several is in each of them."""
+    from zipfile import BadZipFile, ZipFile
 
     from openpyxl import load_workbook
 
     if path.stat().st_size > MAX_BYTES:
         raise TooLarge(path.stat().st_size)
     try:
-        sheet = load_workbook(path, read_only=True, data_only=True).worksheets[0]
-        for row in sheet.iter_rows(values_only=True, max_row=MAX_ROWS):
-            yield [_shown(value) for value in row]
-    except (BadZipFile, KeyError, ValueError, IndexError, AttributeError) as error:
+        with ZipFile(path) as archive:
+            size = sum(entry.file_size for entry in archive.infolist())
+        if size > MAX_UNPACKED_BYTES:
+            raise TooLarge(size)
+        # What is shown, and what was written there.
+        shown, written = (load_workbook(path, data_only=values) for values in (True, False))
+        return [_sheet(one, other) for one, other in zip(shown.worksheets, written.worksheets, strict=True)]
+    except (BadZipFile, KeyError, ValueError, IndexError, AttributeError, TypeError, EOFError) as error:
         raise UsageError(msg("course.roster_unread", path=str(path), reason=str(error))) from error
 
 
-def _shown(value: object) -> str:
-    """A cell as text: numbers of students come as 123.0."""
+class _NoText(str):
+    """A cell of which nobody can tell what it says, and why."""
+
+    __slots__ = ("why",)
+    why: Message
+
+    def __new__(cls, why: Message) -> Self:
+        self = super().__new__(cls, "?")
+        self.why = why
+        return self
+
+
+def _sheet(shown: Worksheet, written: Worksheet) -> list[list[str]]:
+    last_row, last_column = min(shown.max_row, MAX_ROWS), min(shown.max_column, MAX_COLUMNS)
+    rows: list[list[str]] = []
+    empty = 0
+    for cells in shown.iter_rows(max_row=last_row, max_col=last_column):
+        row: list[str] = []
+        for cell in cells:
+            is_unknown = cell.value is None and written.cell(cell.row, cell.column).data_type == "f"
+            if is_unknown or cell.data_type == "e":
+                what = "course.no_value" if is_unknown else "course.error_value"
+                row.append(_NoText(msg(what, cell=cell.coordinate, value=str(cell.value))))
+            else:
+                row.append(_shown(cell))
+        rows.append(row)
+        empty = 0 if any(row) else empty + 1
+        if empty > MAX_GAP_ROWS:
+            # What stands below is a slip of the mouse.
+            break
+    for merged in shown.merged_cells.ranges:
+        for row in rows[merged.min_row - 1 : merged.max_row]:
+            # Of a title above the table each column would be one.
+            if merged.min_col == merged.max_col <= last_column:
+                row[merged.min_col - 1] = rows[merged.min_row - 1][merged.min_col - 1]
+    return rows
+
+
+def _shown(cell: Cell | MergedCell) -> str:
+    """A cell as text: numbers of students come as 123.0, days as their midnight."""
+    value = cell.value
     if value is None:
         return ""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
+    if isinstance(value, datetime) and value.time() == time() and "h" not in cell.number_format.lower():
+        return str(value.date())
     return str(value)
 
 

@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import msgspec
 
 from grader import yaml_file
+from grader.course.people import composed
 from grader.course.times import parse_time, zoned
 from grader.errors import UsageError
 from grader.message import msg
@@ -79,17 +80,26 @@ class Rules:
         if deadline is None:
             return None
         extra = self.extra_days.get(student, 0.0) + extra_days
-        return Deadline(deadline.time + timedelta(days=extra), deadline.penalty)
+        # Days as a calendar has them: where clocks are set, one lasts 23 or 25 hours.
+        later = _on_a_clock(deadline.time, self.zone) + timedelta(days=extra)
+        return Deadline(zoned(later, self.zone) if extra else deadline.time, deadline.penalty)
 
 
 def _to_its_end(deadline: datetime) -> datetime:
-    """Work handed in within the minute that is named is in time."""
-    return deadline.replace(second=59) if not deadline.second else deadline
+    """Work handed in within the minute, or the second, that is named is in time."""
+    return deadline.replace(second=deadline.second or 59, microsecond=999_999)
 
 
-def days_late(handed_in: datetime, due: datetime) -> int:
-    """Begun days after the deadline; 0 for work in time."""
-    return max(0, ceil((handed_in - due) / timedelta(days=1)))
+def days_late(handed_in: datetime, due: datetime, zone: tzinfo | None) -> int:
+    """Begun days after the deadline, by a clock in `zone` (None for this machine's); 0 for work in time."""
+    if handed_in <= due:
+        return 0
+    return max(1, ceil((_on_a_clock(handed_in, zone) - _on_a_clock(due, zone)) / timedelta(days=1)))
+
+
+def _on_a_clock(time: datetime, zone: tzinfo | None) -> datetime:
+    """What a clock in `zone` shows then."""
+    return time.astimezone(zone).replace(tzinfo=None)
 
 
 def penalty_pct(days: int, penalty: Penalty) -> float:
@@ -130,9 +140,9 @@ def read_rules(path: Path) -> Rules:
             if lab.deadline
         },
         weights={name: lab.weight for name, lab in document.labs.items()},
-        extra_days={name: student.extra_days for name, student in document.students.items()},
+        extra_days={composed(name): student.extra_days for name, student in document.students.items()},
         handed_in={
-            (name, lab): time(text, "students", name, "handed_in", lab)
+            (composed(name), lab): time(text, "students", name, "handed_in", lab)
             for name, student in document.students.items()
             for lab, text in student.handed_in.items()
         },

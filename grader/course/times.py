@@ -32,7 +32,8 @@ def parse_time(text: str) -> datetime:
     text = " ".join(text.replace("\u202f", " ").replace("\u00a0", " ").split())
     ruby = _RUBY.fullmatch(text)
     if ruby:
-        text = ruby[1] + ("+00:00" if ruby[3] in ("Z", "UTC") else ruby[3])
+        # Python 3.11 knows six digits, and of more the first six.
+        text = ruby[1] + (ruby[2] or "") + ("+00:00" if ruby[3] in ("Z", "UTC") else ruby[3])
     try:
         if re.fullmatch(r"\d{4}-\d\d-\d\d", text):
             return datetime.fromisoformat(text).replace(hour=23, minute=59, second=59)

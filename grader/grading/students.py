@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from grader.course.people import Person
+from grader.course.people import Person, composed
 from grader.errors import UsageError, describe_os_error
 from grader.lab.records import Variant
 from grader.message import Message, msg
@@ -97,17 +97,22 @@ def _find(
     return Found(tuple(_work(entry, entries) for entry in entries), False, tuple(notices))
 
 
+def _student(name: str) -> str:
+    """The id of the student whose folder or file is called so."""
+    return composed(printable(name))
+
+
 def _lone(path: Path, lab_id: str) -> Work:
     """A work that is named by itself: it goes by its student's folder, a file that lies in none by its own name."""
     if path.is_dir():
         named = path if path.name not in ("", "..") else path.resolve()
         owner = named.resolve().parent if named.name == lab_id and _sources_in(named) else named
-        return Work(path, printable(owner.name))
+        return Work(path, _student(owner.name))
     parent = path.parent.resolve()
     if parent.name == lab_id:
-        return Work(path, printable(parent.parent.name))
+        return Work(path, _student(parent.parent.name))
     owns = path.stem == lab_id or _exists(parent / SETTINGS_NAME)
-    return Work(path, printable(parent.name if owns else path.stem))
+    return Work(path, _student(parent.name if owns else path.stem))
 
 
 def group_folder(path: Path, lab_id: str) -> Path:
@@ -124,7 +129,7 @@ def group_folder(path: Path, lab_id: str) -> Path:
 
 def _work(entry: Path, entries: Sequence[Path]) -> Work:
     """A folder of a group; a link to another of its folders would have that one's owner graded twice."""
-    student = printable(entry.name)
+    student = _student(entry.name)
     if entry.is_symlink():
         target = entry.resolve()
         same = next((other for other in entries if not other.is_symlink() and other.resolve() == target), None)

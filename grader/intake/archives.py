@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import IO
 
+from grader.course.people import composed
 from grader.message import Message, msg
 from grader.naming import in_old_encoding, printable
 
@@ -49,6 +50,13 @@ class File:
 
 
 @dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder of an archive, which may hold nothing that is read; parts: of its name."""
+
+    parts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Problem:
     """Something in an archive that is not read; `parts` say where."""
 
@@ -61,8 +69,11 @@ def is_archive(name: str) -> bool:
     return name.lower().endswith(ARCHIVES)
 
 
-def read_archive(file: IO[bytes], name: str) -> Iterator[File | Problem]:
-    """The files of an archive, those of archives in it in folders of their names; in the archive's order."""
+Found = File | Folder | Problem
+
+
+def read_archive(file: IO[bytes], name: str) -> Iterator[Found]:
+    """The files and folders of an archive, archives in it as files; in the archive's order."""
     yield from _Reader(MAX_ENTRIES, MAX_BYTES).read(file, name, (), 0)
 
 
@@ -72,7 +83,8 @@ def read_nested(found: Iterable[File]) -> Iterator[File | Problem]:
     for file in found:
         name = file.parts[-1]
         if is_archive(name):
-            yield from reader.read(io.BytesIO(file.data), name, _folder_of(file.parts), 1)
+            unpacked = reader.read(io.BytesIO(file.data), name, _folder_of(file.parts), 1)
+            yield from (item for item in unpacked if not isinstance(item, Folder))
             continue
         if name.lower().endswith(UNREAD):
             yield Problem(file.parts, msg("intake.unread", name=name))
@@ -86,7 +98,7 @@ class _Reader:
     left_entries: int
     left_bytes: int
 
-    def read(self, file: IO[bytes], name: str, where: tuple[str, ...], depth: int) -> Iterator[File | Problem]:
+    def read(self, file: IO[bytes], name: str, where: tuple[str, ...], depth: int) -> Iterator[Found]:
         try:
             if name.lower().endswith(".zip"):
                 yield from self._zip(file, where, depth)
@@ -97,11 +109,13 @@ class _Reader:
         except _ERRORS_OF_ZIP as error:
             yield Problem(where, msg("intake.broken", name=name, reason=_reason(error)))
 
-    def _zip(self, file: IO[bytes], where: tuple[str, ...], depth: int) -> Iterator[File | Problem]:
+    def _zip(self, file: IO[bytes], where: tuple[str, ...], depth: int) -> Iterator[Found]:
         with zipfile.ZipFile(file) as archive:
             for info in archive.infolist():
                 name = zip_name(info)
-                if info.is_dir():
+                # Some write names as Windows does, with backslashes.
+                if name.endswith(("/", "\\")):
+                    yield from self._folder(name, where)
                     continue
                 kind = stat.S_IFMT(info.external_attr >> 16)
                 if kind not in (0, stat.S_IFREG):
@@ -120,11 +134,12 @@ class _Reader:
                     continue
                 yield from self._entry(name, data, where, depth)
 
-    def _tar(self, file: IO[bytes], where: tuple[str, ...], depth: int) -> Iterator[File | Problem]:
+    def _tar(self, file: IO[bytes], where: tuple[str, ...], depth: int) -> Iterator[Found]:
         with tarfile.open(fileobj=file, mode="r:*", errors="surrogateescape") as archive:
             for info in archive:
                 name = printable(info.name)
                 if info.isdir():
+                    yield from self._folder(name, where)
                     continue
                 if not info.isreg():
                     yield Problem((*where, *_place(name)), msg("intake.link", name=name))
@@ -147,17 +162,28 @@ class _Reader:
             raise _Spent
         return data if len(data) <= limit else None
 
-    def _entry(self, name: str, data: bytes | None, where: tuple[str, ...], depth: int) -> Iterator[File | Problem]:
+    def _folder(self, name: str, where: tuple[str, ...]) -> Iterator[Folder]:
+        self.left_entries -= 1
+        if self.left_entries < 0:
+            raise _Spent
+        parts = safe_parts(name)
+        if parts is not None and not is_litter(parts):
+            yield Folder((*where, *parts))
+
+    def _entry(self, name: str, data: bytes | None, where: tuple[str, ...], depth: int) -> Iterator[Found]:
         parts = safe_parts(name)
         if parts is None:
             yield Problem((*where, *_place(name)), msg("intake.outside", name=name))
         elif data is None:
             yield Problem((*where, *parts), msg("intake.large", name=name, limit=MAX_FILE_BYTES >> 20))
-        elif not is_litter(parts):
-            if depth and depth < MAX_DEPTH and is_archive(name):
-                yield from self.read(io.BytesIO(data), parts[-1], (*where, *_folder_of(parts)), depth + 1)
-            else:
-                yield File((*where, *parts), data)
+        elif is_litter(parts):
+            # Whose folder holds nothing else has handed in nothing, which is a row, too.
+            if len(parts) > 1 and "__MACOSX" not in parts:
+                yield Folder((*where, *parts[:-1]))
+        elif depth and depth < MAX_DEPTH and is_archive(name):
+            yield from self.read(io.BytesIO(data), parts[-1], (*where, *_folder_of(parts)), depth + 1)
+        else:
+            yield File((*where, *parts), data)
 
 
 class _Spent(ValueError):
@@ -188,7 +214,7 @@ def zip_name(info: zipfile.ZipInfo) -> str:
 
 def safe_parts(name: str) -> tuple[str, ...] | None:
     """The parts of a name that stays where it is unpacked, None for one that does not."""
-    name = name.replace("\\", "/")
+    name = composed(name).replace("\\", "/")
     if name.startswith("/") or _DRIVE.match(name) or "\0" in name:
         return None
     parts = tuple(part for part in PurePosixPath(name).parts if part != ".")
@@ -201,22 +227,33 @@ def safe_parts(name: str) -> tuple[str, ...] | None:
 
 def _place(name: str) -> tuple[str, ...]:
     """Whose folder a name is told of in: its parts as far as they go down; nothing is ever written there."""
-    return tuple(part for part in name.replace("\\", "/").split("/") if part.strip(" .")) or (name,)
+    return tuple(part for part in composed(name).replace("\\", "/").split("/") if part.strip(" .")) or (name,)
 
 
 def is_litter(parts: tuple[str, ...]) -> bool:
     """What systems leave in archives and nobody has written."""
-    return parts[0] == "__MACOSX" or ".git" in parts[:-1] or parts[-1] in (".DS_Store", "Thumbs.db", "desktop.ini")
+    return (
+        "__MACOSX" in parts[:-1]
+        or parts[0] == "__MACOSX"
+        or ".git" in parts[:-1]
+        or parts[-1] in (".DS_Store", "Thumbs.db", "desktop.ini")
+        # What macOS knows of a file beside it, where the file system knows nothing of it (AppleDouble).
+        or parts[-1].startswith("._")
+    )
+
+
+def stem_of(name: str) -> str:
+    """The name of an archive without what says of which kind it is."""
+    for suffix in sorted(ARCHIVES, key=len, reverse=True):
+        if name.lower().endswith(suffix):
+            name = name[: -len(suffix)]
+            break
+    return name.strip(" .") or "archive"
 
 
 def _folder_of(parts: tuple[str, ...]) -> tuple[str, ...]:
     """The folder that a nested archive is unpacked to: called like it."""
-    stem = parts[-1]
-    for suffix in sorted(ARCHIVES, key=len, reverse=True):
-        if stem.lower().endswith(suffix):
-            stem = stem[: -len(suffix)]
-            break
-    return (*parts[:-1], stem.strip(" .") or "archive")
+    return (*parts[:-1], stem_of(parts[-1]))
 
 
 def _reason(error: BaseException) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import re
 import shutil
@@ -14,14 +13,14 @@ import msgspec
 from grader.course.people import Person
 from grader.errors import UsageError, describe_os_error
 from grader.files import write_atomically
-from grader.intake.archives import File, Problem, read_archive, read_nested
-from grader.intake.systems import Attempt, attempts
+from grader.intake.archives import File, Problem, read_archive, read_nested, stem_of
+from grader.intake.systems import SOURCES, Attempt, attempts
 from grader.message import Message, msg
 from grader.naming import folder_names
 from grader.result import Record
 
 LIST_NAME = ".handed-in.json"
-FORMAT = 4
+FORMAT = 5
 """Raised when archives are read otherwise than before."""
 
 _HIDDEN_TEXT = re.compile(r"(?P<name>.+\.(?:cuh?|ipynb|h|hpp|c|cc|cpp|cxx))\.txt", re.IGNORECASE)
@@ -80,7 +79,9 @@ def _unpack(archive: Path, folder: Path, source: str) -> Unpacked:
     lost = [item.message for item in found if isinstance(item, Problem) and not item.parts]
     if lost and len(found) == len(lost):
         raise UsageError(msg("intake.no_archive", path=str(archive), reason=lost[0]))
-    handed_in, nobodys = attempts(found)
+    handed_in, nobodys = attempts(found, whole=stem_of(archive.name))
+    if not handed_in:
+        raise UsageError(msg("intake.nobody", path=str(archive)))
     students = _told_apart([_with_nested(attempt) for attempt in handed_in])
     names = folder_names(attempt.person.id for attempt in students)
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -91,7 +92,8 @@ def _unpack(archive: Path, folder: Path, source: str) -> Unpacked:
             name = names[attempt.person.id]
             (fresh / name).mkdir()
             for parts, data in attempt.files.items():
-                _write(fresh / name, parts, data)
+                if not _write(fresh / name, parts, data):
+                    attempt.problems.append(msg("intake.name_taken", name="/".join(parts)))
             works.append(_handed_in(attempt, name))
         unpacked = Unpacked(source=source, works=works, problems=nobodys)
         # Last of all: a folder without it was left by a run that was ended.
@@ -106,7 +108,7 @@ def _unpack(archive: Path, folder: Path, source: str) -> Unpacked:
 
 
 def _handed_in(attempt: Attempt, folder: str) -> HandedIn:
-    has_source = any(parts[-1].lower().endswith((".cu", ".ipynb")) for parts in attempt.files)
+    has_source = any(parts[-1].lower().endswith(SOURCES) for parts in attempt.files)
     refusal = None if has_source or not attempt.problems else attempt.problems[0]
     return HandedIn(person=attempt.person, folder=folder, refusal=refusal, problems=attempt.problems)
 
@@ -128,7 +130,7 @@ def _with_nested(attempt: Attempt) -> Attempt:
     for item in read_nested(File(parts, data) for parts, data in attempt.files.items()):
         if isinstance(item, Problem):
             attempt.problems.append(item.message)
-        else:
+        elif isinstance(item, File):
             files[item.parts] = item.data
     while len({parts[0] for parts in files}) == 1 and all(len(parts) > 1 for parts in files):
         files = {parts[1:]: data for parts, data in files.items()}
@@ -145,10 +147,13 @@ def _with_nested(attempt: Attempt) -> Attempt:
     return attempt
 
 
-def _write(folder: Path, parts: tuple[str, ...], data: bytes) -> None:
-    """A file below `folder`; one whose name is a folder's already, or another file's but for capitals, is left out."""
+def _write(folder: Path, parts: tuple[str, ...], data: bytes) -> bool:
+    """A file below `folder`; False where its name is a folder's already, another file's but for capitals, or none."""
     file = folder.joinpath(*parts)
-    with contextlib.suppress(FileExistsError, NotADirectoryError, IsADirectoryError, ValueError, UnicodeEncodeError):
+    try:
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("xb") as out:
             out.write(data)
+    except (FileExistsError, NotADirectoryError, IsADirectoryError, ValueError, UnicodeEncodeError):
+        return False
+    return True

@@ -4,22 +4,25 @@ Moodle: `Фамилия Имя_123456_assignsubmission_file_` and then a folder'
 Gradescope: folders `submission_456`, and `submission_metadata.yml` which says whose they are and when they came.
 Canvas: `ivanovivan_123_456_main.cu`, numbers of the user and of the file, "LATE" before them.
 GitHub Classroom: `lab-submissions/lab-username/`, a repository each.
-Anything else: a folder for each student.
+Anything else: a folder or an archive for each student; sources that lie in no folder are one student's work.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from grader.course.people import Person
 from grader.course.times import parse_time
 from grader.errors import UsageError
-from grader.intake.archives import File, Problem
-from grader.message import Message
+from grader.intake.archives import File, Folder, Found, Problem, is_archive, stem_of
+from grader.message import Message, msg
 
 METADATA_NAME = "submission_metadata.yml"
+SOURCES = (".cu", ".ipynb")
+"""What is graded; all else is beside it."""
 
 _MOODLE = re.compile(r"(?P<name>.+?)_(?P<number>\d+)_assignsubmission_(?P<kind>[a-z]+)_?(?P<rest>.*)", re.DOTALL)
 _CANVAS = re.compile(r"(?P<name>[^_]+)_(?:LATE_)?(?P<user>\d+)_(?P<file>\d+)_(?P<rest>.+)", re.DOTALL)
@@ -40,10 +43,12 @@ Where = tuple[Person, tuple[str, ...]]
 """A student, and the rest of a file's name."""
 
 
-def attempts(found: Sequence[File | Problem]) -> tuple[list[Attempt], list[Message]]:
+def attempts(found: Sequence[Found], whole: str) -> tuple[list[Attempt], list[Message]]:
     """What each student handed in, in the order of the export; by the export's own metadata or its names.
 
-    And what could not be read that is nobody's.
+    And what is nobody's: what could not be read, and sources that lie in no student's folder.
+
+    whole: what the student is called whose work the whole of it is, where sources lie in it and no folders.
 
     Raises
     ------
@@ -55,37 +60,62 @@ def attempts(found: Sequence[File | Problem]) -> tuple[list[Attempt], list[Messa
         return _gradescope(found, metadata)
     readers = (_moodle, _canvas, _classroom)
     known: dict[str, Attempt] = {}
-    nobodys: list[Message] = []
-    names = [item.parts for item in found if item.parts]
+    names = [item.parts for item in found if item.parts and not isinstance(item, Folder)]
     reader = next(
         (r for r in readers if names and sum(r(parts) is not None for parts in names) * 2 > len(names)), _folders
     )
+    others = []
     for item in found:
-        where = reader(item.parts) if item.parts else None
+        # A folder is whose the files in it would be.
+        parts = (*item.parts, "") if isinstance(item, Folder) and item.parts else item.parts
+        where = reader(parts) if parts else None
         if where is not None:
             _add(known, where, item)
-        elif isinstance(item, Problem):
-            nobodys.append(item.message)
+        else:
+            others.append(item)
+    sources = [item for item in others if isinstance(item, File) and _is_source(item)]
+    if reader is _folders and sources and sum(map(_has_source, known.values())) < 2:
+        # Its folders are its own: `include`, `src`.
+        alone = Attempt(Person(id=whole))
+        for item in found:
+            if item.parts:
+                _add({alone.person.id: alone}, (alone.person, item.parts), item)
+        return [alone], [item.message for item in others if isinstance(item, Problem) and not item.parts]
+    nobodys = [msg("intake.nobodys", name=item.parts[-1]) for item in sources]
+    nobodys += [item.message for item in others if isinstance(item, Problem)]
+    for attempt in known.values() if reader is _canvas else ():
+        _without_numbers_of_copies(attempt)
     return list(known.values()), nobodys
 
 
-def _add(known: dict[str, Attempt], where: Where, item: File | Problem) -> None:
+def _add(known: dict[str, Attempt], where: Where, item: Found) -> None:
     person, rest = where
-    attempt = known.setdefault(person.participant or person.canvas_id or person.id, Attempt(person))
+    attempt = known.setdefault(person.key, Attempt(person))
     if isinstance(item, Problem):
         attempt.problems.append(item.message)
-    elif rest:
+    elif isinstance(item, File) and rest:
+        if attempt.files.get(rest, item.data) != item.data:
+            attempt.problems.append(msg("intake.doubled", name="/".join(rest)))
         attempt.files[rest] = item.data
 
 
-def _without_common_folder(found: Sequence[File | Problem]) -> list[File | Problem]:
+def _is_source(item: File) -> bool:
+    return item.parts[-1].lower().endswith(SOURCES)
+
+
+def _has_source(attempt: Attempt) -> bool:
+    return any(parts[-1].lower().endswith(SOURCES) or is_archive(parts[-1]) for parts in attempt.files)
+
+
+def _without_common_folder(found: Sequence[Found]) -> list[Found]:
     """The same without folders that hold everything, as when a folder was packed with its name."""
     items = list(found)
     while True:
-        files = [item for item in items if isinstance(item, File)]
-        tops = {file.parts[0] for file in files}
+        theirs = [i for i in items if not isinstance(i, Problem) and i.parts and not _is_a_tools(i.parts[0])]
+        files = [item for item in theirs if isinstance(item, File)]
+        tops = {item.parts[0] for item in theirs}
         holds_folders = all(len(file.parts) > 2 or file.parts[1:] == (METADATA_NAME,) for file in files)
-        if len(tops) != 1 or not holds_folders:
+        if len(tops) != 1 or not files or not holds_folders:
             return items
         (top,) = tops
         if _moodle((top,)) or top.endswith("-submissions"):
@@ -110,7 +140,16 @@ def _canvas(parts: tuple[str, ...]) -> Where | None:
     if match is None or len(parts) > 1:
         return None
     name = match["name"]
-    return Person(id=name, canvas_id=match["user"]), (_CANVAS_COPY.sub("", match["rest"]),)
+    return Person(id=name, canvas_id=match["user"]), (match["rest"],)
+
+
+def _without_numbers_of_copies(attempt: Attempt) -> None:
+    """`main-1.cu` is the second attempt at `main.cu`, unless that is there as well: an export has the last attempt."""
+    meant = {parts: (_CANVAS_COPY.sub("", parts[0]),) for parts in attempt.files}
+    counts = Counter(meant.values())
+    attempt.files = {
+        (meant[parts] if counts[meant[parts]] == 1 else parts): data for parts, data in attempt.files.items()
+    }
 
 
 def _classroom(parts: tuple[str, ...]) -> Where | None:
@@ -124,10 +163,20 @@ def _classroom(parts: tuple[str, ...]) -> Where | None:
 
 
 def _folders(parts: tuple[str, ...]) -> Where | None:
+    """A folder for each student, or an archive."""
+    if _is_a_tools(parts[0]):
+        return None
+    if len(parts) == 1 and is_archive(parts[0]):
+        return Person(id=stem_of(parts[0])), parts
     return (Person(id=parts[0]), parts[1:]) if len(parts) > 1 else None
 
 
-def _gradescope(found: Sequence[File | Problem], metadata: File) -> tuple[list[Attempt], list[Message]]:
+def _is_a_tools(name: str) -> bool:
+    """Whether a tool has made a folder for itself: `.idea`, `__pycache__`."""
+    return name.startswith((".", "__"))
+
+
+def _gradescope(found: Sequence[Found], metadata: File) -> tuple[list[Attempt], list[Message]]:
     known: list[Attempt] = []
     told: set[int] = set()
     for folder, people in _submitters(metadata):

@@ -18,6 +18,11 @@ TEXTS: Texts = {
     "no_days": N_("{text}: not a number of days"),
     "roster_kind": N_("{path}: a roster is a .csv or .xlsx file"),
     "roster_unread": N_("{path}: cannot be read: {reason}"),
+    "no_value": N_(
+        "the value of the formula in cell {cell} is not stored; open the file in a spreadsheet program and save it"
+    ),
+    "error_value": N_("cell {cell} holds the error {value}"),
+    "open_quotes": N_("a quotation mark without the one that closes the cell"),
     "roster_columns": N_("{path}: no column identifies a student; name one id, name, e-mail or number"),
     "roster_line": N_("{path}, line {line}: {what}"),
     "roster_twice": N_("{path}, line {line}: {student} is listed twice"),

@@ -45,6 +45,7 @@ def handed_in(when: str, **more: float) -> Person:
     ("when", "days", "earned"),
     [
         ("2026-10-01 23:59:30", 0, 80),
+        ("2026-10-01 23:59:59.900", 0, 80),
         ("2026-10-02 00:00", 1, 72),
         ("2026-10-02T20:59:00Z", 1, 72),
         ("2026-10-03 12:00", 2, 64),
@@ -69,6 +70,34 @@ def test_extra_time_and_times_that_the_file_gives(tmp_path: Path) -> None:
     assert (petrova.student.id, petrova.decisions.late.days, petrova.score.earned) == ("petrova", 1, 22.5)
 
 
+@pytest.mark.parametrize(
+    ("zone", "deadline", "extra", "when", "days"),
+    [
+        # Clocks are set back in the night to 25 October, and that day lasts 25 hours.
+        ("Europe/Berlin", "2026-10-24 23:59", 0, "2026-10-25 23:59", 1),
+        ("Europe/Berlin", "2026-10-24 23:59", 0, "2026-10-26 00:00", 2),
+        ("Europe/Berlin", "2026-10-24 23:59", 1, "2026-10-25 23:59", 0),
+        ("Europe/Berlin", "2026-10-24 23:59", 1, "2026-10-26 00:00", 1),
+        # Set forward on 29 March: 23 hours.
+        ("Europe/Berlin", "2026-03-28 23:59", 0, "2026-03-29 23:59", 1),
+        ("Europe/Berlin", "2026-03-28 23:59", 1, "2026-03-30 00:00", 1),
+        # The hour that there is twice: a deadline in the first, handed in during the second.
+        ("Europe/Berlin", "2026-10-25 02:30", 0, "2026-10-25T02:10:00+01:00", 1),
+        ("Europe/Moscow", "2026-10-24 00:00", 0, "2026-10-24 00:00:59", 0),
+        ("Europe/Moscow", "2026-10-24 00:00", 0, "2026-10-24 00:01", 1),
+    ],
+)
+def test_days_are_those_of_the_calendar(
+    zone: str, deadline: str, extra: float, when: str, days: int, tmp_path: Path
+) -> None:
+    text = f"timezone: {zone}\npenalty: {{percent_per_day: 1}}\nlabs:\n  transpose: {{deadline: {deadline}}}\n"
+    result = Decider(rules(tmp_path, text), Overrides()).decided(
+        sample_results.passed(), handed_in(when, extra_days=extra)
+    )
+    late = result.decisions.late if result.decisions else None
+    assert (late.days if late else 0) == days
+
+
 def test_an_unknown_time_is_asked_for(tmp_path: Path) -> None:
     result = Decider(rules(tmp_path), Overrides()).decided(sample_results.passed())
     assert result.score == sample_results.passed().score
@@ -82,7 +111,7 @@ def test_an_unknown_time_is_asked_for(tmp_path: Path) -> None:
     floor=st.floats(0, 100),
 )
 def test_penalties_keep_within_their_bounds(late: timedelta, rate: float, floor: float) -> None:
-    days = days_late(DUE + late, DUE)
+    days = days_late(DUE + late, DUE, UTC)
     assert (days == 0) == (late <= timedelta(0))
     assert days - 1 < late / timedelta(days=1) <= days or days == 0
     assert 0 <= penalty_pct(days, Penalty(rate, floor)) <= 100 - floor

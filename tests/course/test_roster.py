@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+import unicodedata
+from datetime import date, datetime
 from pathlib import Path
 
 import msgspec
@@ -74,6 +75,61 @@ def test_a_workbook(tmp_path: Path) -> None:
     assert (listed.number, listed.handed_in) == ("123", "2026-09-05T18:14:00")
 
 
+def workbook(tmp_path: Path, *rows: list[object], merged: str = "") -> Path:
+    """A workbook with a title on a sheet of its own."""
+    from openpyxl import Workbook
+
+    book = Workbook()
+    book.active.append(["Кафедра ИУ6"])
+    sheet = book.create_sheet("Список")
+    for row in rows:
+        sheet.append(row)
+    for cells in merged.split():
+        sheet.merge_cells(cells)
+    book.save(tmp_path / "roster.xlsx")
+    return tmp_path / "roster.xlsx"
+
+
+def test_cells_of_a_workbook_that_stand_for_several(tmp_path: Path) -> None:
+    rows: list[list[object]] = [
+        ["Список группы", None, None],
+        ["Группа", "ФИО", "Дата сдачи"],
+        ["101", "Иванов Иван", datetime(2026, 9, 5, 18, 14)],
+        [None, "Петрова Анна", date(2026, 9, 6)],
+        ["102", "Орлова Ася", "06.09.2026"],
+    ]
+    found = read_roster(workbook(tmp_path, *rows, merged="A1:C1 A3:A4"))
+    assert [(x.name, x.group, x.handed_in) for x in found] == [
+        ("Иванов Иван", "101", "2026-09-05T18:14:00"),
+        # A day alone means its end, however it is written.
+        ("Петрова Анна", "101", "2026-09-06T23:59:59"),
+        ("Орлова Ася", "102", "2026-09-06T23:59:59"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("cell", "words"),
+    [
+        ('="Петрова "&"Анна"', "line 3: the value of the formula in cell A3 is not stored"),
+        ("#REF!", "line 3: cell A3 holds the error #REF!"),
+    ],
+)
+def test_a_cell_that_says_nothing_is_no_name(cell: str, words: str, tmp_path: Path) -> None:
+    rows: list[list[object]] = [["ФИО", "Группа", "Примечание"], ["Иванов Иван", "101", "#N/A"]]
+    # In a column that nobody asks for, it does no harm.
+    assert [x.name for x in read_roster(workbook(tmp_path, *rows))] == ["Иванов Иван"]
+    with pytest.raises(UsageError, match=words):
+        read_roster(workbook(tmp_path, *rows, [cell, "101"]))
+
+
+def test_names_as_a_mac_writes_them(tmp_path: Path) -> None:
+    apart = unicodedata.normalize("NFD", "Николай Чайкин")
+    assert apart != "Николай Чайкин"
+    (listed,) = read_roster(roster(tmp_path, f"name\n{apart}\n"))
+    assert listed.id == "Николай Чайкин"
+    assert Matching([listed]).find(Person(id=apart)) is listed
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -81,6 +137,10 @@ def test_a_workbook(tmp_path: Path) -> None:
         ("colour,size\nred,1\n", "no column identifies a student; name one id, name, e-mail or number"),
         ("id\nivanov\nivanov\n", r"line 3: ivanov is listed twice"),
         ("id,handed in\nivanov,soon\n", r"line 2: soon: not a time"),
+        (
+            'id,name\nivanov,"Иванов\npetrova,Петрова\n',
+            r"line 2: a quotation mark without the one that closes the cell",
+        ),
         ("id,extra days\nivanov,few\n", r"line 2: few: not a number"),
     ],
 )

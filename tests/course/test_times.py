@@ -19,6 +19,7 @@ from grader.errors import UsageError
         ("5.9.2026", datetime(2026, 9, 5, 23, 59, 59)),
         ("суббота, 5 сентября 2026, 18:14", datetime(2026, 9, 5, 18, 14)),
         ("Saturday, 5 September 2026, 12:14 AM", datetime(2026, 9, 5, 0, 14)),
+        ("2026-09-05 18:14:31.250000000 Z", datetime(2026, 9, 5, 18, 14, 31, 250_000, tzinfo=UTC)),
         ("2026-09-05 18:14:31.000000000 Z", datetime(2026, 9, 5, 18, 14, 31, tzinfo=UTC)),
         # Gradescope's, which Ruby writes.
         ("2026-09-05 18:14:31.000000000 +0300", datetime(2026, 9, 5, 15, 14, 31, tzinfo=UTC)),

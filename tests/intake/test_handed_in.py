@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import stat
 import tarfile
+import unicodedata
+import warnings
 import zipfile
 from pathlib import Path
 
@@ -13,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader.errors import UsageError
-from grader.intake.archives import File, Problem, read_archive, safe_parts, zip_name
+from grader.intake.archives import File, Folder, Problem, read_archive, safe_parts, zip_name
 from grader.intake.handed_in import unpack
 from grader.words import text
 
@@ -124,6 +126,70 @@ def test_canvas_and_github_classroom(tmp_path: Path) -> None:
 def test_plain_folders_in_a_folder(tmp_path: Path) -> None:
     files = {"group 101/ivanov/transpose.cu": KERNEL, "group 101/anna/lab1/main.cu": KERNEL, "__MACOSX/x": b""}
     assert unpacked(tmp_path, files) == {"ivanov": {"transpose.cu"}, "anna": {"main.cu"}}
+
+
+def test_names_that_windows_and_a_mac_wrote(tmp_path: Path) -> None:
+    backslashes = {"lab1\\": b"", "lab1\\ivanov\\": b"", "lab1\\ivanov\\x.cu": KERNEL, "lab1\\anna\\src\\x.cu": KERNEL}
+    assert unpacked(tmp_path, backslashes, "windows.zip") == {"ivanov": {"x.cu"}, "anna": {"x.cu"}}
+    mac = {
+        f"{top}{unicodedata.normalize('NFD', 'Николай Чайкин')}_1_assignsubmission_file_/{name}": KERNEL
+        for top, name in (("g/", "x.cu"), ("g/", ".DS_Store"), ("g/", "._x.cu"), ("__MACOSX/g/", "._x.cu"))
+    }
+    assert unpacked(tmp_path, mac, "mac.zip") == {"Николай Чайкин": {"x.cu"}}
+
+
+def test_who_handed_in_nothing_and_what_is_nobodys(tmp_path: Path) -> None:
+    files = {
+        "ivanov/x.cu": KERNEL,
+        "anna.zip": zipped({"anna/x.cu": KERNEL}),
+        "orlova/": b"",
+        "sidorov/.DS_Store": b"x",
+        ".idea/workspace.xml": b"x",
+        "__pycache__/x.pyc": b"x",
+        "starter.cu": KERNEL,
+        "readme.txt": b"x",
+    }
+    assert unpacked(tmp_path, files) == {"ivanov": {"x.cu"}, "anna": {"x.cu"}, "orlova": set(), "sidorov": set()}
+    _folder, found = unpack(tmp_path / "export.zip", tmp_path / "out")
+    assert [str(text(problem)) for problem in found.problems] == [
+        "starter.cu: lies in no student's folder, skipped",
+    ]
+
+
+@pytest.mark.parametrize(
+    "files", [{"x.cu": KERNEL, "notes.txt": b"x"}, {"x.cu": KERNEL, "include/tile.h": b"x", "src/y.cu": KERNEL}]
+)
+def test_sources_without_folders_are_one_students(files: dict[str, bytes], tmp_path: Path) -> None:
+    assert unpacked(tmp_path, files, "petrova.zip") == {"petrova": set(files)}
+
+
+@pytest.mark.parametrize("files", [{}, {"readme.txt": b"x"}, {"__MACOSX/a/x.cu": KERNEL}])
+def test_an_archive_without_anybodys_work_is_said_so(files: dict[str, bytes], tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"export\.zip: no submissions in it"):
+        unpacked(tmp_path, files)
+
+
+def test_no_file_takes_anothers_place_in_silence(tmp_path: Path) -> None:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for data in (b"first", KERNEL):
+            archive.writestr("ivanov/x.cu", data)
+        for name in ("anna/x.cu", "anna/x.cu/y.h"):
+            archive.writestr(name, KERNEL)
+    (tmp_path / "a.zip").write_bytes(buffer.getvalue())
+    folder, found = unpack(tmp_path / "a.zip", tmp_path / "out")
+    assert (folder / "ivanov" / "x.cu").read_bytes() == KERNEL
+    assert {work.person.id: [problem.id for problem in work.problems] for work in found.works} == {
+        "anna": ["intake.name_taken"],
+        "ivanov": ["intake.doubled"],
+    }
+    # Canvas numbers second attempts, and students their files.
+    canvas = {f"ivanovivan_11_90{n}_naive{end}.cu": KERNEL for n, end in enumerate(("", "-1", "-2"))}
+    canvas |= {"ivanovivan_11_904_tile-3.cuh": b""}
+    assert unpacked(tmp_path, canvas, "canvas.zip") == {
+        "ivanovivan": {"naive.cu", "naive-1.cu", "naive-2.cu", "tile.cuh"}
+    }
 
 
 def test_what_students_packed_is_unpacked(tmp_path: Path) -> None:
@@ -252,7 +318,7 @@ def test_no_name_leads_anywhere(name: str) -> None:
 def test_any_bytes_are_files_or_problems(data: bytes, where: int) -> None:
     whole = zipped({"a/x.cu": KERNEL, "b/y.zip": zipped({"z.cu": KERNEL})})
     spoilt = whole[:where] + data + whole[where + len(data) :]
-    assert all(isinstance(item, File | Problem) for item in read_archive(io.BytesIO(spoilt), "a.zip"))
+    assert all(isinstance(item, File | Folder | Problem) for item in read_archive(io.BytesIO(spoilt), "a.zip"))
 
 
 def test_a_name_that_says_it_is_utf8() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 
 import msgspec
@@ -88,28 +90,66 @@ def course_folders(
 
 def _latest(exports: Sequence[tuple[Path, Path, Unpacked]]) -> tuple[list[Work], list[Message]]:
     """Each student's last attempt of those in several exports, and what there is to tell."""
-    by_student: dict[str, list[tuple[Path, Path, HandedIn]]] = {}
+    by_student: dict[str, list[_Attempt]] = {}
     notices: list[Message] = []
     for archive, folder, unpacked in exports:
         notices += [msg("intake.problem", student=archive.name, what=problem) for problem in unpacked.problems]
         for work in unpacked.works:
-            by_student.setdefault(work.person.id, []).append((archive, folder / work.folder, work))
+            by_student.setdefault(work.person.key, []).append(_Attempt(archive, folder / work.folder, work))
             for problem in work.problems:
                 notices.append(msg("intake.problem", student=work.person.id, what=problem))
     found = []
-    for student, attempts in by_student.items():
-        archive, path, work = attempts[0]
-        refusal = work.refusal
-        if len(attempts) > 1:
-            known = [zoned(parse_time(w.person.handed_in), None) for _a, _p, w in attempts if w.person.handed_in]
-            if len(known) == len(attempts):
-                archive, path, work = attempts[known.index(max(known))]
-                refusal = work.refusal
-                notices.append(msg("intake.earlier", student=student, archive=str(archive)))
-            else:
-                refusal = msg("intake.twice", archives=", ".join(str(a) for a, _p, _w in attempts))
-        found.append(Work(path, student, refusal, work.person))
+    lasts = {key: _last(attempts) for key, attempts in by_student.items()}
+    people = {key: (lasts[key] or attempts[0]).work.person for key, attempts in by_student.items()}
+    names = Counter(person.id for person in people.values())
+    for key, attempts in by_student.items():
+        last, person = lasts[key], people[key]
+        if names[person.id] > 1 and key != person.id:
+            # Two of one name, in one export each.
+            person = msgspec.structs.replace(person, id=f"{person.id} {key}")
+        if last is None:
+            archives = ", ".join(str(attempt.archive) for attempt in attempts)
+            found.append(Work(attempts[0].path, person.id, msg("intake.twice", archives=archives), person))
+            continue
+        if len(attempts) > 1 and not _are_the_same(attempts):
+            notices.append(msg("intake.earlier", student=person.id, archive=str(last.archive)))
+        found.append(Work(last.path, person.id, last.work.refusal, person))
     return found, notices
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """What a student handed in, as one of several exports has it; path: where it is unpacked."""
+
+    archive: Path
+    path: Path
+    work: HandedIn
+
+    @property
+    def time(self) -> datetime | None:
+        text = self.work.person.handed_in
+        return zoned(parse_time(text), None) if text else None
+
+
+def _last(attempts: Sequence[_Attempt]) -> _Attempt | None:
+    """The last in time, the earlier of two that are the same; None where nobody can tell which it is."""
+    times = [attempt.time for attempt in attempts]
+    known = [time for time in times if time is not None]
+    if len(known) == len(attempts):
+        latest = max(known)
+        attempts = [attempt for attempt, time in zip(attempts, times, strict=True) if time == latest]
+    return attempts[0] if _are_the_same(attempts) else None
+
+
+def _are_the_same(attempts: Sequence[_Attempt]) -> bool:
+    """Whether they hold the same files: an export that was downloaded twice."""
+    if len(attempts) == 1:
+        return True
+    held = [
+        {path.relative_to(attempt.path): path.read_bytes() for path in attempt.path.rglob("*") if path.is_file()}
+        for attempt in attempts
+    ]
+    return all(files == held[0] for files in held)
 
 
 def _listed(works: Sequence[Work], roster: Sequence[Person]) -> tuple[list[Work], list[Message]]:

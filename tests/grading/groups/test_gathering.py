@@ -11,7 +11,7 @@ import pytest
 
 from grader.cli import main as cli
 from grader.course.people import Person
-from grader.grading.groups.gathering import _listed
+from grader.grading.groups.gathering import _listed, gather
 from grader.grading.students import Work
 from tests.marks_only import put_marks_only
 
@@ -51,12 +51,61 @@ def test_an_export_with_a_roster(
     assert "2 submissions are unchanged" in capsys.readouterr().out
     assert cli.run(["export", "reports", "--format", "moodle", "--lang", "en"]) == 0
     assert "Participant 1,Иванов Иван" in (tmp_path / "reports" / f"{LAB}.moodle.csv").read_text("utf-8")
-    # The same student in two exports, of which neither says when.
+    # An export that was downloaded twice.
     (tmp_path / "copy.zip").write_bytes((tmp_path / "first.zip").read_bytes())
-    assert cli.run(["first.zip", "copy.zip", *options, "--out", "twice"]) == 2
+    assert cli.run(["first.zip", "copy.zip", *options, "--out", "copies"]) == 2
+    assert "submitted several times" not in (tmp_path / "copies" / f"{LAB}.csv").read_text("utf-8-sig")
+    # The same student in two exports that differ, of which neither says when.
+    with zipfile.ZipFile(tmp_path / "other.zip", "w") as archive:
+        archive.writestr("Иванов Иван_1_assignsubmission_file_/transpose.cu", code + b"// again")
+    assert cli.run(["first.zip", "other.zip", *options, "--out", "twice"]) == 2
     twice = (tmp_path / "twice" / f"{LAB}.csv").read_text("utf-8-sig")
     assert "submitted several times (" in twice
     assert "and it is not known which was last: name only one archive" in twice
+
+
+def exported(path: Path, *works: tuple[str, str, str]) -> None:
+    """An export of Gradescope; works: whose, when, and the text."""
+    lines = []
+    with zipfile.ZipFile(path, "w") as archive:
+        for number, (email, when, text) in enumerate(works):
+            lines.append(f"submission_{number}:\n  :submitters:\n  - :email: {email}\n  :created_at: {when}\n")
+            archive.writestr(f"export/submission_{number}/transpose.cu", text)
+        archive.writestr("export/submission_metadata.yml", "".join(lines))
+
+
+def test_the_last_attempt_counts_and_none_is_guessed(tmp_path: Path) -> None:
+    second = "2026-10-01 20:59:30"
+    exported(
+        tmp_path / "a.zip",
+        ("ivan@x", f"{second}.100000000 Z", "first"),
+        ("anna@x", f"{second} Z", "one"),
+        ("olga@x", f"{second} Z", "same"),
+        ("petr@x", "2026-10-02 00:30:00 +03:00", "last"),
+    )
+    exported(
+        tmp_path / "b.zip",
+        ("ivan@x", f"{second}.900000000 Z", "second"),
+        ("anna@x", f"{second} Z", "other"),
+        ("olga@x", f"{second} Z", "same"),
+        ("petr@x", "2026-10-01 21:00:00 Z", "earlier"),
+    )
+    found = gather([tmp_path / "a.zip", tmp_path / "b.zip"], LAB, {LAB}, tmp_path / "out", None)
+    taken = {w.student: "" if w.refusal else (w.path / "transpose.cu").read_text() for w in found.works}
+    assert taken == {"ivan@x": "second", "anna@x": "", "olga@x": "same", "petr@x": "last"}
+    assert [w.refusal.id for w in found.works if w.refusal] == ["intake.twice"]
+
+
+def test_two_of_one_name_in_an_export_each_are_two(tmp_path: Path) -> None:
+    for name, numbers in (("a.zip", "1"), ("b.zip", "2")):
+        with zipfile.ZipFile(tmp_path / name, "w") as archive:
+            for number in numbers:
+                archive.writestr(f"Иванов Иван_{number}_assignsubmission_file_/transpose.cu", number)
+    found = gather([tmp_path / "a.zip", tmp_path / "b.zip"], LAB, {LAB}, tmp_path / "out", None)
+    assert [(w.student, w.refusal, (w.path / "transpose.cu").read_text()) for w in found.works] == [
+        ("Иванов Иван 1", None, "1"),
+        ("Иванов Иван 2", None, "2"),
+    ]
 
 
 def test_one_line_of_a_roster_is_one_student(tmp_path: Path) -> None:
