@@ -18,6 +18,8 @@ Lookup = Callable[[str], Expression | None]
 
 LARGEST = 1 << 64
 
+_NOT_OF_TYPE = frozenset(["const", "volatile", "restrict", "__restrict__", "struct", "typename"])
+
 
 @dataclass(slots=True)
 class Constants:
@@ -36,7 +38,7 @@ class Constants:
 
     def dtype(self, type_text: str) -> str | None:
         """NumPy's name for a plain number type, through typedefs and macros; None for anything else."""
-        words = [w for w in type_text.split() if w not in {"const", "volatile", "restrict", "__restrict__", "struct"}]
+        words = _type_words(type_text)
         for _step in range(8):
             text = " ".join(words)
             if text in DTYPES:
@@ -49,12 +51,11 @@ class Constants:
                 return None
             name = words[0]
             if name in self.types:
-                words = self.types[name].split()
+                words = _type_words(self.types[name])
             elif name in self.macros and self.macros[name].parameters is None:
-                words = self.macros[name].body.split()
+                words = _type_words(self.macros[name].body)
             else:
                 return None
-            words = [w for w in words if w != "const"]
         return None
 
     def evaluate(self, expression: Expression | str | None, extra: Lookup | None = None) -> Value | None:
@@ -149,3 +150,8 @@ class _Evaluation:
         if dtype is None:
             raise Unknown
         return SIZES_OF_TYPES[dtype]
+
+
+def _type_words(text: str) -> list[str]:
+    """The words that say which type `text` is; a namespace, as in `std::size_t`, says nothing of it."""
+    return [word.rpartition("::")[2] for word in text.split() if word not in _NOT_OF_TYPE]

@@ -139,16 +139,21 @@ def test_a_macro_bomb_is_unknown_and_quick() -> None:
         ("long long", "int64"),
         ("long unsigned int", "uint64"),
         ("size_t", "uint64"),
+        ("std::size_t", "uint64"),
+        ("std::int64_t const", "int64"),
+        ("::cuda::std::uint32_t", "uint32"),
+        ("lab::real", "float64"),
         ("half", "float16"),
         ("real", "float64"),
         ("CUDA_FLOAT", "float32"),
         ("chain", "float64"),
+        ("qualified", "uint64"),
         ("struct Matrix", None),
         ("loop", None),
     ],
 )
 def test_types(text: str, dtype: str | None) -> None:
-    types = {"real": "double", "chain": "real", "loop": "loop"}
+    types = {"real": "double", "chain": "real", "loop": "loop", "qualified": "std::size_t"}
     assert Constants(macros={"CUDA_FLOAT": Macro("float")}, types=types).dtype(text) == dtype
 
 
