@@ -217,7 +217,7 @@ def test_a_file_that_is_emptied_is_waited_for_a_while(tmp_path: Path, monkeypatc
     """A busy machine may let an editor wait between the two; what stays empty was saved so."""
     file = tmp_path / "transpose.cu"
     file.write_text("before", "utf-8")
-    left = ["", *[None] * 9, "what is saved", "what is saved", *[None] * 9, ""]
+    left: list[str | None] = ["", *[None] * 9, "what is saved", "what is saved", *[None] * 9, ""]
 
     def written_meanwhile(_seconds: float) -> None:
         if left and (text := left.pop(0)) is not None:
@@ -227,6 +227,11 @@ def test_a_file_that_is_emptied_is_waited_for_a_while(tmp_path: Path, monkeypatc
     saves = watching._saves(file)
     found = [next(saves) for _save in range(3)]
     assert found == [{file: b"before"}, {file: b"what is saved"}, {file: b""}]
+    # Taken away and made anew, as other editors save.
+    file.unlink()
+    assert next(saves) == {}
+    left += [None, "", *[None] * 9, "what came back"]
+    assert next(saves) == {file: b"what came back"}
 
 
 @pytest.mark.slow

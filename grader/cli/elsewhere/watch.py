@@ -23,7 +23,7 @@ LOOK_S = 0.04
 SETTLED_S = 0.03
 """Without a change: an editor empties a file, then writes it."""
 EMPTIED_S = 1.0
-"""So long a file that has become empty is taken for one that is being written: on a busy machine that takes a while."""
+"""So long a file that has become, or has come, empty is taken for one that is being written: a busy machine is slow."""
 WATCHED = (".cu", ".cuh", ".h", ".hpp", ".ipynb", ".yaml")
 MOST_FILES = 1000
 Stamps = dict[Path, tuple[int, int]]
@@ -144,8 +144,8 @@ def _settled(path: Path) -> Stamps:
 
 
 def _emptied(before: Stamps, now: Stamps) -> bool:
-    """Whether a file that held something holds nothing."""
-    return any(size == 0 and before.get(file, (0, 0))[1] for file, (_written, size) in now.items())
+    """Whether a file that held something, or was not there, holds nothing."""
+    return any(size == 0 and before.get(file, (0, 1))[1] for file, (_written, size) in now.items())
 
 
 def _contents(path: Path) -> dict[Path, bytes]:
