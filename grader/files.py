@@ -10,8 +10,8 @@ import contextlib
 import errno
 import math
 import os
+import secrets
 import stat
-import tempfile
 from pathlib import Path
 from typing import Literal
 
@@ -20,6 +20,7 @@ _FLAGS = ("O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY")
 PARTIAL_SUFFIX = ".partial"
 """Of a file that is being written and has not got its name yet."""
 _READING = os.O_RDONLY | sum(getattr(os, name, 0) for name in _FLAGS)
+_MAKING = os.O_WRONLY | os.O_CREAT | os.O_EXCL | sum(getattr(os, name, 0) for name in _FLAGS)
 _NOT_THERE = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL}
 
 
@@ -119,21 +120,19 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 def _write(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Not called after `path`, whose name may be as long as names can be.
-    descriptor, temporary = tempfile.mkstemp(prefix=".", suffix=PARTIAL_SUFFIX, dir=path.parent)
+    # Not called after `path`, whose name may be as long as names can be.  The system lets read it who may read what is
+    # made here: to ask for the mask of that would take it off for a moment, for other threads too.
+    temporary = path.parent / f".{secrets.token_hex(8)}{PARTIAL_SUFFIX}"
+    descriptor = os.open(temporary, _MAKING, 0o666)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        # mkstemp lets only the owner read; a report is for whoever may read its folder.
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(temporary).chmod(0o666 & ~umask)
-        Path(temporary).replace(path)
+        temporary.replace(path)
         _sync_folder(path.parent)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 

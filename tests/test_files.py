@@ -28,6 +28,19 @@ def test_a_file_is_written_with_its_folder(tmp_path: Path) -> None:
     assert [path.name for path in target.parent.iterdir()] == ["result.json"]
 
 
+def test_a_file_is_for_whoever_may_read_what_is_made_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The mask that says so is the whole process's: another thread must not find it taken off."""
+    for mask, mode in ((0o022, 0o644), (0o077, 0o600), (0o002, 0o664)):
+        before = os.umask(mask)
+        try:
+            with monkeypatch.context() as patch:
+                patch.delattr(os, "umask")
+                write_atomically(tmp_path / "result.json", b"one")
+        finally:
+            os.umask(before)
+        assert (tmp_path / "result.json").stat().st_mode & 0o777 == mode
+
+
 def test_what_cannot_take_its_place_leaves_nothing_behind(tmp_path: Path) -> None:
     target = tmp_path / "report.html"
     target.mkdir()
