@@ -8,7 +8,7 @@ import queue
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from grader.processes import fork_server
 
@@ -22,7 +22,7 @@ class Beside:
     """The thread; its children are forked (`fork_server.kept`), as the kernel ends them with the thread they are of."""
 
     def __init__(self) -> None:
-        self._asked: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._asked: queue.SimpleQueue[tuple[Future[Any], Callable[[], None]] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, daemon=True)
         self._thread.start()
 
@@ -37,18 +37,18 @@ class Beside:
             except BaseException as error:
                 future.set_exception(error)
 
-        self._asked.put(done)
+        self._asked.put((future, done))
         return future
 
     def close(self) -> None:
-        """End it; what was asked for and not begun is not done."""
+        """End it; what was asked for and not begun is not done, and its future is cancelled."""
         with contextlib.suppress(queue.Empty):
-            while True:
-                self._asked.get_nowait()
+            while (asked := self._asked.get_nowait()) is not None:
+                asked[0].cancel()
         self._asked.put(None)
         self._thread.join(END_WAIT_S)
 
     def _work(self) -> None:
         with fork_server.kept():
-            while (done := self._asked.get()) is not None:
-                done()
+            while (asked := self._asked.get()) is not None:
+                asked[1]()

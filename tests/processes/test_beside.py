@@ -6,6 +6,7 @@ import contextvars
 import os
 import sys
 import threading
+from concurrent.futures import CancelledError
 from pathlib import Path
 
 import msgspec
@@ -57,9 +58,12 @@ def test_what_was_not_begun_is_not_done_after_its_end(monkeypatch: pytest.Monkey
 
     first = beside.start(wait)
     begun.wait()
-    beside.start(lambda: done.append("second"))
+    second = beside.start(lambda: done.append("second"))
     beside.close()
     go_on.set()
+    # Whoever waits for it is told.
+    with pytest.raises(CancelledError):
+        second.result()
     first.result()
     beside._thread.join()
     assert done == []
