@@ -239,7 +239,10 @@ def _host(program: Program, library: Library, cache: Path | None) -> HostProgram
         return msgspec.msgpack.decode(kept.read_bytes(), type=HostProgram)
     found = compile_program(program.units, program.host, library)
     if found.module:
-        kept.write_bytes(msgspec.msgpack.encode(found))
+        # Others may be looking for it.
+        own = kept.with_suffix(f".{os.getpid()}")
+        own.write_bytes(msgspec.msgpack.encode(found))
+        own.replace(kept)
     return found
 
 

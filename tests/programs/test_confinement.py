@@ -16,12 +16,6 @@ def run(folder: Path, text: str, cache: Path, arguments: list[str] | None = None
     return observe([folder / "main.cu"], arguments or [], host_cache=cache, smaller=False)
 
 
-@pytest.fixture(scope="session")
-def host_cache(pytestconfig: pytest.Config) -> Path:
-    assert pytestconfig.cache is not None
-    return pytestconfig.cache.mkdir("programs")
-
-
 FILES = r"""
 #include <cstdio>
 #include <cstdlib>

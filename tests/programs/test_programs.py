@@ -14,13 +14,6 @@ from grader.submission.files.source import text_of_bytes
 from tests.programs.expected import PROGRAMS, expected_of, files_of, line_of, wanted_launches
 
 
-@pytest.fixture(scope="session")
-def host_cache(pytestconfig: pytest.Config) -> Path:
-    """Compiled host code by its hash, kept from one run of the tests to the next."""
-    assert pytestconfig.cache is not None
-    return pytestconfig.cache.mkdir("programs")
-
-
 def seen(launch: ObservedLaunch, wanted: dict[str, Any]) -> dict[str, Any]:
     """Of a launch as much as is asked for."""
     found: dict[str, Any] = {}

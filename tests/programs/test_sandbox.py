@@ -52,15 +52,13 @@ def test_a_fault_of_ours_comes_back_with_its_traceback(process: ProgramProcess) 
     assert "Traceback (most recent call last)" in caught.value.__notes__[0]
 
 
-def test_names_and_arguments_need_not_be_utf_8(tmp_path: Path, pytestconfig: pytest.Config) -> None:
-    assert pytestconfig.cache is not None
+def test_names_and_arguments_need_not_be_utf_8(tmp_path: Path, host_cache: Path) -> None:
     file = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.cu"))
     file.write_text(
         "#include <cstdio>\n__global__ void k(int *first, int n) {}\n"
         'int main(int, char **v) { int *p; cudaMalloc(&p, 64); k<<<1, 1>>>(p, 3); printf("%s\\n", v[1]); }\n'
     )
-    cache = pytestconfig.cache.mkdir("programs")
-    observation = observe([file], [os.fsdecode(b"caf\xe9")], host_cache=cache, smaller=False)
+    observation = observe([file], [os.fsdecode(b"caf\xe9")], host_cache=host_cache, smaller=False)
     (launch,) = observation.launches
     assert (launch.file, launch.line) == ("caf\N{REPLACEMENT CHARACTER}.cu", 3)
     assert [argument.name for argument in launch.arguments] == ["first", "n"]
