@@ -19,6 +19,9 @@ from typing import Any, Self
 
 PROGRAM = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), "")
 
+# In a container shared memory is a few megabytes, and a page that needs more crashes.
+OPTIONS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage")
+
 
 class Browser:
     """One page of a browser; a context manager that ends it.  errors: what the page's console complained of."""
@@ -34,7 +37,7 @@ class Browser:
             os.dup2(first, 3)
             os.dup2(second, 4)
 
-        options = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--remote-debugging-pipe"]
+        options = [*OPTIONS, "--hide-scrollbars", "--remote-debugging-pipe"]
         folder = f"--user-data-dir={self._profile.name}"
         self._process = subprocess.Popen(
             [PROGRAM, *options, folder, f"--window-size={width},{height}", "about:blank"],
@@ -48,11 +51,14 @@ class Browser:
         os.close(theirs_out)
         self.errors: list[str] = []
         self._number, self._left, self._session = 0, b"", ""
+        # By the ids of their loaders.
+        self._loaded: set[str] = set()
         targets = self._call("Target.getTargets")["targetInfos"]
         page = next(target["targetId"] for target in targets if target["type"] == "page")
         self._session = self._call("Target.attachToTarget", targetId=page, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log"):
             self._call(f"{domain}.enable")
+        self._call("Page.setLifecycleEventsEnabled", enabled=True)
 
     def __enter__(self) -> Self:
         return self
@@ -72,8 +78,10 @@ class Browser:
 
     def open(self, address: str) -> None:
         """Go to a page and wait until it is loaded."""
-        self._call("Page.navigate", url=address)
-        self.wait("document.readyState === 'complete' && location.href !== 'about:blank'")
+        loader = self._call("Page.navigate", url=address)["loaderId"]
+        # The page before may still be there, and complete, for a moment.
+        while loader not in self._loaded:
+            self._take(self._next())
 
     def run(self, script: str) -> Any:
         """What an expression of JavaScript comes to; a promise is waited for."""
@@ -107,10 +115,18 @@ class Browser:
                 assert "error" not in message, message
                 result: dict[str, Any] = message["result"]
                 return result
-            if message.get("method") == "Log.entryAdded" and message["params"]["entry"]["level"] == "error":
-                self.errors.append(message["params"]["entry"]["text"])
-            if message.get("method") == "Runtime.exceptionThrown":
-                self.errors.append(str(message["params"]))
+            self._take(message)
+
+    def _take(self, message: dict[str, Any]) -> None:
+        """Take note of what the browser tells unasked."""
+        given = message.get("params", {})
+        match message.get("method"):
+            case "Page.lifecycleEvent" if given["name"] == "load":
+                self._loaded.add(given["loaderId"])
+            case "Log.entryAdded" if given["entry"]["level"] == "error":
+                self.errors.append(given["entry"]["text"])
+            case "Runtime.exceptionThrown":
+                self.errors.append(str(given))
 
     def _next(self) -> dict[str, Any]:
         while b"\0" not in self._left:

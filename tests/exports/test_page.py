@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -22,11 +21,10 @@ from grader.message import msg
 from grader.result import Check, Ratio, Score, Student, Timing
 from grader.similarity.pairs import Pair, Similar
 from tests import sample_results
-from tests.browser import Browser
+from tests.browser import OPTIONS, PROGRAM, Browser
 
 LAB = labs.find("transpose")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here")
+browser = pytest.mark.skipif(not PROGRAM, reason="no Chromium here")
 
 
 @pytest.fixture(autouse=True)
@@ -95,7 +93,7 @@ def rendered(file: Path, script: str) -> str:
     probe.write_text(text.replace("</body>", f"<script>{script}</script></body>"), "utf-8")
     done = subprocess.run(
         [
-            *(str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--window-size=1200,900"),
+            *(PROGRAM, *OPTIONS, "--window-size=1200,900"),
             *(f"--user-data-dir={file.parent / 'profile'}", "--virtual-time-budget=2000", "--dump-dom", probe.as_uri()),
         ],
         capture_output=True,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -115,13 +117,21 @@ def test_a_server_that_was_killed_takes_its_children_with_it_and_is_replaced() -
 
 
 @pytest.mark.usefixtures("kept")
-def test_a_child_of_a_server_that_is_killed_while_it_forks_is_started_without_it() -> None:
+def test_a_child_of_a_server_that_is_killed_while_it_forks_is_started_without_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     server = parent(child().pid)
     os.kill(server, signal.SIGSTOP)
-    killing = threading.Timer(0.5, os.kill, (server, signal.SIGKILL))
-    killing.start()
-    started_alone = child()
-    killing.join()
+    order = socket.send_fds
+
+    def ordered_and_killed(*what: Any) -> int:
+        sent = order(*what)
+        os.kill(server, signal.SIGKILL)
+        return sent
+
+    with monkeypatch.context() as patch:
+        patch.setattr(socket, "send_fds", ordered_and_killed)
+        started_alone = child()
     assert parent(started_alone.pid) == os.getpid()
     assert answer(started_alone, Do("echo", text="here")) == "here"
 

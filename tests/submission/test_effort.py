@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from grader.errors import GraderError, UsageError
+from grader.processes.system import resident_bytes
 from grader.submission import effort
 from grader.submission.binding.bind import bind
 from grader.submission.files.folder import FoundSubmission
@@ -125,7 +126,7 @@ def read(text: str) -> None:
 
 
 def cost(text: str) -> tuple[float, int]:
-    """Processor time and peak memory in bytes of reading `text`, in a process of its own.
+    """Processor time and the memory in bytes that reading `text` takes at its peak, in a process of its own.
 
     The time in seconds of the machine where the bounds were measured (`tests.pace`), whatever this one is like.
     """
@@ -134,11 +135,14 @@ def cost(text: str) -> tuple[float, int]:
     if child == 0:
         resource.setrlimit(resource.RLIMIT_CPU, (1200, 1201))
         before = slowness()
+        # It begins with all that the tests before have left.
+        held = resident_bytes()
         start = time.process_time()
         try:
             read(text)
             took = (time.process_time() - start) / max(before, slowness())
-            os.write(writing, f"{took} {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}".encode())
+            most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+            os.write(writing, f"{took} {most - held}".encode())
         finally:
             os._exit(0)
     os.close(writing)

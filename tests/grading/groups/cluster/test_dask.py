@@ -58,6 +58,15 @@ class Cluster:
         arguments = (self.address, "--nthreads", "1", "--no-nanny", "--no-dashboard", "--death-timeout", "600")
         self.workers.append(self._start("distributed.cli.dask_worker", *arguments))
 
+    def await_workers(self) -> None:
+        """Wait until the scheduler knows all workers that were added."""
+        script = (
+            "import sys; from distributed import Client; "
+            "Client(sys.argv[1], set_as_default=False).wait_for_workers(int(sys.argv[2]), timeout=600)"
+        )
+        command = [sys.executable, "-c", script, self.address, str(len(self.workers))]
+        subprocess.run(command, cwd=self._folder, env=self._environment, check=True, capture_output=True)
+
     def kill(self, which: str) -> None:
         for process in self.workers if which == "workers" else [self._scheduler]:
             os.killpg(process.pid, signal.SIGKILL)
@@ -77,8 +86,11 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
     made = Cluster(tmp_path / "dask")
     made.add_worker()
     made.add_worker()
-    yield made
-    made.close()
+    try:
+        made.await_workers()
+        yield made
+    finally:
+        made.close()
 
 
 @pytest.mark.slow
