@@ -68,10 +68,7 @@ class Access:
 
 @dataclass(frozen=True)
 class Function:
-    """A kernel, or a device function that it calls.
-
-    offset_of: characters before a byte of the file.
-    """
+    """A kernel, or a device function that it calls."""
 
     parsed: ParsedFile
     item: Item

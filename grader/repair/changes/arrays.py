@@ -49,9 +49,10 @@ def _size_changes(function: Function, size: Node, is_row: bool, texts: list[str]
     options = [(f"{text} + 1", 2.2)]
     if base != text:
         options.append((base, 2.6))
+    mentioned = function.parsed.words(size)
     known: dict[str, Variable] = function.known_at(size)
     for variable in known.values():
-        if variable.role == "size" and variable.name not in text and variable.start == 0:
+        if variable.role == "size" and variable.name not in mentioned and variable.start == 0:
             options += [(f"{text} + 2 * {variable.name}", 2.4), (f"{text} + {variable.name}", 3.2)]
     options += [(other, 2.6) for other in dict.fromkeys(texts) if other != text]
     if text.isdigit():

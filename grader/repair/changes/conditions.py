@@ -19,6 +19,9 @@ MAX_GUARDS = 6
 """Conditions that are tried at one place."""
 _NEAR_END = re.compile(r"(?P<index>\w+) >= (?P<width>\w+)")
 _FAR_END = re.compile(r"(?P<index>\w+) < \w+ - (?P<width>\w+)")
+_LOOSER_THAN_AND = re.compile(r"\|\||\?")
+# Shifts and arithmetic bind more tightly than a comparison.
+_LOOSER_THAN_LESS = re.compile(r"[&|^?=]|(?<![<>-])[<>](?![<>])")
 
 
 def guard_changes(function: Function, extents: Mapping[str, Sequence[str]]) -> Iterator[Change]:
@@ -59,7 +62,7 @@ def _guarded(
             edit = function.replaced(condition, text)
             if is_global:
                 yield Change("guard", function.line(branch), (edit,), cost - 0.2, "derived_guard")
-            edit = function.replaced(condition, f"{_bracketed(function, condition)} && {text}")
+            edit = function.replaced(condition, _both(function.text(condition), text))
             yield Change("guard", function.line(branch), (edit,), cost + 0.6, "conjunct")
     ternary = next((a for a in ancestors(access, statement) if a.type == "conditional_expression"), None)
     if ternary is not None and not is_store:
@@ -68,7 +71,7 @@ def _guarded(
             if is_global:
                 edit = function.replaced(condition, text)
                 yield Change("guard", function.line(ternary), (edit,), cost - 0.1, "derived_guard")
-            edit = function.replaced(condition, f"{_bracketed(function, condition)} && {text}")
+            edit = function.replaced(condition, _both(function.text(condition), text))
             yield Change("guard", function.line(ternary), (edit,), cost + 0.6, "conjunct")
     if not is_store and ternary is None and not _is_changed(access):
         edit = function.replaced(access, f"({text} ? {function.text(access)} : 0)")
@@ -127,7 +130,9 @@ def _conditions(function: Function) -> Iterator[Change]:
         returns = "return" in function.text(body).split(";")[0].replace("{", " ").split()
         for text in _pool(function, body if not returns else node)[:MAX_GUARDS]:
             if returns:
-                edit = function.replaced(condition, f"{_bracketed(function, condition)} || !({text})")
+                edit = function.replaced(
+                    condition, f"{_bracketed(function.text(condition), _LOOSER_THAN_AND)} || !({text})"
+                )
                 yield Change("guard", function.line(node), (edit,), 3.0, "conjunct")
         if returns and node.child_by_field_name("alternative") is None:
             yield from _returning(function, node, condition)
@@ -157,7 +162,7 @@ def _derived(function: Function, access: Node, extents: Mapping[str, Sequence[st
     axes = extents.get(function.text(base), ())
     index = indices.named_children[0]
     if len(axes) == 1:
-        name = _bare(function, index)
+        name = _side(function, index)
         both = f"{name} >= 0 && {name} < {axes[0]}"
         return [f"{name} < {axes[0]}", both]
     if len(axes) == 2 and index.type == "binary_expression":
@@ -168,17 +173,16 @@ def _derived(function: Function, access: Node, extents: Mapping[str, Sequence[st
         column = right if product == left else left
         row = product.child_by_field_name("left")
         if row is not None:
-            rows, columns = f"{_bare(function, row)} < {axes[0]}", f"{_bare(function, column)} < {axes[1]}"
+            rows, columns = f"{_side(function, row)} < {axes[0]}", f"{_side(function, column)} < {axes[1]}"
             return [f"{rows} && {columns}", rows, columns]
     return []
 
 
-def _bare(function: Function, node: Node) -> str:
-    text = function.text(node)
+def _side(function: Function, node: Node) -> str:
+    """An index as the left side of a comparison: without brackets where it needs none."""
     while node.type == "parenthesized_expression" and node.named_children:
         node = node.named_children[0]
-        text = function.text(node)
-    return text
+    return _bracketed(function.text(node), _LOOSER_THAN_LESS)
 
 
 def _pool(function: Function, access: Node) -> list[str]:
@@ -225,9 +229,13 @@ def _holds(branch: Node, access: Node) -> bool:
     return body is None or not body.start_byte <= access.start_byte < body.end_byte
 
 
-def _bracketed(function: Function, condition: Node) -> str:
-    text = function.text(condition)
-    return f"({text})" if "||" in text or "?" in text else text
+def _both(condition: str, other: str) -> str:
+    return f"{_bracketed(condition, _LOOSER_THAN_AND)} && {_bracketed(other, _LOOSER_THAN_AND)}"
+
+
+def _bracketed(text: str, looser: re.Pattern[str]) -> str:
+    """In brackets where it has an operator that binds more loosely than the one it is put beside."""
+    return f"({text})" if looser.search(text) else text
 
 
 def _is_inner(access: Node) -> bool:

@@ -13,12 +13,12 @@ from grader.submission.files.source import SourceText
 Make = Callable[[Function], Iterable[Change]]
 
 
-def changes(make: Make, body: str) -> dict[str, Change]:
+def changes(make: Make, body: str, before: str = "") -> dict[str, Change]:
     """What `make` makes of a kernel with this body, by the body that it becomes; spaces at a line's ends do not count.
 
-    The kernel takes `const float *a, float *out, int n`; its body begins in line 2.
+    The kernel takes `const float *a, float *out, int n`; its body begins in line 2, or after what stands `before` it.
     """
-    head, end = "__global__ void k(const float *a, float *out, int n) {\n", "\n}\n"
+    head, end = before + "__global__ void k(const float *a, float *out, int n) {\n", "\n}\n"
     text = head + body + end
     (function,) = functions_of(parse(SourceText(Path("k.cu"), text, "utf-8")), "k")
     found: dict[str, Change] = {}
