@@ -86,7 +86,7 @@ def _find(
         return Found((_lone(path, lab_id),), is_single=True)
     folder = _Folder(path, lab_id, labs, out, variants)
     if not folder.is_group:
-        return Found((_lone(path, lab_id),), True, tuple(folder.passed_over(folder.students)))
+        return Found((_lone(path, lab_id),), is_single=True, notices=tuple(folder.passed_over(folder.students)))
     entries = folder.entries
     if not entries:
         return Found((_lone(path, lab_id),), is_single=True)
@@ -94,7 +94,7 @@ def _find(
         *folder.passed_over(folder.sources),
         *(msg("session.results_folder", path=str(report)) for report in folder.outputs),
     ]
-    return Found(tuple(_work(entry, entries) for entry in entries), False, tuple(notices))
+    return Found(tuple(_work(entry, entries) for entry in entries), is_single=False, notices=tuple(notices))
 
 
 def _student(name: str) -> str:

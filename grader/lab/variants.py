@@ -155,7 +155,7 @@ def reference_of(
 def _checks(file: YamlFile, keys: KeyPath, data: Mapping[str, object]) -> tuple[CheckSpec, ...]:
     """Checks as `name: points` or `name: {points: …, setting: …}`, in the order in which the grader runs them."""
     specs: dict[str, CheckSpec] = {
-        name: CheckSpec(name, 0.0, CHECKS[name].settings()) for name, kind in CHECKS.items() if kind.implied
+        name: CheckSpec(name, 0.0, kind.settings()) for name, kind in CHECKS.items() if kind.implied
     }
     for name, value in data.items():
         at = (*keys, name)

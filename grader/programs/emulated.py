@@ -163,6 +163,7 @@ class Gpu:
         arguments: list[bytes],
         max_shared_bytes: int,
         instructions: int,
+        *,
         observe: bool,
         cooperative: bool = False,
     ) -> Outcome:

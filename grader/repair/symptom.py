@@ -129,7 +129,7 @@ def symptom_of(evidence: Evidence, checks: Sequence[Check]) -> Symptom | None:
     excess = -1
     if check.check in ("coalescing", "bank_conflicts") and run.outcome.counters is not None:
         excess = excess_of(run.outcome.counters, metric)
-    cases = [SmallCase(kind, sizes, _instructions(run), True, excess, metric)]
+    cases = [SmallCase(kind, sizes, _instructions(run), observe=True, excess=excess, metric=metric)]
     # Only what is right at the first size comes to be run at others.
     others = _others(evidence, evidence.interpretation, sizes)
     if "ragged_sizes" in uncovered:
@@ -157,11 +157,13 @@ def symptom_of_order(evidence: Evidence, checks: Sequence[Check]) -> Symptom | N
     others.pop(repr(shown.sizes), None)
     largest = sorted(others.values(), key=lambda r: prod(r.sizes.values()))[-MAX_ORDERS:]
     cases = [
-        SmallCase(r.kind, dict(r.sizes), _instructions(r), True, of_order=True)
+        SmallCase(r.kind, dict(r.sizes), _instructions(r), observe=True, of_order=True)
         for r in (shown, *largest)
         if r.kind in ("correct", "observe", "ragged")
     ]
-    return Symptom("races", tuple(cases), found, tuple(h.line for h in found), True) if found and cases else None
+    if not found or not cases:
+        return None
+    return Symptom("races", tuple(cases), found, tuple(h.line for h in found), is_observed=True)
 
 
 def _is_short(run: Run | None) -> bool:

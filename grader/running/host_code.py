@@ -120,7 +120,12 @@ def host_code(submission: Submission, kernel: Kernel) -> HostCode:
         for fault in run.faults
         if fault.is_untidy and fault.file in own
     ]
-    return HostCode(True, bool(seen), tuple(dict.fromkeys(faults)), tuple(dict.fromkeys(untidy)))
+    return HostCode(
+        is_there=True,
+        is_observed=bool(seen),
+        faults=tuple(dict.fromkeys(faults)),
+        untidy=tuple(dict.fromkeys(untidy)),
+    )
 
 
 def _is_its_program(run: SeenRun, kernel: Kernel, submission: Submission) -> bool:

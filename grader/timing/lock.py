@@ -62,7 +62,7 @@ def exclusive(uuid: str, wait_s: float | None = None) -> Iterator[None]:
     ------
     Busy : it was not free within `wait_s` seconds (None: `WAIT_S`).
     """
-    with _held(uuid, True, wait_s):
+    with _held(uuid, wait_s, alone=True):
         yield
 
 
@@ -74,12 +74,12 @@ def shared(uuid: str, wait_s: float | None = None) -> Iterator[None]:
     ------
     Busy : somebody timed for longer than `wait_s` seconds (None: `WAIT_S`).
     """
-    with _held(uuid, False, wait_s):
+    with _held(uuid, wait_s, alone=False):
         yield
 
 
 @contextmanager
-def _held(uuid: str, alone: bool, wait_s: float | None) -> Iterator[None]:
+def _held(uuid: str, wait_s: float | None, *, alone: bool) -> Iterator[None]:
     if fcntl is None:
         yield
         return
@@ -88,7 +88,7 @@ def _held(uuid: str, alone: bool, wait_s: float | None) -> Iterator[None]:
         with _opened(lock_path(f"{uuid}-gate")) as gate:
             enter = _enter_alone if alone else _enter_beside
             if not enter(room, gate, patient=True):
-                _tell(True)
+                _tell(waits=True)
                 try:
                     began = time.monotonic()
                     limit_s = WAIT_S if wait_s is None else wait_s
@@ -97,7 +97,7 @@ def _held(uuid: str, alone: bool, wait_s: float | None) -> Iterator[None]:
                             raise Busy
                         time.sleep(POLL_S)
                 finally:
-                    _tell(False)
+                    _tell(waits=False)
         yield
 
 
@@ -134,7 +134,7 @@ def _taken(descriptor: int, kind: int) -> bool:
     return True
 
 
-def _tell(waits: bool) -> None:
+def _tell(*, waits: bool) -> None:
     for listener in _listeners:
         listener(waits)
 

@@ -62,7 +62,7 @@ def make() -> tuple[State, Wasi]:
         RunLimits(),
     )
     state.call_guest = lambda name, *values: exports[name](store, *values)  # type: ignore[operator]
-    wasi = Wasi(lambda: guest, [b"a"], b"input", {"f": b"data"}, lambda _descriptor, _data: None, lambda _times: 0)
+    wasi = Wasi(lambda: guest, [b"a"], b"input", {"f": b"data"}, lambda _descriptor, _data: None, lambda: 0, lambda: 0)
     return state, wasi
 
 

@@ -49,7 +49,7 @@ def gather(
             raise UsageError(msg("intake.unread", name=str(path)))
     archives = [path for path in dict.fromkeys(paths) if is_archive(path.name) and kind_of(path) == "file"]
     others = [path for path in paths if path not in archives]
-    found = Found((), False)
+    found = Found((), is_single=False)
     if others or not archives:
         found = find_works(others, lab_id, known_labs, out, variants, is_single)
     works, notices = list(found.works), list(found.notices)

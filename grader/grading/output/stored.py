@@ -128,7 +128,7 @@ def stored_group(file: Path) -> StoredRun:
             entries.append(Entry(member.student, _read(place / RESULT_NAME), person=member.person))
             folders[member.student] = place
     placed = StoredOutputs(file.parent, group.lab, folders)
-    return StoredRun(group.lab, tuple(entries), placed, True, group.checks, group.rest)
+    return StoredRun(group.lab, tuple(entries), placed, is_group=True, checks=group.checks, rest=group.rest)
 
 
 def _read(file: Path) -> Result:

@@ -125,4 +125,4 @@ def put_in_order(
         if found is not None:
             is_write = " const*" not in argument.type
             start = argument.offset_bytes
-            state.access(found, stream, ticket, start, found.size, is_write, place, part)
+            state.access(found, stream, ticket, start, found.size, place, part, is_write=is_write)

@@ -117,7 +117,7 @@ def memcpy_3d(state: State, place: Place, parameters: int, stream: int, blocking
         return 0
     queue = state.stream(stream)
     rows = _rows(boxes[0], boxes[1], width * unit, height, depth)
-    return transfer(state, boxes[0].address, boxes[1].address, rows, fields[19], queue, bool(blocking), place)
+    return transfer(state, boxes[0].address, boxes[1].address, rows, fields[19], queue, place, blocking=bool(blocking))
 
 
 def memset_3d(state: State, place: Place, pitched: int, value: int, extent: int, stream: int) -> int:
@@ -135,7 +135,7 @@ def _to_array(
         raise CudaError(21)
     box = _array_box(array_at(state, handle), x, y, 0, width, height, 1)
     rows = _rows(box, source, width, height, 1)
-    return transfer(state, box.address, source.address, rows, kind, _legacy(state), True, place)
+    return transfer(state, box.address, source.address, rows, kind, _legacy(state), place, blocking=True)
 
 
 def _from_array(
@@ -145,7 +145,7 @@ def _from_array(
         raise CudaError(21)
     box = _array_box(array_at(state, handle), x, y, 0, width, height, 1)
     rows = _rows(to, box, width, height, 1)
-    return transfer(state, to.address, box.address, rows, kind, _legacy(state), True, place)
+    return transfer(state, to.address, box.address, rows, kind, _legacy(state), place, blocking=True)
 
 
 def _legacy(state: State) -> Stream:

@@ -123,8 +123,9 @@ def transfer(
     rows: list[tuple[int, int, int]],
     kind: int,
     stream: Stream,
-    blocking: bool,
     place: Place,
+    *,
+    blocking: bool,
 ) -> int:
     """Copy rows of (offset in to, offset in source, bytes).
 
@@ -150,7 +151,7 @@ def transfer(
     ticket = state.begin(stream)
     for side, is_write, end in ((target, True, to_end), (origin, False, from_end)):
         if side.allocation is not None:
-            state.access(side.allocation, stream, ticket, side.offset, side.offset + end, is_write, place)
+            state.access(side.allocation, stream, ticket, side.offset, side.offset + end, place, is_write=is_write)
     for to_offset, from_offset, size in rows:
         into[to_offset : to_offset + size] = (
             out_of[from_offset : from_offset + size].copy()
@@ -175,7 +176,7 @@ def transfer(
 def memcpy(state: State, place: Place, to: int, source: int, size: int, kind: int) -> int:
     if size < 0:
         raise CudaError(1)
-    return transfer(state, to, source, [(0, 0, size)], kind, state.streams[0], True, place)
+    return transfer(state, to, source, [(0, 0, size)], kind, state.streams[0], place, blocking=True)
 
 
 def memcpy_async(state: State, place: Place, to: int, source: int, size: int, kind: int, stream: int) -> int:
@@ -185,7 +186,7 @@ def memcpy_async(state: State, place: Place, to: int, source: int, size: int, ki
     # From pageable memory it returns once the data are staged; to pageable memory once they are there.
     host = source if kind == H2D else to
     blocking = kind in (H2D, D2H) and shared_at(state, host) is None
-    return transfer(state, to, source, [(0, 0, size)], kind, queue, blocking, place)
+    return transfer(state, to, source, [(0, 0, size)], kind, queue, place, blocking=blocking)
 
 
 def _rows(to_pitch: int, from_pitch: int, width: int, height: int) -> list[tuple[int, int, int]]:
@@ -200,7 +201,7 @@ def memcpy_2d(
     state: State, place: Place, to: int, to_pitch: int, source: int, from_pitch: int, width: int, height: int, kind: int
 ) -> int:
     rows = _rows(to_pitch, from_pitch, width, height)
-    return transfer(state, to, source, rows, kind, state.streams[0], True, place)
+    return transfer(state, to, source, rows, kind, state.streams[0], place, blocking=True)
 
 
 def memcpy_2d_async(
@@ -216,7 +217,7 @@ def memcpy_2d_async(
     stream: int,
 ) -> int:
     rows = _rows(to_pitch, from_pitch, width, height)
-    return transfer(state, to, source, rows, kind, state.stream(stream), False, place)
+    return transfer(state, to, source, rows, kind, state.stream(stream), place, blocking=False)
 
 
 def memcpy_peer(state: State, place: Place, to: int, to_device: int, source: int, from_device: int, size: int) -> int:
@@ -239,7 +240,7 @@ def fill(state: State, pointer: int, value: int, rows: list[tuple[int, int]], st
     if not state.has_room(side.allocation, side.offset + end, place):
         return 0
     ticket = state.begin(stream)
-    state.access(side.allocation, stream, ticket, side.offset, side.offset + end, True, place)
+    state.access(side.allocation, stream, ticket, side.offset, side.offset + end, place, is_write=True)
     valid = side.allocation.valid
     side.allocation.digest = None
     if value & 255 == 0 and total == side.allocation.size and len(rows) == 1 and state.memory.clear(side.allocation):
@@ -303,7 +304,9 @@ def to_symbol(
     if min(size, offset) < 0 or kind not in (H2D, D2D, DEFAULT):
         raise CudaError(21 if kind not in (H2D, D2D, DEFAULT) else 1)
     target = symbol(state, to, place)
-    return transfer(state, target.base + offset, source, [(0, 0, size)], kind, state.stream(stream), True, place)
+    return transfer(
+        state, target.base + offset, source, [(0, 0, size)], kind, state.stream(stream), place, blocking=True
+    )
 
 
 def from_symbol(
@@ -312,7 +315,7 @@ def from_symbol(
     if min(size, offset) < 0 or kind not in (D2H, D2D, DEFAULT):
         raise CudaError(21 if kind not in (D2H, D2D, DEFAULT) else 1)
     origin = symbol(state, source, place)
-    return transfer(state, to, origin.base + offset, [(0, 0, size)], kind, state.stream(stream), True, place)
+    return transfer(state, to, origin.base + offset, [(0, 0, size)], kind, state.stream(stream), place, blocking=True)
 
 
 def symbol_address(state: State, place: Place, pointer: int, address: int) -> int:

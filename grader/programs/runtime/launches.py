@@ -170,8 +170,8 @@ def _run(
         [translated(state, value, parameter.type) for value, parameter in zip(raw, record.arguments, strict=True)],
         state.model.shared_opt_in,
         state.instructions_left,
-        seen <= OBSERVED_REPEATS,
-        asked.is_cooperative,
+        observe=seen <= OBSERVED_REPEATS,
+        cooperative=asked.is_cooperative,
     )
     for found, address, before in managed:
         # A kernel may have written it by its address instead.
@@ -213,7 +213,7 @@ def _run_smaller(
         [translated(state, value, parameter.type) for value, parameter in zip(raw, record.arguments, strict=True)],
         SHARED_BYTES,
         state.instructions_left,
-        True,
+        observe=True,
     )
     state.memory.restore(before)
     file = state.unit_names[kernel.unit]

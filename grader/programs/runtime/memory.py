@@ -144,7 +144,7 @@ def free_async(state: State, place: Place, pointer: int, stream: int) -> int:
     found = state.memory.live.get(pointer)
     if found is None or found.kind != "device":
         raise CudaError(1, _wrong_free(state, pointer, found, place))
-    state.access(found, queue, state.begin(queue), 0, found.size, True, place)
+    state.access(found, queue, state.begin(queue), 0, found.size, place, is_write=True)
     release(state, found, place)
     return 0
 

@@ -309,9 +309,10 @@ class State:
         ticket: int,
         low: int,
         high: int,
-        is_write: bool,
         place: Place,
         part: tuple[object, ...] | None = None,
+        *,
+        is_write: bool,
     ) -> None:
         """Look for an access of another stream's that nothing puts in order with this one.
 

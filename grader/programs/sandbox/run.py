@@ -98,7 +98,7 @@ class ProgramRun:
             self._limits,
         )
         arguments, files = list(order.arguments), dict(order.files)
-        self._wasi = Wasi(lambda: self._guest, arguments, order.stdin, files, self._emit, self._clock)
+        self._wasi = Wasi(lambda: self._guest, arguments, order.stdin, files, self._emit, self._now_ns, self._timed_ns)
 
     def _emit(self, descriptor: int, data: bytes) -> None:
         from grader.programs.sandbox.messages import Printed
@@ -110,10 +110,13 @@ class ProgramRun:
         if fresh:
             self._channel.send(Printed(descriptor, bytes(fresh)))
 
-    def _clock(self, times: bool) -> int:
+    def _now_ns(self) -> int:
+        return self.state.now_ns
+
+    def _timed_ns(self) -> int:
         from grader.programs.runtime.streams import clock_read
 
-        return clock_read(self.state) if times else self.state.now_ns
+        return clock_read(self.state)
 
     def _ask_for_code(self, unit: int, names: Sequence[str]) -> tuple[str, str]:
         from grader.programs.sandbox.messages import Code, Wanted

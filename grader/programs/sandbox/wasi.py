@@ -53,13 +53,14 @@ class Wasi:
         stdin: bytes,
         files: Mapping[str, bytes],
         emit: Callable[[int, bytes], None],
-        clock: Callable[[bool], int],
+        now_ns: Callable[[], int],
+        timed_ns: Callable[[], int],
     ) -> None:
         self._guest = guest
         self._arguments = list(arguments)
         self._files = {name: bytearray(content) for name, content in files.items()}
         self._emit = emit
-        self._clock = clock
+        self._now_ns, self._timed_ns = now_ns, timed_ns
         self._open: dict[int, OpenFile] = {0: OpenFile(bytearray(stdin))}
         self._printed = 0
         self._began = False
@@ -97,7 +98,8 @@ class Wasi:
         # before the program begins.
         is_start = (which, precision) == _READ_BY_CLOCK and not self._began
         self._began |= is_start
-        self._guest().pack("Q", time, self._clock(precision < SECOND_NS and not is_start))
+        read_ns = self._timed_ns if precision < SECOND_NS and not is_start else self._now_ns
+        self._guest().pack("Q", time, read_ns())
         return 0
 
     def clock_res_get(self, _which: int, resolution: int) -> int:
@@ -243,7 +245,7 @@ class Wasi:
         return 0
 
     def _stat(self, result: int, kind: int, size: int) -> None:
-        now = self._clock(True)
+        now = self._timed_ns()
         self._guest().write(result, struct.pack("<QQBxxxxxxxQQQQQ", 1, 1, kind, 1, size, now, now, now))
 
     def fd_filestat_set_size(self, fd: int, size: int) -> int:

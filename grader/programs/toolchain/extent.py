@@ -53,9 +53,9 @@ def too_long(files: Mapping[str, str]) -> TooLong | None:
             total += size
             here += size
         if here > MAX_IN_FUNCTION:
-            return TooLong(file, _line(files[file], start), MAX_IN_FUNCTION, True)
+            return TooLong(file, _line(files[file], start), MAX_IN_FUNCTION, in_function=True)
         if total > MAX_IN_PROGRAM:
-            return TooLong(file, _line(files[file], offset), MAX_IN_PROGRAM, False)
+            return TooLong(file, _line(files[file], offset), MAX_IN_PROGRAM, in_function=False)
         if depth:
             depth += (token == "{") - (token == "}")
             if depth:

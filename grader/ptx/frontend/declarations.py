@@ -55,9 +55,9 @@ def read_registers(cursor: Cursor) -> Iterator[tuple[str, str, int | None]]:
 def read_variables(cursor: Cursor, space: str, is_extern: bool) -> list[Variable]:
     """The rest of a variable declaration after its space, up to and with its `;`."""
     align, type_, lanes = _read_qualifiers(cursor)
-    variables = [_read_declarator(cursor, space, align, type_, lanes, is_extern)]
+    variables = [_read_declarator(cursor, space, align, type_, lanes, is_extern=is_extern)]
     while cursor.accept(","):
-        variables.append(_read_declarator(cursor, space, align, type_, lanes, is_extern))
+        variables.append(_read_declarator(cursor, space, align, type_, lanes, is_extern=is_extern))
     cursor.expect(";")
     return variables
 
@@ -73,7 +73,7 @@ def read_parameters(cursor: Cursor) -> tuple[Variable, ...]:
         if space not in (".param", ".reg"):
             raise cursor.error(f"expected .param, got `{space}`", cursor.pos - len(space))
         align, type_, lanes = _read_qualifiers(cursor)
-        parameters.append(_read_declarator(cursor, space[1:], align, type_, lanes, False))
+        parameters.append(_read_declarator(cursor, space[1:], align, type_, lanes, is_extern=False))
         if not cursor.accept(","):
             break
     cursor.expect(")")
@@ -112,7 +112,7 @@ def _read_qualifiers(cursor: Cursor) -> tuple[int | None, str, int]:
 
 
 def _read_declarator(
-    cursor: Cursor, space: str, align: int | None, type_: str, lanes: int, is_extern: bool
+    cursor: Cursor, space: str, align: int | None, type_: str, lanes: int, *, is_extern: bool
 ) -> Variable:
     name = "_" if cursor.accept("_") else cursor.identifier("a variable's name")
     element = TYPE_BYTES[type_] * lanes

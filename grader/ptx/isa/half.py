@@ -51,7 +51,9 @@ def combined(values: Array, name: str) -> Array:
     return rounded.view(np.uint32) if half != name else rounded
 
 
-def _lift(m: Modifiers, name: str, arity: int, function: Exact, ftz: bool, sat: bool, relu: bool) -> Semantics:
+def _lift(
+    m: Modifiers, name: str, arity: int, function: Exact, *, ftz: bool, sat: bool = False, relu: bool = False
+) -> Semantics:
     m.end()
     half = name.removesuffix("x2")
 
@@ -103,7 +105,7 @@ def arithmetic(m: Modifiers) -> Semantics:
     if name.startswith("f16"):
         arity, function = _F16_SUMS.get(m.opcode, (arity, function))
     ftz = name.startswith("f16") and m.flag("ftz")
-    return _lift(m, name, arity, function, ftz, m.flag("sat"), m.opcode == "fma" and m.flag("relu"))
+    return _lift(m, name, arity, function, ftz=ftz, sat=m.flag("sat"), relu=m.opcode == "fma" and m.flag("relu"))
 
 
 def minimum_or_maximum(m: Modifiers) -> Semantics:
@@ -121,14 +123,14 @@ def minimum_or_maximum(m: Modifiers) -> Semantics:
             return np.copysign(select(np.abs(a), np.abs(b), smaller, propagate), sign)
         return select(a, b, smaller, propagate)
 
-    return _lift(m, name, 2, function, ftz, False, False)
+    return _lift(m, name, 2, function, ftz=ftz)
 
 
 def sign_operation(m: Modifiers) -> Semantics:
     """abs, neg: the sign bit of each half, NaNs made canonical; with .ftz subnormals become zero as well."""
     name = m.type()
     if name.startswith("f16") and m.flag("ftz"):
-        return _lift(m, name, 1, np.abs if m.opcode == "abs" else np.negative, True, False, False)
+        return _lift(m, name, 1, np.abs if m.opcode == "abs" else np.negative, ftz=True)
     m.end()
     half = name.removesuffix("x2")
     sign = np.uint16(0x8000)
@@ -153,7 +155,7 @@ def approximate(m: Modifiers) -> Semantics:
     ftz = m.opcode == "ex2" and name.startswith("bf16")
     if ftz and not m.flag("ftz"):
         raise m.fail("needs .ftz")
-    return _lift(m, name, 1, FUNCTIONS[m.opcode], ftz, False, False)
+    return _lift(m, name, 1, FUNCTIONS[m.opcode], ftz=ftz)
 
 
 def _comparison(m: Modifiers, name: str) -> Callable[[Array, Array], Array]:

@@ -65,7 +65,7 @@ class AsyncCopies:
         """Lanes begin a copy to shared memory; faults are told now."""
         parts = load_store.split_by_allocation(group, spec, address, 0)
         load_store.announce(self._batch, spec, parts, values)
-        self._mark(parts, spec.width, True)
+        self._mark(parts, spec.width, is_coming=True)
         number = self._closed[group.lanes.ids]
         self._copies.append(_Copy(spec, group.lanes, number, address, parts, values))
 
@@ -90,10 +90,10 @@ class AsyncCopies:
         self._copies = left
 
     def _arrive(self, copy: _Copy) -> None:
-        self._mark(copy.parts, copy.spec.width, False)
+        self._mark(copy.parts, copy.spec.width, is_coming=False)
         load_store.put(self._batch, copy.spec, copy.parts, copy.values)
 
-    def _mark(self, parts: Parts, width: int, is_coming: bool) -> None:
+    def _mark(self, parts: Parts, width: int, *, is_coming: bool) -> None:
         """Note that copies of `width` bytes a lane are on their way to some places, or are no longer."""
         for _positions, resolved in parts:
             units = _units(resolved, width)

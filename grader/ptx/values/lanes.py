@@ -149,7 +149,7 @@ class Lanes:
         """(n_warps, 32) bool: which lanes take part."""
         table = self.memo.get("active")
         if table is None:
-            table = self.memo["active"] = self.to_warps(np.ones(self.n, np.bool_), False)
+            table = self.memo["active"] = self.to_warps(np.ones(self.n, np.bool_), fill=False)
         return table
 
     def keep(self) -> Lanes:

@@ -29,7 +29,7 @@ def _axes(function: Function) -> Iterator[Change]:
     """x and y in each other's place in two indices that are made one after the other: of blocks, or of threads too."""
     made = [n for n in function.nodes if n.type in ("init_declarator", "assignment_expression")]
     for one, two in pairwise(made):
-        places = [(_axis_places(function, one)), (_axis_places(function, two))]
+        places = [_axis_places(function, one), _axis_places(function, two)]
         axes = [{function.text(n) for _base, n in found} for found in places]
         if any(len(found) != 1 for found in axes) or axes[0] == axes[1] or not axes[0] | axes[1] <= OTHER.keys():
             continue
@@ -41,7 +41,7 @@ def _axes(function: Function) -> Iterator[Change]:
             continue
         for chosen, cost in ((blocks, 1.6), (everything, 1.7)):
             edits = tuple(function.replaced(node, OTHER[function.text(node)]) for _base, node in chosen)
-            if len({base for base, _node in chosen}) and len(edits) > 1:
+            if len(edits) > 1:
                 yield Change("index", line, edits, cost, "axis", detail)
 
 

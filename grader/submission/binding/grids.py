@@ -26,7 +26,7 @@ THE_SIZE = Name("(the size)")
 
 def formulas_of(
     site: LaunchSite,
-    formula_of: Callable[[Expression | None, bool, str], str | None],
+    formula_of: Callable[[Expression, str], str | None],
     covers: tuple[str, ...],
     tile: tuple[int, ...],
     own: Sequence[Mapping[str, int]],
@@ -37,8 +37,8 @@ def formulas_of(
 
     Parameters
     ----------
-    formula_of : a host expression as a formula of the sizes; with False also one that names none; last the size that a
-        name stands for which may be several.
+    formula_of : a host expression as a formula of the sizes, None where it names none; last the size that a name stands
+        for which may be several.
     covers, tile : what each axis runs over and how many elements a block covers along it, as it would be without this.
     own : the program's own sizes, as far as they are known: several where it works on arrays of which the lab's sides
       are equal and its own are not.
@@ -59,7 +59,7 @@ def formulas_of(
 def _read(
     site: LaunchSite,
     axis: int,
-    formula_of: Callable[[Expression | None, bool, str], str | None],
+    formula_of: Callable[[Expression, str], str | None],
     over: str,
     own: Sequence[Mapping[str, int]],
 ) -> str | None:
@@ -70,11 +70,11 @@ def _read(
     if axis >= len(site.grid_expressions):
         return None
     expression = site.grid_expressions[axis]
-    read = formula_of(expression, True, over)
+    read = formula_of(expression, over)
     value = own[0].get(over) if own and site.observed and not site.changed[0] else None
     if read is not None or value is None or value < _LARGE:
         return read
-    return formula_of(_with_size(expression, value), True, over)
+    return formula_of(_with_size(expression, value), over)
 
 
 def _with_size(expression: Expression, value: int) -> Expression:
@@ -133,7 +133,7 @@ def _axis(
 
 def is_unsure(
     site: LaunchSite,
-    formula_of: Callable[[Expression | None, bool, str], str | None],
+    formula_of: Callable[[Expression, str], str | None],
     covers: tuple[str, ...],
     own: Sequence[Mapping[str, int]],
 ) -> bool:

@@ -331,7 +331,7 @@ class _Planner:
             among=OF_LAUNCHES,
         )
 
-    def formula(self, expression: Expression | None, top: bool = True, over: str = "") -> str | None:
+    def formula(self, expression: Expression | None, over: str = "", *, top: bool = True) -> str | None:
         """A host expression as a formula of the sizes.
 
         over: the size that is meant by a variable which is handed in for several, as by `n` in `k<<<…>>>(a, b, n, n)`.
@@ -348,7 +348,7 @@ class _Planner:
             by_name |= {
                 t: role for t, (_n, role) in zip(self.site.template_texts, self.sizes.template, strict=False) if role
             }
-        return formula_of(expression, by_name, named_constants(constants), top)
+        return formula_of(expression, by_name, named_constants(constants), top=top)
 
     @property
     def arguments(self) -> int:

@@ -160,18 +160,18 @@ def scope_of(parsed: ParsedFile, function: Node) -> Scope:
             if left is not None and right is not None and left.type in {"identifier", "field_expression"}:
                 plain = operator is not None and parsed.text(operator) == "="
                 text = parsed.text(right) if plain else None
-                _define(scope, parsed.text(left), node, text, plain and bool(branches))
+                _define(scope, parsed.text(left), node, text, is_doubtful=plain and bool(branches))
         elif node.type == "update_expression":
             argument = node.child_by_field_name("argument")
             if argument is not None and argument.type in {"identifier", "field_expression"}:
-                _define(scope, parsed.text(argument), node, None, False)
+                _define(scope, parsed.text(argument), node, None, is_doubtful=False)
         elif node.type == "argument_list":
             for given in node.children:
                 if given.type == "pointer_expression" and given.children[0].type == "&":
                     argument = given.child_by_field_name("argument")
                     # `scanf("%d", &n)`: whoever gets the address may write to it.
                     if argument is not None and argument.type == "identifier":
-                        _define(scope, parsed.text(argument), given, None, bool(branches))
+                        _define(scope, parsed.text(argument), given, None, is_doubtful=bool(branches))
     for definitions in scope.definitions.values():
         definitions.sort(key=lambda definition: definition.position)
     _end_cases(scope, function)
@@ -208,17 +208,17 @@ def _declaration(parsed: ParsedFile, scope: Scope, node: Node, is_doubtful: bool
         text = parsed.text(declarator)
         rest = text.partition(name)[2].strip()
         if rest.startswith("="):
-            _define(scope, name, node, rest[1:], is_doubtful)
+            _define(scope, name, node, rest[1:], is_doubtful=is_doubtful)
         elif type_text in {"dim3", "uint3"}:
             # `dim3 grid(n, m);` may also be read as a function's declaration: the text is what counts.
-            _define(scope, name, node, "dim3" + (rest or "(1)"), is_doubtful)
+            _define(scope, name, node, "dim3" + (rest or "(1)"), is_doubtful=is_doubtful)
         elif rest.startswith(("(", "{")) and declarator.type == "init_declarator":
-            _define(scope, name, node, rest[1:-1], is_doubtful)
+            _define(scope, name, node, rest[1:-1], is_doubtful=is_doubtful)
         elif declarator.type == "identifier":
-            _define(scope, name, node, None, is_doubtful)
+            _define(scope, name, node, None, is_doubtful=is_doubtful)
 
 
-def _define(scope: Scope, name: str, node: Node, text: str | None, is_doubtful: bool) -> None:
+def _define(scope: Scope, name: str, node: Node, text: str | None, *, is_doubtful: bool) -> None:
     expression = scope.constants.parse(text) if text is not None else None
     name = re.sub(r"\s+", "", name)
     if expression is not None and _mentions(expression, name):

@@ -43,7 +43,7 @@ class Constants:
             text = " ".join(words)
             if text in DTYPES:
                 return DTYPES[text]
-            base = [w for w in words if w != "int" and w != "signed"] or ["int"]
+            base = [w for w in words if w not in {"int", "signed"}] or ["int"]
             if sorted(base) != sorted(words) or "unsigned" in base:
                 base.sort(key=lambda w: w != "unsigned")
                 return DTYPES.get(" ".join(base))

@@ -57,9 +57,9 @@ def _find_loops(function: Node) -> tuple[LoopNode, ...]:
                 around.pop()
             if around:
                 outer = found[around[-1]]
-                found[around[-1]] = LoopNode(outer.node, outer.depth, False)
+                found[around[-1]] = LoopNode(outer.node, outer.depth, is_innermost=False)
             around.append(len(found))
-            found.append(LoopNode(node, len(around) - 1, True))
+            found.append(LoopNode(node, len(around) - 1, is_innermost=True))
     return tuple(found)
 
 
@@ -226,7 +226,7 @@ def _live_names(parsed: ParsedFile, body: Node) -> frozenset[str]:
     for node in descendants(body):
         if node.type == "declaration" and not any(parsed.text(c) == "__shared__" for c in node.children[:3]):
             own |= {declared_name(d) for d in node.children_by_field_name("declarator") if "*" not in parsed.text(d)}
-        elif node.type == "return_statement" or node.type == "call_expression":
+        elif node.type in {"return_statement", "call_expression"}:
             pending += parsed.words(node)
     for name, words in _assignments(parsed, body):
         sources.setdefault(name, set()).update(words)

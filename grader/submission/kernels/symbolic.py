@@ -62,7 +62,7 @@ def inline(scope: Scope, expression: Expression, position: int, keep: Collection
 
 
 def formula_of(
-    expression: Expression | None, roles: Mapping[str, str], constants: Constants, top: bool = True
+    expression: Expression | None, roles: Mapping[str, str], constants: Constants, *, top: bool = True
 ) -> str | None:
     """`expression` as a formula of the lab's sizes, None where something in it is not known or it names no size.
 

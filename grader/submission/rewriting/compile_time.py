@@ -160,7 +160,16 @@ def with_global_arrays(parsed: ParsedFile, item: Item, kernel: Kernel, lab: Lab)
         return kernel, ()
     reads, writes = pointer_uses(parsed, body, set(names))
     parameters = tuple(
-        KernelParameter(name, f"{declared[name][0]} *", True, False, dtype, name in reads, name in writes, True)
+        KernelParameter(
+            name,
+            f"{declared[name][0]} *",
+            is_pointer=True,
+            is_const=False,
+            dtype=dtype,
+            is_read=name in reads,
+            is_written=name in writes,
+            is_global=True,
+        )
         for name in names
         for dtype in [parsed.constants.dtype(declared[name][0])]
     )

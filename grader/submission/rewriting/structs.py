@@ -253,10 +253,22 @@ def _parameters(parsed: ParsedFile, body: Node, owner: str, fields: Sequence[Fie
             name = owner if len(pointers) == 1 else field.name
             is_const = "const" in field.type_text.split()
             found.append(
-                KernelParameter(name, field.type_text, True, is_const, field.dtype, text in reads, text in writes)
+                KernelParameter(
+                    name,
+                    field.type_text,
+                    is_pointer=True,
+                    is_const=is_const,
+                    dtype=field.dtype,
+                    is_read=text in reads,
+                    is_written=text in writes,
+                )
             )
         else:
-            found.append(KernelParameter(field.name, field.type_text, False, False, field.dtype, owner=owner))
+            found.append(
+                KernelParameter(
+                    field.name, field.type_text, is_pointer=False, is_const=False, dtype=field.dtype, owner=owner
+                )
+            )
     return found
 
 

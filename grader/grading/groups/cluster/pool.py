@@ -124,7 +124,7 @@ class ExecutorPool:
             if self._is_for_another(task, outcome):
                 self._waiting.append(task)
             else:
-                yield Answer(task, outcome, True)
+                yield Answer(task, outcome, is_last=True)
         if self._workers is not None:
             self._workers.attend()
             for future in [future for future in self._running if self._workers.is_stranded(future)]:
@@ -132,7 +132,7 @@ class ExecutorPool:
                 future.cancel()
         self._hand_out()
         while self._refused:
-            yield Answer(*self._refused.popleft(), True)
+            yield Answer(*self._refused.popleft(), is_last=True)
 
     def descriptors(self) -> Iterator[tuple[int, int]]:
         """What to wait for, as `grader.processes.pool.wait` asks."""
