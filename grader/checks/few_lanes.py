@@ -5,6 +5,8 @@ warps need it is not, for a request costs the same whether one lane takes part o
 goes through requests in which so few lanes take part that their bytes fit into one sector (8 lanes of 4 bytes).  In
 honest kernels these are borders, halos, tails and the last steps of a reduction, a small part of an array; where they
 move half an array or more, blocks are too small or lanes take turns.  Blocks of 4 × 4 threads have 16 lanes at a time.
+A kernel that goes through an array many times, as a scan does, adds up its halos: they are most of an array then, and
+still a small part of its requests.
 Of a block of 100 threads the last warp has 4, whatever the kernel does: its share of the accesses is nobody's fault.
 """
 
@@ -21,6 +23,8 @@ from grader.running.evidence import Evidence
 
 PART = 0.5
 """Of the largest array: as much of it as may not go through requests of a few lanes."""
+OF_REQUESTS = 0.25
+"""Of all requests of the kind: fewer are no way of moving data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +49,11 @@ def crawl(evidence: Evidence, counters: Counters, space: str) -> Crawl | None:
     array_bytes = max(evidence.array_bytes.values(), default=0)
     for op in ("load", "store", "atomic"):
         rows = [c for c in counters.by_line if c.space == space and c.op == op]
+        requests = sum(c.requests for c in rows)
         tail = _tail(evidence)
         rows = [c for c in rows if c.few_lanes > tail * c.lanes]
+        if sum(c.few_requests for c in rows) < OF_REQUESTS * requests:
+            continue
         if array_bytes and sum((c.few_lanes - tail * c.lanes) * c.width_bytes for c in rows) >= PART * array_bytes:
             worst = max(rows, key=lambda c: (c.few_requests, -c.line))
             return Crawl(worst.line, sum(c.few_requests for c in rows), sum(c.few_lanes for c in rows))

@@ -139,6 +139,7 @@ class Read:
 
     origin: "input" (it was there before the launch), "written" (by `put`, which had `reads` to make it) or "nothing"
     (nobody had written it by then; `later` is the first who did, None when nobody ever did).
+    is_cut: `reads` were not looked for, since the chain that leads here is too long.
     """
 
     array: str
@@ -152,6 +153,7 @@ class Read:
     put: Write | None = None
     reads: tuple[Read, ...] = ()
     later: Write | None = None
+    is_cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)

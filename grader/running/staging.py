@@ -98,5 +98,9 @@ def _all(reads: Sequence[Read]) -> Iterator[Read]:
 
 
 def _is_staged(read: Read) -> bool:
-    """Whether it takes from shared memory what was made from an input."""
-    return read.space == "shared" and any(earlier.origin == "input" for earlier in _all(read.reads))
+    """Whether it takes from shared memory what was made from an input.
+
+    Of a chain too long to be followed, as a scan's or a reduction's is, that is taken for granted: it is held already
+    that the output follows what shared memory holds.
+    """
+    return read.space == "shared" and (read.is_cut or any(r.origin == "input" or r.is_cut for r in _all(read.reads)))

@@ -16,8 +16,13 @@ from grader.ptx.observers.interface import Observer, Scene
 from grader.ptx.values.lanes import Array
 
 _MIRROR = 0.75
-"""A number x becomes 0.75 − x: of the same magnitude, and never x but for 0.375."""
-_FLIPPED_BITS = 0x15
+_STRETCH = 1.25
+"""A number x becomes 0.75 − 1.25 x: of the same magnitude, never x but for 1/3, and not x again when it is done twice.
+
+A mean that passes through shared memory before and after it is taken would not change were it done and undone.
+"""
+_FACTOR, _SUMMAND = 3, 0x15
+"""The same for whole numbers, which wrap around."""
 
 
 class AlteredShared(Observer):
@@ -60,9 +65,9 @@ class AlteredShared(Observer):
     @staticmethod
     def _alter(view: Array, elements: Array) -> None:
         if view.dtype.kind == "f":
-            view[elements] = _MIRROR - view[elements]
+            view[elements] = _MIRROR - _STRETCH * view[elements]
         else:
-            view[elements] ^= view.dtype.type(_FLIPPED_BITS)
+            view[elements] = view[elements] * view.dtype.type(_FACTOR) + view.dtype.type(_SUMMAND)
 
 
 def _bytes_of(elements: Array, size: int) -> Array:

@@ -215,11 +215,14 @@ class Provenance(Observer):
         origin = "written" if put else "input" if _was_initialised(array, offset, bool(hits)) else "nothing"
         block, thread = event.geometry.coordinates(lane)
         reads: list[Read] = []
-        if put is not None and depth < MAX_DEPTH:
+        is_cut = put is not None and (depth >= MAX_DEPTH or self._left <= 0)
+        if put is not None and not is_cut:
             reads = self._reads(put, depth + 1)
         line = event.instruction.location.line
         later = self._write(*after[0], offset) if after and origin == "nothing" else None
-        return Read(array.name, array.space, offset, each, line, block, thread, origin, put, tuple(reads), later)
+        return Read(
+            array.name, array.space, offset, each, line, block, thread, origin, put, tuple(reads), later, is_cut
+        )
 
 
 class StoreIndex:
