@@ -69,7 +69,10 @@ def test_schema_refuses_a_made_up_status() -> None:
         (b"\xff\xfe", "UTF-8|malformed"),
         (b'{"lab": "x"}', "missing required field"),
         (encode(sample_results.passed()).replace(b'"earned"', b'"erned"', 1), "erned"),
-        (encode(sample_results.passed()).replace(b'"schema_version": 2', b'"schema_version": 3'), "schema_version"),
+        (
+            encode(sample_results.passed()).replace(b'"schema_version": 2', b'"schema_version": 3'),
+            "of schema version 3",
+        ),
     ],
 )
 def test_bad_files_are_refused_by_name(data: bytes, words: str) -> None:

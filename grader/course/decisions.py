@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import os
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -148,12 +149,36 @@ def find_decider_again(out: Path) -> Decider:
     UsageError : one of them is wrong, is not there any more, or lies in two places.
     """
     ledger = read_ledger(out)
-    files = [Path(file) for file in (ledger.rules, ledger.overrides) if file]
-    for file in files:
-        # Without it marks would change that nobody has decided anew.
-        if not file.exists() and not (out / file.name).exists():
-            raise UsageError(msg("course.file_gone", file=str(file), folder=str(out)))
-    return find_decider(sorted({file.parent for file in files if file.exists()}), out)
+    folders = set()
+    for file, beside in ((ledger.rules, ledger.rules_beside), (ledger.overrides, ledger.overrides_beside)):
+        if not file:
+            continue
+        # A course that was moved, or copied, has its own.
+        found = next((path for path in (out / beside, Path(file)) if path.is_file()), None)
+        if found is not None:
+            folders.add(found.parent.resolve())
+        elif not (out / Path(file).name).exists():
+            # Without it marks would change that nobody has decided anew.
+            raise UsageError(msg("course.file_gone", file=file, folder=str(out)))
+    return find_decider(sorted(folders), out)
+
+
+def see_that_decisions_are_known(decider: Decider, results: Iterable[Result], out: Path) -> None:
+    """That what was decided for `results`, which lie in `out`, stands in a file that `decider` has read.
+
+    Raises
+    ------
+    UsageError : it does not: the folder has lost what tells where these files are.
+    """
+    for result in results:
+        decided = result.decisions or Decisions()
+        is_overridden = decided.total or decided.note or any(check.override for check in result.checks)
+        for name, path, is_there in (
+            (OVERRIDES_NAME, decider.overrides.path, is_overridden),
+            (GROUP_NAME, decider.rules.path, decided.late or decided.asks_time),
+        ):
+            if is_there and path is None:
+                raise UsageError(msg("course.file_unknown", file=name, folder=str(out), student=result.student.id))
 
 
 def write_ledger(decider: Decider, out: Path) -> None:
@@ -164,9 +189,27 @@ def write_ledger(decider: Decider, out: Path) -> None:
     OSError : it cannot be written.
     """
     rules, overrides = decider.rules, decider.overrides
-    ledger = Ledger(str(rules.path or ""), str(overrides.path or ""), overrides.seen, dict(rules.weights))
+    ledger = Ledger(
+        rules=str(rules.path or ""),
+        overrides=str(overrides.path or ""),
+        rules_beside=_beside(rules.path, out),
+        overrides_beside=_beside(overrides.path, out),
+        seen=overrides.seen,
+        weights=dict(rules.weights),
+    )
     if ledger != read_ledger(out):
         write_atomically(out / LEDGER_NAME, msgspec.json.encode(ledger, order="sorted"))
+
+
+def _beside(file: Path | None, out: Path) -> str:
+    """A file's path as seen from `out`, "" for none and where there is no such way."""
+    if file is None:
+        return ""
+    try:
+        return os.path.relpath(file.resolve(), out.resolve())
+    except ValueError:
+        # Another drive.
+        return ""
 
 
 def undone(result: Result) -> Result:

@@ -41,12 +41,15 @@ class StudentOverrides(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 class Ledger(msgspec.Struct, frozen=True):
     """What lies in a folder of outputs of the decisions that were applied there.
 
-    rules, overrides: the files that they stood in, "" for none.  weights: of labs in the course.
+    rules, overrides: the files that they stood in, "" for none; as seen from the folder of outputs, too, so that both
+    may be moved.  weights: of labs in the course.
     seen: what each decision replaced when it was first seen, as hashes by "lab/student" and by check ("" the total).
     """
 
     rules: str = ""
     overrides: str = ""
+    rules_beside: str = ""
+    overrides_beside: str = ""
     seen: dict[str, dict[str, str]] = {}
     weights: dict[str, float] = {}
 

@@ -78,9 +78,11 @@ def failed_row(student: str, reason: str) -> GroupRow:
 def worst_fault(result: Result) -> str:
     """The fault that costs most, with its place, in words; "" where there is none."""
     checks = result.checks
-    faults = [c for c in checks if c.status in FAULT_STATUSES]
+    costs = {c.id: lost_points(c) + blocked_points(checks, c) for c in checks}
+    # For what the teacher gave all points, none is lost.
+    faults = [c for c in checks if c.status in FAULT_STATUSES and (costs[c.id] or c.override is None)]
     if not faults:
         return ""
-    worst = max(faults, key=lambda c: (c.status == "fail", lost_points(c) + blocked_points(checks, c)))
+    worst = max(faults, key=lambda c: (c.status == "fail", costs[c.id]))
     place = where(result, result.file_of(worst), worst.line) if worst.line else ""
     return visible_line(f"{title_of(worst)}{f' ({place})' if place else ''}: {shortened(worst.message)}")

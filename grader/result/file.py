@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from grader.errors import UsageError
+from grader.message import msg
 from grader.result.result import SCHEMA_VERSION, Result
 
 
@@ -25,7 +26,24 @@ def decode(data: bytes, path: Path | str = "result.json") -> Result:
     try:
         return msgspec.json.decode(data, type=Result)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: not a result of schema version {SCHEMA_VERSION}: {error}") from error
+        found = _version(data)
+        if found > SCHEMA_VERSION:
+            what = msg("session.newer_result", path=str(path), found=found, known=SCHEMA_VERSION)
+        else:
+            what = msg("session.no_result", path=str(path), known=SCHEMA_VERSION, reason=str(error))
+        raise UsageError(what) from error
+
+
+class _Versioned(msgspec.Struct):
+    schema_version: int = 0
+
+
+def _version(data: bytes) -> int:
+    """The version of the schema that `data` names, 0 for none."""
+    try:
+        return msgspec.json.decode(data, type=_Versioned).schema_version
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return 0
 
 
 def json_schema() -> dict[str, object]:

@@ -13,6 +13,10 @@ TEXTS: Texts = {
         "{file}: the decisions that hold for {folder} stood there; put the file back, or into that folder "
         "(an empty one for none)"
     ),
+    "file_unknown": N_(
+        "{student}: what was decided stood in {file}, and {folder} no longer tells where that is; put the file into "
+        "that folder (an empty one for none)"
+    ),
     "two_files": N_("there are {one} and {other}; keep one of them"),
     "asks_time": N_("{student}: it is not known when the work was submitted; write it into the roster or {file}"),
     "no_days": N_("{text}: not a number of days"),

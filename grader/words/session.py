@@ -86,6 +86,12 @@ TEXTS: Texts = {
     "which_lab": N_("{path}: which lab is this? Name it with --lab; there are {labs}"),
     "grader_slip": N_("the grader failed"),
     "no_results": N_("{path}: no results of the grader there"),
+    "no_result": N_("{path}: not a result of schema version {known}: {reason}"),
+    "newer_result": N_(
+        "{path}: of schema version {found}, and this version of the grader knows {known}; update it, or grade again"
+    ),
+    "result_gone": N_("{path} is not there any more; grade the group again"),
+    "not_graded_here": N_("{path}: {lab} was not graded there; there are {known}"),
     "no_roster": N_("{path}: no list of a group: {reason}"),
     "old_result": N_("{student}: graded by an earlier version; its messages stay in the language of that run"),
     "results": N_("Results and reports: {folder}"),

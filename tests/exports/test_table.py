@@ -9,6 +9,9 @@ import msgspec
 import pytest
 
 from grader import i18n
+from grader.course.decisions import Decider
+from grader.course.overrides import Decided, Overrides, StudentOverrides
+from grader.course.rules import Rules
 from grader.exports.entries import Entry
 from grader.exports.table import gradebook
 from grader.lab import labs
@@ -37,6 +40,20 @@ def test_a_line_for_every_student() -> None:
     assert (failed[0], *failed[4:8:2], failed[7]) == ("petrova", "25", "80", "31.25")
     assert failed[-2].startswith("bank conflicts (transpose.cu:12): 32-way bank")
     assert refused == ["nobody", "", "", "not graded", *[""] * 7, "no .cu file", ""]
+
+
+def test_what_the_teacher_gave_all_points_for_is_no_worst_fault() -> None:
+    failed = sample_results.failed()
+    decided = StudentOverrides(
+        checks={
+            c.id: Decided(points=c.possible, reason="a slip")
+            for c in failed.checks
+            if c.status in ("fail", "borderline")
+        }
+    )
+    decider = Decider(Rules(), Overrides(by_lab={failed.lab: {failed.student.id: decided}}))
+    _titles, row = read(gradebook([Entry("petrova", decider.decided(failed))], LAB, "en"), ",")
+    assert row[-2] == "" and "a slip" in row[-1]
 
 
 def test_russian_spreadsheets_take_semicolons_and_commas() -> None:

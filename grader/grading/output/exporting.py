@@ -32,9 +32,13 @@ def export(
         stored = list(stored_groups(folder))
     except OSError as error:
         raise UsageError(msg("session.no_group", path=str(folder))) from error
-    runs = [run for run in stored if not lab_ids or run.lab in lab_ids]
-    if not runs:
+    if not stored:
         raise UsageError(msg("session.no_group", path=str(folder)))
+    known = [run.lab for run in stored]
+    for lab in lab_ids:
+        if lab not in known:
+            raise UsageError(msg("session.not_graded_here", path=str(folder), lab=lab, known=", ".join(known)))
+    runs = [run for run in stored if not lab_ids or run.lab in lab_ids]
     # A course's file of one lab alone would take the place of that of all.
     has_course = any(isinstance(FORMATS[name], CourseExport) for name in formats)
     course = weighted([_table(run, labs_folders) for run in (stored if has_course else runs)], folder)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from grader.course.decisions import Decider, find_decider_again, undone, write_ledger
+from grader.course.decisions import Decider, find_decider_again, see_that_decisions_are_known, undone, write_ledger
 from grader.errors import UsageError, describe_os_error
 from grader.exports.roster import rest_of, rules_of
 from grader.files import write_atomically
@@ -39,6 +39,8 @@ def rescore(folder: Path, language: str, pdf: bool, labs_folders: Sequence[Path]
         raise UsageError(msg("session.no_group", path=str(folder)))
     known = {run.lab: labs.find(run.lab, labs_folders) for run in runs}
     decider = find_decider_again(folder)
+    results = (entry.result for run in runs for entry in run.entries if entry.result is not None)
+    see_that_decisions_are_known(decider, results, folder)
     for run in runs:
         if run.rest != rest_of(known[run.lab]):
             raise UsageError(_what_changed(run, known[run.lab]))

@@ -127,6 +127,9 @@ def stored_group(file: Path) -> StoredRun:
         elif (place / RESULT_NAME).exists():
             entries.append(Entry(member.student, _read(place / RESULT_NAME), person=member.person))
             folders[member.student] = place
+        else:
+            gone = msg("session.result_gone", path=str(place / RESULT_NAME))
+            entries.append(Entry(member.student, reason=gone, person=member.person))
     placed = StoredOutputs(file.parent, group.lab, folders)
     return StoredRun(group.lab, tuple(entries), placed, is_group=True, checks=group.checks, rest=group.rest)
 

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from grader.cli import main as cli
+from grader.course.decisions import find_decider, write_ledger
 from grader.grading.output.rescored_check import rescored_check
 from grader.lab import labs
 from grader.lab.checks import BankConflictSettings, SpeedupSettings, WaysShare
@@ -216,3 +217,39 @@ def test_where_one_lab_has_to_be_graded_no_mark_of_any_changes(
         ],
     )
     assert {path: path.read_bytes() for path in (tmp_path / "reports").rglob("*.json")} == before
+
+
+def test_decisions_are_found_where_a_course_was_moved_and_never_dropped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    course = tmp_path / "course"
+    (course / "works").mkdir(parents=True)
+    monkeypatch.chdir(course)
+    put_marks_only(course, LAB, "one")
+    put_marks(course / "reports", labs.find("one"), ("ivanov",))
+    decided = course / "works" / "overrides.yaml"
+    decided.write_text("one:\n  ivanov:\n    total: {points: 40, reason: the defence}\n")
+    write_ledger(find_decider([course / "works"], course / "reports"), course / "reports")
+
+    def points(folder: Path) -> float:
+        return decode((folder / "reports" / "ivanov" / "one" / "result.json").read_bytes()).score.earned
+
+    def rescored() -> int:
+        return cli.run(["rescore", "reports", "--lang", "en", "--no-pdf"])
+
+    assert rescored() == 0 and points(course) == 40
+    # A copy has a file of its own, wherever that of the first is.
+    copy = tmp_path / "copy"
+    shutil.copytree(course, copy)
+    (copy / "works" / "overrides.yaml").write_text(decided.read_text().replace("40", "50"))
+    monkeypatch.chdir(copy)
+    assert rescored() == 0 and (points(copy), points(course)) == (50, 40)
+    # What was decided outlives the file that says where it stands.
+    (copy / "reports" / ".decisions.json").write_text("spoilt")
+    capsys.readouterr()
+    assert rescored() == 2 and points(copy) == 50
+    assert "ivanov: what was decided stood in overrides.yaml" in capsys.readouterr().err
+    shutil.copy(copy / "works" / "overrides.yaml", copy / "reports")
+    assert rescored() == 0 and points(copy) == 50
+    (copy / "reports" / "overrides.yaml").write_text("")
+    assert rescored() == 0 and points(copy) > 50
