@@ -96,7 +96,7 @@ def _grade(line: str, cell: str) -> Shown:
 def _verdict(view: Summary) -> str:
     """Mark and faults in a few lines, in the notebook's own style."""
     status, score = view["status"], view["score"]
-    mark = i18n._("{earned} of {possible} points").format(earned=score["earned"], possible=score["possible"])
+    mark = score["mark"]
     if score["pending"]:
         mark += ", " + i18n._("{points} pending").format(points=score["pending"])
     items = []

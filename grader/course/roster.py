@@ -238,8 +238,10 @@ def _sheet(shown: Worksheet, written: Worksheet) -> list[list[str]]:
         for cell in cells:
             is_unknown = cell.value is None and written.cell(cell.row, cell.column).data_type == "f"
             if is_unknown or cell.data_type == "e":
-                what = "course.no_value" if is_unknown else "course.error_value"
-                row.append(_NoText(msg(what, cell=cell.coordinate, value=str(cell.value))))
+                told = msg("course.no_value", cell=cell.coordinate)
+                if not is_unknown:
+                    told = msg("course.error_value", cell=cell.coordinate, value=str(cell.value))
+                row.append(_NoText(told))
             else:
                 row.append(_shown(cell))
         rows.append(row)

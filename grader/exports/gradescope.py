@@ -56,9 +56,7 @@ def failure(output: str) -> bytes:
 def _verdict(result: Result, numbers: Numbers) -> str:
     status = result_status(result.status)
     score = result.score
-    mark = _("{earned} of {possible} points").format(
-        earned=numbers.points(score.earned), possible=numbers.points(score.possible)
-    )
+    mark = numbers.mark(score.earned, score.possible)
     parts = [f"<p><strong>{status.symbol} {_text(status.word)}: {_text(mark)}</strong></p>"]
     if score.pending:
         pending = _("{points} points pending").format(points=numbers.points(score.pending))

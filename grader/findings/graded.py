@@ -64,9 +64,7 @@ def scale_of(result: Result, out_of: float | None) -> float:
 def mark_text(result: Result, numbers: Numbers) -> str:
     """A result's points in words, and those that are pending."""
     score = result.score
-    mark = _("{earned} of {possible} points").format(
-        earned=numbers.points(score.earned), possible=numbers.points(score.possible)
-    )
+    mark = numbers.mark(score.earned, score.possible)
     if score.pending:
         mark += ", " + _("{points} pending").format(points=numbers.points(score.pending))
     return mark

@@ -16,7 +16,7 @@ class Numbers:
     """Formats numbers for one language; in sentences trailing zeros are dropped, in tables `fixed` keeps them."""
 
     def __init__(self, language: str) -> None:
-        russian = language == "ru"
+        self._russian = russian = language == "ru"
         self._microseconds = "мкс" if russian else "µs"
         self._decimal = "," if russian else "."
         self._thousands = NARROW_NO_BREAK_SPACE if russian else ","
@@ -54,6 +54,23 @@ class Numbers:
     def points(self, value: float) -> str:
         """Points of a mark: at most two decimals."""
         return self.decimal(value, 2)
+
+    def mark(self, earned: float, possible: float) -> str:
+        """A mark with what was possible: "76 of 91 points", "76 из 91 балла"."""
+        text = ngettext("{earned} of {possible} point", "{earned} of {possible} points", self._after_of(possible))
+        return text.format(earned=self.points(earned), possible=self.points(possible))
+
+    def out_of(self, possible: float) -> str:
+        """What was possible, to stand behind a mark: "of 91 points", "из 91 балла"."""
+        text = ngettext("of {possible} point", "of {possible} points", self._after_of(possible))
+        return text.format(possible=self.points(possible))
+
+    def _after_of(self, value: float) -> int:
+        """The whole number whose form a noun takes behind "of" and `value`.
+
+        A Russian fraction takes there what 1 does: "из 90,5 балла".
+        """
+        return 1 if self._russian and not float(value).is_integer() else form_of(value)
 
     def percent(self, value: float) -> str:
         """`value` per cent, with a space that does not break."""

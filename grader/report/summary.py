@@ -79,6 +79,8 @@ def score(earned: float, possible: float, pending: float, numbers: Numbers) -> S
     return {
         "earned": numbers.points(earned),
         "possible": numbers.points(possible),
+        "mark": numbers.mark(earned, possible),
+        "out_of": numbers.out_of(possible),
         "pending": numbers.points(pending) if pending else "",
         "lost": numbers.points(possible - earned - pending) if possible - earned - pending > 0.005 else "",
         "earned_pct": round(100 * earned / whole, 2),

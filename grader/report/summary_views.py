@@ -33,10 +33,15 @@ class StatusView(TypedDict):
 
 
 class ScoreView(TypedDict):
-    """Points as text, "" where there are none of a kind; shares of the possible ones in per cent."""
+    """Points as text, "" where there are none of a kind; shares of the possible ones in per cent.
+
+    mark: "76 of 91 points", out_of: "of 91 points".
+    """
 
     earned: str
     possible: str
+    mark: str
+    out_of: str
     pending: str
     lost: str
     earned_pct: float

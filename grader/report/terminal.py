@@ -177,10 +177,7 @@ def _score_line(view: Summary) -> Text:
 
     score, status = view["score"], view["status"]
     text = Text(f"{status['symbol']} {status['word']}: ", style=STYLES[status["key"]])
-    text.append(
-        _("{earned} of {possible} points").format(earned=score["earned"], possible=score["possible"]),
-        style="bold default",
-    )
+    text.append(score["mark"], style="bold default")
     if score["pending"]:
         text.append(", " + _("{points} pending").format(points=score["pending"]), style="not bold default")
     return text

@@ -243,9 +243,7 @@ def _check(check: Check, numbers: Numbers) -> dict[str, str]:
 
 def _verdict(result: Result, job: Job, lab: Lab, numbers: Numbers) -> dict[str, Any]:
     status, score = result_status(result.status), result.score
-    mark = _("{earned} of {possible} points").format(
-        earned=numbers.points(score.earned), possible=numbers.points(score.possible)
-    )
+    mark = numbers.mark(score.earned, score.possible)
     if score.pending:
         mark += ", " + _("{points} pending").format(points=numbers.points(score.pending))
     found = [

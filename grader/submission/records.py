@@ -122,6 +122,7 @@ class Missing:
 class Submission:
     """One student's work for one lab, read and bound.
 
+    sources: the texts that were handed in, then the headers that they include.  header_sources: how many these are.
     device_source: what is compiled, one entry a file: host code blanked, line numbers kept.
     Local headers stand in it too.
     missing_headers: file, header and line of includes of headers that were not handed in.
@@ -147,6 +148,7 @@ class Submission:
     units: Mapping[str, str] = field(default_factory=dict)
     included: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     read_true: frozenset[tuple[str, str, int]] = frozenset()
+    header_sources: int = 0
     title_page: Mapping[str, str] = field(default_factory=dict)
     """By field of `grader.result.TitlePage`, what `submission.yaml` gives for it."""
 

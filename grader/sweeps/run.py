@@ -53,7 +53,8 @@ def sweep(
 
 def original_of(lab: Lab, found: FoundSubmission, submission: Submission) -> Original:
     """A submission of which changed copies can be made: its texts are read and bound anew."""
-    main = submission.sources[: len(found.files)]
+    # Not so many as there are files: a notebook may hold several programs.
+    main = submission.sources[: len(submission.sources) - submission.header_sources]
 
     def rebind(texts: Mapping[Path, SourceText]) -> Submission:
         def header(path: Path) -> SourceText:

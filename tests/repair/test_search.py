@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from pathlib import Path
 from typing import Any
 
@@ -151,6 +152,49 @@ def test_no_condition_is_blamed_where_an_index_leads_elsewhere(graded: Grade, tm
     (found,) = (c for c in graded("transpose", file).checks if c.check == "correct" and c.status == "fail")
     assert found.diagnosis is not None and found.diagnosis.unwritten
     assert "turns away" not in found.hint
+
+
+SHARED = """
+#include <cstdio>
+__global__ void transpose_shared(const float *in, float *out, int rows, int cols)
+{
+    __shared__ float t[32][32];
+    int c = blockIdx.x * 32 + threadIdx.x, r = blockIdx.y * 32 + threadIdx.y;
+    if (c < cols && r < rows)
+        t[threadIdx.y][threadIdx.x] = in[r * cols + c];
+    c = blockIdx.y * 32 + threadIdx.x, r = blockIdx.x * 32 + threadIdx.y;
+    if (c < rows && r < cols)
+        out[r * rows + c] = t[threadIdx.x][threadIdx.y];
+}
+"""
+MAIN = """
+int main()
+{
+    float *a, *b;
+    cudaMalloc(&a, 64 * 96 * sizeof(float));
+    cudaMalloc(&b, 64 * 96 * sizeof(float));
+    cudaMemset(a, 0, 64 * 96 * sizeof(float));
+    KERNEL<<<dim3(3, 2), dim3(32, 32)>>>(a, b, 64, 96);
+    return cudaDeviceSynchronize();
+}
+"""
+
+
+@pytest.mark.parametrize("magics", [("%%cu", "%%cu"), ("%%writefile naive.cu", "%%writefile shared.cu")])
+def test_a_change_is_found_in_any_program_of_a_notebook(graded: Grade, tmp_path: Path, magics: tuple[str, str]) -> None:
+    programs = [NAIVE + MAIN.replace("KERNEL", "transpose_naive"), SHARED + MAIN.replace("KERNEL", "transpose_shared")]
+    cells: list[dict[str, Any]] = [
+        {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": magic + program}
+        for magic, program in zip(magics, programs, strict=True)
+    ]
+    file = tmp_path / "transpose.ipynb"
+    file.write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+    result = graded("transpose", file)
+    assert check(result.checks, "naive.correct").status == "pass"
+    found = check(result.checks, "shared.races")
+    assert found.repair is not None
+    assert (found.repair.line, found.repair.kind) == (8, "barrier")
+    assert found.hint.startswith(f"A barrier is missing after line 8 of cell 2. {EVERY}")
 
 
 TILED = """

@@ -108,3 +108,26 @@ def test_as_many_decimals_as_any_of_a_row_needs() -> None:
 
 def test_microseconds_carry_the_unit_of_the_language() -> None:
     assert (Numbers("en").microseconds(5.98), Numbers("ru").microseconds(5.98)) == ("5.98\u00a0µs", "5,98\u00a0мкс")
+
+
+@pytest.mark.parametrize(
+    ("language", "possible", "text"),
+    [
+        ("en", 1, "of 1 point"),
+        ("en", 91, "of 91 points"),
+        ("en", 90.5, "of 90.5 points"),
+        ("ru", 91, "из 91 балла"),
+        ("ru", 11, "из 11 баллов"),
+        ("ru", 32, "из 32 баллов"),
+        ("ru", 100, "из 100 баллов"),
+        ("ru", 90.5, "из 90,5 балла"),
+    ],
+)
+def test_points_that_were_possible_take_the_form_that_follows_of(language: str, possible: float, text: str) -> None:
+    i18n.use(language)
+    try:
+        numbers = Numbers(language)
+        assert numbers.out_of(possible) == text
+        assert numbers.mark(0, possible) == f"0 {text}"
+    finally:
+        i18n.use("en")

@@ -88,9 +88,7 @@ def _grade(path: Path, options: GradeOptions, warm: Warm) -> None:
     numbers = Numbers(options.language)
     score, status = result.score, result_status(result.status)
     print(write("gcc", result, path, options.language, seconds), end="")
-    mark = _("{earned} of {possible} points").format(
-        earned=numbers.points(score.earned), possible=numbers.points(score.possible)
-    )
+    mark = numbers.mark(score.earned, score.possible)
     pending = ", " + _("{points} pending").format(points=numbers.points(score.pending)) if score.pending else ""
     took = _("{seconds} s").format(seconds=numbers.decimal(seconds, 2))
     print(f"■ {status.symbol} {status.word}: {mark}{pending} · {took}", flush=True)

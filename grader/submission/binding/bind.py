@@ -117,6 +117,7 @@ def _bind(
         units=read.units,
         included=read.included,
         read_true=places_read_true(launches),
+        header_sources=len(read.header_sources),
     )
 
 
