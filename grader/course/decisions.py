@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -10,20 +9,12 @@ from pathlib import Path
 
 import msgspec
 
-from grader.course.overrides import (
-    LEDGER_NAME,
-    OVERRIDES_NAME,
-    Ledger,
-    Overrides,
-    overridden,
-    read_ledger,
-    read_overrides,
-)
+from grader.course import ledger
+from grader.course.overrides import OVERRIDES_NAME, Overrides, overridden, read_overrides
 from grader.course.people import Person
 from grader.course.rules import GROUP_NAME, Rules, days_late, penalty_pct, read_rules
 from grader.course.times import parse_time, zoned
 from grader.errors import UsageError
-from grader.files import write_atomically
 from grader.message import Message, msg
 from grader.result import Decisions, Lateness, Override, Result, Score, score_of
 
@@ -125,11 +116,11 @@ def find_decider(folders: Sequence[Path], out: Path) -> Decider:
     ------
     UsageError : one of them is wrong, or lies in two places.
     """
-    ledger = read_ledger(out)
+    seen = dict(ledger.read_ledger(out).seen)
     rules, overrides = _find(GROUP_NAME, folders, out), _find(OVERRIDES_NAME, folders, out)
     return Decider(
         read_rules(rules) if rules else Rules(),
-        read_overrides(overrides, dict(ledger.seen)) if overrides else Overrides(seen=dict(ledger.seen)),
+        read_overrides(overrides, seen) if overrides else Overrides(seen=seen),
     )
 
 
@@ -141,16 +132,16 @@ def _find(name: str, folders: Sequence[Path], out: Path) -> Path | None:
     return next(iter(found), None)
 
 
-def find_decider_again(out: Path) -> Decider:
-    """What is decided now by the files by which it was decided when the outputs in `out` were made.
+def find_decider_again(out: Path, lab: str) -> Decider:
+    """What is decided now by the files by which it was decided when the outputs for `lab` in `out` were made.
 
     Raises
     ------
     UsageError : one of them is wrong, is not there any more, or lies in two places.
     """
-    ledger = read_ledger(out)
+    kept = ledger.read_ledger(out).of(lab)
     folders = set()
-    for file, beside in ((ledger.rules, ledger.rules_beside), (ledger.overrides, ledger.overrides_beside)):
+    for file, beside in ((kept.rules, kept.rules_beside), (kept.overrides, kept.overrides_beside)):
         if not file:
             continue
         # A course that was moved, or copied, has its own.
@@ -181,35 +172,14 @@ def see_that_decisions_are_known(decider: Decider, results: Iterable[Result], ou
                 raise UsageError(msg("course.file_unknown", file=name, folder=str(out), student=result.student.id))
 
 
-def write_ledger(decider: Decider, out: Path) -> None:
-    """Keep in `out` what was applied there.
+def write_ledger(decider: Decider, out: Path, lab: str) -> None:
+    """Keep in `out` what was applied to `lab` there.
 
     Raises
     ------
     OSError : it cannot be written.
     """
-    rules, overrides = decider.rules, decider.overrides
-    ledger = Ledger(
-        rules=str(rules.path or ""),
-        overrides=str(overrides.path or ""),
-        rules_beside=_beside(rules.path, out),
-        overrides_beside=_beside(overrides.path, out),
-        seen=overrides.seen,
-        weights=dict(rules.weights),
-    )
-    if ledger != read_ledger(out):
-        write_atomically(out / LEDGER_NAME, msgspec.json.encode(ledger, order="sorted"))
-
-
-def _beside(file: Path | None, out: Path) -> str:
-    """A file's path as seen from `out`, "" for none and where there is no such way."""
-    if file is None:
-        return ""
-    try:
-        return os.path.relpath(file.resolve(), out.resolve())
-    except ValueError:
-        # Another drive.
-        return ""
+    ledger.write_ledger(decider.rules, decider.overrides, out, lab)
 
 
 def undone(result: Result) -> Result:

@@ -17,7 +17,6 @@ from grader.message import msg
 from grader.result import Check, Override, Result
 
 OVERRIDES_NAME = "overrides.yaml"
-LEDGER_NAME = ".decisions.json"
 
 _Points = Annotated[float, msgspec.Meta(ge=0, le=10_000)]
 _Reason = Annotated[str, msgspec.Meta(min_length=1, max_length=2000)]
@@ -36,22 +35,6 @@ class StudentOverrides(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     checks: dict[str, Decided] = {}
     total: Decided | None = None
     note: str = ""
-
-
-class Ledger(msgspec.Struct, frozen=True):
-    """What lies in a folder of outputs of the decisions that were applied there.
-
-    rules, overrides: the files that they stood in, "" for none; as seen from the folder of outputs, too, so that both
-    may be moved.  weights: of labs in the course.
-    seen: what each decision replaced when it was first seen, as hashes by "lab/student" and by check ("" the total).
-    """
-
-    rules: str = ""
-    overrides: str = ""
-    rules_beside: str = ""
-    overrides_beside: str = ""
-    seen: dict[str, dict[str, str]] = {}
-    weights: dict[str, float] = {}
 
 
 @dataclass(slots=True)
@@ -94,14 +77,6 @@ class Overrides:
             state = [(c.id, c.status, c.earned, c.pending, c.possible) for c in result.checks]
         key = f"{check.id if check else ''} {_digest((decided.points, decided.reason))}"
         return place.setdefault(key, _digest(state)) != _digest(state)
-
-
-def read_ledger(out: Path) -> Ledger:
-    """What earlier runs into `out` kept; an empty one where there is none."""
-    try:
-        return msgspec.json.decode((out / LEDGER_NAME).read_bytes(), type=Ledger)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
-        return Ledger()
 
 
 def read_overrides(path: Path, seen: dict[str, dict[str, str]]) -> Overrides:

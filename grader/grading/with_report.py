@@ -81,7 +81,7 @@ def grade_with_report(
         )
     job = written(result)
     with contextlib.suppress(OSError):
-        write_ledger(decider, outputs.out)
+        write_ledger(decider, outputs.out, lab.id)
     rendering.submit(job, job)
     while rendering.unfinished:
         for event in rendering.events():

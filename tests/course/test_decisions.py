@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.course.decisions import Decider, find_decider, undone, write_ledger
-from grader.course.overrides import Overrides, read_ledger
+from grader.course.ledger import read_ledger
+from grader.course.overrides import Overrides
 from grader.course.people import Person
 from grader.course.rules import Penalty, Rules, days_late, penalty_pct, read_rules
 from grader.errors import FileError, UsageError
@@ -156,7 +157,7 @@ def test_a_checks_points_and_what_they_replaced(tmp_path: Path) -> None:
     assert undone(result) == before and decode(encode(result)) == result
     # Applied again, it is the same.
     assert first.decided(result) == result
-    write_ledger(first, tmp_path / "out")
+    write_ledger(first, tmp_path / "out", LAB.id)
     # Another grading finds something else there.
     changed = msgspec.structs.replace(
         before,
@@ -218,8 +219,8 @@ def test_what_was_applied_is_kept_for_the_next_run(kept: str, is_written: bool, 
     out.mkdir()
     if kept:
         (tmp_path / kept).write_text(GROUP if kept == "group.yaml" else ONE, "utf-8")
-    write_ledger(find_decider([tmp_path], out), out)
-    ledger = read_ledger(out)
+    write_ledger(find_decider([tmp_path], out), out, LAB.id)
+    ledger = read_ledger(out).of(LAB.id)
     assert (ledger.rules, ledger.overrides) == tuple(
         str(tmp_path / name) if name == kept else "" for name in ("group.yaml", "overrides.yaml")
     )

@@ -267,7 +267,7 @@ class Group:
 
         entries, lines = self._rows.write(is_last=True)
         with contextlib.suppress(OSError):
-            write_ledger(self._decider, self._outputs.out)
+            write_ledger(self._decider, self._outputs.out, self._lab.id)
         lines += self._rows.write_course(entries)
         names = [variant.name for variant in self._lab.variants]
         rows = rows_of(entries, names, self._language)

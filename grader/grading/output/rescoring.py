@@ -38,14 +38,14 @@ def rescore(folder: Path, language: str, pdf: bool, labs_folders: Sequence[Path]
     if not runs:
         raise UsageError(msg("session.no_group", path=str(folder)))
     known = {run.lab: labs.find(run.lab, labs_folders) for run in runs}
-    decider = find_decider_again(folder)
-    results = (entry.result for run in runs for entry in run.entries if entry.result is not None)
-    see_that_decisions_are_known(decider, results, folder)
+    deciders = {run.lab: find_decider_again(folder, run.lab) for run in runs}
     for run in runs:
+        decider = deciders[run.lab]
+        see_that_decisions_are_known(decider, (e.result for e in run.entries if e.result is not None), folder)
         if run.rest != rest_of(known[run.lab]):
             raise UsageError(_what_changed(run, known[run.lab]))
         decider.overrides.validate(known[run.lab])
-    rescorings = [_Rescoring(run, known[run.lab], decider, language) for run in runs]
+    rescorings = [_Rescoring(run, known[run.lab], deciders[run.lab], language) for run in runs]
     unclear = [line for rescoring in rescorings for line in rescoring.unclear()]
     for line in unclear:
         print(visible_line(line))
@@ -53,7 +53,8 @@ def rescore(folder: Path, language: str, pdf: bool, labs_folders: Sequence[Path]
         return 2
     try:
         changes = sum(rescoring.write() for rescoring in rescorings)
-        write_ledger(decider, folder)
+        for lab, decider in deciders.items():
+            write_ledger(decider, folder, lab)
     except OSError as error:
         raise UsageError(describe_os_error(error)) from error
     print(text(msg("session.rescored", n=changes)))

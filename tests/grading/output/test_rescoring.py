@@ -10,6 +10,7 @@ import pytest
 
 from grader.cli import main as cli
 from grader.course.decisions import find_decider, write_ledger
+from grader.course.ledger import read_ledger
 from grader.grading.output.rescored_check import rescored_check
 from grader.lab import labs
 from grader.lab.checks import BankConflictSettings, SpeedupSettings, WaysShare
@@ -229,7 +230,7 @@ def test_decisions_are_found_where_a_course_was_moved_and_never_dropped(
     put_marks(course / "reports", labs.find("one"), ("ivanov",))
     decided = course / "works" / "overrides.yaml"
     decided.write_text("one:\n  ivanov:\n    total: {points: 40, reason: the defence}\n")
-    write_ledger(find_decider([course / "works"], course / "reports"), course / "reports")
+    write_ledger(find_decider([course / "works"], course / "reports"), course / "reports", "one")
 
     def points(folder: Path) -> float:
         return decode((folder / "reports" / "ivanov" / "one" / "result.json").read_bytes()).score.earned
@@ -253,3 +254,26 @@ def test_decisions_are_found_where_a_course_was_moved_and_never_dropped(
     assert rescored() == 0 and points(copy) == 50
     (copy / "reports" / "overrides.yaml").write_text("")
     assert rescored() == 0 and points(copy) > 50
+
+
+def test_each_lab_keeps_the_files_that_it_was_marked_by(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    reports = tmp_path / "reports"
+    for lab, points, weight in (("one", 40, 3), ("two", 50, 1)):
+        put_marks_only(tmp_path, LAB, lab)
+        put_marks(reports, labs.find(lab), ("ivanov",))
+        works = tmp_path / f"works of {lab}"
+        works.mkdir()
+        (works / "group.yaml").write_text(f"labs:\n  {lab}: {{weight: {weight}}}\n")
+        (works / "overrides.yaml").write_text(
+            f"{lab}:\n  ivanov:\n    total: {{points: {points}, reason: the defence}}\n"
+        )
+        write_ledger(find_decider([works], reports), reports, lab)
+    assert cli.run(["rescore", "reports", "--lang", "en", "--no-pdf"]) == 0
+    results = {lab: decode((reports / "ivanov" / lab / "result.json").read_bytes()) for lab in ("one", "two")}
+    assert {lab: result.score.earned for lab, result in results.items()} == {"one": 40, "two": 50}
+    assert read_ledger(reports).weights == {"one": 3, "two": 1}
+    # A lab that no file speaks of any more has no weight.
+    (tmp_path / "works of one" / "group.yaml").write_text("")
+    assert cli.run(["rescore", "reports", "--lang", "en", "--no-pdf"]) == 0
+    assert read_ledger(reports).weights == {"two": 1}
