@@ -13,8 +13,8 @@ from grader.submission.binding.absent import why_absent
 from grader.submission.binding.assign import Known, assign, compared, strong_rank
 from grader.submission.binding.claims import claimed
 from grader.submission.binding.entries import Entry, entries_of
+from grader.submission.binding.launch.plans import interpretations, requested_launch
 from grader.submission.binding.likeness import Profile, likeness, profile_of, profiles
-from grader.submission.binding.plans import interpretations, requested_launch
 from grader.submission.binding.precedence import Fact, first
 from grader.submission.binding.reconcile import Place, places_read_true
 from grader.submission.binding.roles import role_assignments

@@ -1,0 +1,140 @@
+"""Launch plans: block, what that covers, grid and dynamic shared memory, of what is said of each.
+
+For each of these facts there is a function with all that say something of it, in a file of its own where it is long;
+`precedence` chooses among them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from grader.device_limits import is_possible_block
+from grader.lab.records import Lab, Variant
+from grader.submission.binding.launch.context import LaunchContext
+from grader.submission.binding.launch.covers import covers_of
+from grader.submission.binding.launch.grids import formulas_of, is_unsure
+from grader.submission.binding.launch.profiled import Block, block_at, shared_bytes_at
+from grader.submission.binding.launch.shared_bytes import shared_bytes_of
+from grader.submission.binding.launch.threads import Threads, threads_of
+from grader.submission.binding.precedence import OF_PROGRAM, Fact, first, weakest_of
+from grader.submission.binding.sizes import CompileTime, NamedSizes
+from grader.submission.files.submission_yaml import VariantSettings
+from grader.submission.kernels.records import Kernel, LaunchSite
+from grader.submission.kernels.shape import KernelShape
+from grader.submission.records import Interpretation, LaunchPlan, Origins
+
+MAX_CANDIDATES = 8
+
+
+def requested_launch(sites: Sequence[LaunchSite]) -> LaunchSite | None:
+    """Of the launches of a kernel whose block is readable, the first impossible one, else the first."""
+    readable = [site for site in sites if site.block is not None]
+    impossible = [site for site in readable if site.block is not None and not is_possible_block(site.block)]
+    return next(iter(impossible or readable), None)
+
+
+def interpretations(
+    kernel: Kernel,
+    shape: KernelShape,
+    sites: Sequence[LaunchSite],
+    role_assignments: Fact[Sequence[tuple[str, ...]]],
+    settings: VariantSettings,
+    variant: Variant,
+    lab: Lab,
+    fixed: CompileTime,
+) -> tuple[Interpretation, ...]:
+    """Readings of `kernel` with a launch for each, likeliest first; at most `MAX_CANDIDATES`.
+
+    Where nothing tells which size the grid's x axis runs over, both orders are given.
+    """
+    found: list[Interpretation] = []
+    readings = [(r, n) for r in role_assignments.value for n in NamedSizes.of(r, fixed, lab).readings(lab)]
+    for roles, named in readings:
+        sizes = {role for role in roles if role in lab.size_names}
+        known = sizes | named.all_roles()
+        square_only = bool(lab.equal_sizes) and bool(known) and not set(lab.equal_sizes) <= known
+        context = LaunchContext(kernel, shape, _usable(sites), roles, settings, variant, lab, named)
+        all_covers = covers_of(context, sites)
+        for covers in all_covers.value:
+            free = {p.name for p in lab.parameters if p.kind == "size" and p.from_grid}
+            exact = not sizes & set(covers) and set(covers) <= free
+            plan, origins = _plan(context, covers, exact=exact)
+            origins = replace(origins, arguments=role_assignments.origin, covers=all_covers.origin)
+            sizes_of_program = (named.constants, named.template, named.pinned, named.declared)
+            is_unsure = origins.block == "observed" and _is_unsure(context, covers)
+            found.append(Interpretation(roles, plan, square_only, *sizes_of_program, origins, unsure=is_unsure))
+    return tuple(dict.fromkeys(found))[:MAX_CANDIDATES]
+
+
+def _plan(context: LaunchContext, covers: tuple[str, ...], *, exact: bool) -> tuple[LaunchPlan, Origins]:
+    """The launch, and who says its block, tile and shared memory."""
+    threads = threads_of(context)
+    block = block_at(threads.value.formulas, threads.value.block, context.lab)
+    # What host code divides the grid by goes with its own block.
+    site = context.site if threads.origin in OF_PROGRAM else None
+    tiles = [_tile(context, axis, block, site) for axis in range(len(covers))]
+    tile = tuple(fact.value for fact in tiles)
+    shared = shared_bytes_of(context, tile, block)
+    plan = LaunchPlan(
+        block=block,
+        tile=tile,
+        covers=covers,
+        exact=exact,
+        shared_bytes=shared_bytes_at(shared.value.formula, block, context.lab, shared.value.number),
+        line=site.line if site is not None else 0,
+        block_formula=threads.value.formulas,
+        shared_formula=shared.value.formula,
+        grid_formula=_grid(context, threads.value, covers, tile)
+        if threads.origin in OF_PROGRAM
+        else context.grid_formula(),
+    )
+    weakest = weakest_of(fact.origin for fact in tiles)
+    return plan, Origins(block=threads.origin, tile=weakest, shared_bytes=shared.origin)
+
+
+def _tile(context: LaunchContext, axis: int, block: Block, site: LaunchSite | None) -> Fact[int]:
+    """What a block covers along a grid axis: as stated, as the grid divides, as the kernel steps, one a thread."""
+    told, rule = context.settings.tile or (), context.rule
+    usual = rule.tile[axis] if axis < len(rule.tile) else 0
+
+    def inferred() -> int | None:
+        # Where the lab says what a block covers, `blockIdx.x * N` is an address: the N-th row of so many elements.
+        # A block of several rows is launched in another way than the lab's.
+        if usual and not (len(rule.covers) == 1 and block[1] > 1):
+            return None
+        rows = context.shape.side() if axis == 1 and context.shape.rows_at_a_time(block[0]) == block[1] else None
+        return context.shape.covered(axis, block) or rows or None
+
+    return first(
+        {
+            "stated": lambda: (told[axis] or None) if axis < len(told) else None,
+            context.said: lambda: (site.tile[axis] or None) if site is not None and axis < len(site.tile) else None,
+            "inferred": inferred,
+        },
+        otherwise=usual or block[axis],
+    )
+
+
+def _grid(context: LaunchContext, threads: Threads, covers: tuple[str, ...], tile: tuple[int, ...]) -> tuple[str, ...]:
+    """The grid's formulas, where it has another number of blocks than it takes to cover the sizes."""
+    if context.site is None or (context.settings.tile is not None and not context.site.observed):
+        return context.grid_formula()
+    if context.site.grid == (1, 1, 1) and threads.formulas:
+        # One block, as large as the data.
+        return ("1",) * len(covers)
+    probes = [(grid, context.own.choices_of(seen)) for grid, seen in context.site.probes]
+    found = formulas_of(context.site, context.formula, covers, tile, context.own.choices(), context.lab, probes)
+    return found or context.grid_formula()
+
+
+def _is_unsure(context: LaunchContext, covers: tuple[str, ...]) -> bool:
+    """Whether a run at other sizes would tell more of the grid."""
+    return context.site is not None and is_unsure(context.site, context.formula, covers, context.own.choices())
+
+
+def _usable(sites: Sequence[LaunchSite]) -> LaunchSite | None:
+    """The first launch that a device can run; one whose block is not readable may still tell what the grid covers."""
+    possible = [site for site in sites if site.block is not None and is_possible_block(site.block)]
+    unreadable = [site for site in sites if site.block is None]
+    return next(iter(possible or unreadable), None)
