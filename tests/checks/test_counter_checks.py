@@ -288,3 +288,30 @@ def test_threads_that_take_neighbouring_elements_are_told_to_step(covers: tuple[
     alone = tuple(spec for spec in both.variant.checks if spec.check == "coalescing")
     row = check(replace(stepping, variant=replace(both.variant, checks=alone)), "coalescing")
     assert row.status == "fail" and "let it step" not in row.hint
+
+
+def test_a_warp_s_few_threads_are_no_pieces_of_rows() -> None:
+    """Where a sector for each thread is as few as pieces of rows would take, the pieces are not to blame."""
+    narrow = check(evidence(block=(2, 4, 1), counters=counters(store_sectors=8.0)), "coalescing")
+    assert "a warp spans" not in narrow.hint
+
+
+def test_stores_that_make_up_less_than_half_of_an_output_are_judged_together() -> None:
+    full = counters()
+    loads = [c for c in full.by_line if c.op != "store" or c.space != "global"]
+    store = next(c for c in full.by_line if c.op == "store" and c.space == "global")
+    part = msgspec.structs.replace(store, lanes=store.lanes // 4)
+    row = check(evidence(counters=msgspec.structs.replace(full, by_line=[*loads, part])), "coalescing")
+    assert (row.status, row.data["store_ratio"]) == ("pass", 1)
+
+
+@pytest.mark.parametrize(("lanes", "ratio"), [(0.25, 2.0), (0.5, 4.0)])
+def test_of_several_stores_the_worst_that_make_up_half_of_an_output_count(lanes: float, ratio: float) -> None:
+    full = counters()
+    loads = [c for c in full.by_line if c.op != "store" or c.space != "global"]
+    store = next(c for c in full.by_line if c.op == "store" and c.space == "global")
+    # Of few sectors and bad, of many and better.
+    worse = msgspec.structs.replace(store, line=20, lanes=int(lanes * store.lanes), sectors=40, ideal=10)
+    better = msgspec.structs.replace(store, line=21, lanes=int(0.5 * store.lanes), sectors=4000, ideal=2000)
+    row = check(evidence(counters=msgspec.structs.replace(full, by_line=[*loads, better, worse])), "coalescing")
+    assert row.data["store_ratio"] == pytest.approx(max(ratio, 4040 / 2010), abs=1e-3)

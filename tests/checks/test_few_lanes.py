@@ -88,6 +88,15 @@ def test_few_is_what_fits_into_a_sector(lanes: int, width: int, is_few: bool) ->
     assert _few(active, width) == ((2, 2 * lanes) if is_few else (0, 0))
 
 
+@pytest.mark.parametrize(("share", "status"), [(0.69, "pass"), (0.71, "fail")])
+def test_a_block_s_last_warp_may_have_few_lanes(share: float, status: str) -> None:
+    # Of 40 threads 8 are in the second warp: a fifth of what is moved, and of an array half is what counts.
+    given = evidence(counters=few("global", "store", share), block=(40, 1, 1))
+    assert given.counters is not None
+    assert {c.few_lanes > 0 for c in given.counters.by_line if c.op == "store" and c.space == "global"} == {True}
+    assert check(given, "coalescing").status == status
+
+
 class Watched(EmulatorSweeps):
     """Sweeps whose runs are kept."""
 

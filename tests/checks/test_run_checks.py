@@ -249,6 +249,11 @@ def test_memory_safety_counts_other_lines() -> None:
         ),
         (hazard("barrier_divergence", "bypassed", 10), "waits at a barrier that other threads", "undefined behaviour"),
         (hazard("warp_sync", "missing_lanes", 10), "warp mask", "exactly the lanes"),
+        (
+            hazard("race", "scope", space="global", array="out", op="atomic", other_line=9, other_block=(0, 1, 0)),
+            "",
+            "atomicAdd",
+        ),
     ],
 )
 def test_races(fault: Hazard, words: str, hint: str) -> None:
@@ -304,3 +309,16 @@ def test_a_kernel_that_is_right_at_some_sizes_keeps_what_the_lab_grants(
     granting = tuple(spec if s.check == "correct" else s for s in given.variant.checks)
     kept = check(replace(given, variant=replace(given.variant, checks=granting)), "correct")
     assert (kept.status, kept.earned, kept.message) == ("fail", earned, nothing.message)
+
+
+def test_without_a_run_nothing_is_right() -> None:
+    row = check(evidence(runs=()), "correct")
+    assert (row.status, row.skip_reason, row.pending) == ("skip", "not_measured", row.possible)
+
+
+@pytest.mark.parametrize("name", ["correct", "ragged_sizes"])
+def test_what_the_emulator_lacks_is_nobody_s_mistake(name: str) -> None:
+    kind: Any = {"correct": "correct", "ragged_sizes": "ragged"}[name]
+    lacking = run(kind, None, status="unsupported", reason="emulator")
+    row = check(evidence(runs=(run("correct"), lacking) if kind == "ragged" else (lacking,)), name)
+    assert (row.status, row.pending, row.hint) == ("error", row.possible, "")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from grader.message import verbatim
@@ -130,3 +132,32 @@ def test_launch_limits(block: tuple[int, int, int], shared_bytes: int | None, st
 def test_launch_that_cannot_be_read_does_not_count(requested: object) -> None:
     row = check(evidence(requested=requested), "launch")
     assert (row.skip_reason, row.possible) == ("not_applicable", 0)
+
+
+@pytest.mark.parametrize(
+    ("grid", "block", "status", "words"),
+    [
+        ((1, 1, 1), (1, 1, 1), "fail", "one block of one thread"),
+        ((2, 1, 1), (1, 1, 1), "pass", "1×1 threads"),
+        ((1, 1, 1), (2, 1, 1), "pass", "2×1 threads"),
+        ((1, 65535, 1), (1, 1, 1), "pass", "1×1 threads"),
+        ((1, 65536, 1), (1, 1, 1), "fail", "1×65536"),
+        ((0, 1, 1), (32, 1, 1), "fail", "0×1"),
+    ],
+)
+def test_the_grid_that_a_program_was_seen_to_launch(
+    grid: tuple[int, int, int], block: tuple[int, int, int], status: str, words: str
+) -> None:
+    seen = replace(site(block), observed=True, grid=grid)
+    row = check(evidence(requested=seen), "launch")
+    assert (row.status, row.line) == (status, 60)
+    assert words in row.message
+    # What the text alone says of a grid is said of one size.
+    assert check(evidence(requested=replace(seen, observed=False)), "launch").status == "pass"
+
+
+def test_a_block_that_is_too_large_is_held_against_the_one_that_was_run() -> None:
+    given = evidence(requested=site((128, 128, 1)), block=(16, 8, 1))
+    assert "16×8 is 128" in check(given, "launch").hint
+    # Nothing ran: the lab's own block is allowed.
+    assert "32×32 is 1024" in check(replace(given, interpretation=None), "launch").hint

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import msgspec
+import pytest
 
 from grader.checks import judge
 from grader.lab.checks import TechniqueSettings
@@ -12,6 +13,7 @@ from grader.lab.records import CheckSpec
 from grader.message import msg
 from grader.result import Check
 from grader.running.evidence import Evidence, Staging
+from grader.submission.kernels.records import Loop
 from grader.words import told
 from tests.checks.evidence_factory import evidence, kernel
 from tests.sample_results import SIZE, counters
@@ -77,3 +79,55 @@ def test_what_shared_memory_holds_has_to_reach_the_output_by_way_of_other_thread
     assert (own.status, own.line) == ("fail", 12)
     assert own.message_said == msg("checks.technique.own")
     assert flowing(Staging(12, 12, 0), between_threads=False).status == "pass"
+
+
+def test_the_line_of_too_many_reads_is_that_of_a_load_from_global_memory() -> None:
+    given = with_settings(evidence(), {"shared_memory": "staged", "max_reads": 0.5})
+    assert given.counters is not None
+    turned = msgspec.structs.replace(given.counters, by_line=given.counters.by_line[::-1])
+    row = told(next(c for c in judge(replace(given, counters=turned)) if c.check == "technique"))
+    assert (row.status, row.line) == ("fail", 9)
+
+
+def reads(side: int, each: int) -> Check:
+    """Of two matrices of 256 × 256 that are multiplied in tiles of `side` × `side`: each element is read so often."""
+    full = counters()
+    load = next(c for c in full.by_line if (c.space, c.op) == ("global", "load"))
+    rows = [
+        msgspec.structs.replace(c, lanes=2 * c.lanes * (each if c is load else 1))
+        if c.op != "store" or c.space == "shared"
+        else c
+        for c in full.by_line
+    ]
+    given = with_settings(evidence(), {"shared_memory": "staged", "max_reads": 4})
+    assert given.interpretation is not None
+    two = tuple(replace(p, kind="input") if p.name == "in" else p for p in given.lab.parameters)
+    second = replace(two[0], name="b")
+    plan = replace(given.interpretation.launch, tile=(side, side))
+    given = replace(
+        given,
+        lab=replace(given.lab, parameters=(*two, second)),
+        array_bytes={**given.array_bytes, "b": given.array_bytes["in"]},
+        interpretation=replace(given.interpretation, launch=plan),
+        counters=msgspec.structs.replace(full, by_line=rows),
+    )
+    return told(next(c for c in judge(given) if c.check == "technique"))
+
+
+def test_small_tiles_are_told_from_elements_that_are_read_again() -> None:
+    # A tile of 16 × 16 is read 256 / 16 times, and not once more.
+    assert "16×16" in reads(16, 16).hint
+    assert "16×16" not in reads(16, 17).hint
+    assert reads(16, 4).status == "pass"
+    assert reads(16, 5).status == "fail"
+
+
+@pytest.mark.parametrize(("lines", "status"), [(((9, 9), (12, 12)), "pass"), (((12, 12), (9, 9)), "fail")])
+def test_the_loop_that_loads_most_is_the_one_to_unroll(lines: tuple[tuple[int, int], ...], status: str) -> None:
+    unrolled, plain = lines
+    loops = (Loop(*unrolled, factor=4, work=1), Loop(*plain, factor=1, work=1))
+    full = counters()
+    rows = [msgspec.structs.replace(c, lanes=2 * c.lanes) if c.line == 9 else c for c in full.by_line]
+    given = evidence(kernel=replace(kernel(), loops=loops), counters=msgspec.structs.replace(full, by_line=rows))
+    given = with_settings(given, {"shared_memory": "any", "unrolled": 4})
+    assert next(c for c in judge(given) if c.check == "technique").status == status

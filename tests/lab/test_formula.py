@@ -58,6 +58,14 @@ def test_what_has_no_value_is_refused(text: str) -> None:
         formula.evaluate(text, {"n": 1})
 
 
+def test_a_value_may_not_grow_without_end() -> None:
+    assert formula.evaluate("n * n", {"n": 10**9}) == 10**18
+    with pytest.raises(formula.FormulaError, match="too large"):
+        formula.evaluate("n * n + 1", {"n": 10**9})
+    with pytest.raises(formula.FormulaError, match="too large"):
+        formula.evaluate("-n * n - 1", {"n": 10**9})
+
+
 def test_a_tolerance_grows_by_the_rounding_errors_of_its_type() -> None:
     tolerance = Tolerance(absolute=0.5, relative=0.25, growth="gamma(n) * n")
     u = 2.0**-24

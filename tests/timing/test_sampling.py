@@ -77,6 +77,13 @@ def test_too_many_throttled_rounds_are_no_measurement() -> None:
     assert found.rounds <= 38, "it does not go on for ever"
 
 
+@pytest.mark.parametrize(("throttled", "rounds", "valid"), [(2, 10, True), (3, 10, False)])
+def test_as_many_rounds_as_the_plan_allows_may_be_throttled(throttled: int, rounds: int, valid: bool) -> None:
+    device = SimulatedDevice({"student": 10.0, "reference": 20.0}, throttled=lambda r: r < throttled)
+    found = sample(device.measure, NAMES, [], Plan(stages=(8,), max_dropped=0.2))
+    assert (found.rounds, found.dropped, found.valid) == (rounds, throttled, valid)
+
+
 def test_a_wrong_result_ends_a_kernel_s_part() -> None:
     device = SimulatedDevice({"student": 10.0, "reference": 20.0}, wrong_from={"student": 5})
     found = sample(device.measure, NAMES, [], Plan(stages=(31,)))
