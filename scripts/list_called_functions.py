@@ -88,7 +88,7 @@ def functions_of(paths: list[Path], known: set[str]) -> set[str]:
                 limits=TRACED,
             )
             for module, names in marked(host.module, frozenset(known | found)):
-                run = worker.Run(order, Silent())  # type: ignore[arg-type]
+                run = worker.Run(order, Silent())  # type: ignore[arg-type]  # all of a channel that a run uses
                 run._run(module, frozenset())
                 if run._guest is not None:
                     flags = run._guest.read(FIRST_FLAG, len(names))

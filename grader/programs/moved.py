@@ -163,7 +163,9 @@ def _bodies(text: str, name: str) -> Iterator[tuple[list[str], slice]]:
     ):
         names = [found[1] if (found := _LAST_WORD.search(part)) else "" for part in match[2].split(",")]
         if match[1]:
-            yield names, slice(match.end(2), _LOGICAL_LINE.match(text, match.end(2)).end())  # type: ignore[union-attr]
+            rest = _LOGICAL_LINE.match(text, match.end(2))
+            assert rest is not None, "it matches the empty text too"
+            yield names, slice(match.end(2), rest.end())
         elif match[3]:
             depth, end = 1, match.end()
             while depth and end < len(text):

@@ -12,6 +12,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from grader.errors import UsageError
 from grader.message import Message, msg
@@ -23,6 +24,9 @@ from grader.submission.kernels.kernel import kernels_in
 from grader.submission.lexical import as_compiled
 from grader.submission.rewriting.device_code import device_code
 from grader.submission.rewriting.includes import find_header
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 MAX_HEADERS = 64
 MAX_DATA_BYTES = 64 << 20
@@ -255,8 +259,8 @@ def pasted_lines(text: str) -> list[int]:
     return sorted({text.count("\n", 0, match.start()) + 1 for match in found})
 
 
-def _methods(node: object) -> list[object]:
-    return [inner for inner in descendants(node) if inner.type == "function_definition"]  # type: ignore[arg-type]
+def _methods(node: Node) -> list[Node]:
+    return [inner for inner in descendants(node) if inner.type == "function_definition"]
 
 
 def _include(match: re.Match[str], beside: Path, own: Path, folder: Path) -> str:

@@ -52,7 +52,7 @@ def _line(c: LineCounter) -> LineCounters:
     return LineCounters(
         line=c.line,
         space=c.space,  # type: ignore[arg-type]  # the emulator's names are the contract's
-        op=c.op,  # type: ignore[arg-type]
+        op=c.op,  # type: ignore[arg-type]  # likewise
         requests=c.requests,
         width_bytes=c.width_bytes,
         wavefronts=c.wavefronts,

@@ -198,7 +198,7 @@ def _run_smaller(
             return
         block[axis] //= 2
         grid[axis] *= 2
-    tried = Configured(tuple(grid), tuple(block), 0, asked.stream, asked.place)  # type: ignore[arg-type]
+    tried = Configured((grid[0], grid[1], grid[2]), (block[0], block[1], block[2]), 0, asked.stream, asked.place)
     before = state.memory.snapshot()
     if before is None or refusal(state, kernel, entry, tried)[0]:
         return

@@ -87,7 +87,7 @@ class ProgramRun:
         self._store: Any = None
         self._charged = 0
         self.state = State(
-            None,  # type: ignore[arg-type]
+            None,  # type: ignore[arg-type]  # there is a guest from when its module is
             MODELS[order.model],
             SourceLines(order.sources),
             order.units,
@@ -174,8 +174,8 @@ class ProgramRun:
             assert isinstance(memory, wasmtime.Memory)
             self._guest = state.guest = Guest(store, memory)
             state.host_fuel = lambda: self._limits.host_instructions - store.get_fuel() - self._charged
-            state.call_guest = lambda name, *values: exports[name](store, *values)  # type: ignore[operator]
-            exports["_start"](store)  # type: ignore[operator]
+            state.call_guest = lambda name, *values: exports[name](store, *values)  # type: ignore[operator]  # a function
+            exports["_start"](store)  # type: ignore[operator]  # a function
             code = 0
         except ProgramEnded as end:
             cause, code = end.cause, end.code

@@ -132,7 +132,7 @@ def _arithmetic(code: Code, instruction: Instruction) -> Step:
                     group.registers[index] = known[0]
                     return
             result = compute(*[as_array(value, dtype) for value, dtype in zip(values, inputs, strict=True)])
-            value = from_array(result, group.lanes, size)  # type: ignore[arg-type]
+            value = from_array(result, group.lanes, size)  # type: ignore[arg-type]  # one target: one array
             if lasting is not None:
                 kept = keep(value) if isinstance(value, Vec) else value
                 remember(per_thread[0].memo, key, (kept, per_thread))

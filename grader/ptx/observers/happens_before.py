@@ -115,6 +115,7 @@ class HappensBefore:
             self._progress.start(node)
 
     def _add(self, kind: str, lanes: Lanes, before: Array | int = NONE, **more: object) -> Node:
+        """The next node; `more`: fields of `Node` that its kind has."""
         batch = self._batch
         assert batch is not None
         node = Node(self.now, kind, lanes, batch.first_thread, batch.layout.padded, before, **more)  # type: ignore[arg-type]

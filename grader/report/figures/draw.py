@@ -60,7 +60,7 @@ def styled() -> Iterator[None]:
     """While figures are made and written: the style of all of them."""
     import matplotlib
 
-    with matplotlib.rc_context(_STYLE), warnings.catch_warnings():  # type: ignore[arg-type]
+    with matplotlib.rc_context(_STYLE), warnings.catch_warnings():  # type: ignore[arg-type]  # the stub wants literal keys
         # A name in a script that the font lacks is drawn as boxes; nobody needs to be told on standard error.
         warnings.simplefilter("ignore")
         yield
@@ -86,7 +86,7 @@ def as_svg(figure: Figure) -> bytes:
     from matplotlib.backends.backend_svg import FigureCanvasSVG
 
     buffer = io.BytesIO()
-    FigureCanvasSVG(figure).print_svg(buffer, metadata={"Date": None})  # type: ignore[no-untyped-call]
+    FigureCanvasSVG(figure).print_svg(buffer, metadata={"Date": None})  # type: ignore[no-untyped-call]  # no types yet
     figure.set_layout_engine("none")
     return buffer.getvalue()
 
@@ -102,8 +102,8 @@ def as_png(figure: Figure) -> bytes:
     buffer = io.BytesIO()
     figure.set_dpi(PNG_DPI)
     canvas = FigureCanvasAgg(figure)
-    canvas.draw()  # type: ignore[no-untyped-call]
-    pixels = canvas.buffer_rgba()  # type: ignore[no-untyped-call]
+    canvas.draw()  # type: ignore[no-untyped-call]  # no types yet
+    pixels = canvas.buffer_rgba()  # type: ignore[no-untyped-call]  # no types yet
     drawn = Image.frombuffer("RGBA", canvas.get_width_height(), pixels, "raw", "RGBA", 0, 1)
     drawn.convert("RGB").save(buffer, "PNG", compress_level=1)
     return buffer.getvalue()

@@ -263,7 +263,7 @@ def _draw_symbols(axes: Axes, panel: Panel) -> None:
         if places:
             style = {"c": "white"} if marker == "x" else {"facecolors": "none", "edgecolors": INK}
             x, y = [place[0] for place in places], [place[1] for place in places]
-            axes.scatter(x, y, s=size, marker=marker, linewidths=1.1, **style)  # type: ignore[arg-type]
+            axes.scatter(x, y, s=size, marker=marker, linewidths=1.1, **style)  # type: ignore[arg-type]  # colours alone
 
 
 def _hatch(axes: Axes, row: int, column: int, rows: int, columns: int) -> None:

@@ -117,7 +117,7 @@ def remembered(parsed: ParsedFile, key: object, make: Callable[[], T]) -> T:
     """What `make` gives, made once for a file and a key: reading goes over the same text many times."""
     if key not in parsed.memory:
         parsed.memory[key] = make()
-    found: T = parsed.memory[key]  # type: ignore[assignment]
+    found: T = parsed.memory[key]  # type: ignore[assignment]  # a key has one `make`
     return found
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from grader.lab.records import Lab, Parameter
@@ -83,7 +84,7 @@ def size_names(parsed: ParsedFile, item: Item, kernel: Kernel) -> dict[str, int]
         macro = parsed.constants.macros.get(name)
         if name in sides or name in own or (macro is not None and macro.parameters is not None):
             continue
-        value = remembered(parsed, ("value", name), lambda name=name: parsed.constants.evaluate(name))  # type: ignore[misc]
+        value = remembered(parsed, ("value", name), partial(parsed.constants.evaluate, name))
         if isinstance(value, int) and value > 0:
             found[name] = value
     found |= {name: SET_BY_HOST for name, _node in _set_by_host(parsed) if name in words - own}
