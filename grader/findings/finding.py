@@ -12,16 +12,21 @@ from typing import Literal
 from grader.findings.whereabouts import Whereabouts
 from grader.i18n import _
 from grader.message import Message
-from grader.report.summary import FAULT_STATUSES, in_cell, lost_points
+from grader.report import summary
+from grader.report.numbers import Numbers
+from grader.report.summary import FAULT_STATUSES, blocked_points, in_cell, lost_points
 from grader.report.visible import visible_line
 from grader.result import Check, Result
-from grader.words import NoWordsError, check_title, text
+from grader.words import NoWordsError, text
 from grader.words.cells import speaking_of, speaking_of_file
 
 Level = Literal["error", "warning", "note"]
 
 REMARK = "remark"
 """In place of a check's name: what is worth knowing and costs nothing."""
+LEAST_POINTS = 0.005
+"""Fewer are what is left of rounding."""
+_ORDER: dict[Level, int] = {"error": 0, "warning": 0, "note": 1}
 _LEVELS: dict[str, Level] = {"fail": "error", "borderline": "warning", "error": "warning"}
 
 
@@ -29,10 +34,12 @@ _LEVELS: dict[str, Level] = {"fail": "error", "borderline": "warning", "error": 
 class Finding:
     """A fault, or a remark that costs nothing.
 
-    check: the check's name, "remark" for a remark.  variants: the lab's variants that have it.
+    check: the check's name, "remark" for a remark.  title: what is wrong, in a few words; "" for a remark.
+    variants: the lab's variants that have it.
     file: its path as the user would type it, "" where none is known.  line, column, end_column: from 1, the first and
     the one behind the last character of the line's text; null where it concerns no line.
-    message, hint: one line each, in the language of the result.  lost: points that it costs.
+    message, hint: one line each, in the language of the result.  lost: points that it costs.  held: points of checks
+    that wait until it is mended.
     """
 
     check: str
@@ -45,6 +52,8 @@ class Finding:
     column: int | None = None
     end_column: int | None = None
     lost: float = 0.0
+    title: str = ""
+    held: float = 0.0
 
 
 def findings(result: Result, whereabouts: Whereabouts) -> list[Finding]:
@@ -58,16 +67,32 @@ def findings(result: Result, whereabouts: Whereabouts) -> list[Finding]:
         else:
             variants = tuple(dict.fromkeys((*known.variants, *finding.variants)))
             hint = min(known.hint, finding.hint, key=len)
-            found[key] = replace(known, variants=variants, lost=known.lost + finding.lost, hint=hint)
+            lost, held = known.lost + finding.lost, known.held + finding.held
+            found[key] = replace(known, variants=variants, lost=lost, held=held, hint=hint)
     placed = [_placed(finding, result, whereabouts) for finding in found.values()]
-    order = {"error": 0, "warning": 0, "note": 1}
-    return sorted(placed, key=lambda f: (order[f.level], f.file, f.line or 0))
+    return sorted(placed, key=lambda f: (_ORDER[f.level], f.file, f.line or 0))
+
+
+def dearest_first(told: Sequence[Finding]) -> list[Finding]:
+    """As the report has them, for who reads from the top or is shown the first few: by the points that hang on each.
+
+    What the grader itself could not judge stands behind the faults, remarks behind both.
+    """
+    return sorted(told, key=lambda f: (_ORDER[f.level], -f.lost - f.held))
 
 
 def title_of(finding: Finding) -> str:
-    """The check in words, with the variants that fail it."""
-    title = _("worth knowing") if finding.check == REMARK else check_title(finding.check)
+    """What is wrong in words, with the variants that have it."""
+    title = finding.title or _("worth knowing")
     return f"{title} · {', '.join(finding.variants)}" if finding.variants else title
+
+
+def cost_of(finding: Finding, numbers: Numbers) -> str:
+    """The points that hang on a finding, to stand behind its title; "" where none do."""
+    parts = [f"−{numbers.points(finding.lost)}"] if finding.lost > LEAST_POINTS else []
+    if finding.held > LEAST_POINTS:
+        parts.append(_("{points} more points depend on it").format(points=numbers.points(finding.held)))
+    return f" ({', '.join(parts)})" if parts else ""
 
 
 def identities(told: Sequence[Finding]) -> list[str]:
@@ -104,10 +129,14 @@ def _faults(result: Result) -> Iterator[Finding]:
             file,
             line,
             lost=lost_points(check),
+            title=summary.title_of(check),
+            held=blocked_points(result.checks, check),
         )
         for other_file, other_line, message in others:
             if (other_file, other_line) != (file, line):
-                yield Finding(check.check, "error", _one_line(message), "", (check.variant,), other_file, other_line)
+                title = summary.title_of(check)
+                place = other_file, other_line
+                yield Finding(check.check, "error", _one_line(message), "", (check.variant,), *place, title=title)
 
 
 def _compiler_errors(check: Check) -> list[tuple[str, int, str]]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from grader.findings.finding import Finding
 from grader.findings.formats import Told
+from grader.report.visible import visible_line
 
 
 def write(told: Told) -> str:
@@ -19,7 +20,7 @@ def write(told: Told) -> str:
 
 def _lines(finding: Finding) -> Iterator[str]:
     # An editor passes over a line without a place; what concerns no line stands at the file's beginning.
-    prefix = f"{finding.file}:{finding.line or 1}:{finding.column or 1}: " if finding.file else ""
+    prefix = f"{visible_line(finding.file)}:{finding.line or 1}:{finding.column or 1}: " if finding.file else ""
     yield f"{prefix}{finding.level}: {finding.message} [{finding.check}]"
     if finding.hint:
         yield f"{prefix}note: {finding.hint}"

@@ -5,15 +5,18 @@ https://docs.github.com/actions/reference/workflows-and-actions/workflow-command
 
 from __future__ import annotations
 
-from grader.findings.finding import Finding, title_of
+from grader.findings.finding import Finding, dearest_first, title_of
 from grader.findings.formats import Told
 
 _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 
 
 def write(told: Told) -> str:
-    """A command for each finding; no text of a student can be a command of its own, as each is one line."""
-    return "".join(f"{_command(finding)}\n" for finding in told.findings)
+    """A command for each finding; no text of a student can be a command of its own, as each is one line.
+
+    GitHub keeps the first ten of each level that a step prints: those that most points hang on.
+    """
+    return "".join(f"{_command(finding)}\n" for finding in dearest_first(told.findings))
 
 
 def _command(finding: Finding) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from grader.findings.finding import REMARK, Finding, title_of
+from grader.findings.finding import REMARK, Finding, cost_of, dearest_first, title_of
 from grader.findings.formats import Told
 from grader.findings.graded import mark_text
 from grader.i18n import _
@@ -30,7 +30,7 @@ def _lines(told: Told) -> Iterator[str]:
     status = result_status(result.status)
     yield f"## {status.symbol} {_plain(result.lab)}: {mark_text(result, numbers)}"
     yield ""
-    faults = [f for f in told.findings if f.level != "note"]
+    faults = [f for f in dearest_first(told.findings) if f.level != "note"]
     if faults:
         yield f"### {_('What to fix')}"
         yield ""
@@ -57,12 +57,11 @@ def _cell(cell: CellView | None) -> str:
 
 def _item(finding: Finding, numbers: Numbers) -> Iterator[str]:
     place = f"{finding.file}:{finding.line}" if finding.line else finding.file
-    lost = f" (−{numbers.points(finding.lost)})" if finding.lost > 0.005 else ""
     where = f" {_code(place)}" if place else ""
     # Remarks stand under a title that says what they are.
     title = ", ".join(finding.variants) if finding.check == REMARK else title_of(finding)
     bold = f" **{_plain(title)}**" if title else ""
-    yield f"- {_MARKS[finding.level]}{bold}{lost}{where}  "
+    yield f"- {_MARKS[finding.level]}{bold}{cost_of(finding, numbers)}{where}  "
     yield f"  {_plain(finding.message)}"
     if finding.hint:
         yield f"  <br>→ {_plain(finding.hint)}"

@@ -6,6 +6,7 @@ https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html; GitHub's code 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
@@ -18,9 +19,13 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 
 def write(told: Told) -> str:
     """A log of one run: a rule for each kind of check that found something, a result for each finding."""
-    rules = list(dict.fromkeys(finding.check for finding in told.findings))
+    found: dict[str, Finding] = {}
+    for finding in told.findings:
+        found.setdefault(finding.check, replace(finding, variants=()))
+    rules = list(found)
+    driver = {"name": "cuda-lab-grader", "version": __version__, "rules": [_rule(one) for one in found.values()]}
     run: dict[str, Any] = {
-        "tool": {"driver": {"name": "cuda-lab-grader", "version": __version__, "rules": [_rule(r) for r in rules]}},
+        "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
         "language": told.language,
         "invocations": [{"executionSuccessful": told.result.status != "error"}],
@@ -38,8 +43,8 @@ def write(told: Told) -> str:
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, ensure_ascii=False, indent=1) + "\n"
 
 
-def _rule(check: str) -> dict[str, Any]:
-    return {"id": check, "shortDescription": {"text": title_of(Finding(check, "note", ""))}}
+def _rule(finding: Finding) -> dict[str, Any]:
+    return {"id": finding.check, "shortDescription": {"text": title_of(finding)}}
 
 
 def _result(finding: Finding, rule: int, identity: str) -> dict[str, Any]:

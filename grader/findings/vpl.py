@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from grader.findings.finding import title_of
+from grader.findings.finding import cost_of, dearest_first, title_of
 from grader.findings.formats import Told
 from grader.findings.graded import mark_text, scale_of
 from grader.report.labels import result_status
@@ -29,9 +29,8 @@ def _lines(told: Told) -> Iterator[str]:
     result = told.result
     status = result_status(result.status)
     yield f"Comment :=>>- {status.symbol} {status.word}: {mark_text(result, numbers)}"
-    for finding in told.findings:
-        lost = f" (−{numbers.points(finding.lost)})" if finding.lost > 0.005 else ""
-        yield f"Comment :=>>- {visible_line(title_of(finding))}{lost}"
+    for finding in dearest_first(told.findings):
+        yield f"Comment :=>>- {visible_line(title_of(finding))}{cost_of(finding, numbers)}"
         place = f"{finding.file}:{finding.line}" if finding.line else finding.file
         if place:
             yield f"Comment :=>>>{visible_line(place)}"

@@ -23,6 +23,7 @@ from grader.result import Result
 from tests.findings.sarif_subset import SUBSET
 
 SAMPLES = Path(__file__).parents[2] / "submissions"
+RACE = SAMPLES.parent / "tests/kernels/transpose/bad/missing_barrier.cu"
 OPTIONS = GradeOptions(lab="transpose", backend="emulator", sweeps=False)
 
 
@@ -92,6 +93,49 @@ def test_a_remark_has_a_title_in_the_readers_language(conflict: Result) -> None:
     assert "Comment :=>>- полезно знать\n" in told["vpl"]
     # There the title stands above.
     assert re.search(r"^- 💡 `\S+transpose.cu:66`  $", told["markdown"], re.M)
+
+
+@pytest.fixture(scope="module")
+def race() -> Result:
+    """A kernel with a race, and no other: two variants are not there."""
+    return graded_result(RACE, OPTIONS)[0]
+
+
+HELD = " (68 more points depend on it)"
+
+
+@pytest.mark.parametrize(
+    ("name", "titles", "told"),
+    [
+        ("github", r"^::error .*title=(.*?)::", ["kernel not found · naive%2C padded", "data race · shared"]),
+        ("vpl", r"^Comment :=>>- (\w.*)$", [f"kernel not found · naive, padded{HELD}", "data race · shared (−7)"]),
+        (
+            "markdown",
+            r"^- ❌ \*\*(.*?)\*\*(.*?) `",
+            [f"kernel not found · naive, padded{HELD}", "data race · shared (−7)"],
+        ),
+    ],
+)
+def test_what_most_points_hang_on_is_told_first_and_called_by_what_is_wrong(
+    race: Result, name: str, titles: str, told: list[str]
+) -> None:
+    """GitHub shows ten annotations of a step, and "kernel found" is no title for one that is not."""
+    text = write(name, race, RACE, "en")
+    assert ["".join(match.groups()) for match in re.finditer(titles, text, re.M)] == told
+
+
+def test_the_rules_of_sarif_are_called_by_what_is_wrong(race: Result) -> None:
+    rules = json.loads(write("sarif", race, RACE, "en"))["runs"][0]["tool"]["driver"]["rules"]
+    told = {rule["id"]: rule["shortDescription"]["text"] for rule in rules}
+    assert told == {"present": "kernel not found", "races": "data race"}
+
+
+def test_a_name_of_two_lines_is_one_line_to_an_editor(conflict: Result) -> None:
+    source = structs.replace(conflict.sources[0], file="a\nb.cu")
+    variants = {name: structs.replace(one, file="a\nb.cu") for name, one in conflict.variants.items()}
+    told = write("gcc", structs.replace(conflict, sources=[source], variants=variants), Path("a\nb.cu"), "en")
+    assert told.startswith("a␊b.cu:44:5: error: ")
+    assert "\nb.cu" not in told
 
 
 @pytest.mark.parametrize("name", ["gitlab", "sarif"])
