@@ -115,6 +115,33 @@ KERNELS = [
         marks=pytest.mark.slow,
     ),
     pytest.param("one_block.cu", "box-blur", {"naive": "naive"}, marks=pytest.mark.slow),
+    # Headers that are device code alone, and structs with an array in each.
+    pytest.param(
+        "copies_asynchronously.cu",
+        "box-blur",
+        {"naive": "mean_simple", "shared": "mean_shared"},
+        marks=pytest.mark.slow,
+    ),
+    # Handed how wide the window is, and dynamic shared memory by a radius that no kernel is handed.
+    pytest.param(
+        "window_as_argument.cu",
+        "box-blur",
+        {"naive": "srednia_naiwna", "shared": "srednia_shared"},
+        marks=pytest.mark.slow,
+    ),
+    pytest.param(
+        "size_in_managed_memory.cu",
+        "box-blur",
+        {"naive": "blur_naive_g", "shared": "blur_shared_g"},
+        marks=pytest.mark.slow,
+    ),
+    # One struct of both arrays and both sizes, with dynamic shared memory that follows from these.
+    pytest.param(
+        "struct_of_arrays.cu",
+        "batch-square",
+        {"simple": "prosty", "shared": "dzielony"},
+        marks=pytest.mark.slow,
+    ),
 ]
 
 

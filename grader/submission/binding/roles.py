@@ -126,7 +126,15 @@ def _size_roles(
     roles = [lab.parameter(role) for role in pointer_roles]
     lengths = [(role, elements_of(p, role, seen.get(p.name))) for p, role in zip(pointers, roles, strict=True)]
     whole = [value if isinstance(value, int) else None for value in values]
-    return agreeing(named, whole, lengths) or by_value(scalars, values, lengths, lab) or named
+    agreed = agreeing(named, whole, lengths)
+    if any(_is_window(s, lab.parameter(r), v) for o in agreed for s, r, v in zip(scalars, o, whole, strict=True)):
+        return by_value(scalars, values, lengths, lab) or agreed
+    return agreed or by_value(scalars, values, lengths, lab) or named
+
+
+def _is_window(scalar: KernelParameter, size: Parameter, value: int | None) -> bool:
+    """Whether a number that nobody calls a radius is as large as the window of the usual one."""
+    return size.usual is not None and value == 2 * size.usual + 1 and size.rank_of(scalar.name) is None
 
 
 def _is_side_and_pitch(scalars: Sequence[KernelParameter], values: Sequence[int | float | None], lab: Lab) -> bool:

@@ -8,7 +8,8 @@ from itertools import permutations
 from math import prod
 from typing import Any
 
-from grader.lab.records import Lab
+from grader.lab import formula
+from grader.lab.records import Lab, Parameter
 from grader.submission.binding.scalars import sizes_in
 from grader.submission.expressions.number_types import SIZES_OF_TYPES
 from grader.submission.kernels.records import Kernel, LaunchSite
@@ -253,6 +254,23 @@ class OwnSizes:
                 found.setdefault(role, argument.value)
             elif argument.buffer_bytes and parameter.is_pointer:
                 arrays.append((role, argument, parameter.dtype or self.lab.parameter(role).dtype))
+        for size in self.lab.parameters:
+            # A window, "=2 * radius + 1", tells the radius where that is the usual one.
+            if (
+                size.kind == "size"
+                and size.usual is not None
+                and size.name not in found
+                and self._is_usual(size, by_name)
+            ):
+                found[size.name] = size.usual
         for role, argument, dtype in arrays:
             solve(found, self.lab.parameter(role).shape, argument.buffer_bytes // SIZES_OF_TYPES.get(dtype, 4))
         return found
+
+    def _is_usual(self, size: Parameter, seen: Mapping[str, SeenArgument]) -> bool:
+        """Whether a number was handed in that follows from this size alone, and is what follows from the usual one."""
+        for parameter, role in zip(self.kernel.parameters, self.roles, strict=True):
+            value = seen[parameter.name].value if parameter.name in seen else None
+            if role.startswith("=") and value is not None and formula.names_of(role[1:]) == {size.name}:
+                return abs(formula.evaluate(role[1:], {size.name: size.usual or 0}) - value) <= 1e-6 * abs(value)
+        return False

@@ -25,7 +25,7 @@ from grader.submission.cpp.tree import (
     function_declarator,
     remembered,
 )
-from grader.submission.effort import spend
+from grader.submission.effort import spend, spend_on
 from grader.submission.kernels.kernel import pointer_uses
 from grader.submission.kernels.records import Kernel, KernelParameter
 
@@ -45,6 +45,7 @@ _STEPS = tuple(
     )
     for axis in "xy"
 )
+_OF_DEVICE = frozenset(["__constant__", "__device__", "__managed__"])
 _PREFIX = re.compile(r"(?:c|d|g|dev|const|device|C|D|G|DEV|CONST|DEVICE)_(?=\w)|(?:[cdgk]|dev|const)(?=[A-Z])")
 
 
@@ -130,6 +131,7 @@ def constant_edits(parsed: ParsedFile, names: Collection[str]) -> tuple[Edit, ..
     for name, node in _set_by_host(parsed):
         if name in names:
             found.append(Edit(*characters(parsed, node.end_byte, node.end_byte), " = ", name))
+            found += [edit for edit in _made_constant(parsed, name) if edit not in found]
     for name, (node, count) in arrays_set_by_host(parsed).items():
         elements = elements_of(name, count)
         if not set(elements).isdisjoint(names):
@@ -232,23 +234,48 @@ def _find_definitions(parsed: ParsedFile) -> Iterator[tuple[str, Node]]:
 def _set_by_host(parsed: ParsedFile) -> tuple[tuple[str, Node], ...]:
     """Name and declarator of every whole number in constant memory that the file gives no value.
 
-    Fields of a struct too, where they stand in the file: the struct's own declaration can give them one.
+    Of other memory of the device those that no kernel writes.  Fields of a struct too, where they stand in the file:
+    the struct's own declaration can give them one.
     """
     return remembered(parsed, "set by host", lambda: tuple(_find_set_by_host(parsed)))
 
 
 def _find_set_by_host(parsed: ParsedFile) -> Iterator[tuple[str, Node]]:
     for item in parsed.items:
-        if item.kind == "variable" and item.active and "__constant__" in item.qualifiers:
+        if item.kind == "variable" and item.active and item.qualifiers & _OF_DEVICE:
             type_node = item.node.child_by_field_name("type")
             dtype = parsed.constants.dtype(parsed.text(type_node)) if type_node is not None else None
+            is_constant = "__constant__" in item.qualifiers
+            if not is_constant and any(_is_written_by_device(parsed, name) for name in item.names):
+                continue
             for declarator in item.node.children_by_field_name("declarator"):
                 if declarator.type != "identifier":
                     continue
                 if dtype is not None and "int" in dtype:
                     yield parsed.text(declarator), declarator
-                elif dtype is None and type_node is not None:
+                elif dtype is None and type_node is not None and is_constant:
                     yield from _whole_numbers_in(parsed, type_node)
+
+
+def _made_constant(parsed: ParsedFile, name: str) -> Iterator[Edit]:
+    """What makes a variable in global memory one in constant memory: loads of a size are no reads of the data."""
+    for item in parsed.by_name.get(name, ()):
+        qualifiers = [n for n in item.node.children if parsed.text(n) in {"__device__", "__managed__"}]
+        for index, node in enumerate(qualifiers if item.kind == "variable" and item.active else ()):
+            yield Edit(*characters(parsed, node.start_byte, node.end_byte), "" if index else "__constant__")
+
+
+def _is_written_by_device(parsed: ParsedFile, name: str) -> bool:
+    """Whether a function of the device gives a variable a value, or hands its address on: a counter, no size."""
+    word = re.escape(name)
+    written = re.compile(rf"\b{word}\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)|\b{word}\s*(?:\+\+|--)|(?:\+\+|--|&)\s*{word}\b")
+    for item in parsed.items:
+        if item.active and (item.is_kernel or item.is_device) and name in parsed.words(item.node):
+            text = parsed.text(item.node)
+            spend_on(len(text))
+            if written.search(text) is not None:
+                return True
+    return False
 
 
 def arrays_set_by_host(parsed: ParsedFile) -> dict[str, tuple[Node, int]]:

@@ -86,18 +86,25 @@ def with_struct_parameters(
 def with_fields_seen(parsed: ParsedFile, kernel: Kernel, seen: Sequence[SeenArgument]) -> tuple[SeenArgument, ...]:
     """The arguments of a launch with the fields of structs of plain numbers as arguments of their own.
 
+    Of a struct that holds arrays too the numbers, where no other struct has another one of that name.
     kernel: as it is before its structs are taken apart.
     """
     types = {p.name: p.type_text for p in kernel.parameters if not p.is_pointer and p.dtype is None}
     found: list[SeenArgument] = []
+    beside: dict[str, list[SeenArgument]] = {}
     for argument in seen:
         fields = fields_of(parsed, _plain(types[argument.name])) if argument.raw and argument.name in types else ()
-        if fields and not any(field.is_pointer for field in fields):
-            numbers = values_of([field.dtype for field in fields], argument.raw)
-            found += [SeenArgument(f.name, f.type_text, n) for f, n in zip(fields, numbers, strict=bool(numbers))]
-        else:
-            found.append(argument)
-    return tuple(found)
+        numbers = values_of(["uint64" if f.is_pointer else f.dtype for f in fields], argument.raw) if fields else []
+        given = [(f, SeenArgument(f.name, f.type_text, n)) for f, n in zip(fields, numbers, strict=bool(numbers))]
+        if not any(f.is_pointer for f in fields):
+            found += [field for _f, field in given] if fields else [argument]
+            continue
+        found.append(argument)
+        for field, number in given:
+            if not field.is_pointer:
+                beside.setdefault(field.name, []).append(number)
+    own = {argument.name for argument in found}
+    return (*found, *(n[0] for name, n in beside.items() if name not in own and len({x.value for x in n}) == 1))
 
 
 def values_of(dtypes: Sequence[str], content: bytes) -> list[int | float]:

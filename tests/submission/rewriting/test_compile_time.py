@@ -45,6 +45,9 @@ def test_constants_are_changed_where_they_are_defined(definition: str, changed: 
     [
         ("__constant__ int c_n;", "c_n", "__constant__ int c_n = 64;"),
         ("__constant__ unsigned other, N;", "N", "__constant__ unsigned other, N = 64;"),
+        ("__device__ int N;", "N", "__constant__ int N = 64;"),
+        ("__device__ __managed__ unsigned N;", "N", "__constant__  unsigned N = 64;"),
+        ("__managed__ int g_n, other;", "g_n", "__constant__ int g_n = 64, other;"),
     ],
 )
 def test_constants_that_the_host_copies_to_the_device(declared: str, name: str, changed: str) -> None:
@@ -52,6 +55,13 @@ def test_constants_that_the_host_copies_to_the_device(declared: str, name: str, 
     submission, naive = product(f"{declared}\n__global__ void naive(float *a, float *b, float *c) {body}\n")
     assert (naive.interpretations[0].constants, naive.interpretations[0].declared) == ((("n", name),), ())
     assert submission.program("main.cu", {name: 64})["main.cu"].split("\n")[0] == changed
+
+
+@pytest.mark.parametrize("written", ["N += 2", "N = 1", "N++", "--N", "atomicAdd(&N, 1)", "N <<= 1"])
+def test_what_a_kernel_writes_is_no_size(written: str) -> None:
+    text = f"__device__ int N;\n__device__ void next() {{ {written}; }}\n"
+    _submission, naive = product(f"{text}__global__ void naive(float *a, float *b, float *c) {BODY}\n")
+    assert naive.interpretations[0].constants == ()
 
 
 def test_lines_stay_true_where_a_definition_takes_several() -> None:

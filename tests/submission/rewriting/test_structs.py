@@ -139,6 +139,22 @@ def test_the_fields_of_a_struct_of_sizes_have_the_values_that_were_seen() -> Non
     ]
 
 
+def test_numbers_beside_arrays_have_the_values_that_were_seen_where_all_structs_agree() -> None:
+    text = (
+        "struct View { float *p; int rows, cols, kind; };\n"
+        "__global__ void naive(View a, View b) { b.p[a.rows] = a.p[b.cols]; }\n"
+    )
+    seen = (
+        SeenArgument("a", "View", raw=struct.pack("<Qiiixxxx", 4096, 40, 30, 7)),
+        SeenArgument("b", "View", raw=struct.pack("<Qiiixxxx", 8192, 30, 40, 7)),
+    )
+    launch = SeenLaunch("naive", (), "main.cu", 9, (1, 1, 1), (32, 1, 1), 0, seen)
+    found = bound(text, observed=Observed((SeenRun(("main.cu",), (launch,)),))).bindings["naive"]
+    assert isinstance(found, VariantBinding)
+    assert found.requested is not None
+    assert [(a.name, a.value) for a in found.requested.seen] == [("a", None), ("b", None), ("kind", 7)]
+
+
 def test_a_struct_of_arrays_and_sizes_is_taken_apart() -> None:
     text = (
         "struct Work { const float *in; float *out; int rows, cols; };\n"
