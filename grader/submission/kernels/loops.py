@@ -30,7 +30,7 @@ _PRAGMA = re.compile(
     r"#[ \t]*pragma[ \t]+(?:GCC[ \t]+|nv_)?unroll\b[ \t]*\(?[ \t]*([^)\n]*)[^\n]*"
     r"|.*?\b_Pragma\s*\(\s*\"\s*(?:GCC\s+|nv_)?unroll\s*([^\"]*)\"\s*\)"
 )
-_STEP = re.compile(r"\s*(\w+)\s*\+=\s*(.+)", re.DOTALL)
+_STEP = re.compile(r"(\w+)\s*(?:[-+]=\s*(?P<by>.+)|=\s*\(?\s*\1\s*[-+]\s*(?P<more>[^()]+?)\s*\)?)", re.DOTALL)
 _MULTIPLYING = re.compile(r"_*fmaf?")
 
 
@@ -158,12 +158,31 @@ def _factor(parsed: ParsedFile, function: Node, loop: Node, look_up: Lookup) -> 
 
 
 def _by_hand(parsed: ParsedFile, loop: Node, look_up: Lookup) -> int:
-    if loop.type != "for_statement":
-        return 1
-    update = loop.child_by_field_name("update")
-    step = _STEP.fullmatch(parsed.text(update)) if update is not None else None
-    value = parsed.constants.integer(step.group(2), look_up) if step else None
+    value = _step(parsed, loop, look_up)
     return value if value is not None and 1 < value <= 64 and _repeats(parsed, loop) >= 2 else 1
+
+
+def _step(parsed: ParsedFile, loop: Node, look_up: Lookup) -> int | None:
+    """What a loop's counter goes up or down by, in its head or, where that says nothing, in its body; None: unknown.
+
+    The counter is what the condition names: `k += 4, p += 4 * n`.
+    """
+    condition, body = loop.child_by_field_name("condition"), loop.child_by_field_name("body")
+    update = loop.child_by_field_name("update")
+    where = update if update is not None else body
+    if condition is None or where is None:
+        return None
+    counters = parsed.words(condition)
+    once = 0
+    for node in descendants(where):
+        if node.type == "assignment_expression":
+            raised = _STEP.fullmatch(parsed.text(node))
+            if raised is not None and raised[1] in counters:
+                return parsed.constants.integer(raised["by"] or raised["more"], look_up)
+        elif node.type == "update_expression":
+            argument = node.child_by_field_name("argument")
+            once += argument is not None and parsed.text(argument) in counters
+    return once or None
 
 
 def _steps(parsed: ParsedFile, loop: Node, look_up: Lookup) -> int:
@@ -171,12 +190,10 @@ def _steps(parsed: ParsedFile, loop: Node, look_up: Lookup) -> int:
     condition = loop.child_by_field_name("condition")
     if condition is not None and parsed.constants.integer(parsed.text(condition), look_up) == 0:
         return 0 if loop.type != "do_statement" else 1
-    if loop.type != "for_statement" or condition is None:
-        return UNKNOWN_STEPS
-    update = loop.child_by_field_name("update")
-    raised = _STEP.fullmatch(parsed.text(update)) if update is not None else None
-    by = parsed.constants.integer(raised.group(2), look_up) if raised else 1
+    by = _step(parsed, loop, look_up)
     by = by if by is not None and by > 0 else 1
+    if loop.type != "for_statement" or condition is None:
+        return UNKNOWN_STEPS // min(by, UNKNOWN_STEPS)
     first, last = _first_value(loop), condition.child_by_field_name("right")
     if first is None or last is None or condition.type != "binary_expression":
         return max(1, UNKNOWN_STEPS // by)

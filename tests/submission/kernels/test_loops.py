@@ -10,6 +10,8 @@ from tests.submission.labs import parsed
 PLAIN = "for (int k = 0; k < n; ++k) s += a[k] * b[k];"
 BY_HAND = "for (int k = 0; k < n; k += 4) { s += a[k] * b[k]; s += a[k + 1] * b[k + 1]; s += a[k + 2] * b[k + 2]; }"
 
+TWO = "{ s += a[k] * p[0]; s += a[k + 1] * p[1]; }"
+
 
 def factor(body: str, before: str = "", templates: dict[str, str] | None = None) -> int:
     file = parsed(f"{before}\n__global__ void k(const float *a, const float *b, float *c, int n)\n{{\n{body}\n}}\n")
@@ -31,6 +33,14 @@ def factor(body: str, before: str = "", templates: dict[str, str] | None = None)
         ("for (int k = 0; k < n; k += 2) s = fmaf(a[k + 1], b[k + 1], fmaf(a[k], b[k], s));", 2),
         ("for (int k = 0; k < n; k += 4) { STEP(k) STEP(k + 1) STEP(k + 2) STEP(k + 3) }", 4),
         ("for (int k = 0; k < n; k += 4) s += a[INDEX(k, n)] * b[INDEX(k, n)];", 1),
+        (f"const float *p = b; for (int k = 0; k <= n - 2; k += 2, p += 2) {TWO}", 2),
+        (f"const float *p = b; for (int k = 0; k < n; p += 2, k = k + 2) {TWO}", 2),
+        (f"int k = 0; const float *p = b; while (k + 1 < n) {{ {TWO} p += 2; k += 2; }}", 2),
+        (f"int k = n; const float *p = b; do {{ {TWO} p += 2; k -= 2; }} while (k > 0);", 2),
+        ("int k = 0; while (k < n) { s += a[k] * b[k]; k++; s += a[k] * b[k]; k++; }", 2),
+        ("int k = 0; while (k < n) { s += a[k] * b[k]; ++k; }", 1),
+        ("int k = 0; while (k < n) { s += a[k] * b[k]; k += blockDim.x; }", 1),
+        (f"const float *p = b; for (int k = 0; k < n; ++k, p += 2) {TWO}", 1),
         # Steps of a tile and of a block: each does one thing at a time.
         (f"for (int m = 0; m < n; m += 16) {{ {PLAIN} }}", 1),
         ("for (int k = threadIdx.x; k < n; k += 32) t[k] = a[k * n + 1];", 1),
