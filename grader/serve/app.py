@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -57,10 +57,14 @@ class Settings:
 
 @dataclass(slots=True)
 class Page:
-    """The application's answers."""
+    """The application's answers.
+
+    is_ending: whether the server is about to end, so that nobody is told any more.
+    """
 
     settings: Settings
     jobs: Jobs
+    is_ending: Callable[[], bool]
     rate: Rate = field(init=False)
 
     def __post_init__(self) -> None:
@@ -134,7 +138,7 @@ class Page:
         job = self._job(request)
         if isinstance(job, Response):
             return job
-        return _with(StreamingResponse(_changes(job, self.jobs), media_type="text/event-stream"))
+        return _with(StreamingResponse(_changes(job, self.jobs, self.is_ending), media_type="text/event-stream"))
 
     async def report(self, request: Request) -> Response:
         """The report of a job that is done."""
@@ -173,9 +177,9 @@ class Page:
         return asked if asked in i18n.languages() else self.settings.language
 
 
-def application(settings: Settings, jobs: Jobs) -> Starlette:
-    """The application; `jobs` is entered and left by whoever runs it."""
-    page = Page(settings, jobs)
+def application(settings: Settings, jobs: Jobs, is_ending: Callable[[], bool] = lambda: False) -> Starlette:
+    """The application; `jobs` is entered and left by whoever runs it, which `is_ending` says is about to be done."""
+    page = Page(settings, jobs, is_ending)
     routes = [
         Route("/", page.index),
         Route("/assets/{name}", page.asset),
@@ -199,9 +203,10 @@ async def _body(request: Request, most: int) -> bytes | None:
     return bytes(content)
 
 
-async def _changes(job: Job, jobs: Jobs) -> AsyncIterator[str]:
+async def _changes(job: Job, jobs: Jobs, is_ending: Callable[[], bool]) -> AsyncIterator[str]:
     told = 0
-    while True:
+    # The page asks again when there is a server again.
+    while not is_ending():
         for standing in job.standings[told:]:
             told += 1
             yield f"data: {json.dumps(_state(job, standing, jobs), ensure_ascii=False)}\n\n"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import http.client
 import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -210,6 +212,24 @@ def test_the_rate_and_the_queue_are_bounded() -> None:
         assert 0 < int(headers["retry-after"]) <= 61
     finally:
         server.close()
+
+
+def test_ctrl_c_is_one_line_whoever_is_connected() -> None:
+    server = Server()
+    followed = http.client.HTTPConnection("127.0.0.1", server.port, timeout=1200)
+    with socket.create_connection(("127.0.0.1", server.port)) as half, contextlib.closing(followed):
+        # What is no request, and one that never comes to its end.
+        with socket.create_connection(("127.0.0.1", server.port)) as junk:
+            junk.sendall(b"\x16\x03\x01\r\n\r\n")
+            assert junk.recv(100).startswith(b"HTTP/1.1 400 ")
+        half.sendall(b"POST /jobs?lab=transpose&name=a.cu HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\na")
+        _status, told = server.hand_in(ENDLESS)
+        followed.request("GET", f"/jobs/{told['id']}/events")
+        assert followed.getresponse().fp.readline()
+        server.process.send_signal(signal.SIGINT)
+        assert server.process.stderr is not None
+        assert server.process.stderr.read() == b"grade: interrupted\n"
+        assert server.close() == 130
 
 
 def test_others_need_the_token(tmp_path: Path) -> None:

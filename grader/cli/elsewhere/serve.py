@@ -6,6 +6,7 @@ import ipaddress
 import secrets
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,6 +14,9 @@ from grader.cli.options import PathType, backend_option, labs_option, lang_optio
 from grader.errors import UsageError
 from grader.i18n import _
 from grader.processes.system import cores
+
+if TYPE_CHECKING:
+    import logging
 
 SHORTEST_TOKEN = 12
 
@@ -88,6 +92,7 @@ def _serve(
     labs_folders: tuple[Path, ...],
     lang: str,
 ) -> int:
+    import logging
     import socket
 
     import uvicorn
@@ -133,19 +138,31 @@ def _serve(
         click.echo(_("The group's page, for the teacher: {address}").format(address=told))
     at_once = job_count(cores(), jobs)
     with (
-        tempfile.TemporaryDirectory(prefix="grade-serve-") as folder,
+        # A report may be on its way there to the last.
+        tempfile.TemporaryDirectory(prefix="grade-serve-", ignore_cleanup_errors=True) as folder,
         Jobs(Path(folder), backend, names, at_once, waiting) as running,
     ):
         config = uvicorn.Config(
-            application(settings, running),
-            log_level="warning",
+            application(settings, running, lambda: server.should_exit),
+            log_config=None,
+            log_level="error",
             access_log=False,
             server_header=False,
             timeout_graceful_shutdown=2,
             h11_max_incomplete_event_size=64 << 10,
         )
-        uvicorn.Server(config).run(sockets=[listening])
+        logging.getLogger("uvicorn.error").addFilter(_is_fault)
+        server = uvicorn.Server(config)
+        server.run(sockets=[listening])
     return 0
+
+
+def _is_fault(record: logging.LogRecord) -> bool:
+    """Whether the server says it of a fault of ours: what strangers send, and who is left at its end, is none."""
+    import asyncio
+
+    error = record.exc_info[1] if record.exc_info else None
+    return error is not None and not isinstance(error, asyncio.CancelledError)
 
 
 def _is_loopback(host: str) -> bool:
