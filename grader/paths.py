@@ -18,5 +18,13 @@ def data_root() -> Path:
 def user_cache() -> Path:
     """The user's folder for what can be made again: `~/.cache/cuda-lab-grader`."""
     cache = os.environ.get("XDG_CACHE_HOME", "")
-    base = Path(cache) if cache.startswith("/") else Path("~/.cache").expanduser()
+    base = Path(cache) if cache.startswith("/") else home() / ".cache"
     return base / "cuda-lab-grader"
+
+
+def home() -> Path:
+    """The user's home; `/` for one without a name in a container that says nothing of a home."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return Path("/")

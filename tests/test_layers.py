@@ -37,7 +37,7 @@ LAYERS: dict[str, set[str] | None] = {
     "lab": {"message", "errors", "paths", "yaml_file", "device_limits"},
     "result": {"errors", "message"},
     "oracle": {"message", "errors", "lab", "sentinels"},
-    "timing": {"message", "errors", "files", "lab", "result"},
+    "timing": {"message", "errors", "files", "paths", "lab", "result"},
     "compiler": {"message", "errors", "device_headers", "files", "paths", "preprocessor", "processes"},
     "submission": {"message", "errors", "device_headers", "device_limits", "files", "preprocessor", "lab", "yaml_file"},
     "backends": {"message", "errors", "device_limits", "sentinels", "oracle", "ptx", "result"},

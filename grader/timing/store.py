@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from grader.files import write_atomically
+from grader.paths import home
 from grader.timing.records import Measurement
 
 FORMAT = 1
@@ -50,7 +51,7 @@ def folder(environment: Mapping[str, str] | None = None) -> Path:
     if chosen:
         return Path(chosen)
     data = variables.get("XDG_DATA_HOME")
-    base = Path(data) if data else Path(variables.get("HOME", "~")).expanduser() / ".local" / "share"
+    base = Path(data) if data else Path(variables.get("HOME") or home()) / ".local" / "share"
     return base / "cuda-lab-grader" / "measurements"
 
 

@@ -47,6 +47,7 @@ class Bench:
     def start(self, *arguments: str, before: Callable[[], None] | None = None) -> subprocess.Popen[str]:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("LC_")}
         environment |= {"PYTHONPATH": str(ROOT), "TMPDIR": str(self.folder / "tmp"), "LANG": "C.UTF-8"}
+        environment |= {"HOME": str(self.folder / "home")}
         environment |= {"XDG_CACHE_HOME": str(self.folder / "home"), "GRADER_TEST": self.mark}
         return subprocess.Popen(
             [sys.executable, "-m", "grader", *arguments, "--lab", LAB, "--lang", "en", "--backend", "emulator"],
