@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import logging
 import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
@@ -50,6 +51,8 @@ _STYLE = {
 
 def load() -> None:
     """Import all that drawing needs (the slow part of the first figure)."""
+    # On a new machine it says that it looks for fonts, and where it keeps what it found: in a notebook, on a cell.
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
     import matplotlib.backends.backend_agg
     import matplotlib.backends.backend_svg
     import matplotlib.figure  # noqa: F401
@@ -58,6 +61,7 @@ def load() -> None:
 @contextlib.contextmanager
 def styled() -> Iterator[None]:
     """While figures are made and written: the style of all of them."""
+    load()
     import matplotlib
 
     with matplotlib.rc_context(_STYLE), warnings.catch_warnings():  # type: ignore[arg-type]  # the stub wants literal keys

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from io import BytesIO
+from pathlib import Path
 
 import pytest
 from PIL import Image
@@ -41,3 +45,13 @@ def test_the_bank_map_is_in_the_variants_colour() -> None:
     assert shared.colour.encode() in drawings.draw(shared, "svg")
     assert padded.colour.encode() in drawings.draw(padded, "svg")
     assert padded.colour.encode() not in drawings.draw(shared, "svg")
+
+
+def test_a_machine_that_keeps_nothing_is_not_told_so_where_a_figure_is_drawn() -> None:
+    """As a notebook draws, in its own process: what a library says there stands on the cell."""
+    drawing = "from grader.report.figures.draw import styled\nwith styled(): pass"
+    nowhere = dict.fromkeys(("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"), "/proc")
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3]), **nowhere}
+    environment.pop("MPLCONFIGDIR", None)
+    run = subprocess.run([sys.executable, "-c", drawing], env=environment, capture_output=True, text=True)
+    assert (run.returncode, run.stderr) == (0, "")
