@@ -10,4 +10,5 @@ import pytest
 @pytest.fixture(scope="session")
 def host_cache(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with compiled host code by its hash; an empty one where pytest keeps nothing."""
-    return pytestconfig.cache.mkdir("programs") if pytestconfig.cache else tmp_path_factory.mktemp("programs")
+    kept: pytest.Cache | None = getattr(pytestconfig, "cache", None)
+    return kept.mkdir("programs") if kept is not None else tmp_path_factory.mktemp("programs")
