@@ -20,7 +20,7 @@ import msgspec
 
 from grader.processes import fork_server
 from grader.processes.channel import Channel, Received
-from grader.processes.system import INHERITS, READ, resident_bytes, wait_for
+from grader.processes.system import INHERITS, READ, isolated_python, resident_bytes, wait_for
 
 END_WAIT_S = 2.0
 """How long a child that has hung up may take to be dead, so that it is known how it ended."""
@@ -249,7 +249,7 @@ def _started(program: ChildProgram, theirs: socket.socket, output: int) -> subpr
 def _command(program: ChildProgram, connection: str) -> list[str]:
     paths = json.dumps([str(Path(path).absolute()) for path in sys.path])
     words = [connection, str(os.getpid()), str(program.data_bytes), program.module]
-    return [sys.executable, "-I", "-c", _START, paths, *words, *program.arguments]
+    return [*isolated_python(), "-c", _START, paths, *words, *program.arguments]
 
 
 def _output_file() -> int:

@@ -21,7 +21,7 @@ except ImportError:
     resource = None  # type: ignore[assignment]
 
 __all__ = ["HAS_LIMITS", "INHERITS", "IS_LINUX", "PAGE_BYTES", "READ", "WRITE", "cores", "resident_bytes", "resource"]
-__all__ += ["trim_heap", "wait_for"]
+__all__ += ["isolated_python", "trim_heap", "wait_for"]
 
 PAGE_BYTES = mmap.PAGESIZE
 IS_LINUX = sys.platform == "linux" and resource is not None
@@ -30,6 +30,14 @@ HAS_LIMITS = resource is not None
 INHERITS = hasattr(os, "fork") and hasattr(os, "set_inheritable")
 """Whether a child can be handed an open descriptor."""
 READ, WRITE = getattr(select, "POLLIN", 1), getattr(select, "POLLOUT", 4)
+
+
+def isolated_python() -> list[str]:
+    """The words that start this Python without what its user has set, but for whether it may write compiled modules.
+
+    Where files may not grow, it would leave them cut off, and find no module in them from then on.
+    """
+    return [sys.executable, "-I", *(["-B"] if sys.dont_write_bytecode else [])]
 
 
 def wait_for(descriptors: Iterable[tuple[int, int]], seconds: float) -> bool:

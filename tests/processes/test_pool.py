@@ -220,6 +220,16 @@ def _state(pid: int) -> str:
         return "Z"
 
 
+@pytest.mark.parametrize(("is_unwanted", "expected"), [(True, "writes nothing"), (False, "writes bytecode")])
+def test_a_child_writes_no_bytecode_where_its_parent_writes_none(
+    monkeypatch: pytest.MonkeyPatch, is_unwanted: bool, expected: str
+) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", is_unwanted)
+    with pool() as one:
+        (event,) = done(one, [Do("writes")])
+    assert isinstance(event, Answer) and event.reply.text == expected
+
+
 def test_where_no_process_can_be_started_every_task_says_so() -> None:
     program = """
 import resource

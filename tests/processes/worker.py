@@ -109,6 +109,9 @@ def main(connection: socket.socket, *arguments: str) -> None:
             case "prepared":
                 channel.send(Done(f"prepared {' '.join(_prepared)}"))
                 continue
+            case "writes":
+                channel.send(Done(f"writes {'nothing' if sys.dont_write_bytecode else 'bytecode'}"))
+                continue
             case "threads":
                 importlib.import_module("numpy")
                 channel.send(Done(f"threads {len(list(Path('/proc/self/task').iterdir()))}"))

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from grader.gpu.host.inventory import ListedGpu, visible
 from grader.gpu.host.process import has_driver
+from grader.processes.system import isolated_python
 
 LIST_LIMIT_S = 60.0
 VARIABLE = "CUDA_VISIBLE_DEVICES"
@@ -43,7 +44,7 @@ def start_listing() -> subprocess.Popen[bytes] | None:
     paths = json.dumps([str(Path(path).absolute()) for path in sys.path])
     try:
         return subprocess.Popen(
-            [sys.executable, "-I", "-c", _START, paths],
+            [*isolated_python(), "-c", _START, paths],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -18,6 +18,7 @@ from typing import Any
 from grader.gpu.messages import Failed, Message, NoDevice, Ready, replies_on
 from grader.processes.channel import DeadlinePassed, PeerGone
 from grader.processes.limits import ONE_BLAS_THREAD
+from grader.processes.system import isolated_python
 from grader.timing import lock
 
 START_LIMIT_S = 60.0
@@ -89,7 +90,7 @@ class GpuProcess:
         with theirs, _turns([opening_lock(environment)] if in_turn else ()) as turns:
             passed = [theirs.fileno(), *turns]
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-c", _START, paths, *map(str, passed)],
+                [*isolated_python(), "-c", _START, paths, *map(str, passed)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

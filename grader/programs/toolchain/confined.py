@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ import msgspec
 from grader.errors import InternalError
 from grader.message import msg
 from grader.processes.child import Child, ChildProgram, can_wait, start_server
-from grader.processes.system import IS_LINUX
+from grader.processes.system import IS_LINUX, isolated_python
 from grader.programs.toolchain import become
 
 CPU_SECONDS = 120
@@ -67,7 +66,7 @@ def run(command: Sequence[str], rights: Mapping[str, int], folder: Path, use_lan
     # Without `site`: the few modules that the child needs are found without it, in a third of the time.
     start = f"import sys; sys.path.append({str(_ROOT)!r}); from {become.__name__} import become; become(sys.argv[1])"
     process = subprocess.Popen(
-        [sys.executable, "-I", "-S", "-c", start, order],
+        [*isolated_python(), "-S", "-c", start, order],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,

@@ -47,7 +47,8 @@ class Bench:
     def start(self, *arguments: str, before: Callable[[], None] | None = None) -> subprocess.Popen[str]:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("LC_")}
         environment |= {"PYTHONPATH": str(ROOT), "TMPDIR": str(self.folder / "tmp"), "LANG": "C.UTF-8"}
-        environment |= {"HOME": str(self.folder / "home")}
+        # Where files may not grow, Python leaves modules cut off that it compiles, in the checkout.
+        environment |= {"HOME": str(self.folder / "home"), "PYTHONDONTWRITEBYTECODE": "1"}
         environment |= {"XDG_CACHE_HOME": str(self.folder / "home"), "GRADER_TEST": self.mark}
         return subprocess.Popen(
             [sys.executable, "-m", "grader", *arguments, "--lab", LAB, "--lang", "en", "--backend", "emulator"],
