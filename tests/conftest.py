@@ -17,6 +17,11 @@ settings.register_profile(
 # `HYPOTHESIS_PROFILE=default` looks for examples that nobody has seen yet.
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same everywhere"))
 
+# Whoever's machine this is: commands that the tests start speak English unless a test says otherwise.
+for name in [name for name in os.environ if name.startswith("LC_") or name in ("LANG", "LANGUAGE")]:
+    del os.environ[name]
+os.environ["LANG"] = "C.UTF-8"
+
 
 @pytest.fixture(autouse=True)
 def english() -> Iterator[None]:

@@ -22,7 +22,10 @@ def outputs(cell: dict[str, Any], key: str) -> str:
 
 
 @pytest.mark.slow
-def test_a_cell_is_graded_in_a_real_kernel(tmp_path: Path) -> None:
+def test_a_cell_is_graded_in_a_real_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Jupyter keeps connections and histories in the user's home, where there is one.
+    for name in ("JUPYTER_RUNTIME_DIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR"):
+        monkeypatch.setenv(name, str(tmp_path / name))
     nbformat = pytest.importorskip("nbformat")
     nbclient = pytest.importorskip("nbclient")
     program = (SAMPLES / "petrova" / "transpose.cu").read_text("utf-8")
