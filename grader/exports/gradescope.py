@@ -14,7 +14,7 @@ from grader.report.decisions import decision_lines
 from grader.report.labels import check_status, result_status
 from grader.report.numbers import Numbers
 from grader.report.summary import code_at, where
-from grader.report.visible import visible
+from grader.report.visible import clipped, visible
 from grader.result import Check, Result
 from grader.words import check_title
 
@@ -117,4 +117,4 @@ def _leaderboard(result: Result) -> list[dict[str, Any]]:
 
 def _text(text: str) -> str:
     """Text that HTML shows as it is."""
-    return escape(visible(text)).replace("\n", "<br>")
+    return escape(visible(clipped(text))).replace("\n", "<br>")

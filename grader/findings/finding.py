@@ -15,7 +15,7 @@ from grader.message import Message
 from grader.report import summary
 from grader.report.numbers import Numbers
 from grader.report.summary import FAULT_STATUSES, blocked_points, in_cell, lost_points
-from grader.report.visible import visible_line
+from grader.report.visible import clipped, visible_line
 from grader.result import Check, Result
 from grader.words import NoWordsError, text
 from grader.words.cells import speaking_of, speaking_of_file
@@ -194,7 +194,7 @@ def _only_file(result: Result) -> str:
 
 
 def _one_line(words: str | None) -> str:
-    return visible_line(" ".join((words or "").split()))
+    return clipped(visible_line(" ".join((words or "").split())))
 
 
 def _placed(finding: Finding, result: Result, whereabouts: Whereabouts) -> Finding:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+MOST_BYTES = 4000
+"""Of one text in what services are sent, which have limits of their own: a name of a student's may be of any length."""
 _BIDI = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
 _SEPARATORS = (0x2028, 0x2029)
 _PICTURES: dict[int, int | str] = {
@@ -31,6 +33,12 @@ def visible(text: str) -> str:
 def visible_line(text: str) -> str:
     """`text` as one line with nothing in it that acts: a name must not begin a line of its own."""
     return visible(text).replace("\n", "␊").replace("\t", "␉")
+
+
+def clipped(text: str, limit_bytes: int = MOST_BYTES) -> str:
+    """`text`, or its beginning with an ellipsis where it takes more than `limit_bytes` in UTF-8."""
+    data = text.encode("utf-8", errors="replace")
+    return text if len(data) <= limit_bytes else f"{data[:limit_bytes].decode('utf-8', errors='ignore')} …"
 
 
 def visible_all(view: Any) -> Any:

@@ -130,6 +130,17 @@ def test_the_rules_of_sarif_are_called_by_what_is_wrong(race: Result) -> None:
     assert told == {"present": "kernel not found", "races": "data race"}
 
 
+@pytest.mark.parametrize("name", FORMATS)
+def test_names_of_any_length_leave_room_for_what_services_take(conflict: Result, name: str) -> None:
+    """The summary of a job is at most 1 MiB, and Classroom's reporter is handed a variable of at most 128 KiB."""
+    words = "имя" * 100_000
+    checks = [structs.replace(check, message=words, hint=words, message_said=None) for check in conflict.checks]
+    source = structs.replace(conflict.sources[0], text=conflict.sources[0].text.replace("buf", "b" + "f" * 300_000))
+    told = printed(name, structs.replace(conflict, checks=checks, sources=[source]))
+    # Gradescope's file has no such limit, and quotes the lines besides.
+    assert len(told.encode()) < (400_000 if name in ("gradescope", "junit") else 120_000)
+
+
 def test_a_name_of_two_lines_is_one_line_to_an_editor(conflict: Result) -> None:
     source = structs.replace(conflict.sources[0], file="a\nb.cu")
     variants = {name: structs.replace(one, file="a\nb.cu") for name, one in conflict.variants.items()}
