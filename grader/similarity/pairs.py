@@ -11,7 +11,7 @@ from grader.similarity.fingerprints import Print, fingerprint
 
 COMMON_SHARE = 0.5
 """What this part of a group has is the task's, or the lecture's."""
-LEAST_SHARED = 0.65
+LEAST_SHARED = 0.55
 """Of the weight of the shorter submission: pairs above it are shown."""
 LEAST_PRINTS = 12
 """Fingerprints that are left of a submission: fewer are too short to tell."""

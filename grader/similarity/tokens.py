@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 _WORDS = """
@@ -34,6 +34,16 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
+_ALIAS = re.compile(
+    r"""
+    ^[ \t]*\#[ \t]*define[ \t]+(?P<macro>\w+)(?P<call>\(\))?(?P<body>[ \t][^\n\\]*)$
+  | \btypedef[ \t]+(?P<old>\w[\w \t]{0,60}?)[ \t]+(?P<typedef>\w+)[ \t]*;
+  | \busing[ \t]+(?P<using>\w+)[ \t]*=[ \t]*(?P<new>\w[\w \t]{0,60});
+    """,
+    re.VERBOSE | re.MULTILINE,
+)
+_LONGEST_ALIAS = 8
+_MIRRORED = {">": "<", ">=": "<="}
 _SUFFIX = re.compile(r"(?<=[\d.])[fFuUlL]+$")
 _HEX_SUFFIX = re.compile(r"[uUlL]+$")
 # Of constants, what everybody writes.
@@ -62,6 +72,7 @@ def tokens(text: str) -> Tokens:
     """The tokens of a source."""
     found: list[Token] = []
     rare: set[str] = set()
+    aliases, text = _aliases(text)
     line, last = 1, 0
     for match in _TOKEN.finditer(text):
         line += text.count("\n", last, match.start())
@@ -81,11 +92,83 @@ def tokens(text: str) -> Tokens:
             if len(word) > 12:
                 rare.add("string " + " ".join(re.findall(r"\w+", word)))
         elif kind == "word":
-            is_known = word in _KEPT or word.startswith(("cuda", "curand", "cublas"))
-            found.append(Token(word if is_known else "I", line))
+            for meant in aliases.get(word, (word,)):
+                is_known = meant in _KEPT or meant.startswith(("cuda", "curand", "cublas")) or not meant[0].isalpha()
+                found.append(Token(meant if is_known else "I", line))
         elif kind == "sign" and word not in "{}":
             found.append(Token(word, line))
-    return Tokens(tuple(_in_normal_order(found)), frozenset(rare))
+    return Tokens(tuple(_in_normal_order(_factors_in_order(_without_grouping(found)))), frozenset(rare))
+
+
+def _aliases(text: str) -> tuple[Mapping[str, tuple[str, ...]], str]:
+    """What other names of types, and macros for words of the language, stand for, by name: words and signs.
+
+    And the text without what says so.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    rest = text
+    for match in _ALIAS.finditer(text):
+        name = match["macro"] or match["typedef"] or match["using"]
+        meant = match["body"] or match["old"] or match["new"] or ""
+        parts = [part for part in _TOKEN.finditer(meant) if part.lastgroup != "comment"]
+        words = tuple(part.group() for part in parts)
+        if match["call"]:
+            # `SYNC()` stands for what it calls.
+            words = words[:-2] if words[-2:] == ("(", ")") else ()
+        # Constants are macros, too, and stay what they are.
+        is_alias = all(part.lastgroup in ("word", "sign") for part in parts) and any(word in _KEPT for word in words)
+        if is_alias and len(words) <= _LONGEST_ALIAS:
+            found[name] = words
+            blank = re.sub(r"[^\n]", " ", match.group())
+            rest = rest[: match.start()] + blank + rest[match.end() :]
+    return found, rest
+
+
+def _without_grouping(found: list[Token]) -> list[Token]:
+    """The same without parentheses that call nothing and head nothing: `a = (b);`.
+
+    Where they bind (`a * (b + c)`) they say little beside the rest.
+    """
+    kept: list[Token] = []
+    is_kept: list[bool] = []
+    for token in found:
+        if token.key == "(":
+            before = kept[-1].key if kept else ""
+            calls = before[-1:].isalnum() or before[-1:] in ("_", ")", "]") or before == ">>>"
+            is_kept.append(calls and before != "return")
+            if not is_kept[-1]:
+                continue
+        elif token.key == ")" and is_kept and not is_kept.pop():
+            continue
+        kept.append(token)
+    return kept
+
+
+def _factors_in_order(found: list[Token]) -> list[Token]:
+    """The same with the two simple factors of a product sorted, and every comparison one of less: `b > a`, `a < b`."""
+    result = [Token(_MIRRORED.get(token.key, token.key), token.line) for token in found]
+    for at, token in enumerate(result):
+        if token.key == "*":
+            left, right = _operand(result, at - 1, -1), _operand(result, at + 1, 1)
+            if left and right and not _TYPES & {t.key for t in left}:
+                one, other = sorted((left, right), key=lambda tokens: [t.key for t in tokens])
+                result[at - len(left) : at + len(right) + 1] = [*one, token, *other]
+    return result
+
+
+def _operand(found: list[Token], at: int, step: int) -> list[Token]:
+    """A name or a constant, with its member (`blockDim.x`), that ends or begins at a place; none for what is more."""
+    end = at
+    if _is_operand(found, at + 2 * step) and found[at + step].key == ".":
+        end = at + 2 * step
+    beyond = found[end + step].key if 0 <= end + step < len(found) else ""
+    if not _is_operand(found, at) or beyond in (".", "->", "[", "(") or (step < 0 and beyond == "*"):
+        return []
+    return found[min(at, end) : max(at, end) + 1]
+
+
+def _is_operand(found: list[Token], at: int) -> bool:
+    return 0 <= at < len(found) and (found[at].key[-1].isalnum() or found[at].key[-1] == "_")
 
 
 def _in_normal_order(found: list[Token]) -> Iterator[Token]:

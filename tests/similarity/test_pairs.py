@@ -31,7 +31,7 @@ def disguised(text: str, chance: random.Random) -> str:
     """A copy with other names, no comments, another layout, and independent declarations in another order."""
     text = re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL)
     words = sorted(set(re.findall(r"\b[a-zA-Z_]\w*\b", re.sub(r'"[^"]*"|^\s*#.*$', "", text, flags=re.MULTILINE))))
-    keywords = {token.key for token in tokens(text).tokens}
+    keywords = {word for word in words if tokens(word).tokens[0].key == word}
     names = {
         w: f"{chance.choice('abcdef')}{n}_{chance.randrange(99)}" for n, w in enumerate(words) if w not in keywords
     }
@@ -71,6 +71,46 @@ def test_disguised_copies_are_found_and_independent_solutions_are_not() -> None:
             found += any({pair.left, pair.right} == {"copy", name} for pair in pairs)
     assert found >= 0.95 * copies
     assert wrongly <= 0.01 * independent
+
+
+def other_types(text: str) -> str:
+    return "typedef float real_t;\nusing idx_t = int;\n" + re.sub(
+        r"\b(?:float|int)\b(?! main)", lambda m: {"float": "real_t", "int": "idx_t"}[m[0]], text
+    )
+
+
+def more_parentheses(text: str) -> str:
+    return re.sub(r'= ([^;={}"]+);', r"= (\1);", text)
+
+
+def turned_round(text: str) -> str:
+    text = re.sub(r"\b(\w+) < (\w+)\b", r"\2 > \1", text)
+    return re.sub(r"\b(\w+(?:\.\w)?) \* (\w+(?:\.\w)?)\b(?! ?[<>])", r"\2 * \1", text)
+
+
+def macros(text: str) -> str:
+    return "#define TX threadIdx.x\n#define SYNC() __syncthreads()\n" + text.replace("threadIdx.x", "TX").replace(
+        "__syncthreads()", "SYNC()"
+    )
+
+
+def useless_lines(text: str) -> str:
+    return re.sub(r"(?m)^( +\w[^;{}()]*;)$", r"\1\nint unused = 3;", text)
+
+
+def test_neither_types_nor_parentheses_nor_turned_operands_hide_a_copy() -> None:
+    copies = found = 0
+    for lab in LABS:
+        chance = random.Random(f"more {lab}")
+        group = solutions(lab)
+        several = sorted(set(group) - set(similar(group, given(lab)).too_short))
+        changes = (other_types, more_parentheses, turned_round, macros, useless_lines)
+        made = dict(zip(chance.sample(several, len(changes)), changes, strict=True))
+        handed_in = {f"copy of {name}": disguised(change(group[name]), chance) for name, change in made.items()}
+        pairs = similar({**group, **handed_in}, given(lab)).pairs
+        copies += len(made)
+        found += sum(any({p.left, p.right} == {name, f"copy of {name}"} for p in pairs) for name in made)
+    assert found >= 0.95 * copies
 
 
 def test_a_pair_shows_which_lines_match() -> None:

@@ -63,6 +63,35 @@ def test_the_line_of_a_token() -> None:
 
 
 @pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("a = b + c;", "a = ((b + c));"),
+        ("return a[(i)];", "return (a[i]);"),
+        ("if (i < n) a = 1;", "if ((n) > (i)) a = 1;"),
+        ("int i = blockIdx.x * blockDim.x + threadIdx.x;", "int i = (blockDim.x * blockIdx.x) + threadIdx.x;"),
+        ("float a; int b;", "typedef float real; using idx = int; real a; idx b;"),
+        ("a[threadIdx.x] = 1;", "#define TX threadIdx.x\na[TX] = 1;"),
+        ("__syncthreads();", "#define SYNC() __syncthreads()\nSYNC();"),
+    ],
+)
+def test_what_a_disguise_can_do_to_an_expression(one: str, other: str) -> None:
+    assert keys(one) == keys(other)
+
+
+def test_calls_casts_and_constants_stay_what_they_are() -> None:
+    assert keys("f(a, (b)); k<<<g, b>>>(p);") == "I ( I , I ) ; I <<< I , I >>> ( I ) ;"
+    assert keys("#define N 7\na = N;") == "# define I N I = I ;"
+    assert keys("#define HALF(x) x / 2\na = HALF(b);") == "# define I ( x ) x / 2 I = I ( I ) ;"
+    # A pointer is no product.
+    assert keys("float * a; b * c[1];") == "float * I ; I * I [ 1 ] ;"
+
+
+def test_a_text_made_to_take_long_does_not() -> None:
+    for text in ("typedef " * 20_000, "using a = " + "a " * 20_000, "typedef int" + " " * 20_000, "(" * 20_000):
+        tokens(text)
+
+
+@pytest.mark.parametrize(
     ("one", "other", "is_same"),
     [
         ("int a = 1;\nfloat b[4];\n", "float b[4];\nint a = 1;\n", True),
