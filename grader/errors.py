@@ -14,6 +14,9 @@ from pathlib import Path
 from grader.message import Message, as_message, msg
 from grader.words import NoWordsError, text
 
+LOG_NAME = "grade-error.log"
+"""The file that a traceback is put into: in a student's folder of outputs, or where the command was given."""
+
 
 class GraderError(Exception):
     """Base of every error this program raises on purpose.

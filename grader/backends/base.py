@@ -14,6 +14,9 @@ from grader.ptx.limits import ISSUED_PER_LAUNCH as ISSUED_PER_LAUNCH
 from grader.ptx.records import Counters, Hazard, Read, Site, WarpSteps, Write
 from grader.result import BackendName
 
+ARCHITECTURE = "compute_75"
+"""What the emulator's sources are compiled for: the oldest target that NVRTC still has."""
+
 
 @dataclass(frozen=True, slots=True)
 class BufferArgument:

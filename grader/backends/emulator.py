@@ -46,9 +46,6 @@ from grader.ptx.observers.warp_steps import WarpFollower
 from grader.result import BackendName
 from grader.sentinels import sentinel_byte
 
-ARCHITECTURE = "compute_75"
-"""What sources are compiled for: the oldest target that NVRTC still has."""
-
 INSTRUCTIONS_BEFORE = 20_000_000
 """Of launches made first, together: no more of them follow."""
 

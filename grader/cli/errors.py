@@ -13,11 +13,10 @@ from pathlib import Path
 
 import click
 
-from grader.errors import GraderError, InternalError, UsageError, describe_os_error
+from grader.errors import LOG_NAME, GraderError, InternalError, UsageError, describe_os_error
 from grader.i18n import _
 from grader.processes.limits import shortage
 
-LOG_NAME = "grade-error.log"
 _BOUNDS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.EFBIG)
 _USERS = (
     *_BOUNDS,

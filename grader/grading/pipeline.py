@@ -17,6 +17,7 @@ import numpy as np
 from msgspec import structs
 
 from grader import __version__
+from grader.backends.base import ARCHITECTURE
 from grader.errors import UsageError
 from grader.grading.options import BACKENDS
 from grader.grading.recording import observation_remarks, remark_msg, variant_record
@@ -37,9 +38,6 @@ if TYPE_CHECKING:
     from grader.launching.trial import Trials
     from grader.oracle.expected import Oracle
     from grader.running.drawn import Draw
-
-ARCHITECTURE = "compute_75"
-"""The oldest target that NVRTC still compiles for; what the emulator runs."""
 
 
 def grade(

@@ -13,8 +13,8 @@ from grader.lab.records import Variant
 from grader.message import Message, msg
 from grader.naming import printable
 from grader.submission.files.entries import HOST_SUFFIXES, SUFFIXES
+from grader.submission.files.submission_yaml import SETTINGS_NAME
 
-SETTINGS_NAME = "submission.yaml"
 RESULT_PATTERN = "*/*/result.json"
 """Below a folder of outputs: student, lab, result."""
 

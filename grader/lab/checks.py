@@ -128,3 +128,6 @@ CHECKS = {
     )
 }
 """By name, in the order in which they run and are shown: what a check depends on comes before it."""
+
+SPACES = {"bank_conflicts": "shared", "coalescing": "global"}
+"""Of checks that judge a warp's accesses one by one: the memory that they look at."""

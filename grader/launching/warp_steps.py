@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 from msgspec import structs
 
+from grader.lab.checks import SPACES
 from grader.launching.arrays import shape_at
 from grader.launching.kernel import BoundKernel
 from grader.launching.trial import Trials
@@ -19,8 +20,6 @@ from grader.ptx.records import WarpRequest as RawRequest
 from grader.ptx.records import WarpSteps as RawSteps
 from grader.result import Check, Counters, LineCounters, Result, WarpArray, WarpRequest, WarpSteps
 
-SPACES = {"bank_conflicts": "shared", "coalescing": "global"}
-"""What space a check is about."""
 MOST_SITES = 2
 """Of a check: its own line first."""
 

@@ -25,7 +25,7 @@ from grader.observation.programs import (
 )
 from grader.observation.stored import Stored
 from grader.processes.system import IS_LINUX
-from grader.programs.observe import Start, observe_each
+from grader.programs.observe import TOO_LARGE, Start, observe_each
 from grader.programs.records import Argument, Observation, ObservedLaunch, ProgramFinding, RunLimits
 from grader.programs.remembered import RememberedPrograms
 from grader.programs.smaller import Change, applied, changes
@@ -45,7 +45,6 @@ EXECUTED = RunLimits(
     kernel_instructions=300_000_000,
 )
 MAX_SMALLER = 3
-TOO_LARGE = frozenset({"programs.no_host_memory", "programs.too_long", "programs.too_much_copied"})
 HOST_FAULTS = frozenset(
     {"copy_direction", "copy_size", "bad_symbol", "clock_before_end", "event_not_recorded", "event_not_reached"}
     | {"time_of_failed_launch", "double_free", "wrong_free", "use_after_free", "leak", "never_read", "alloc_size"}

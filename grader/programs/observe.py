@@ -25,7 +25,7 @@ from grader.programs.toolchain import confined
 from grader.programs.toolchain.compile import HostProgram, compile_program
 from grader.programs.toolchain.library import Library, build
 
-_TOO_LARGE = frozenset({"programs.no_host_memory", "programs.too_long", "programs.too_much_copied"})
+TOO_LARGE = frozenset({"programs.no_host_memory", "programs.too_long", "programs.too_much_copied"})
 # As the linker calls it, without parameters and with them.
 _MAINS = frozenset({"main", "__main_void", "__original_main", "__main_argc_argv"})
 # What the compiler says where something is declared nowhere.
@@ -116,7 +116,7 @@ def observe_each(
 
 def is_too_large(observation: Observation) -> bool:
     if observation.cause is not None:
-        return observation.cause.id in _TOO_LARGE
+        return observation.cause.id in TOO_LARGE
     return any(launch.status == "traced" for launch in observation.launches)
 
 

@@ -26,6 +26,7 @@ Role = Literal["size", "index", "value", "array"]
 
 BUILTINS = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 BARRIER = "__syncthreads"
+LEAVES = ("return_statement", "continue_statement", "break_statement")
 MAX_FUNCTIONS = 8
 MAX_CONSTANTS = 8
 

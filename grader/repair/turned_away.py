@@ -12,7 +12,7 @@ from grader.launching.run import Run
 from grader.message import Message, joined, msg
 from grader.oracle.compare import Mask, is_sentinel, wrong_elements
 from grader.repair.change import Change
-from grader.repair.function import Function, condition_of
+from grader.repair.function import LEAVES, Function, condition_of
 from grader.repair.screen import Screen
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 MAX_GUARDS = 6
 """Conditions of a kernel, and of what it calls, that are taken away."""
-_LEAVES = ("return_statement", "continue_statement", "break_statement")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +75,7 @@ def opened(function: Function) -> Iterator[Change]:
 def _leaves(body: Node) -> bool:
     """Whether a branch only ends the kernel, the loop or the iteration."""
     inner = [n for n in body.named_children if n.type != "comment"] if body.type == "compound_statement" else [body]
-    return len(inner) == 1 and inner[0].type in _LEAVES
+    return len(inner) == 1 and inner[0].type in LEAVES
 
 
 def _unwritten(screen: Screen, run: Run) -> Mask | None:

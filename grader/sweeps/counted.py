@@ -11,8 +11,8 @@ from math import prod
 import numpy as np
 from msgspec import structs
 
-from grader.backends.base import NEVER_ENDS, LaunchOutcome, reason_msg
-from grader.backends.emulator import ARCHITECTURE, Emulator
+from grader.backends.base import ARCHITECTURE, NEVER_ENDS, LaunchOutcome, reason_msg
+from grader.backends.emulator import Emulator
 from grader.device_limits import SECTOR_BYTES
 from grader.lab.records import Lab, Sizes, Sweep
 from grader.launching.arrays import shape_at

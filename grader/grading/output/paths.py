@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile, TemporaryFile
 from urllib.parse import quote
 
-from grader.errors import UsageError, system_reason
+from grader.errors import LOG_NAME, UsageError, system_reason
 from grader.files import PARTIAL_SUFFIX, discard_partial, write_atomically
 from grader.message import msg
 from grader.naming import folder_names, quoted
@@ -16,7 +16,6 @@ from grader.report.rendering.worker import HTML_NAME, PDF_NAME
 from grader.result import Result, encode
 
 RESULT_NAME = "result.json"
-LOG_NAME = "grade-error.log"
 
 
 @contextlib.contextmanager

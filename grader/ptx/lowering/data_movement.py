@@ -15,7 +15,7 @@ from grader.ptx.machine.code import Code, Getter, Step
 from grader.ptx.machine.groups import Group
 from grader.ptx.machine.special import asks_for_grid
 from grader.ptx.memory.access import AccessSpec, element_dtype
-from grader.ptx.memory.addresses import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BYTES
+from grader.ptx.memory.addresses import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BYTES, WINDOWS
 from grader.ptx.memory.inline_cache import InlineCache
 from grader.ptx.values import affine
 from grader.ptx.values.kinds import UNSIGNED, Affine, Value, Vec, as_array, from_array
@@ -81,16 +81,13 @@ def _unpack(code: Code, target: Vector, read: Getter, size: int) -> Step:
     return step
 
 
-_WINDOWS = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "param": LOCAL_WINDOW, "global": 0, "const": 0}
-
-
 def _cvta(code: Code, instruction: Instruction) -> Step:
     modifiers = instruction.modifiers
     back = modifiers[0] == "to"
     space = modifiers[1 if back else 0].split("::")[0]
-    if space not in _WINDOWS:
+    if space not in WINDOWS:
         raise UnsupportedInstruction(instruction.text)
-    window = -_WINDOWS[space] if back else _WINDOWS[space]
+    window = -WINDOWS[space] if back else WINDOWS[space]
     target, source = instruction.operands
     assert isinstance(target, Register)
     index = target.index
@@ -233,7 +230,7 @@ def _isspacep(code: Code, instruction: Instruction) -> Step:
     def step(group: Group) -> None:
         address = as_array(read(group), UNSIGNED[8])
         if space in ("shared", "local"):
-            low = _WINDOWS[space]
+            low = WINDOWS[space]
             inside = (address >= low) & (address < low + WINDOW_BYTES)
         else:
             found = np.array([_in_space(group, int(a), space) for a in np.unique(address)])

@@ -21,6 +21,8 @@ WINDOW_BYTES = 1 << WINDOW_BITS
 FUNCTION_WINDOW = 0x7FFC_0000_0000
 SHARED_WINDOW = 0x7FFD_0000_0000
 LOCAL_WINDOW = SHARED_WINDOW + WINDOW_BYTES
+WINDOWS = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "param": LOCAL_WINDOW, "global": 0, "const": 0}
+"""By state space, what a generic address has more than one of the space itself."""
 MAX_SLOTS = 2000
 """Arrays (and pieces of 256 MiB of them) of one device."""
 FAR = 32

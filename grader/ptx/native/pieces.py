@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from grader.ptx.frontend.nodes import Immediate, Instruction, Negated, Operand, Register, Special, Symbol, Vector
-from grader.ptx.memory.addresses import LOCAL_WINDOW, SHARED_WINDOW
+from grader.ptx.memory.addresses import WINDOWS
 from grader.ptx.native import layout
 from grader.ptx.native.arithmetic import express
 from grader.ptx.native.kernel import LANE, Kernel, Site
@@ -11,8 +11,6 @@ from grader.ptx.native.layout import CONTEXT
 from grader.ptx.native.load_store import SEEN, Transfer, Unfit, element_load, element_store, transfer_of
 from grader.ptx.native.places import KEPT_BYTES, Way
 from grader.ptx.native.types import TYPES, converted, local_type, register_bits
-
-_WINDOWS = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "param": LOCAL_WINDOW, "global": 0, "const": 0}
 
 
 class Piece:
@@ -239,12 +237,12 @@ class Piece:
         back = modifiers[0] == "to"
         space = modifiers[1 if back else 0].split("::")[0]
         target, source = instruction.operands
-        if space not in _WINDOWS or not isinstance(target, Register):
+        if space not in WINDOWS or not isinstance(target, Register):
             raise Unfit(instruction.text)
         expression, have = self._raw(source, 64)
-        if _WINDOWS[space]:
+        if WINDOWS[space]:
             operation = "sub" if back else "add"
-            expression = f"(i64.{operation} {converted(expression, have, 'i64')} (i64.const {_WINDOWS[space]}))"
+            expression = f"(i64.{operation} {converted(expression, have, 'i64')} (i64.const {WINDOWS[space]}))"
             have = "i64"
         self._set(target.index, converted(expression, have, local_type(target)))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from grader.repair.change import Change
 from grader.repair.changes.kinds import kind_at
-from grader.repair.function import Function, ancestors
+from grader.repair.function import LEAVES, Function, ancestors
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -32,7 +32,6 @@ TURNED = {
     ("<=", ">"): 1.8,
 }
 """Of a comparison that points away from where its loop goes, or lets in what is outside."""
-LEAVES = ("return_statement", "continue_statement", "break_statement")
 
 
 def comparison_changes(function: Function, node: Node) -> Iterator[Change]:

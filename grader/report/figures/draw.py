@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 from grader.report.figures.bank_map import draw_bank_map
 from grader.report.figures.charts import BINARY_STEPS, BankMap, BarChart
+from grader.report.figures.colours import FAINT, INK
 from grader.report.figures.line_chart import draw_line_chart
 from grader.report.figures.sweep_charts import LineChart
 from grader.report.figures.wrong_map import WrongMap, draw_wrong_map
@@ -30,8 +31,6 @@ Medium = Literal["screen", "paper"]
 PNG_DPI = 150
 PADDING = 0.4
 """Round a figure, in heights of its letters."""
-INK = "#1f2933"
-FAINT = "#d5dbe1"
 _STYLE = {
     "font.family": "DejaVu Sans",
     "font.size": 8.5,

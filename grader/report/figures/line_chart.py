@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 from grader.i18n import decimal
 from grader.report.figures.charts import BINARY_STEPS
+from grader.report.figures.colours import FAINT, INK
 from grader.report.figures.sweep_charts import Gap, Line, LineChart, Panel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-INK = "#1f2933"
-FAINT = "#d5dbe1"
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 NARROW, WIDE = 3.9, 7.9
 HEIGHT = 2.9

@@ -14,7 +14,6 @@ from grader.report.summary import variant_columns
 from grader.result import SweepPoint, SweepRecord
 
 MEASURED = ("time", "total_time", "gflop_per_s", "gb_per_s")
-RATES = ("gflop_per_s", "gb_per_s")
 LOG_RANGE = 6.0
 """A vertical axis whose values span more than this many times is logarithmic."""
 

@@ -9,6 +9,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from grader.i18n import _
+from grader.report.figures.colours import INK
 from grader.report.job import ReportJob
 from grader.report.summary import size_text
 from grader.result import Diagnosis, ElementRange
@@ -29,7 +30,6 @@ SHOWN_ROWS = 32
 RIGHT, WRONG, MISSING, USED, OUTSIDE = ".", "x", "o", "#", " "
 # Told apart by lightness and by symbol or hatching, so that a grey print loses nothing.
 SHADES = {RIGHT: "#f1f3f5", WRONG: "#9c3a32", MISSING: "#fbe3b5", USED: "#9fb2cc", OUTSIDE: "#ffffff"}
-INK = "#1f2933"
 WITH_SYMBOLS = 20
 """Cells along an axis, up to which each has its symbol."""
 WITH_LINES = 64

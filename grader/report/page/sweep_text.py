@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from grader.i18n import _
+from grader.lab.sweeps import RATES
 from grader.report.figures.sweep_charts import (
     MEASURED,
-    RATES,
     amount,
     gap_notes,
     line_name,

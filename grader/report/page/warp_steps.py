@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from grader.device_limits import BANKS, SECTOR_BYTES, WARP_LANES
 from grader.i18n import _, ngettext
+from grader.lab.checks import SPACES
 from grader.report.figures.warp_rows import (
     WORD_BYTES,
     LaneAccess,
@@ -23,7 +24,6 @@ from grader.report.summary import variant_columns, where
 from grader.report.visible import visible
 from grader.result import LineCounters, Result, Variant, WarpArray, WarpRequest, WarpSteps
 
-SPACES = {"bank_conflicts": "shared", "coalescing": "global"}
 BANK_WIDTH, SECTOR_WIDTH = 15.0, 256.0
 ROW_HEIGHT, HEAD = 14.0, 15.0
 LETTER = 6.0

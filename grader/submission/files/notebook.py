@@ -26,7 +26,6 @@ from grader.message import msg
 from grader.submission.files.source import MAX_BYTES, SourceText
 from grader.submission.lexical import line_of_main
 
-SUFFIX = ".ipynb"
 MAX_NOTEBOOK_BYTES = 32 << 20
 """Outputs of cells, pictures among them, are in the same file."""
 
