@@ -8,6 +8,7 @@ without any conflict.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from math import prod
 
 from grader.checks import few_lanes
@@ -17,6 +18,10 @@ from grader.lab.checks import BankConflictSettings
 from grader.message import Message, joined, msg
 from grader.result import LineCounters
 from grader.running.evidence import Evidence
+from grader.submission.expressions.number_types import SIZES_OF_TYPES
+from grader.submission.kernels.records import SharedArray
+
+WORD_BYTES = 4
 
 
 def judge(evidence: Evidence, settings: BankConflictSettings) -> Verdict:
@@ -64,7 +69,7 @@ def judge(evidence: Evidence, settings: BankConflictSettings) -> Verdict:
 
 
 def _hint(evidence: Evidence, worst: LineCounters) -> Message | None:
-    return joined(*_collision(worst), _remedy(evidence))
+    return joined(*_collision(worst), _remedy(evidence, worst))
 
 
 def _collision(worst: LineCounters) -> list[Message]:
@@ -83,10 +88,12 @@ def _collision(worst: LineCounters) -> list[Message]:
     return [two, msg("checks.bank_conflicts.hint_words", n=len(words))] if len(words) > 2 else [two]
 
 
-def _remedy(evidence: Evidence) -> Message | None:
+def _remedy(evidence: Evidence, worst: LineCounters) -> Message | None:
+    """What to change; nothing where the request that is shown would have a conflict even so."""
     block = evidence.interpretation.launch.block if evidence.interpretation else (WARP_LANES, 1, 1)
-    kernel = evidence.bound.kernel
-    array = next((a for a in kernel.shared_arrays if len(a.dims) == 2 and a.dims[1]), None)
+    arrays = [a for a in evidence.bound.kernel.shared_arrays if not a.dynamic]
+    found = _array_of(worst, arrays)
+    array, first = found or (next((a for a in arrays if len(a.dims) == 2 and a.dims[1]), None), 0)
     pitch = array.dims[1] if array else None
     if block[0] < WARP_LANES and prod(block) > block[0]:
         width, rows = block[0], min(WARP_LANES // block[0], block[1])
@@ -94,7 +101,34 @@ def _remedy(evidence: Evidence) -> Message | None:
         if pitch == width:
             narrow = msg("checks.bank_conflicts.hint_rows", width=width, rows=rows)
         return joined(narrow, msg("checks.bank_conflicts.hint_block"))
+    if array and pitch and worst.lane_words and not (found and _is_free_with(worst, first, pitch)):
+        return None
     if array and pitch and pitch % 2 == 0:
         declared = array.dims[0] or pitch
         return msg("checks.bank_conflicts.hint_column", name=array.name, pitch=pitch, rows=declared)
     return msg("checks.bank_conflicts.hint_odd")
+
+
+def _array_of(worst: LineCounters, arrays: Sequence[SharedArray]) -> tuple[SharedArray, int] | None:
+    """The array of two dimensions that the worst request goes to, and the word it begins at.
+
+    Static arrays lie one behind the other, as they are declared; None where their sizes or the words do not tell.
+    """
+    words = [word for word in worst.lane_words if word is not None]
+    first = 0
+    for array in arrays:
+        extents = [extent or 0 for extent in array.dims]
+        size = prod(extents)
+        if not size or SIZES_OF_TYPES.get(array.dtype or "") != WORD_BYTES:
+            return None
+        if words and first <= min(words) and max(words) < first + size:
+            return (array, first) if len(extents) == 2 else None
+        first += size
+    return None
+
+
+def _is_free_with(worst: LineCounters, first: int, pitch: int) -> bool:
+    """Whether the worst request of an array whose rows are `pitch` words has no conflict with a word more in each."""
+    words = {word - first for word in worst.lane_words if word is not None}
+    banks = {(word + word // pitch) % BANKS for word in words}
+    return len(banks) == len(words)

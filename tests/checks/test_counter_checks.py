@@ -10,6 +10,7 @@ import pytest
 
 from grader.message import verbatim
 from grader.result import LineCounters, Resources, Timing
+from grader.submission.kernels.records import SharedArray
 from tests.checks.evidence_factory import check, evidence, kernel
 from tests.sample_results import SIZE, counters
 
@@ -124,6 +125,35 @@ def test_no_bank_conflicts() -> None:
     row = check(evidence(), "bank_conflicts")
     assert (row.status, row.earned) == ("pass", 10.0)
     assert row.message == "No bank conflicts: 4096 requests in 4096 wavefronts, the fewest possible."
+
+
+@pytest.mark.parametrize(
+    ("words", "dims", "is_advised"),
+    [
+        # A tile of 16 rows of 68, stored turned: lane i goes to row i % 16 and column i / 16.
+        ([68 * (i % 16) + i // 16 for i in range(32)], [(16, 68)], False),
+        ([64 * (i % 16) + i // 16 for i in range(32)], [(16, 64)], False),
+        ([64 * i for i in range(16)], [(16, 64)], True),
+        # The second of two arrays.
+        ([1024 + 32 * i for i in range(32)], [(32, 32), (32, 32)], True),
+        ([1024 + 68 * (i % 16) + i // 16 for i in range(32)], [(32, 32), (16, 68)], False),
+    ],
+)
+def test_a_word_more_in_each_row_is_advised_where_it_helps(
+    words: list[int], dims: list[tuple[int, int]], is_advised: bool
+) -> None:
+    measured = counters(load_ways=32)
+    lanes = [*words, *[None] * (32 - len(words))]
+    rows = [msgspec.structs.replace(c, lane_words=lanes) if c.ways == 32 else c for c in measured.by_line]
+    arrays = tuple(SharedArray(f"t{i}", 7, "float32", extents, False) for i, extents in enumerate(dims))
+    given = evidence(
+        counters=msgspec.structs.replace(measured, by_line=rows), kernel=replace(kernel(), shared_arrays=arrays)
+    )
+    hint = check(given, "bank_conflicts").hint
+    assert hint.startswith("Lanes 0 and")
+    rows_of, pitch = dims[-1]
+    assert (f"t{len(dims) - 1}[{rows_of}][{pitch} + 1]" in hint) == is_advised
+    assert ("one extra column" in hint) == is_advised
 
 
 def test_bank_conflicts_of_an_unpadded_tile() -> None:
