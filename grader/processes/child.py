@@ -22,8 +22,8 @@ from grader.processes import fork_server
 from grader.processes.channel import Channel, Received
 from grader.processes.system import INHERITS, READ, isolated_python, resident_bytes, wait_for
 
-END_WAIT_S = 2.0
-"""How long a child that has hung up may take to be dead, so that it is known how it ended."""
+END_WAIT_S = 20.0
+"""How long a child that has hung up may take to be dead, so that it is known how it ended: a busy machine is slow."""
 OUTPUT_BYTES = 16 << 10
 """Of what a child prints, the last of it, where no more is asked for."""
 _START = (
@@ -168,6 +168,8 @@ class Child(Generic[Received]):
     def end(self, wait_s: float = 0.0) -> Ending:
         """How it ended; where it still runs `wait_s` seconds from now, it and what it started are killed."""
         if self._ending is None:
+            # One that only waits to be told what to do next ends by itself.
+            self.channel.close()
             self._await(wait_s)
             # Before it is waited for, so that its number cannot be another's by now.
             with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -176,7 +178,6 @@ class Child(Generic[Received]):
             # One just forked has no group of its own yet.
             self._process.kill()
             status = self._process.wait()
-            self.channel.close()
             self._ending = Ending(status, self._printed())
         return self._ending
 
