@@ -29,6 +29,7 @@ class Allocation:
     """A piece of memory that kernels can reach.
 
     host: its address in the program's memory, for memory that both sides use; 0 for the device's own.
+    block: what of the program's memory was taken for it, whole pages; 0 where it has none for itself.
     digest: of the device's own memory as the host last filled it, "" where that is all zero; None where nobody asked.
     """
 
@@ -44,6 +45,7 @@ class Allocation:
     origins: set[str] = field(default_factory=set)
     accesses: list[Any] = field(default_factory=list)
     digest: str | None = None
+    block: int = 0
 
     @property
     def data(self) -> Bytes:

@@ -22,7 +22,7 @@ from grader.submission.records import Submission
 FaultKind = Literal["unchecked", "copy", "unfilled", "time", "not_compared"]
 
 _COPY = frozenset({"copy_direction", "copy_size", "bad_symbol", "use_after_free", "double_free", "wrong_free"})
-_COPY |= {"never_read", "alloc_size"}
+_COPY |= {"never_read", "alloc_size", "not_waited"}
 _TIME = frozenset({"clock_before_end", "event_not_recorded", "event_not_reached", "time_of_failed_launch"})
 
 # Host code that feeds a kernel; what stands in a snippet to show a launch does not.

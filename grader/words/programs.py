@@ -104,6 +104,22 @@ TEXTS: Texts = {
         "{array} is changed by the host while this copy may still be under way: what arrives on the device is a matter "
         "of luck. Wait for the copy first, by cudaStreamSynchronize or an event."
     ),
+    "read_before_kernel": N_(
+        "{array} is used here before {kernel}, launched in line {line}, is known to have ended; the kernel writes to "
+        "what is used. Call cudaDeviceSynchronize() first."
+    ),
+    "read_before_kernel_somewhere": N_(
+        "{array} is used by the host before {kernel}, which writes to it, is known to have ended. Call "
+        "cudaDeviceSynchronize() first."
+    ),
+    "read_before_copy": N_(
+        "{array} is used here before the copy into it in line {line} is known to have ended: into page-locked memory, "
+        "an asynchronous copy returns at once. Call cudaStreamSynchronize() first, or wait for an event."
+    ),
+    "read_before_copy_somewhere": N_(
+        "{array} is used by the host before this copy into it is known to have ended: into page-locked memory, an "
+        "asynchronous copy returns at once. Call cudaStreamSynchronize() first, or wait for an event."
+    ),
     "stream_race": N_("{array} is used by two streams that are not ordered; the other use is in line {line}."),
     "clock_before_end": N_(
         "A clock is read while {kernel} may still be running: call cudaDeviceSynchronize before reading it."

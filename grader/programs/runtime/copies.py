@@ -13,6 +13,7 @@ from grader.programs.device_memory import Allocation, Bytes
 from grader.programs.runtime.memory import shared_at
 from grader.programs.runtime.ordering import Place, Stream
 from grader.programs.runtime.registration import load
+from grader.programs.runtime.silent import unwaited
 from grader.programs.runtime.silent.sizes import check_size
 from grader.programs.runtime.silent.unread import read
 from grader.programs.runtime.state import CudaError, State
@@ -168,7 +169,11 @@ def transfer(
     state.written(target.allocation)
     if blocking:
         state.wait(stream.clock, stream.ready_ns)
-    elif origin.allocation is not None and origin.allocation.kind == "pinned" and len(rows) == 1:
+        return 0
+    if target.allocation is not None and target.allocation.host and origin.is_device:
+        into_host = [(target.address + row[0], row[2]) for row in rows]
+        unwaited.copied(state, target.allocation, into_host, (stream.number, ticket, place))
+    if origin.allocation is not None and origin.allocation.kind == "pinned" and len(rows) == 1:
         state.leave(origin.allocation, origin.address + rows[0][1], rows[0][2], stream, ticket, place)
     return 0
 

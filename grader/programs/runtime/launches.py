@@ -16,6 +16,7 @@ from grader.programs.runtime.outcomes import failed, judge
 from grader.programs.runtime.registration import load
 from grader.programs.runtime.silent.sizes import check_counts
 from grader.programs.runtime.silent.unread import launched
+from grader.programs.runtime.silent.unwaited import after_kernel, before_kernel
 from grader.programs.runtime.state import MAX_LAUNCHES, CudaError, Kernel, State
 
 OBSERVED_REPEATS = 3
@@ -139,7 +140,9 @@ def _launch(state: State, kernel: Kernel, asked: Configured, raw: list[bytes]) -
     # A kernel may touch every page of what is allocated.
     live = [allocation for allocation in state.memory.live.values() if not allocation.host]
     if all(state.has_room(allocation, allocation.size, place) for allocation in live):
+        before = before_kernel(state, record, buffers)
         outcome = _run(state, kernel, entry, asked, raw, record)
+        after_kernel(state, record, buffers, before, (stream.number, ticket, place))
     else:
         outcome = Outcome("too_large")
     seconds = outcome.thread_instructions / (state.model.multiprocessors * state.model.cores_per_multiprocessor)

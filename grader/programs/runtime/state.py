@@ -126,6 +126,9 @@ class State:
         self.arrays: dict[int, Any] = {}
         self.pending: list[Pending] = []
         self.underway: list[Underway] = []
+        self.unwaited: list[Any] = []
+        self.watches = False
+        """Whether it is seen when the host touches what the device still writes, `unwaited`."""
         self.launches_at_clock = -1
         self.touched_bytes = 0
         self.resident_bytes = 0
@@ -254,12 +257,22 @@ class State:
         join(self.host_clock, clock)
         self.now_ns = max(self.now_ns, until_ns)
         self.pending = [item for item in self.pending if self.host_clock.get(item.stream, 0) < item.ticket]
+        self.waited_for(self.host_clock)
         ended = [item for item in self.underway if self.host_clock.get(item.stream, 0) >= item.ticket]
         self.underway = [item for item in self.underway if item not in ended]
         for item in ended:
             if crc32(self.guest.view(item.address, item.size).data) != item.digest:
                 message = msg("programs.host_changed", array=item.allocation.name)
                 self.tell("host_changed", "error", message, item.place)
+
+    def waited_for(self, clock: Mapping[int, int]) -> None:
+        """What the device has written into memory of both sides by then is the host's to use."""
+        if any(clock.get(item.stream, 0) >= item.ticket for item in self.unwaited):
+            self.unwaited = [item for item in self.unwaited if clock.get(item.stream, 0) < item.ticket]
+
+    def forget(self, allocation: Allocation) -> None:
+        """Memory is nobody's, or the host's alone, from now on."""
+        self.unwaited = [item for item in self.unwaited if item.allocation is not allocation]
 
     def leave(self, allocation: Allocation, address: int, size: int, stream: Stream, ticket: int, place: Place) -> None:
         """A copy out of page-locked memory is queued: until the host has waited for it, what lies there is its own."""

@@ -65,6 +65,8 @@ def stream_wait_event(state: State, place: Place, stream: int, event: int, flags
 def stream_add_callback(state: State, place: Place, stream: int, function: int, data: int, flags: int) -> int:
     found = state.stream(stream)
     state.begin(found)
+    # It may tell the rest of the program that what came before it has ended.
+    state.waited_for(found.clock)
     state.call_guest("grader_call_stream", function, stream, 0, data)
     return 0
 
@@ -72,6 +74,7 @@ def stream_add_callback(state: State, place: Place, stream: int, function: int, 
 def launch_host_function(state: State, place: Place, stream: int, function: int, data: int) -> int:
     found = state.stream(stream)
     state.begin(found)
+    state.waited_for(found.clock)
     state.call_guest("grader_call", function, data)
     return 0
 

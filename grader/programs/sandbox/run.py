@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import functools
+import gc
 import inspect
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
+
+from grader.programs.sandbox.early import EarlyUse, TooEarly
 
 if TYPE_CHECKING:
     from grader.processes.channel import Channel
     from grader.programs.records import Observation
+    from grader.programs.runtime.ordering import Place
     from grader.programs.sandbox.messages import Code, Order
 
 
@@ -71,6 +76,7 @@ class ProgramRun:
         self._channel = channel
         # Of the first try, in case there is a second: it prints the same.
         self._said = {1: 0, 2: 0}
+        self._early: EarlyUse | None = None
         self._begin()
 
     def _begin(self) -> None:
@@ -131,16 +137,27 @@ class ProgramRun:
         from grader.programs.sandbox.lean import called, lean
 
         # Kernels take longer than all machine code of the library, and would be run a second time.
-        if self._limits.executes:
-            return self._run(self._order.module, frozenset())
-        part = lean(self._order.module, called())
-        try:
-            return self._run(part.module, part.left_out)
-        except NotWhole:
+        module, left_out = self._order.module, frozenset[int]()
+        if not self._limits.executes:
+            part = lean(module, called())
+            module, left_out = part.module, part.left_out
+        told: TooEarly | None = None
+        while True:
+            try:
+                return self._run(module, left_out, is_watched=told is None)
+            except NotWhole:
+                module, left_out = self._order.module, frozenset()
+            except TooEarly as early:
+                told = TooEarly(early.message, early.place)
+            # What the run held goes before the next one begins.
+            self._early = None
+            gc.collect()
             self._begin()
-            return self._run(self._order.module, frozenset())
+            if told is not None:
+                # Once is enough to tell; what the program does then, it does as if nothing had been seen.
+                self.state.tell("not_waited", "error", told.message, told.place)
 
-    def _run(self, code_of_host: bytes, left_out: frozenset[int]) -> Observation:
+    def _run(self, code_of_host: bytes, left_out: frozenset[int], is_watched: bool) -> Observation:
         """The run of one module.
 
         Raises
@@ -174,18 +191,26 @@ class ProgramRun:
             assert isinstance(memory, wasmtime.Memory)
             self._guest = state.guest = Guest(store, memory)
             state.host_fuel = lambda: self._limits.host_instructions - store.get_fuel() - self._charged
+            if is_watched:
+                self._early = EarlyUse(state, memory, store)
             state.call_guest = lambda name, *values: exports[name](store, *values)  # type: ignore[operator]  # a function
             exports["_start"](store)  # type: ignore[operator]  # a function
             code = 0
+            self._look_for_early()
         except ProgramEnded as end:
             cause, code = end.cause, end.code
+            self._look_for_early()
         except wasmtime.WasmtimeError as error:
             cause = msg("programs.not_runnable", reason=str(error).split("\n")[0][:200])
         except wasmtime.Trap as error:
             if left_out and error.frames and error.frames[0].func_index in left_out:
                 raise NotWhole from error
+            self._look_for_early(partial(self._place_of, error))
             cause = self._trap(error)
             state.tell("crash", "error", cause, self._place_of(error))
+        finally:
+            if self._early is not None:
+                self._early.end()
         if self._wasi.is_cut:
             state.tell("output_cut", "remark", msg("programs.output_cut", limit=MAX_OUTPUT_BYTES >> 20), NOWHERE)
         state.finish(code, crashed=cause is not None and cause.id in CRASHES)
@@ -199,6 +224,10 @@ class ProgramRun:
             bytes(self._printed[1]),
             bytes(self._printed[2]),
         )
+
+    def _look_for_early(self, place_of_trap: Callable[[], Place] | None = None) -> None:
+        if self._early is not None:
+            self._early.look(place_of_trap)
 
     def _place_of(self, error: Any) -> Any:
         """The innermost line of the program's own files in the backtrace of a crash."""
@@ -290,6 +319,8 @@ class ProgramRun:
 
         def call(*values: Any) -> int:
             self._charge()
+            if self._early is not None:
+                self._early.enter()
             try:
                 return function(*values)
             except BadPointer as error:
@@ -298,6 +329,9 @@ class ProgramRun:
                 raise ProgramEnded(msg("programs.hangs", seconds=int(error.seconds))) from error
             except (OverflowError, MemoryError) as error:
                 raise ProgramEnded(msg("programs.bad_address", address=type(error).__name__)) from error
+            finally:
+                if self._early is not None:
+                    self._early.leave()
 
         return call
 
