@@ -126,6 +126,10 @@ class Gpu:
         if len(tail) == 2:
             similar = [name for name in names if name.endswith(tail[1])]
             return similar[0] if len(similar) == 1 else None
+        # One that is declared as C's is called so there, and as C++'s on the host.
+        plain = re.match(r"_Z(\d+)", symbol)
+        if plain and symbol[plain.end() :][: int(plain[1])] in names:
+            return symbol[plain.end() :][: int(plain[1])]
         similar = [name for name in names if name.endswith(symbol.removeprefix("_ZL").removeprefix("_Z"))]
         return similar[0] if len(similar) == 1 else None
 

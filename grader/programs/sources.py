@@ -18,7 +18,7 @@ from grader.errors import UsageError
 from grader.message import Message, msg
 from grader.submission import effort
 from grader.submission.cpp.parse import parse
-from grader.submission.cpp.tree import ParsedFile, descendants, qualifiers_of
+from grader.submission.cpp.tree import Item, ParsedFile, descendants, qualifiers_of
 from grader.submission.files.source import decode
 from grader.submission.kernels.kernel import kernels_in
 from grader.submission.lexical import as_compiled
@@ -221,6 +221,7 @@ def host_text(parsed: ParsedFile, own: Path, folder: Path, idle: Collection[str]
     comments and rows of blanks the text says the same, and is the same where only these have changed.
     """
     kept = bytearray(b"\1" * len(parsed.data))
+    of_c = sorted({start for item in parsed.items if (start := _start_in_linkage(item)) >= 0})
     for item in parsed.items:
         for node in [item.node, *(_methods(item.node) if item.kind in {"type", "variable"} else ())]:
             if node.type != "function_definition":
@@ -234,7 +235,9 @@ def host_text(parsed: ParsedFile, own: Path, folder: Path, idle: Collection[str]
                 continue
             for index in range(body.start_byte + 1, body.end_byte - 1):
                 kept[index] = parsed.data[index] in b"\n\r"
-    text = bytes(itertools.compress(parsed.data, kept)).decode("utf-8", errors="replace")
+    # What the host's compiler tells of a kernel's parameters, it tells by the name that C++ gives it.
+    pieces = [bytes(itertools.compress(parsed.data[a:b], kept[a:b])) for a, b in itertools.pairwise([0, *of_c, None])]
+    text = b'extern "C++" '.join(pieces).decode("utf-8", errors="replace")
     for item in parsed.items:
         # On the last line, where it moves no other.
         if item.kind == "variable" and "__managed__" in item.qualifiers and item.active:
@@ -245,6 +248,21 @@ def host_text(parsed: ParsedFile, own: Path, folder: Path, idle: Collection[str]
     text = _SPACED_OPEN.sub(lambda m: "<<<" + m[1], text)
     text = _SPACED_CLOSE.sub(lambda m: ">>>" + m[1], text)
     return _INCLUDE.sub(lambda m: "" if m[3].strip() in idle else _include(m, parsed.source.path, own, folder), text)
+
+
+def _start_in_linkage(item: Item) -> int:
+    """Where a kernel that is declared as C's begins, behind `extern "C"`; -1 for anything else."""
+    if "__global__" not in item.qualifiers:
+        return -1
+    node: Node | None = item.node
+    while node is not None and node.type != "linkage_specification":
+        node = node.parent
+    if node is None:
+        return -1
+    body = node.child_by_field_name("body")
+    if body is None:
+        return -1
+    return item.node.start_byte if body.type == "declaration_list" else body.start_byte
 
 
 def _unpasted(match: re.Match[str]) -> str:
