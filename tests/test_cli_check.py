@@ -12,7 +12,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -232,6 +233,87 @@ def test_a_file_that_is_emptied_is_waited_for_a_while(tmp_path: Path, monkeypatc
     assert next(saves) == {}
     left += [None, "", *[None] * 9, "what came back"]
     assert next(saves) == {file: b"what came back"}
+
+
+Step = Callable[[], object]
+
+
+@pytest.fixture
+def between_looks(monkeypatch: pytest.MonkeyPatch) -> list[Step | None]:
+    """What happens between two looks at the files, in turn."""
+    left: list[Step | None] = []
+
+    def step(_seconds: float) -> None:
+        if left and (one := left.pop(0)) is not None:
+            one()
+
+    monkeypatch.setattr("grader.cli.elsewhere.watch.time.sleep", step)
+    return left
+
+
+def test_every_editors_way_to_save_is_one_save(tmp_path: Path, between_looks: list[Step | None]) -> None:
+    """The old file renamed first and the new one late, with a backup and a lock beside it; in place; over a link."""
+    file = tmp_path / "transpose.cu"
+    file.write_text("0", "utf-8")
+    saves = watching._saves(file)
+    assert next(saves) == {file: b"0"}
+    # Vim with a backup, Emacs with its lock, JetBrains with its two names.
+    for number, (old, new) in enumerate([("~", "4913"), (".bak", ".tmp"), ("___jb_old___", "___jb_tmp___")], start=1):
+        (tmp_path / ".#transpose.cu").symlink_to("somebody@host.1234")
+        backup, fresh = tmp_path / f"transpose.cu{old}", tmp_path / f"transpose.cu{new}"
+        between_looks += [partial(file.rename, backup), *[None] * 9]
+        between_looks += [partial(fresh.write_text, str(number), "utf-8"), partial(fresh.rename, file)]
+        assert next(saves) == {file: str(number).encode()}
+        (tmp_path / ".#transpose.cu").unlink()
+    # Another file of the same size and the same time, put in its place.
+    other = tmp_path / "other"
+    other.write_text("9", "utf-8")
+    told = file.stat()
+    os.utime(other, ns=(told.st_atime_ns, told.st_mtime_ns))
+    other.rename(file)
+    assert next(saves) == {file: b"9"}
+    # A link's target.
+    target = tmp_path / "elsewhere" / "mine.cu"
+    target.parent.mkdir()
+    file.rename(target)
+    file.symlink_to(target)
+    between_looks += [None, lambda: target.write_text("in place", "utf-8")]
+    assert next(saves) == {file: b"in place"}
+
+
+def test_a_folder_made_anew_is_watched_as_before(tmp_path: Path, between_looks: list[Step | None]) -> None:
+    folder = tmp_path / "ivanov"
+    folder.mkdir()
+    first, second = folder / "naive.cu", folder / "shared.cu"
+    first.write_text("1", "utf-8")
+    second.write_text("1", "utf-8")
+    saves = watching._saves(folder)
+    assert next(saves) == {first: b"1", second: b"1"}
+    shutil.rmtree(folder)
+    assert next(saves) == {}
+    between_looks += [folder.mkdir, lambda: first.write_text("2", "utf-8"), lambda: second.write_text("2", "utf-8")]
+    assert next(saves) == {first: b"2", second: b"2"}
+
+
+def test_what_a_file_includes_is_watched_wherever_it_lies(tmp_path: Path, between_looks: list[Step | None]) -> None:
+    file, near, far = tmp_path / "transpose.cu", tmp_path / "common" / "tile.inl", tmp_path / "common" / "a" / "size.h"
+    far.parent.mkdir(parents=True)
+    file.write_text('#include "tile.inl"\n  #  include "missing.h"\n', "utf-8")
+    near.write_text('#include "a/size.h"\n', "utf-8")
+    far.write_text("1", "utf-8")
+    saves = watching._saves(file)
+    first = next(saves)
+    assert first == {file: file.read_bytes(), near: near.read_bytes(), far: b"1"}
+    between_looks += [None, lambda: far.write_text("2", "utf-8")]
+    assert next(saves) == {**first, far: b"2"}
+    # One that was missing comes; one that is not included any more is nobody's business.
+    missing = tmp_path / "missing.h"
+    between_looks += [None, lambda: missing.write_text("", "utf-8")]
+    assert missing in next(saves)
+    between_looks += [None, lambda: file.write_text("none", "utf-8")]
+    assert next(saves) == {file: b"none", missing: b""}
+    between_looks += [None, lambda: far.write_text("3", "utf-8"), *[None] * 9, lambda: missing.write_text("4", "utf-8")]
+    assert next(saves) == {file: b"none", missing: b"4"}
 
 
 @pytest.mark.slow

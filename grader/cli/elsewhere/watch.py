@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,10 +25,13 @@ LOOK_S = 0.04
 SETTLED_S = 0.03
 """Without a change: an editor empties a file, then writes it."""
 EMPTIED_S = 1.0
-"""So long a file that has become, or has come, empty is taken for one that is being written: a busy machine is slow."""
-WATCHED = (".cu", ".cuh", ".h", ".hpp", ".ipynb", ".yaml")
+"""So long a file that has gone, or is empty and was not, is taken for one that is being written: editors rename the old
+file first, and a busy machine is slow."""
+WATCHED = (".cu", ".cuh", ".h", ".hpp", ".ipynb", ".yaml", ".cpp", ".cc", ".cxx", ".c")
+"""In the folder; a file that one of them includes is watched whatever it is called, and in whatever folder it lies."""
 MOST_FILES = 1000
-Stamps = dict[Path, tuple[int, int]]
+Stamps = dict[Path, tuple[int, int, int]]
+_INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"\n\0]{1,200})"', re.MULTILINE)
 
 
 def watch_command() -> click.Command:
@@ -94,23 +99,29 @@ def _grade(path: Path, options: GradeOptions, warm: Warm) -> None:
     print(f"■ {status.symbol} {status.word}: {mark}{pending} · {took}", flush=True)
 
 
-def _saves(path: Path) -> Iterator[object]:
+def _saves(path: Path) -> Iterator[dict[Path, bytes]]:
     """One item now and one after each change of what the files hold; a save that changes nothing is none."""
-    stamps, contents = _stamps(path), _contents(path)
+    contents = _contents(path)
+    # Before they are read again: what is saved meanwhile is seen at the next look.
+    included = _included(path, contents)
+    stamps = _stamps(path, included)
+    contents = _contents(path, included)
     yield contents
     while True:
         time.sleep(LOOK_S)
         end_if_asked()
-        now = _stamps(path)
+        now = _stamps(path, included)
         if now == stamps:
             continue
         waited_s = 0.0
-        while now != (now := _settled(path)) or (_emptied(stamps, now) and waited_s < EMPTIED_S):
+        while now != (now := _settled(path, included)) or (_is_written(stamps, now) and waited_s < EMPTIED_S):
             end_if_asked()
             waited_s += SETTLED_S
-        stamps, read = now, _contents(path)
+        stamps, read = now, _contents(path, included)
         if read != contents:
-            contents = read
+            included = _included(path, read)
+            stamps = _stamps(path, included)
+            contents = _contents(path, included)
             yield contents
 
 
@@ -124,35 +135,58 @@ def _files(path: Path) -> list[Path]:
     return found[:MOST_FILES]
 
 
-def _stamps(path: Path) -> Stamps:
-    """When each file was written, and its size."""
+def _included(path: Path, contents: Mapping[Path, bytes]) -> frozenset[Path]:
+    """Where what the files include may lie, and what that includes: those that are not there may come."""
+    from grader.submission.rewriting.includes import HEADER_FOLDERS
+
+    folder = path if path.is_dir() else path.parent
+    places = (folder, folder.parent, *(folder / inner for inner in HEADER_FOLDERS))
+    own = set(_files(path))
+    found: set[Path] = set()
+    texts = {file: text for file, text in contents.items() if file in own}
+    while texts and len(found) < MOST_FILES:
+        names = [(file.parent, os.fsdecode(name)) for file, text in texts.items() for name in _INCLUDE.findall(text)]
+        new = {place / name for beside, name in names for place in (beside, *places)} - found - own
+        found |= new
+        texts = _read(sorted(new)[:MOST_FILES])
+    return frozenset(sorted(found)[: MOST_FILES * len(places)])
+
+
+def _stamps(path: Path, included: Iterable[Path] = ()) -> Stamps:
+    """When each file was written and when it was put there, and its size."""
     stamps = {}
-    for file in _files(path):
+    for file in (*_files(path), *included):
         try:
             told = file.stat()
         except OSError:
             continue
-        stamps[file] = (told.st_mtime_ns, told.st_size)
+        stamps[file] = (told.st_mtime_ns, told.st_ctime_ns, told.st_size)
     return stamps
 
 
-def _settled(path: Path) -> Stamps:
+def _settled(path: Path, included: Iterable[Path]) -> Stamps:
     time.sleep(SETTLED_S)
-    return _stamps(path)
+    return _stamps(path, included)
 
 
-def _emptied(before: Stamps, now: Stamps) -> bool:
-    """Whether a file that held something, or was not there, holds nothing."""
-    return any(size == 0 and before.get(file, (0, 1))[1] for file, (_written, size) in now.items())
+def _is_written(before: Stamps, now: Stamps) -> bool:
+    """Whether a file has gone, or one that held something, or was not there, holds nothing."""
+    if before.keys() - now.keys():
+        return True
+    return any(size == 0 and before.get(file, (0, 0, 1))[2] for file, (_written, _put, size) in now.items())
 
 
-def _contents(path: Path) -> dict[Path, bytes]:
+def _contents(path: Path, included: Iterable[Path] = ()) -> dict[Path, bytes]:
+    return _read((*_files(path), *included))
+
+
+def _read(files: Iterable[Path]) -> dict[Path, bytes]:
     from grader.files import read_plain
 
     contents = {}
-    for file in _files(path):
+    for file in files:
         try:
             contents[file] = read_plain(file, 4 << 20)
-        except OSError:
+        except (OSError, ValueError):
             continue
     return contents
