@@ -167,6 +167,32 @@ def test_faults_are_named(edit: Callable[[str, str], Path], old: str, new: str, 
     assert caught.value.exit_code == 2
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "is_right"),
+    [
+        # A check without points is shown all the same; two checks may share what one of them had.
+        ("      races: 7\n      technique: {points: 3,", "      races: 0\n      technique: {points: 10,", True),
+        ("      races: 7\n      technique: {points: 3,", "      races: -1\n      technique: {points: 11,", False),
+        ("launch: {block: [32, 32]", "launch: {block: [32, 1]", True),
+        ("launch: {block: [32, 32]", "launch: {block: [32, 0]", False),
+        ("launch: {block: [32, 32]", "launch: {block: [32, 32, 1]", True),
+        ("launch: {block: [32, 32]", "launch: {block: [32, 33]", False),
+        ("absolute: 0, relative: 0", "absolute: 999999, relative: 0", True),
+        ("absolute: 0, relative: 0", "absolute: 1000000, relative: 0", False),
+        ("absolute: 0, relative: 0", "absolute: 0, relative: -0.001", False),
+    ],
+)
+def test_numbers_up_to_their_bounds_are_taken(
+    edit: Callable[[str, str], Path], old: str, new: str, is_right: bool
+) -> None:
+    folder = edit(old, new)
+    if is_right:
+        load(folder)
+    else:
+        with pytest.raises(UsageError):
+            load(folder)
+
+
 def test_a_lab_says_what_stands_on_the_title_page(edit: Callable[[str, str], Path]) -> None:
     given = "title_page: {university: ЮЗГУ, department: {en: Computing, ru: Кафедра ВТ}, year: 2026}\n"
     lab = load(edit("seed: 1\n", f"seed: 1\n{given}"))

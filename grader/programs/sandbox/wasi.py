@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from grader.programs.runtime.state import ProgramEnded
 from grader.programs.sandbox.guest import Guest
+from grader.programs.sandbox.pseudo_random import PseudoRandom
 
 MAX_OUTPUT_BYTES = 16 << 20
 MAX_DISK_BYTES = 64 << 20
@@ -64,7 +65,7 @@ class Wasi:
         self._open: dict[int, OpenFile] = {0: OpenFile(bytearray(stdin))}
         self._printed = 0
         self._began = False
-        self._random = 0x9E3779B97F4A7C15
+        self._numbers = PseudoRandom()
 
     # -- program ----------------------------------------------------------------------------
 
@@ -109,20 +110,8 @@ class Wasi:
     def random_get(self, address: int, size: int) -> int:
         if not 0 <= size <= MAX_RANDOM_BYTES:
             return _INVALID
-        self._guest().write(address, bytes(self._random_bytes(size)))
+        self._guest().write(address, self._numbers.take(size))
         return 0
-
-    def _random_bytes(self, size: int) -> bytearray:
-        out = bytearray()
-        while len(out) < size:
-            # xorshift64 (Marsaglia 2003): the same numbers at every run.
-            x = self._random
-            x ^= x << 13 & (1 << 64) - 1
-            x ^= x >> 7
-            x ^= x << 17 & (1 << 64) - 1
-            self._random = x
-            out += struct.pack("<Q", x)
-        return out[:size]
 
     def sched_yield(self) -> int:
         return 0
@@ -313,7 +302,7 @@ class Wasi:
             if name not in ("random", "urandom"):
                 return _NO_ENTRY
             name = f"/dev/{name}"
-            self._files.setdefault(name, self._random_bytes(_DEVICE_BYTES))
+            self._files.setdefault(name, bytearray(self._numbers.take(_DEVICE_BYTES)))
         if len(self._open) >= MAX_OPEN_FILES:
             return _TOO_MANY
         content = self._files.get(name)
