@@ -320,10 +320,11 @@ def test_threads_that_take_neighbouring_elements_are_told_to_step(covers: tuple[
     assert row.status == "fail" and "let it step" not in row.hint
 
 
-def test_a_warp_s_few_threads_are_no_pieces_of_rows() -> None:
-    """Where a sector for each thread is as few as pieces of rows would take, the pieces are not to blame."""
-    narrow = check(evidence(block=(2, 4, 1), counters=counters(store_sectors=8.0)), "coalescing")
-    assert "a warp spans" not in narrow.hint
+def test_a_column_of_threads_is_no_row_of_pieces() -> None:
+    """Each thread takes a sector of its own, however they lie in rows: the block's width is not to blame."""
+    column = check(evidence(block=(1, 16, 1), counters=counters(store_sectors=8.5)), "coalescing")
+    assert column.status == "fail"
+    assert "a warp spans" not in column.hint
 
 
 def test_stores_that_make_up_less_than_half_of_an_output_are_judged_together() -> None:
