@@ -136,6 +136,8 @@ def test_the_kernel_was_run_with_another_block_than_the_program_s() -> None:
     assert "64×64" in said and "32×32" in said
     possible = hint(replace(wrong(), binding=evidence(requested=site((16, 16, 1))).binding))
     assert "16×16" not in possible
+    unread = hint(replace(wrong(), binding=evidence(requested=site(None)).binding))
+    assert "another block" not in unread and unread == hint(wrong())
 
 
 @pytest.mark.parametrize(

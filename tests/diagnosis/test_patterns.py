@@ -45,10 +45,11 @@ def tiles(array: Array) -> Array:
     return array.reshape(rows // TILE, TILE, cols // TILE, TILE)
 
 
-def written_with_pitch(pitch: int) -> Array:
-    """OUT as a kernel leaves it that multiplies the row by `pitch`: later rows overwrite earlier ones."""
+def written_with_pitch(pitch: int, last_first: bool = False) -> Array:
+    """OUT as a kernel leaves it that multiplies the row by `pitch`: later rows overwrite earlier ones, or not."""
     memory = sentinel((OUT.size,), "float32").copy()
-    for row in range(OUT.shape[0]):
+    rows = range(OUT.shape[0])
+    for row in reversed(rows) if last_first else rows:
         for col in range(OUT.shape[1]):
             if row * pitch + col < OUT.size:
                 memory[row * pitch + col] = OUT[row, col]
@@ -98,6 +99,18 @@ def test_rules(rule: str, got: Any, data: dict[str, Any]) -> None:
     assert result.of == np.count_nonzero(wrong)
     # These lead outside an array for some elements, or leave some unwritten.
     assert result.exact or rule in ("shifted", "output_pitch", "input_pitch")
+
+
+@pytest.mark.parametrize("pitch", [7, 8])
+@pytest.mark.parametrize("last_first", [False, True])
+def test_rows_that_overlap_may_have_been_written_in_any_order(pitch: int, last_first: bool) -> None:
+    got = written_with_pitch(pitch, last_first)
+    result = found(got)
+    assert result is not None
+    assert (result.id, result.data["pitch"]) == ("output_pitch", pitch)
+    # All that was written in a wrong place is explained by it; the rest of the array was not written at all.
+    wrong = wrong_elements(got, OUT, Tolerance())
+    assert result.holds == np.count_nonzero(wrong & ~is_sentinel(got))
 
 
 def test_a_constant_is_seen_where_some_elements_were_not_written_at_all() -> None:
