@@ -115,6 +115,20 @@ KERNELS = [
         marks=pytest.mark.slow,
     ),
     pytest.param("one_block.cu", "box-blur", {"naive": "naive"}, marks=pytest.mark.slow),
+    # The rows' length is another function's parameter: the memory that is launched with tells.
+    pytest.param(
+        "pitch_handed_on.cu",
+        "transpose",
+        {"naive": "transpose_direct", "shared": "transpose_smem", "padded": "transpose_smem_nobc"},
+        marks=pytest.mark.slow,
+    ),
+    # One template for both tiles, by a struct that says where an element lies.
+    pytest.param(
+        "layouts_by_template.cu",
+        "transpose",
+        {"naive": "naive", "shared": "staged", "padded": "staged"},
+        marks=pytest.mark.slow,
+    ),
     # Headers that are device code alone, and structs with an array in each.
     pytest.param(
         "copies_asynchronously.cu",

@@ -179,7 +179,7 @@ def _known(entry: Entry, lab: Lab) -> Known:
     text = " ".join(word for word in written if word != kernel.name and word not in NUMBER_WORDS)
     return Known(
         kernel,
-        entry.shape.is_padded,
+        entry.is_padded,
         entry.reason is None,
         is_of_lab_types,
         text,

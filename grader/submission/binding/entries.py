@@ -104,7 +104,14 @@ class Entry:
     @property
     def kind(self) -> tuple[bool, bool, bool]:
         """What of it tells variants apart."""
-        return self.kernel.uses_shared, self.shape.is_padded, self.kernel.unroll > 1
+        return self.kernel.uses_shared, self.is_padded, self.kernel.unroll > 1
+
+    @property
+    def is_padded(self) -> bool:
+        """Whether its text tells of padding, or the dynamic shared memory that it is launched with."""
+        shape = self.shape
+        given = [(s.shared_bytes, s.block) for s in self.sites if s.shared_bytes and s.block is not None]
+        return shape.is_padded or any(shape.is_padded_by(size or 0, block) for size, block in given)
 
 
 def entries_of(

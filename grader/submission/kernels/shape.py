@@ -12,6 +12,7 @@ from grader.submission.cpp.tree import WORD, ParsedFile, descendants
 from grader.submission.effort import spend_on
 from grader.submission.expressions.constants import Constants, Lookup
 from grader.submission.expressions.nodes import Expression, Number
+from grader.submission.expressions.number_types import SIZES_OF_TYPES
 from grader.submission.kernels.kernel import local_values
 from grader.submission.kernels.records import Kernel
 
@@ -60,7 +61,7 @@ class KernelShape:
         self._template_values = template_values
         body = parsed.functions[kernel.name].node.child_by_field_name("body")
         self.values: Lookup = dict[str, Expression]().get
-        self.text = ""
+        self.text = self._elsewhere = ""
         self._strides: list[tuple[str, str]] = []
         self._has_xor = False
         if body is not None:
@@ -70,6 +71,7 @@ class KernelShape:
             self._has_xor = any(
                 n.type == "binary_expression" and any(c.type == "^" for c in n.children) for n in descendants(body)
             )
+        self._elsewhere = _elsewhere(parsed, kernel, template_values)
         aliases = {alias: f"{variable}.{axis}" for alias, variable, axis in _ALIAS.findall(self.text)}
         if aliases:
             self.text = _USED.sub(lambda word: aliases.get(word.group(), word.group()), self.text)
@@ -177,11 +179,17 @@ class KernelShape:
                 if root >= 2 and array.dims[0] == root * (root + 1):
                     return True
         dynamic = any(array.dynamic or len(array.dims) == 1 for array in self.kernel.shared_arrays)
-        return self._has_xor or self._turns_rows or (dynamic and self._has_padded_pitch)
+        swizzles = self._has_xor or "^" in self._elsewhere or self._turns_rows
+        return swizzles or (dynamic and self._has_padded_pitch)
+
+    def is_padded_by(self, shared_bytes: int, block: tuple[int, int, int]) -> bool:
+        """Whether so many bytes of dynamic shared memory are a square tile as wide as the block, a row longer."""
+        item = next((SIZES_OF_TYPES.get(a.dtype or "", 0) for a in self.kernel.shared_arrays if a.dynamic), 0)
+        return block[0] in _SIDES and shared_bytes == block[0] * (block[0] + 1) * item > 0
 
     @property
     def _has_padded_pitch(self) -> bool:
-        if _PADDED_PITCH.search(self.text) is not None:
+        if _PADDED_PITCH.search(self.text) is not None or _PADDED_PITCH.search(self._elsewhere) is not None:
             return True
         named = {name for name, _pitch in _NAMED_PITCH.findall(self.text)}
         return any(re.search(rf"\*\s*{name}\b|(?<![\w.]){name}\s*\*", self.text) for name in named)
@@ -195,6 +203,16 @@ class KernelShape:
                 if turned is not None and turned[1] != turned[2] and ";" not in self.text[place.end() : turned.start()]:
                     return True
         return False
+
+
+def _elsewhere(parsed: ParsedFile, kernel: Kernel, template_values: dict[str, str]) -> str:
+    """The text of the functions that a kernel calls, and of the structs that its template is launched with."""
+    words = parsed.words(parsed.functions[kernel.name].node)
+    items = [parsed.functions[name] for name in sorted(words & parsed.functions.keys())]
+    called = [item.node for item in items if item.is_device and not item.is_kernel]
+    names = {value.rpartition("::")[2] for value in template_values.values()}
+    types = [i.node for name in sorted(names) for i in parsed.by_name.get(name, ()) if i.kind == "type" and i.active]
+    return "\n".join(text_without_comments(parsed, node) for node in (*called, *types))
 
 
 def text_without_comments(parsed: ParsedFile, body: Node) -> str:
