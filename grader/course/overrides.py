@@ -13,7 +13,7 @@ import msgspec
 from grader import yaml_file
 from grader.course.people import composed
 from grader.lab.records import Lab
-from grader.message import msg
+from grader.message import Message, msg
 from grader.result import Check, Override, Result
 
 OVERRIDES_NAME = "overrides.yaml"
@@ -57,12 +57,17 @@ class Overrides:
         FileError : one does not; names file, line and key.
         """
         points = {f"{v.name}.{check.check}": check.points for v in lab.variants for check in v.checks}
+        most = round(sum(points.values()), 2)
         for student, wanted in self.by_lab.get(lab.id, {}).items():
+            if wanted.total is not None and wanted.total.points > most:
+                what = _too_many(wanted.total.points, most)
+                assert self.path is not None
+                raise yaml_file.read(self.path).error(what, (lab.id, student, "total", "points"))
             for name, decided in wanted.checks.items():
                 if name not in points:
                     what = msg("course.no_check", check=name, allowed=", ".join(points))
                 elif decided.points > points[name]:
-                    what = msg("course.too_many", got=decided.points, most=points[name])
+                    what = _too_many(decided.points, points[name])
                 else:
                     continue
                 assert self.path is not None
@@ -77,6 +82,11 @@ class Overrides:
             state = [(c.id, c.status, c.earned, c.pending, c.possible) for c in result.checks]
         key = f"{check.id if check else ''} {_digest((decided.points, decided.reason))}"
         return place.setdefault(key, _digest(state)) != _digest(state)
+
+
+def _too_many(got: float, most: float) -> Message:
+    whole = [int(points) if float(points).is_integer() else points for points in (got, most)]
+    return msg("course.too_many", got=whole[0], most=whole[1])
 
 
 def read_overrides(path: Path, seen: dict[str, dict[str, str]]) -> Overrides:
