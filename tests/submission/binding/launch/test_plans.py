@@ -31,6 +31,26 @@ def test_launch_of_a_plain_kernel(
 
 
 @pytest.mark.parametrize(
+    ("configuration", "grid"),
+    [
+        ("dim3((w + 15) / 16, (h + 15) / 16), dim3(16, 16)", ()),
+        # A grid that is rounded down covers less than it might: it is launched as it is.
+        ("dim3(w / 16, h / 16), dim3(16, 16)", ("(cols // 16)", "(rows // 16)")),
+        # So many blocks may be right at the program's own size.
+        ("dim3(4, (h + 15) / 16), dim3(16, 16)", ()),
+        # Of a block that no device takes the lab's stands in, and what the grid was divided by says nothing.
+        ("dim3(w / 128, h / 128), dim3(128, 128)", ()),
+        ("", ()),
+    ],
+)
+def test_the_grid_is_the_program_s_where_its_block_is(configuration: str, grid: tuple[str, ...]) -> None:
+    text = kernel("naive", "naive", "const float *a, float *b, int rows, int cols")
+    launch = f"naive<<<{configuration}>>>(p, q, h, w);" if configuration else ""
+    plan = binding(bound(f"{text}int main() {{ {launch} }}"), "naive").interpretations[0].launch
+    assert plan.grid_formula == grid
+
+
+@pytest.mark.parametrize(
     ("before", "body", "block", "tile"),
     [
         ("", "__shared__ float t[16][16]; t[0][0] = a[0]; b[0] = t[0][0];", (16, 16, 1), (16, 16)),
