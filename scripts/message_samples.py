@@ -27,6 +27,7 @@ _THREAD = {"thread": "(1, 0)", "block": "(2, 0)"}
 
 DATA: Mapping[str, Value] = {
     "capability": "6.1",
+    "device": "8.0",
     "meant": "transpose.cu",
     "model": "GeForce GTX 1080",
     "added": "padded.races",

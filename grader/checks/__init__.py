@@ -6,6 +6,7 @@ A check is a pure function of `grader.running.evidence.Evidence`; it runs nothin
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
@@ -21,6 +22,11 @@ JUDGES: dict[str, Callable[[Evidence, Any], Verdict]] = {
 }
 """What each check judges by: `judge` of the file of its name."""
 
+OF_CODE = frozenset(
+    {"compiles", "correct", "ragged_sizes", "memory_safety", "races", "technique", "coalescing", "bank_conflicts"}
+)
+"""Checks that judge a kernel's code for newer devices too, where that is other code."""
+
 OF_MARGINS = frozenset({"correct", "memory_safety", "ragged_sizes"})
 """Checks that fail of a kernel whose arrays have a margin in the program, and none here."""
 
@@ -31,6 +37,8 @@ def judge(evidence: Evidence) -> list[Check]:
     Rules (docs/result.md): a check that needs one which failed or could not be judged is skipped and its points
     stay pending, neither given nor lost; a check that does not apply is no part of what is possible.  Of a submission
     that could not be observed, for a reason that is not its own, nothing is judged: elsewhere it might be otherwise.
+
+    Where a kernel is other code on newer devices, each check says the worst that it says of any.
     """
     done: dict[str, Check] = {}
     if evidence.unobserved is not None:
@@ -40,13 +48,31 @@ def judge(evidence: Evidence) -> list[Check]:
         kind = CHECKS[spec.check]
         verdict = _blocked(kind.needs, done)
         if verdict is None:
-            verdict = JUDGES[kind.name](evidence, spec.settings)
-            if verdict.status == "fail" and evidence.margin is not None and kind.name in OF_MARGINS:
-                verdict = not_measured(evidence.margin)
+            verdict = _worst(evidence, spec, kind.name)
             if verdict.status == "pass":
                 verdict = _blocked(kind.credit_needs, done) or verdict
         done[spec.check] = _check(evidence.variant.name, spec, verdict)
     return list(done.values())
+
+
+def _worst(evidence: Evidence, spec: CheckSpec, name: str) -> Verdict:
+    """The verdict on a kernel's code for the oldest device, or a worse one on that for a newer device."""
+    worst = _verdict(evidence, spec, name)
+    if name not in OF_CODE or worst.status not in ("pass", "fail"):
+        return worst
+    for device, other in evidence.newer.items():
+        verdict = _verdict(other, spec, name)
+        if verdict.status == "fail" and (worst.status == "pass" or verdict.credit < worst.credit):
+            message = msg("launches.on_newer", what=verdict.message, device=device)
+            worst = replace(verdict, message=message, data={**verdict.data, "device": device})
+    return worst
+
+
+def _verdict(evidence: Evidence, spec: CheckSpec, name: str) -> Verdict:
+    verdict = JUDGES[name](evidence, spec.settings)
+    if verdict.status == "fail" and evidence.margin is not None and name in OF_MARGINS:
+        return not_measured(evidence.margin)
+    return verdict
 
 
 def _blocked(needs: tuple[str, ...], done: dict[str, Check]) -> Verdict | None:

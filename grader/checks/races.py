@@ -47,8 +47,12 @@ def hint(hazard: Hazard) -> Message:
     """How to mend it."""
     if hazard.kind == "barrier_divergence":
         return msg("checks.races.hint_barrier")
+    if hazard.kind == "warp_sync" and hazard.detail == "inactive_source":
+        return msg("checks.races.hint_warp_source")
     if hazard.kind == "warp_sync":
         return msg("checks.races.hint_warp_mask")
+    if hazard.detail in ("unfinished_copy", "late_copy"):
+        return msg("checks.races.hint_copy")
     if hazard.detail == "scope":
         return msg("checks.races.hint_scope")
     is_between_blocks = hazard.other_block is not None and hazard.other_block != hazard.block

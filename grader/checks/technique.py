@@ -6,10 +6,13 @@ from grader.checks import few_lanes
 from grader.checks.base import Verdict, failed, not_measured, passed
 from grader.lab import formula
 from grader.lab.checks import TechniqueSettings
-from grader.message import Message, msg
+from grader.message import Message, msg, sizes_msg
 from grader.result import Counters
 from grader.running.evidence import Evidence
 from grader.submission.kernels.records import Kernel, factor_of
+
+MOST = 2 / 3
+"""Of the elements traced back.  A few may be the data's borders, or come from where their own thread had put them."""
 
 
 def judge(evidence: Evidence, settings: TechniqueSettings) -> Verdict:
@@ -17,7 +20,7 @@ def judge(evidence: Evidence, settings: TechniqueSettings) -> Verdict:
     counters = evidence.counters
     if counters is None:
         return not_measured(evidence.unmeasured.get("counters", msg("checks.not_counted")))
-    stored = moved_bytes(counters, "shared", "store")
+    stored = moved_bytes(counters, "shared", "store") + moved_bytes(counters, "shared", "atomic")
     loaded = moved_bytes(counters, "shared", "load")
     kernel_line = evidence.bound.kernel.line
     if unroll_factor(evidence.bound.kernel, counters) < settings.unrolled:
@@ -75,7 +78,7 @@ def judge(evidence: Evidence, settings: TechniqueSettings) -> Verdict:
             line,
             data=data | {"reads": round(reads, 4)},
         )
-    return _of_flow(evidence, counters, settings) or passed(msg("checks.technique.passed"), data=data)
+    return _of_flow(evidence, counters) or passed(msg("checks.technique.passed"), data=data)
 
 
 def _hint_of_reads(evidence: Evidence, counters: Counters, reads: float, inputs: int) -> Message:
@@ -90,22 +93,24 @@ def _hint_of_reads(evidence: Evidence, counters: Counters, reads: float, inputs:
     return msg("checks.technique.hint_reads")
 
 
-def _of_flow(evidence: Evidence, counters: Counters, settings: TechniqueSettings) -> Verdict | None:
+def _of_flow(evidence: Evidence, counters: Counters) -> Verdict | None:
     """The fault of a kernel whose data pass through shared memory for show, by where its outputs came from."""
     flow = evidence.staging
-    if flow is None or not settings.between_threads:
-        # What a thread keeps for itself the compiler may take from a register, where it knows the place.
+    if flow is None:
         return None
     line = next(c.line for c in counters.by_line if c.space == "shared" and c.op == "load")
     data = {"sampled": flow.sampled, "through": flow.through, "between": flow.between}
-    if 2 * flow.through < flow.sampled:
+    if MOST * flow.sampled > flow.through:
         return failed(
             msg("checks.technique.unused", sampled=flow.sampled, through=flow.through),
             msg("checks.technique.hint_unused"),
             line,
             data=data,
         )
-    if 2 * flow.between < flow.sampled:
+    if flow.unused_at is not None:
+        message = msg("checks.technique.unused_at", sizes=sizes_msg(flow.unused_at))
+        return failed(message, msg("checks.technique.hint_unused"), line, data=data)
+    if MOST * flow.sampled > flow.between:
         return failed(msg("checks.technique.own"), msg("checks.technique.hint_own"), line, data=data)
     return None
 

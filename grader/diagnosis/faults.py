@@ -27,7 +27,8 @@ def hazard_msg(hazard: Hazard) -> Message:
             return msg("faults.different_barriers", who=who, line=hazard.other_line)
         case "barrier_divergence":
             return msg("faults.barrier", who=who)
-    return msg("faults.warp_mask", who=who)
+    details = {"not_a_member": "warp_mask_without_caller", "inactive_source": "warp_source"}
+    return msg(f"faults.{details.get(hazard.detail, 'warp_mask')}", who=who)
 
 
 def _unset(hazard: Hazard, who: Message) -> Message:
@@ -108,6 +109,13 @@ def _of_array(hazard: Hazard) -> Message:
 def _race(hazard: Hazard, who: Message) -> Message:
     of_array, line = _of_array(hazard), hazard.other_line
     other = thread_msg(hazard.other_thread or (0, 0, 0), hazard.other_block or hazard.block)
+    if hazard.detail == "unfinished_copy":
+        how = "reads" if hazard.op == "load" else "writes"
+        if (hazard.other_thread, hazard.other_block or hazard.block) == (hazard.thread, hazard.block):
+            return msg(f"faults.{how}_own_copy", who=who, of_array=of_array, other_line=line)
+        return msg(f"faults.{how}_copied", who=who, of_array=of_array, other=other, other_line=line)
+    if hazard.detail == "late_copy":
+        return msg("faults.late_copy", who=who, of_array=of_array, other=other, other_line=line)
     if hazard.detail.startswith("write_write"):
         return msg("faults.write_write", who=who, of_array=of_array, other=other, other_line=line)
     if hazard.detail == "scope":

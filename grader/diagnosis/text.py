@@ -122,6 +122,9 @@ def _value(said: Message, place: Element | None) -> Message:
 
 def _origin(diagnosis: Diagnosis, writer: ElementWriter, around: Circumstances) -> list[Message]:
     """What the writer had made the value from."""
+    if around.race is not None and around.race.detail == "unfinished_copy":
+        # The race says it.
+        return []
     if around.is_own:
         return [msg("diagnosis.own_unset")]
     empty = next((read for read in diagnosis.reads if read.origin == "nothing"), None)

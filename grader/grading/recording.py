@@ -183,6 +183,8 @@ def _remarks(evidence: Evidence) -> list[Message]:
         remarks.append(msg("remarks.wired_sizes", sizes=sizes_msg(evidence.hard_coded_sizes)))
     elif interpretation is not None and interpretation.declared and not interpretation.constants:
         remarks.append(msg("remarks.own_sizes", sizes=sizes_msg(dict(interpretation.declared))))
+    if evidence.needs:
+        remarks.append(msg("remarks.needs_device", device=evidence.needs))
     for other in evidence.others:
         where: dict[str, str | int] = {"kernel": other.kernel, "file": other.file, "line": other.line}
         remarks.append(

@@ -32,6 +32,7 @@ class BoundKernel:
     """The kernel of `binding` in `submission`, read as `interpretation`.
 
     together: expressions of the kernels of its file that are compiled with it, where its program is as handed in.
+    target: what its program is compiled for; "": what programs are compiled for.
     """
 
     lab: Lab
@@ -39,6 +40,7 @@ class BoundKernel:
     binding: VariantBinding
     interpretation: Interpretation
     together: tuple[str, ...] = ()
+    target: str = ""
 
     def read_as(self, interpretation: Interpretation) -> BoundKernel:
         """The same kernel, read another way."""
@@ -86,7 +88,7 @@ class BoundKernel:
             # Kernels that are no templates are compiled with any of them: so they are compiled once for all.
             plain = tuple(name for name in self.together if "<" not in name)
             expressions = plain if expression in plain else (expression,)
-        return DeviceProgram(self.submission, self.binding.kernel.file, expressions, constants)
+        return DeviceProgram(self.submission, self.binding.kernel.file, expressions, constants, self.target)
 
     def load(self, programs: ProgramStore, sizes: Sizes) -> Loaded:
         """The kernel in a program compiled for some sizes."""

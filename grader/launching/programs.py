@@ -30,12 +30,14 @@ class DeviceProgram:
     """What is compiled at a time: a file of a submission, for some kernels, with values for constants of its.
 
     expressions: what names the kernels to the compiler ("k", "k<16>").
+    target: what it is compiled for; "": what its store compiles for.
     """
 
     submission: Submission
     file: str
     expressions: tuple[str, ...]
     constants: tuple[tuple[str, int], ...] = ()
+    target: str = ""
 
 
 def handed_in(submission: Submission) -> dict[str, DeviceProgram]:
@@ -49,10 +51,11 @@ def handed_in(submission: Submission) -> dict[str, DeviceProgram]:
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """What became of compiling a program; key: tells its code from any other."""
+    """What became of compiling a program; key: tells its code from any other.  target: what it was compiled for."""
 
     key: str
     result: CompileResult
+    target: str = ""
 
     @property
     def code(self) -> Code:
@@ -88,18 +91,19 @@ class ProgramStore:
 
     def order(self, program: DeviceProgram) -> None:
         """Have a program compiled, if it is not yet."""
-        self._ordered(self._texts(program), program.expressions)
+        self._ordered(self.texts(program), program.expressions, program.target)
 
     def get(self, program: DeviceProgram) -> Built:
         """A program, compiled."""
-        return self.get_text(self._texts(program), program.expressions)
+        return self.get_text(self.texts(program), program.expressions, program.target)
 
-    def get_text(self, sources: Mapping[str, str], expressions: Sequence[str]) -> Built:
+    def get_text(self, sources: Mapping[str, str], expressions: Sequence[str], target: str = "") -> Built:
         """The same of sources that are no submission's, the main file first."""
-        found = self._ordered(sources, tuple(expressions))
+        found = self._ordered(sources, tuple(expressions), target)
         return found.result() if isinstance(found, Future) else found
 
-    def _texts(self, program: DeviceProgram) -> dict[str, str]:
+    def texts(self, program: DeviceProgram) -> dict[str, str]:
+        """What the compiler is given of a program, the main file first."""
         key = (id(program.submission), program.file, program.constants)
         if key not in self._sources:
             # The submission is kept beside its texts: its id is nobody else's then.
@@ -107,20 +111,25 @@ class ProgramStore:
             self._sources[key] = program.submission, texts
         return self._sources[key][1]
 
-    def _ordered(self, sources: Mapping[str, str], expressions: tuple[str, ...]) -> Future[Built] | Built:
+    def _ordered(
+        self, sources: Mapping[str, str], expressions: tuple[str, ...], target: str = ""
+    ) -> Future[Built] | Built:
         key = (*sources.items(), *expressions)
-        if key not in self._built:
-            self._built[key] = (
-                self.pool.submit(self._compile, key, sources, expressions)
+        target = target or self.architecture
+        if (target, key) not in self._built:
+            self._built[target, key] = (
+                self.pool.submit(self._compile, key, sources, expressions, target)
                 if self.pool
-                else self._compile(key, sources, expressions)
+                else self._compile(key, sources, expressions, target)
             )
-        return self._built[key]
+        return self._built[target, key]
 
-    def _compile(self, key: tuple[object, ...], sources: Mapping[str, str], expressions: tuple[str, ...]) -> Built:
+    def _compile(
+        self, key: tuple[object, ...], sources: Mapping[str, str], expressions: tuple[str, ...], target: str
+    ) -> Built:
         def compile_for(architecture: str) -> CompileResult:
             return self.compiler.compile(sources, list(expressions), architecture)
 
-        architecture, result = for_oldest(compile_for, self.architecture)
+        architecture, result = for_oldest(compile_for, target, sources.values())
         digest = hashlib.sha256(repr((architecture, key)).encode()).hexdigest()
-        return Built(digest, result)
+        return Built(digest, result, architecture)

@@ -20,7 +20,9 @@ class Hazard:
         device's heap "freed" (used or freed after it had been freed) and "not_allocated" (freed, not from there)),
       "uninitialized" (read of memory that nothing wrote),
       "race" (detail "write_write" | "write_write_same_value" | "read_write" | "scope": atomics of different blocks, one
-        of which is of scope `.cta`; `within_warp` tells a missing __syncwarp() from a missing __syncthreads()),
+        of which is of scope `.cta` | "unfinished_copy", "late_copy": the other access
+        is an asynchronous copy that its thread has not waited for, or there is no barrier between its wait and this
+        access; `within_warp` tells a missing __syncwarp() from a missing __syncthreads()),
       "barrier_divergence" (detail "different_barriers" | "bypassed": some threads wait, others went on),
       "warp_sync" (detail "missing_lanes": a *_sync member mask names lanes that never come; "not_a_member": it leaves
         the calling lane out; "inactive_source": a shuffle reads from a lane that does not take part).

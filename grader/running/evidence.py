@@ -51,11 +51,15 @@ class Compilation:
 @dataclass(frozen=True, slots=True)
 class Staging:
     """How outputs came to be: of `sampled` elements, those made from inputs by way of shared memory (`through`), and
-    those of them whose inputs another thread had put there (`between`)."""
+    those of them whose inputs another thread had put there (`between`).
+
+    unused_at: larger sizes at which the outputs do not depend on what is in shared memory; None where they do.
+    """
 
     sampled: int
     through: int
     between: int
+    unused_at: Sizes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +97,8 @@ class Evidence:
     host: the host code around its launches.
     margin: why accesses outside of the arrays are not held against the kernel, None where nothing speaks for them.
     unobserved: why the submission's programs could not be run, for a reason that is not theirs; None where they were.
+    newer: what was found out about its code for newer devices, by their compute capability, where that is other code.
+    needs: compute capability of the oldest device on which it is right, where that is not the oldest of all; "" else.
     """
 
     lab: Lab
@@ -119,6 +125,8 @@ class Evidence:
     others: tuple[Other, ...] = ()
     margin: Message | None = None
     unobserved: Message | None = None
+    newer: Mapping[str, Evidence] = field(default_factory=dict)
+    needs: str = ""
 
     @property
     def bound(self) -> VariantBinding:

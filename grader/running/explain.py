@@ -134,8 +134,8 @@ def _diagnosis(oracle: Oracle, kernel: BoundKernel, run: Run) -> Diagnosis | Non
             continue
         numbered = [axis for axis in range(3) if launch.grid[axis] > 1 or launch.block[axis] > 1]
 
-        def needs(index: Index, output: str = name) -> Mapping[str, Mask] | None:
-            return _needs(oracle, sizes, kernel.dtypes, output, index)
+        def needed(index: Index, output: str = name) -> Mapping[str, Mask] | None:
+            return needs(oracle, sizes, kernel.dtypes, output, index)
 
         arrays = kernel.binding.kernel.shared_arrays
         case = WrongCase(
@@ -148,7 +148,7 @@ def _diagnosis(oracle: Oracle, kernel: BoundKernel, run: Run) -> Diagnosis | Non
             tile_of_output(lab, name, kernel.interpretation.launch),
             outcome.trace,
             {a.name: [d for d in a.dims if d is not None] for a in arrays if all(a.dims)},
-            needs,
+            needed,
             max(numbered, default=0) + 1,
             outcome.hazards,
         )
@@ -156,9 +156,10 @@ def _diagnosis(oracle: Oracle, kernel: BoundKernel, run: Run) -> Diagnosis | Non
     return None
 
 
-def _needs(
+def needs(
     oracle: Oracle, sizes: Sizes, dtypes: Mapping[str, str], output: str, index: Index
 ) -> Mapping[str, Mask] | None:
+    """Which elements of each input an element of an output depends on; None where that cannot be told."""
     inputs, _expected = oracle.case(sizes, dtypes)
 
     def evaluate(changed: Mapping[str, np.ndarray[tuple[int, ...], np.dtype[np.generic]]]) -> np.generic:

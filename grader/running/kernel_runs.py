@@ -7,6 +7,7 @@ from grader.launching.trial import Trials
 from grader.running.drawn import with_drawn_cases
 from grader.running.evidence import Evidence
 from grader.running.margins import with_margin
+from grader.running.newer_devices import with_newer_devices
 from grader.running.relaunched import with_later_launch
 from grader.running.runs import run_variant
 from grader.running.smaller_block import with_smaller_block
@@ -23,6 +24,17 @@ def run_kernel(
     drawn_trials : of a lab whose seed is the drawn one.
     explained : whether it is also found out why an output is wrong.
     """
+
+    def found_out(kernel: BoundKernel) -> Evidence:
+        return _of_target(trials, drawn_trials, evidence, kernel, explained)
+
+    return with_newer_devices(trials, found_out(kernel), kernel, found_out)
+
+
+def _of_target(
+    trials: Trials, drawn_trials: Trials, evidence: Evidence, kernel: BoundKernel, explained: bool
+) -> Evidence:
+    """The same of its code for one target."""
     evidence, kernel = run_variant(trials, evidence, kernel, explained)
     evidence = with_smaller_block(trials, evidence, kernel)
     evidence = with_staging(trials, evidence, kernel)

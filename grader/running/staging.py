@@ -1,12 +1,13 @@
 """Whether what a kernel puts into shared memory reaches its output, and by way of other threads.
 
-Two launches tell: one whose memory is traced, for where a value came from, and one whose shared memory holds other
-values, for whether they matter.
+Launches tell: one whose memory is traced, for where a value came from, and some whose shared memory holds other
+values, for whether they matter.  Where a value was also made from elements that were read directly, the oracle tells
+whether these alone would do: `x + (t - 2 * half_t)` is another value then, and t is there for show all the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -14,18 +15,23 @@ import numpy as np
 
 from grader.backends.base import Backend, Code, LaunchOutcome, LaunchRequest
 from grader.lab.checks import TechniqueSettings
-from grader.lab.records import Tolerance
+from grader.lab.records import Sizes, Tolerance
 from grader.launching.arrays import Array, shape_at
 from grader.launching.kernel import BoundKernel
+from grader.launching.run import Run
 from grader.launching.trial import Trials
-from grader.oracle.compare import wrong_elements
+from grader.oracle.compare import Mask, wrong_elements
 from grader.ptx.records import Read
 from grader.result import BackendName
 from grader.running.evidence import Evidence, Staging
-from grader.running.explain import MAX_TRACED
+from grader.running.explain import MAX_TRACED, needs
 
 SAMPLED = 12
 """Elements of an output that are followed back."""
+ASKED = 4
+"""Of those made from elements read directly, which the oracle is asked about: some hundred evaluations each."""
+CHEAP = 50_000_000
+"""Thread-instructions of a launch that is made once more at the observed size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +55,17 @@ def with_staging(trials: Trials, evidence: Evidence, kernel: BoundKernel) -> Evi
     """
     runs = evidence.runs_of("correct", "observe")
     settings = evidence.variant.settings_of(TechniqueSettings)
-    asked = settings is not None and settings.shared_memory == "staged" and settings.between_threads
+    if settings is None or settings.shared_memory != "staged":
+        return evidence
     counters = evidence.counters
-    if not asked or counters is None or not counters.shared_requests:
+    if counters is None or not counters.shared_requests:
         return evidence
     if not runs or not all(run.output_is_right for run in runs):
         return evidence
+    saboteur = replace(trials, backend=_Altered(trials.backend))
+    if not settings.between_threads:
+        # At small sizes the compiler may take what a thread keeps for itself from the registers that it was read into.
+        return replace(evidence, staging=Staging(0, 0, 0, _unused_at(saboteur, kernel, runs)))
     sizes = min((run.sizes for run in runs), key=lambda sizes: prod(sizes.values()))
     outputs = [p.name for p in kernel.lab.parameters if p.kind == "output"]
     if max(prod(shape_at(kernel.lab, name, sizes)) for name in outputs) > MAX_TRACED:
@@ -62,23 +73,56 @@ def with_staging(trials: Trials, evidence: Evidence, kernel: BoundKernel) -> Evi
     outcome = trials.run(kernel, "correct", sizes, trace=True).outcome
     if outcome.status != "ok" or outcome.trace is None or not outcome.trace.complete:
         return evidence
-    altered = replace(trials, backend=_Altered(trials.backend)).run(kernel, "correct", sizes).outcome
+    altered = saboteur.run(kernel, "correct", sizes).outcome
     sampled = through = between = 0
     for name in outputs:
         array = outcome.outputs[name]
         follows = _follows(trials.lab.tolerance.at(sizes, str(array.dtype)), array, altered.outputs.get(name))
         width = array.dtype.itemsize
+        asked_about: list[bool] = []
         for index in np.linspace(0, array.size - 1, SAMPLED).astype(int).tolist():
             writes = outcome.trace.writes(name, index * width, width)
             if not writes:
                 continue
-            staged = [read for read in _all(outcome.trace.reads(writes[-1])) if _is_staged(read)]
+            reads = outcome.trace.reads(writes[-1])
+            staged = [read for read in _all(reads) if _is_staged(read)]
             sampled += 1
             if not follows[index]:
                 continue
+            direct = [read for read in reads if read.space == "global" and read.origin == "input"]
+            if direct and len(asked_about) < ASKED:
+                place = np.unravel_index(index, array.shape)
+                needed = needs(trials.oracle, sizes, kernel.dtypes, name, tuple(int(k) for k in place))
+                asked_about.append(needed is not None and _would_do(direct, needed))
+            if direct and 2 * sum(asked_about) > len(asked_about):
+                continue
             through += bool(staged)
             between += any(read.put is not None and read.put.thread != writes[-1].thread for read in staged)
-    return replace(evidence, staging=Staging(sampled, through, between)) if sampled else evidence
+    if not sampled:
+        return evidence
+    return replace(evidence, staging=Staging(sampled, through, between, _unused_at(saboteur, kernel, runs, sizes)))
+
+
+def _would_do(direct: Sequence[Read], needed: Mapping[str, Mask]) -> bool:
+    """Whether most elements that an output needs were read directly to make it."""
+    read = {(one.array, one.offset_bytes // one.width_bytes) for one in direct}
+    places = [(name, int(k)) for name, mask in needed.items() for k in np.flatnonzero(mask)]
+    return 2 * sum(place in read for place in places) > len(places)
+
+
+def _unused_at(saboteur: Trials, kernel: BoundKernel, runs: Sequence[Run], known: Sizes | None = None) -> Sizes | None:
+    """The observed size, where most of an output stays what it was when shared memory holds other values there."""
+    observed = next((run for run in runs if run.kind == "observe" and run.sizes != known), None)
+    if observed is None or (observed.outcome.thread_instructions or CHEAP) >= CHEAP:
+        return None
+    outputs = saboteur.run(kernel, "correct", observed.sizes).outcome.outputs
+    for p in kernel.lab.parameters:
+        array = observed.outcome.outputs.get(p.name)
+        if p.kind == "output" and array is not None:
+            tolerance = saboteur.lab.tolerance.at(observed.sizes, str(array.dtype))
+            if 2 * np.count_nonzero(_follows(tolerance, array, outputs.get(p.name))) < array.size:
+                return observed.sizes
+    return None
 
 
 def _follows(tolerance: Tolerance, array: Array, altered: Array | None) -> Array:

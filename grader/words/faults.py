@@ -13,6 +13,8 @@ TEXTS: Texts = {
     "no_surface": N_("{who} uses a surface object that does not exist."),
     "outside_surface": N_("{who} reaches outside the surface (x counts bytes, y rows)."),
     "warp_mask": N_("{who} passes a warp mask with lanes that do not take part."),
+    "warp_mask_without_caller": N_("{who} passes a warp mask that leaves its own lane out."),
+    "warp_source": N_("{who} takes its value in a shuffle from a lane that does not take part in it."),
     # Seen on a GPU by guard zones, which do not tell who it was.
     "beside": N_("The kernel writes outside {array}: on the GPU, bytes next to it have changed."),
     "frees_foreign": N_("{who} frees a pointer that neither malloc() nor new returned."),
@@ -39,6 +41,26 @@ TEXTS: Texts = {
     ),
     "write_read": N_(
         "{who} writes the element {of_array} that {other} reads (line {other_line}), with no barrier between them."
+    ),
+    "reads_copied": N_(
+        "{who} reads the element {of_array} that is still being copied: {other} began the asynchronous copy in line "
+        "{other_line} and has not waited for it."
+    ),
+    "writes_copied": N_(
+        "{who} writes the element {of_array} that is still being copied: {other} began the asynchronous copy in line "
+        "{other_line} and has not waited for it."
+    ),
+    "reads_own_copy": N_(
+        "{who} reads the element {of_array} that it is still copying: it began the asynchronous copy in line "
+        "{other_line} and has not waited for it."
+    ),
+    "writes_own_copy": N_(
+        "{who} writes the element {of_array} that it is still copying: it began the asynchronous copy in line "
+        "{other_line} and has not waited for it."
+    ),
+    "late_copy": N_(
+        "{who} reads the element {of_array} that {other} has copied asynchronously (line {other_line}), with no "
+        "barrier between that thread's wait for the copy and this access."
     ),
     "scope": N_(
         "{who} and {other} access the same element {of_array} (line {other_line}), but one of the two accesses is "

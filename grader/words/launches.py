@@ -45,6 +45,10 @@ TEXTS: Texts = {
     "no_size": N_("The kernel was not run at any size."),
     "unsupported": N_("This machine cannot run the kernel: {reason}"),
     "seen_at": N_("{what} Seen at {sizes}."),
+    "on_newer": N_(
+        "{what} This concerns the kernel as compiled for compute capability {device}, where its code differs from that "
+        "for older devices."
+    ),
     "explained": N_("{explanation} The smallest size with a wrong result: {sizes}."),
     "deadlock": N_("the kernel never ends: threads wait in line {line} for others that never arrive."),
     "endless": N_("the kernel never ends: the loop in line {line} changes nothing that could end it."),

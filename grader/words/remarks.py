@@ -53,6 +53,10 @@ TEXTS: Texts = {
         "is allowed since compute capability 7.0.",
     ),
     "wired_sizes": N_("The kernel works only at {sizes}: the size is a constant in the program. Make it a parameter."),
+    "needs_device": N_(
+        "Graded for compute capability {device}: the kernel is right from there on; for older devices it is compiled "
+        "to different code, which is wrong."
+    ),
     "own_sizes": N_(
         "Graded only at {sizes}: with another value of this constant the kernel is wrong, so its value "
         "is written somewhere else in the program as a number."

@@ -18,5 +18,9 @@ TEXTS: Texts = {
         "Not measured: the GPU ran below its usual clock rate in {dropped} of {rounds} rounds; try again later."
     ),
     "found_nothing": N_("nothing was found"),
+    "copies_unfollowed": N_(
+        "Not measured: for devices with asynchronous copies the kernel is compiled to different code, which the "
+        "emulator cannot run ({why})."
+    ),
     "emulator_cannot": N_("the emulator cannot run this kernel: {reason}"),
 }

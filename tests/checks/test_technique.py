@@ -10,7 +10,7 @@ import pytest
 from grader.checks import judge
 from grader.lab.checks import TechniqueSettings
 from grader.lab.records import CheckSpec
-from grader.message import msg
+from grader.message import msg, sizes_msg
 from grader.result import Check
 from grader.running.evidence import Evidence, Staging
 from grader.submission.kernels.records import Loop
@@ -70,15 +70,16 @@ def flowing(staging: Staging | None, **settings: object) -> Check:
 
 
 def test_what_shared_memory_holds_has_to_reach_the_output_by_way_of_other_threads() -> None:
-    for staging in (None, Staging(12, 12, 12), Staging(12, 6, 6)):
+    for staging in (None, Staging(12, 12, 12), Staging(12, 8, 8), Staging(0, 0, 0)):
         assert flowing(staging).status == "pass"
-    unused = flowing(Staging(12, 5, 5))
+    unused = flowing(Staging(12, 7, 7))
     assert (unused.status, unused.line) == ("fail", 12)
-    assert unused.message_said == msg("checks.technique.unused", sampled=12, through=5)
-    own = flowing(Staging(12, 12, 5))
+    assert unused.message_said == msg("checks.technique.unused", sampled=12, through=7)
+    own = flowing(Staging(12, 12, 7))
     assert (own.status, own.line) == ("fail", 12)
     assert own.message_said == msg("checks.technique.own")
-    assert flowing(Staging(12, 12, 0), between_threads=False).status == "pass"
+    large = flowing(Staging(12, 12, 12, {"rows": 256, "cols": 256}))
+    assert large.message_said == msg("checks.technique.unused_at", sizes=sizes_msg({"rows": 256, "cols": 256}))
 
 
 def test_the_line_of_too_many_reads_is_that_of_a_load_from_global_memory() -> None:

@@ -103,6 +103,20 @@ def test_what_a_gpu_s_guard_zones_show_names_nobody() -> None:
             "reads the element of tile that thread (3, 0, 0) of block (0, 2, 0)",
         ),
         ("read_write", {"other_thread": None}, "reads the element of tile that thread (0, 0, 0) of block (1, 0, 0)"),
+        (
+            "unfinished_copy",
+            {},
+            "reads the element of tile that is still being copied: thread (3, 0, 0) of block (1, 0, 0) began the "
+            "asynchronous copy in line 9 and has not waited for it.",
+        ),
+        (
+            "unfinished_copy",
+            {"other_thread": (5, 0, 0)},
+            "reads the element of tile that it is still copying: it began",
+        ),
+        ("unfinished_copy", {"op": "store"}, "writes the element of tile that is still being copied: thread (3, 0, 0)"),
+        ("unfinished_copy", {"op": "store", "other_thread": (5, 0, 0)}, "writes the element of tile that it is still"),
+        ("late_copy", {}, "reads the element of tile that thread (3, 0, 0) of block (1, 0, 0) has copied"),
         ("read_write", {"array": ""}, "reads the element of shared memory that thread"),
         ("read_write", {"array": "", "space": "global"}, "reads the element of global memory that thread"),
     ],
@@ -122,6 +136,8 @@ NEVER = "waits at a barrier that other threads of its block never reach."
         ("barrier_divergence", "different_barriers", 0, NEVER),
         ("barrier_divergence", "bypassed", 9, NEVER),
         ("warp_sync", "missing_lanes", 0, "passes a warp mask with lanes that do not take part."),
+        ("warp_sync", "not_a_member", 0, "passes a warp mask that leaves its own lane out."),
+        ("warp_sync", "inactive_source", 0, "takes its value in a shuffle from a lane that does not take part in it."),
     ],
 )
 def test_who_does_not_come(kind: str, detail: str, line: int, words: str) -> None:

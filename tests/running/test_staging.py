@@ -15,13 +15,14 @@ LAB = replace(WHOLE, variants=tuple(v for v in WHOLE.variants if v.name == "shar
 KERNEL = """
 __global__ void shared(const float *src, float *dst, int rows, int cols)
 {
-    __shared__ float tile[32][32];
+    __shared__ float tile[32][32], half_tile[32][32];
     int c = blockIdx.x * 32 + threadIdx.x, r = blockIdx.y * 32 + threadIdx.y;
     float x = 0.0f;
     if (r < rows && c < cols)
         tile[threadIdx.y][threadIdx.x] = x = src[r * cols + c];
     else
         tile[threadIdx.y][threadIdx.x] = 0.0f;
+    half_tile[threadIdx.y][threadIdx.x] = 0.5f * x;
     __syncthreads();
     float t = tile[threadIdx.x][threadIdx.y];
     WRITE
@@ -36,12 +37,22 @@ DIRECT += [
     "x + 1e-30f * t",
     "isnan(t) ? t : x",
 ]
+CHECKED = [
+    "x + (t - 2 * half_tile[threadIdx.x][threadIdx.y])",
+    "t == 2 * half_tile[threadIdx.x][threadIdx.y] ? x : 0",
+]
+"""Values that depend on what is in shared memory, and are made of what the thread has read itself."""
 STAGED = ["t", "t + 0 * x", "2 * (0.5f * t)", "__int_as_float(__float_as_int(t) | 0)"]
 
 
 def technique(folder: Path, write: str) -> tuple[str, str]:
     """The verdict on a kernel that writes so, and its message's id."""
-    (folder / "transpose.cu").write_text(KERNEL.replace("WRITE", write))
+    return judged(folder, KERNEL.replace("WRITE", write))
+
+
+def judged(folder: Path, text: str) -> tuple[str, str]:
+    """The same on a whole program."""
+    (folder / "transpose.cu").write_text(text)
     checks = {check.check: check for check in grade(folder, LAB, backend="emulator").checks}
     assert checks["correct"].status == "pass", checks["correct"].message
     said = checks["technique"].message_said
@@ -51,6 +62,100 @@ def technique(folder: Path, write: str) -> tuple[str, str]:
 @pytest.mark.parametrize("value", DIRECT)
 def test_a_value_that_changes_nothing_is_not_used(tmp_path: Path, value: str) -> None:
     assert technique(tmp_path, OWN.replace("VALUE", value)) == ("fail", "checks.technique.unused")
+
+
+@pytest.mark.parametrize("value", CHECKED)
+def test_a_value_that_checks_another_is_not_what_the_output_is_made_of(tmp_path: Path, value: str) -> None:
+    assert technique(tmp_path, OWN.replace("VALUE", value)) == ("fail", "checks.technique.unused")
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        ("(blockIdx.x + blockIdx.y) & 1", "checks.technique.unused"),
+        ("blockIdx.x == 0 && blockIdx.y == 0", "checks.technique.unused"),
+        ("rows * cols <= 128 * 64", "checks.technique.unused_at"),
+    ],
+)
+def test_a_tile_for_some_is_none(tmp_path: Path, condition: str, message: str) -> None:
+    show = OWN.replace("VALUE", "t == 12345.f ? 0 : x")
+    write = f"if ({condition}) {{ {OTHER.replace('VALUE', 't')} }} else {{ {show} }}"
+    assert technique(tmp_path, write) == ("fail", message)
+
+
+HONEST = {
+    "bits of numbers": ("int t[32][33]", "t[y][x] = __float_as_int(v)", "__int_as_float(t[x][y])"),
+    "halves of numbers": (
+        "unsigned short t[2][32][34]",
+        "t[0][y][x] = __float_as_uint(v) >> 16; t[1][y][x] = __float_as_uint(v)",
+        "__uint_as_float((unsigned)t[0][x][y] << 16 | t[1][x][y])",
+    ),
+    "swizzled": ("float t[32][32]", "t[y][(x + y) & 31] = v", "t[x][(x + y) & 31]"),
+    "volatile": ("volatile float t[32][33]", "t[y][x] = v", "t[x][y]"),
+    "twice": (
+        "float t[32][33], u[32][33]",
+        "t[y][x] = v; __syncthreads(); u[y][x] = t[x][y]",
+        "u[y][x]",
+    ),
+    "exchanged by atomics": ("float t[32][33]", "atomicExch(&t[y][x], v)", "t[x][y]"),
+    "turned by a shuffle": ("float t[32][33]", "t[y][x] = v", "__shfl_sync(~0u, t[31 - x][y], 31 - x)"),
+    "kept in a struct": ("struct { float a[32][33]; } t", "t.a[y][x] = v", "t.a[x][y]"),
+}
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_unusual_tiles_are_tiles(tmp_path: Path, name: str) -> None:
+    declared, put, got = HONEST[name]
+    text = f"""
+__global__ void shared(const float *src, float *dst, int rows, int cols)
+{{
+    __shared__ {declared};
+    int x = threadIdx.x, y = threadIdx.y, c = blockIdx.x * 32 + x, r = blockIdx.y * 32 + y;
+    float v = r < rows && c < cols ? src[r * cols + c] : 0;
+    {put};
+    __syncthreads();
+    v = {got};
+    c = blockIdx.y * 32 + x, r = blockIdx.x * 32 + y;
+    if (r < cols && c < rows) dst[r * rows + c] = v;
+}}
+"""
+    assert judged(tmp_path, text) == ("pass", "checks.technique.passed")
+
+
+BATCH = """
+extern __shared__ float room[];
+__global__ void shared(const float *in, float *out, int n, int count)
+{
+    int id = blockIdx.x * blockDim.x + threadIdx.x;
+    if (id >= count) return;
+    float own[100], *copy = room + threadIdx.x * n * n;
+    for (int e = 0; e < n * n; e++) copy[e] = own[e] = in[id * n * n + e];
+    for (int r = 0; r < n; r++)
+        for (int c = 0; c < n; c++) {
+            float sum = 0;
+            for (int k = 0; k < n; k++) sum += FROM[r * n + k] * FROM[k * n + c];
+            out[id * n * n + r * n + c] = sum + 0 * copy[r * n + c];
+        }
+}
+int main()
+{
+    float *a, *b;
+    int n = 5, count = 1000;
+    cudaMalloc(&a, count * n * n * 4);
+    cudaMalloc(&b, count * n * n * 4);
+    shared<<<(count + 127) / 128, 128, 128 * n * n * 4>>>(a, b, n, count);
+}
+"""
+
+
+@pytest.mark.parametrize(("source", "status"), [("own", "fail"), ("copy", "pass")])
+def test_a_copy_of_ones_own_is_looked_at_too(tmp_path: Path, source: str, status: str) -> None:
+    batch = marks_only("batch-square")
+    lab = replace(batch, variants=tuple(v for v in batch.variants if v.name == "shared"))
+    (tmp_path / "student").mkdir()
+    (tmp_path / "student" / "batch.cu").write_text(BATCH.replace("FROM", source))
+    checks = {check.check: check for check in grade(tmp_path / "student", lab, backend="emulator").checks}
+    assert (checks["correct"].status, checks["technique"].status) == ("pass", status)
 
 
 @pytest.mark.parametrize("value", STAGED)

@@ -18,13 +18,13 @@ from grader.ptx.isa.atomic import MBARRIER_FIELD_BITS, mbarrier_phase, mbarrier_
 from grader.ptx.lowering.data_movement import address_getter
 from grader.ptx.lowering.operands import getter
 from grader.ptx.machine import load_store
-from grader.ptx.machine.async_copies import copies_of
+from grader.ptx.machine.async_copies import AsyncCopies, copies_of, places_of
 from grader.ptx.machine.code import Code, Getter, Step
 from grader.ptx.machine.groups import Group
 from grader.ptx.memory.access import AccessSpec
 from grader.ptx.memory.inline_cache import InlineCache
-from grader.ptx.values.kinds import BOOL, UNSIGNED, Affine, Value, Vec, as_array, from_array
-from grader.ptx.values.lanes import Array
+from grader.ptx.values.kinds import BOOL, UNSIGNED, Affine, Value, Vec, as_array, from_array, select
+from grader.ptx.values.lanes import Array, Lanes
 
 U32, U64 = UNSIGNED[4], UNSIGNED[8]
 _SIZES = (4, 8, 16)
@@ -89,9 +89,10 @@ def _begin_copy(code: Code, instruction: Instruction) -> Step:
     # The rest of a copy that is shorter than its place; bytes, as its length may be any.
     byte = _accesses(instruction, "load", "global", "b8")
     byte.is_copy, byte.is_counted = True, False
-    there = _accesses(instruction, "store", "shared", *vector, "b32")
+    begun, arrived = (_accesses(instruction, "store", "shared", *vector, "b32") for _ in range(2))
+    begun.of_copy, arrived.of_copy = "begun", "arrived"
     # Which requests to shared memory a device makes of it is not known.
-    there.is_counted = False
+    begun.is_counted = arrived.is_counted = False
     to, from_ = _place(code, target), _place(code, source)
     ignores = bool(rest) and isinstance(rest[0], Register) and code.register_bytes[rest[0].index] == 0
     length = getter(code, rest[0], 0 if ignores else 4) if rest else None
@@ -115,7 +116,7 @@ def _begin_copy(code: Code, instruction: Instruction) -> Step:
             last.forget()
         else:
             values = _short(group, where, count)
-        copies_of(group.batch).begin(group, there, to(group), values)
+        copies_of(group.batch).begin(group, begun, arrived, to(group), values)
 
     def _short(group: Group, where: Value, count: Array) -> list[Value]:
         """What a copy of some lanes' bytes brings, zeros behind them."""
@@ -143,13 +144,25 @@ def _begin_copy(code: Code, instruction: Instruction) -> Step:
 
 
 def _arrive_behind_copies(code: Code, instruction: Instruction, counted: bool) -> Step:
-    """An arrival that is made when the thread's copies have come; uncounted ones leave the barrier as it was."""
-    arrive = _arrival(code, instruction, instruction.operands[0], None, None, "mbarrier_arrive") if counted else None
+    """An arrival that is made when the thread's copies have come; uncounted ones leave the barrier as it was.
+
+    They come, at the latest, when somebody looks at the barrier.
+    """
+    where = instruction.operands[0]
+    address = _place(code, where)
+    spec = _accesses(instruction, "atomic", *_order(instruction, "release"), *_space(instruction), "exch", "b64")
+    # Those that are not counted take back what they added when they were begun; who waits knows of the copies.
+    spec.operation, coming = ("mbarrier_arrive", 1) if counted else ("or", 0)
+    spec.is_counted = spec.looked_at = False
 
     def step(group: Group) -> None:
-        _wait_for_all(group)
-        if arrive is not None:
-            arrive(group)
+        place = address(group)
+        now = group.part(group.lanes)
+
+        def arrive(lanes: Lanes) -> None:
+            load_store.atomic(now.part(lanes), spec, select(place, lanes), 0, coming, None, 8)
+
+        copies_of(group.batch).promise(group, places_of(group, spec, place), arrive)
 
     return step
 
@@ -235,7 +248,11 @@ def _look(code: Code, instruction: Instruction, by_parity: bool) -> Step:
 
     def step(group: Group) -> None:
         last.forget()
-        now = mbarrier_phase(as_array(load_store.load(group, spec, address(group), 0, [8], last)[0], U64))
+        where = address(group)
+        copies: AsyncCopies | None = group.batch.extensions.get("copies")
+        if copies is not None and copies.are_promised:
+            copies.keep_promises(places_of(group, spec, where))
+        now = mbarrier_phase(as_array(load_store.load(group, spec, where, 0, [8], last)[0], U64))
         asked = as_array(read(group), U32 if by_parity else U64)
         over: Any = (now & np.uint64(1)) != asked if by_parity else now != mbarrier_phase(asked)
         if index is not None:

@@ -8,6 +8,7 @@ barriers there are.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from grader.ptx.machine import load_store
 from grader.ptx.machine.block_batch import BlockBatch
 from grader.ptx.machine.groups import Group
+from grader.ptx.machine.initcheck import mark_written
 from grader.ptx.memory.access import Access, AccessSpec
 from grader.ptx.memory.address_resolution import ResolvedAddress
 from grader.ptx.values.kinds import Value, select
@@ -27,17 +29,30 @@ Parts = list[tuple[Array | None, ResolvedAddress]]
 
 @dataclass(slots=True)
 class _Copy:
-    """One copy of some lanes.
+    """One copy of some lanes, who began it as `group`.
 
-    number: (n,) of the lane's group of copies that it is in.  parts: where it goes.  values: what arrives there.
+    serial: how many were begun before it.  number: (n,) of the lane's group of copies that it is in.  parts: where it
+    goes.  values: what arrives there.
     """
 
+    serial: int
+    group: Group
     spec: AccessSpec
     lanes: Lanes
     number: Array
     address: Value
     parts: Parts
     values: list[Value]
+
+
+@dataclass(slots=True)
+class _Promise:
+    """Lanes that arrive at a barrier when their copies before `serial` have come; places: (n,) their barriers."""
+
+    serial: int
+    lanes: Lanes
+    places: Array
+    arrive: Callable[[Lanes], None]
 
 
 def copies_of(batch: BlockBatch) -> AsyncCopies:
@@ -57,17 +72,24 @@ class AsyncCopies:
         self._closed = np.zeros(batch.layout.blocks * batch.layout.padded, np.int64)
         """(lanes,) how many groups of copies each has closed."""
         self._copier: Array | None = None
-        """(units of shared memory,) 1 + the lane whose copy is on its way there, 0 for none."""
+        """(units of shared memory, 2): 1 + the lane whose copy is on its way there, 0 for none; which copy that is."""
+        self._begun = 0
+        self._promises: list[_Promise] = []
         if not batch.watchers.nobody:
             batch.watchers.access.append(self._look)
 
-    def begin(self, group: Group, spec: AccessSpec, address: Value, values: list[Value]) -> None:
+    def begin(self, group: Group, begun: AccessSpec, arrived: AccessSpec, address: Value, values: list[Value]) -> None:
         """Lanes begin a copy to shared memory; faults are told now."""
-        parts = load_store.split_by_allocation(group, spec, address, 0)
-        load_store.announce(self._batch, spec, parts, values)
-        self._mark(parts, spec.width, is_coming=True)
+        parts = load_store.split_by_allocation(group, begun, address, 0)
+        load_store.announce(self._batch, begun, parts, values)
+        for _positions, resolved in parts:
+            # Who reads too early is told so, and not that nobody ever wrote there.
+            mark_written(self._batch, resolved, begun)
         number = self._closed[group.lanes.ids]
-        self._copies.append(_Copy(spec, group.lanes, number, address, parts, values))
+        copy = _Copy(self._begun, group.part(group.lanes), arrived, group.lanes, number, address, parts, values)
+        self._begun += 1
+        self._mark(copy, is_coming=True)
+        self._copies.append(copy)
 
     def close(self, lanes: Lanes) -> None:
         """What lanes have begun since the last time is one group."""
@@ -75,53 +97,89 @@ class AsyncCopies:
 
     def wait(self, group: Group, newest: int) -> None:
         """Lanes wait for all groups but their `newest` ones: what is in the others arrives, in order."""
-        left: list[_Copy] = []
         waits = np.zeros(len(self._closed), np.bool_)
         waits[group.lanes.ids] = True
+        self._let_arrive(lambda copy: waits[copy.lanes.ids] & (copy.number < self._closed[copy.lanes.ids] - newest))
+
+    @property
+    def are_promised(self) -> bool:
+        """Whether anybody has promised to arrive when copies have come."""
+        return bool(self._promises)
+
+    def promise(self, group: Group, places: Array, arrive: Callable[[Lanes], None]) -> None:
+        """Lanes are to arrive at their barriers, by `arrive`, when what they have begun so far has come."""
+        self._promises.append(_Promise(self._begun, group.lanes, places, arrive))
+
+    def keep_promises(self, places: Array) -> None:
+        """Somebody looks at these barriers: those who promised to arrive there do, and their copies with them."""
+        left: list[_Promise] = []
+        for promise in self._promises:
+            due = np.isin(promise.places, places)
+            if due.any():
+                self._keep(promise, promise.lanes.select(np.flatnonzero(due)))
+            if not due.all():
+                rest = promise.lanes.select(np.flatnonzero(~due))
+                left.append(_Promise(promise.serial, rest, promise.places[~due], promise.arrive))
+        self._promises = left
+
+    def _keep(self, promise: _Promise, lanes: Lanes) -> None:
+        arriving = np.zeros(len(self._closed), np.bool_)
+        arriving[lanes.ids] = True
+        nobody = np.zeros(len(self._closed), np.bool_)
+        self._let_arrive(lambda copy: (arriving if copy.serial < promise.serial else nobody)[copy.lanes.ids])
+        promise.arrive(lanes)
+
+    def _let_arrive(self, chosen: Callable[[_Copy], Array]) -> None:
+        """What is chosen of the lanes of copies arrives, in order."""
+        left: list[_Copy] = []
         for copy in self._copies:
-            arrives = waits[copy.lanes.ids] & (copy.number < self._closed[copy.lanes.ids] - newest)
+            arrives = chosen(copy)
             if arrives.all():
                 self._arrive(copy)
             elif arrives.any():
-                self._arrive(self._part(group, copy, arrives))
-                left.append(self._part(group, copy, ~arrives))
+                self._arrive(self._part(copy, arrives))
+                left.append(self._part(copy, ~arrives))
             else:
                 left.append(copy)
         self._copies = left
 
     def _arrive(self, copy: _Copy) -> None:
-        self._mark(copy.parts, copy.spec.width, is_coming=False)
+        self._mark(copy, is_coming=False)
         load_store.put(self._batch, copy.spec, copy.parts, copy.values)
 
-    def _mark(self, parts: Parts, width: int, *, is_coming: bool) -> None:
-        """Note that copies of `width` bytes a lane are on their way to some places, or are no longer."""
-        for _positions, resolved in parts:
-            units = _units(resolved, width)
+    def _mark(self, copy: _Copy, *, is_coming: bool) -> None:
+        """Note that a copy is on its way to some places, or is no longer."""
+        for _positions, resolved in copy.parts:
+            units = _units(resolved, copy.spec.width)
             if self._copier is None:
-                self._copier = np.zeros(len(resolved.array.data) // UNIT + 1, np.int32)
-            self._copier[units] = resolved.lanes.ids[:, None] + 1 if is_coming else 0
+                self._copier = np.zeros((len(resolved.array.data) // UNIT + 1, 2), np.int64)
+            self._copier[units, 0] = resolved.lanes.ids[:, None] + 1 if is_coming else 0
+            self._copier[units, 1] = copy.serial
 
     def _look(self, event: Access) -> None:
         """An access of what is on its way is in a race with the copy."""
         resolved = event.address
         if not self._copies or self._copier is None or resolved.array.space != "shared":
             return
-        copiers = self._copier[_units(resolved, event.width)].max(axis=1)
-        positions = np.flatnonzero(copiers)
+        copies = self._copier[_units(resolved, event.width)]
+        positions, units = np.nonzero(copies[:, :, 0])
         if not len(positions):
             return
         first = int(positions[0])
-        lane, copier = int(resolved.lanes.ids[first]), int(copiers[first]) - 1
-        copy = next(copy for copy in self._copies if copier in copy.lanes.ids)
+        lane = int(resolved.lanes.ids[first])
+        copier, serial = (int(number) for number in copies[first, units[0]])
+        copier -= 1
+        copy = next(copy for copy in self._copies if copy.serial == serial)
+        count = len(np.unique(positions))
         offset = int(resolved.offsets()[first])
         owner = resolved.array.owner(offset)
         self._batch.hazards.add(
             self._batch.geometry,
             "race",
-            "read_write" if event.op == "load" else "write_write",
+            "unfinished_copy",
             event.instruction,
             lane,
-            len(positions),
+            count,
             op=event.op,
             space="shared",
             array=owner.name,
@@ -134,7 +192,7 @@ class AsyncCopies:
             other_thread=self._batch.geometry.coordinates(copier),
         )
 
-    def _part(self, group: Group, copy: _Copy, chosen: Array) -> _Copy:
+    def _part(self, copy: _Copy, chosen: Array) -> _Copy:
         """Some of a copy's lanes."""
         lanes = copy.lanes.select(np.flatnonzero(chosen))
         address = select(copy.address, lanes)
@@ -143,16 +201,36 @@ class AsyncCopies:
             inside[slice(None) if positions is None else positions] = True
         if not inside[chosen].all():
             # Lanes at fault have been told of, and write nothing.
-            return self._part(group, copy, chosen & inside)
-        parts = load_store.split_by_allocation(group.part(lanes), copy.spec, address, 0) if lanes.n else []
-        return _Copy(copy.spec, lanes, copy.number[chosen], address, parts, [select(v, lanes) for v in copy.values])
+            return self._part(copy, chosen & inside)
+        group = copy.group.part(lanes)
+        parts = load_store.split_by_allocation(group, copy.spec, address, 0) if lanes.n else []
+        return _Copy(
+            copy.serial,
+            group,
+            copy.spec,
+            lanes,
+            copy.number[chosen],
+            address,
+            parts,
+            [select(v, lanes) for v in copy.values],
+        )
+
+
+def places_of(group: Group, spec: AccessSpec, address: Value) -> Array:
+    """(n,) where the lanes of an access go in shared memory, each block's apart; -1 for those at fault."""
+    places = np.full(group.lanes.n, -1, np.int64)
+    for positions, resolved in load_store.split_by_allocation(group, spec, address, 0):
+        places[slice(None) if positions is None else positions] = _starts(resolved)
+    return places
+
+
+def _starts(resolved: ResolvedAddress) -> Array:
+    rows = resolved.array.row_starts(resolved.lanes, 1)
+    places = resolved.offsets() + resolved.array.storage
+    return places if rows is None else places + rows
 
 
 def _units(resolved: ResolvedAddress, width: int) -> Array:
     """(n, k) the units of shared memory that each lane's access of some bytes touches."""
-    places = resolved.offsets() + resolved.array.storage
-    rows = resolved.array.row_starts(resolved.lanes, 1)
-    if rows is not None:
-        places = places + rows
-    units: Array = places[:, None] // UNIT + np.arange(-(-width // UNIT))
+    units: Array = _starts(resolved)[:, None] // UNIT + np.arange(-(-width // UNIT))
     return units

@@ -89,6 +89,7 @@ class AccessSpec:
     in_block_only: scope `.cta`.  is_copy: what is loaded is only stored elsewhere as it is.  compared: see `Access`.
     looked_at: what is read is used for anything.  polls: it decides whether a loop is left that waits for others.
     is_counted: a device makes just such a request; else how it gets there is not known, and not counted.
+    of_copy: of an asynchronous copy's store, which is told of twice: "begun" or "arrived"; "" for any other.
     """
 
     def __init__(self, instruction: Instruction, op: str) -> None:
@@ -98,7 +99,7 @@ class AccessSpec:
         self.order = "relaxed" if op == "atomic" else "weak"
         self.in_block_only = "cta" in instruction.modifiers
         self.count = 1
-        self.operation = ""
+        self.operation = self.of_copy = ""
         self.is_copy = self.compared = self.polls = False
         self.looked_at = self.is_counted = True
         type_name = ""

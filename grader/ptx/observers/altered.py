@@ -51,7 +51,8 @@ class AlteredShared(Observer):
         for element in range(event.spec.count):
             elements = first + element
             if event.op != "load":
-                self._done[_bytes_of(elements, size)] = event.op == "atomic"
+                counts = event.op == "atomic" and event.spec.operation != "exch"
+                self._done[_bytes_of(elements, size)] = counts
                 continue
             fresh = elements[~self._done[elements * size]]
             self._done[_bytes_of(fresh, size)] = True

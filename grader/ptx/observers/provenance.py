@@ -112,7 +112,8 @@ class Provenance(Observer):
 
     def access(self, event: Access) -> None:
         """Keep an access."""
-        if not self.complete:
+        if not self.complete or event.spec.of_copy == "arrived":
+            # What an asynchronous copy brings was read when it began.
             return
         self._kept += event.address.lanes.n
         if self._kept > KEPT_LANES:
@@ -154,6 +155,8 @@ class Provenance(Observer):
         geometry = event.geometry
         layout = geometry.layout
         lane = geometry.lane(write.block, write.thread)
+        if event.spec.of_copy:
+            return self._copied(write, event, lane, depth)
         key = (event.instruction, write.element)
         feeding = self._slices.get(key)
         if feeding is None:
@@ -187,6 +190,17 @@ class Provenance(Observer):
             # It read what stood there; how that came about is the matter of earlier writes.
             reads.append(self._read(write.event, lane, 0, MAX_DEPTH))
         return reads
+
+    def _copied(self, write: Write, event: Access, lane: int, depth: int) -> list[Read]:
+        """What an asynchronous copy has read for one of its elements: its loads come right before it."""
+        offset = write.element * write.width_bytes
+        number = write.event - 1
+        while number >= 0 and self._events[number].instruction.text == event.instruction.text:
+            load = self._events[number]
+            if load.op == "load" and load.width == event.width and self._takes_part(number, event.geometry, lane):
+                return [self._read(number, lane, offset // (load.width // _elements(load.instruction)), depth)]
+            number -= 1
+        return []
 
     def _previous(self, event: Access, number: int, lane: int) -> int:
         """The event before `number` in which the same thread stored by the same instruction, -1 when there is none."""

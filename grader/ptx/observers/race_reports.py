@@ -43,6 +43,8 @@ def report_conflicts(
         ):
             kind = "write_write_same_value"
         other = shadow.events[int(other_event[first])]
+        if kind == "read_write" and event.op == "load" and other.spec.of_copy == "arrived":
+            kind = "late_copy"
         hazards.add(
             geometry,
             "race",

@@ -33,6 +33,9 @@ class Traffic(Observer):
     def access(self, event: Access) -> None:
         """Count one access of one set of lanes."""
         resolved, together = event.address, event.together
+        if event.spec.of_copy == "begun":
+            # How many bytes go there is known, and not in what requests.
+            self._counter(event).lanes += resolved.lanes.n
         if resolved is not together[0] or not event.spec.is_counted:
             return
         counter = self._counter(event)

@@ -16,6 +16,9 @@ TEXTS: Texts = {
         "every thread of the block has to reach it."
     ),
     "hint_warp_mask": N_("The mask of a _sync function must name exactly the lanes that call it."),
+    "hint_warp_source": N_(
+        "A shuffle hands over values of the lanes that call it: what it takes from any other lane is undefined."
+    ),
     "hint_global": N_(
         "Nothing orders the threads of different blocks: let each thread write its own elements, or use an atomic "
         "operation."
@@ -27,6 +30,13 @@ TEXTS: Texts = {
     "hint_global_block": N_(
         "Two threads of a block write the same element, and nothing orders them: let each element be written by one "
         "thread, or use an atomic operation."
+    ),
+    "hint_copy": N_(
+        "An asynchronous copy goes on by itself, past every barrier, until the thread that began it waits for it: "
+        "__pipeline_commit() and __pipeline_wait_prior(0), cp.async.commit_group and cp.async.wait_group 0, "
+        "cg::wait(), or the wait of the cuda::pipeline or cuda::barrier that it was given. Wait first, then "
+        "__syncthreads(). A wait for all but the last N groups leaves these on their way, and what was not committed "
+        "as well."
     ),
     "hint_scope": N_(
         "An atomic operation of block scope (atomicAdd_block(), cuda::thread_scope_block, .cta) is one only to threads "

@@ -21,6 +21,7 @@ TEXTS: Texts = {
         "What is in shared memory does not reach the result: of {sampled} elements traced back, "
         "{through} came through it."
     ),
+    "unused_at": N_("At {sizes} the result does not depend on what is in shared memory."),
     "hint_unused": N_("After the barrier take the elements from the tile, not from global memory."),
     "own": N_("Every thread reads from shared memory only what it stored there itself: nothing is shared."),
     "hint_own": N_(
