@@ -24,13 +24,15 @@ for (const table of document.querySelectorAll("table.sortable")) {
   });
   const tools = document.querySelector(".tools");
   if (tools === null) continue;
+  // Half of the writers of a name leave out the dots of ё, and a Mac takes й apart.
+  const folded = (text) => text.normalize("NFC").toLocaleLowerCase().replaceAll("ё", "е");
   const search = tools.querySelector("input"), filters = Array.from(tools.querySelectorAll("select"));
   const shown = tools.querySelector("output");
   const apply = () => {
-    const words = search.value.toLocaleLowerCase().split(/\s+/).filter(Boolean);
+    const words = folded(search.value).split(/\s+/).filter(Boolean);
     let count = 0;
     for (const row of rows()) {
-      const text = row.textContent.toLocaleLowerCase();
+      const text = folded(row.textContent);
       const fits = words.every((word) => text.includes(word)) &&
         filters.every((filter) => filter.value === "" || row.dataset[filter.name] === filter.value);
       row.hidden = !fits;

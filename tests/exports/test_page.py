@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 import subprocess
+import unicodedata
 from pathlib import Path
 
 import msgspec
@@ -139,6 +141,22 @@ def test_a_browser_sorts_finds_and_filters(tmp_path: Path) -> None:
         *([b], [d], [c, a], [d]),
         ["1 / 4"],
     ]
+
+
+@browser
+def test_a_search_finds_a_name_however_it_is_spelt(tmp_path: Path) -> None:
+    names = ("Ёлкин Николай", "Елкина Анна", "Жуков Пётр")
+    entries = [Entry(name, sample_results.passed(), person=Person(id=name, name=name)) for name in names]
+    file = tmp_path / "transpose.html"
+    file.write_bytes(page(Table(LAB, entries), "ru"))
+    with Browser() as window:
+        window.open(file.as_uri())
+        found = []
+        for wanted in ("елкин", "ЁЛКИНА", unicodedata.normalize("NFD", "николай"), "петр"):
+            window.run(f"search = document.querySelector('.tools input'); search.value = {json.dumps(wanted)}")
+            window.run("search.dispatchEvent(new Event('input'))")
+            found.append(window.run("document.querySelector('.tools output').textContent"))
+    assert found == ["2 / 3", "1 / 3", "1 / 3", "1 / 3"]
 
 
 WIDTH = """
