@@ -23,6 +23,9 @@ def judge(evidence: Evidence, settings: Settings) -> Verdict:
     the check does not apply and its points are no part of what is possible.
     """
     if not evidence.bound.takes_sizes:
+        constants = evidence.bound.interpretations[0].constants
+        if constants:
+            return not_applicable(msg("checks.ragged_sizes.size_is_constant", name=constants[0][1]))
         return not_applicable(msg("checks.ragged_sizes.takes_no_size"))
     runs = evidence.runs_of("ragged")
     named = [run for run in runs if not run.drawn]

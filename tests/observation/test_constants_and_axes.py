@@ -72,5 +72,23 @@ def test_the_length_of_an_array_is_a_constant_of_any_name_beside_the_radius() ->
     assert [shared[name] for name in ("correct", "memory_safety", "technique", "races")] == ["pass"] * 4
 
 
+def test_a_side_in_constant_memory_is_handed_over_like_an_argument(tmp_path: Path) -> None:
+    whole = (HERE / "side_in_constant_memory.cu").read_text()
+    unguarded = tmp_path / "unguarded.cu"
+    unguarded.write_text(whole.replace("if (x < cn && y < cn) ", ""))
+    for path, ragged in ((HERE / "side_in_constant_memory.cu", "pass"), (unguarded, "fail")):
+        result = pipeline.grade(path, find("transpose"), backend="emulator")
+        assert check(result, "naive.correct").status == "pass"
+        assert check(result, "naive.ragged_sizes").status == ragged
+
+
+def test_a_side_that_the_compiler_is_told_is_called_a_constant() -> None:
+    result = graded("side_is_a_constant.cu", "transpose")
+    assert check(result, "naive.correct").status == "pass"
+    found = check(result, "naive.ragged_sizes")
+    assert found.message_said is not None and found.message_said.id == "checks.ragged_sizes.size_is_constant"
+    assert found.message_said.data == {"name": "cn"}
+
+
 def test_reading_too_much_because_of_a_small_tile_is_told_as_such() -> None:
     assert hint(check(graded("small_tile.cu", "matmul"), "block.technique")) == "checks.technique.hint_small_tile"

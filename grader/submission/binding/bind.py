@@ -196,15 +196,18 @@ def _edits(entries: Sequence[Entry], files: Mapping[str, ParsedFile]) -> dict[st
     Of several texts for one place, as of constant memory that is filled anew for each kernel, the first.
     """
     names = {name for entry in entries for name in entry.compile_time.changeable}
-    seen = {name: value for entry in entries for name, value in entry.filled_with.items() if "[" in name}
+    seen = {name: value for entry in entries for name, value in entry.filled_with.items()}
     found = {}
     for file, parsed in files.items():
         made: dict[tuple[int, int], Edit] = {}
         for entry in entries:
             for edit in entry.edits if entry.parsed.source.path == parsed.source.path else ():
                 made.setdefault((edit.start, edit.end), edit)
-        # What no size of the lab is in an array of whole numbers stays what it was seen to be.
-        edits = (replace(e, unset=seen.get(e.constant, e.unset)) for e in constant_edits(parsed, names))
+        edits = []
+        for edit in constant_edits(parsed, names):
+            # What no size of the lab is, of an array of whole numbers or by itself, stays what it was seen to be.
+            is_kept = made.pop((edit.start, edit.end), None) is not None or "[" in edit.constant
+            edits.append(replace(edit, unset=seen.get(edit.constant, edit.unset)) if is_kept else edit)
         found[file] = (*edits, *made.values())
     return found
 

@@ -24,7 +24,13 @@ from grader.submission.kernels.records import Kernel, LaunchSite, factor_of
 from grader.submission.kernels.shape import KernelShape
 from grader.submission.observed import Observed, SeenArgument
 from grader.submission.records import Origin
-from grader.submission.rewriting.compile_time import constant_edits, mentioned, size_names, with_global_arrays
+from grader.submission.rewriting.compile_time import (
+    SET_BY_HOST,
+    constant_edits,
+    mentioned,
+    size_names,
+    with_global_arrays,
+)
 from grader.submission.rewriting.device_code import DeviceCode
 from grader.submission.rewriting.filled import filled_edits, whole_numbers
 from grader.submission.rewriting.structs import is_handle, with_fields_seen, with_struct_arrays, with_struct_parameters
@@ -66,6 +72,7 @@ class Entry:
     def compile_time(self) -> CompileTime:
         """The sizes that are fixed when it is compiled."""
         constants = size_names(self.parsed, self.parsed.functions[self.kernel.name], self.kernel)
+        from_host = frozenset(name for name, value in constants.items() if value == SET_BY_HOST)
         filled = frozenset(constants.keys() & self.filled_with.keys())
         constants |= {name: self.filled_with[name] for name in constants if name in filled}
         files = (self.parsed, *self.parsed.headers)
@@ -79,7 +86,7 @@ class Entry:
             for i, p in enumerate(self.kernel.parameters)
             if p.is_pointer and p.dtype in SIZES_OF_TYPES and p.name in seen and seen[p.name].buffer_bytes
         }
-        return CompileTime(constants, frozenset(changeable), self.template_values, spans, filled, elements)
+        return CompileTime(constants, frozenset(changeable), self.template_values, spans, filled, elements, from_host)
 
     @property
     def seen(self) -> tuple[SeenArgument, ...]:

@@ -33,6 +33,8 @@ class CompileTime:
     """Those of the constants whose values the host was seen to copy to the device."""
     elements: Mapping[int, int] = field(default_factory=dict)
     """By the place of an array among the parameters, the elements that it was seen to have in all."""
+    from_host: frozenset[str] = frozenset()
+    """Those of the constants that lie in constant memory and that the file gives no value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ class NamedSizes:
         # A constant of another value is not what the type is made of.
         matched = {r: n for r, n in matched.items() if of_spans.get(r) in (None, fixed.constants[n])}
         matched |= _by_value(roles, fixed, lab, {*told, *in_template, *of_spans, *matched}, set(matched.values()))
-        matched |= _of_host(roles, fixed, lab, {*told, *in_template, *of_spans, *matched})
+        matched |= _of_host(roles, fixed, lab, {*told, *in_template, *of_spans, *matched}, set(matched.values()))
         built_in = [(role, fixed.constants[name]) for role, name in matched.items() if name not in fixed.changeable]
         # `float a[N][N]`: the one constant is both of the sizes that are equal.
         both = {fixed.constants[n] for r, n in matched.items() if r in lab.equal_sizes and n in fixed.changeable}
@@ -127,7 +129,7 @@ def _by_value(roles: Sequence[str], fixed: CompileTime, lab: Lab, known: set[str
     return {left[0]: names[0]} if len(values) == 1 and len(names) == 1 else {}
 
 
-def _of_host(roles: Sequence[str], fixed: CompileTime, lab: Lab, known: set[str]) -> dict[str, str]:
+def _of_host(roles: Sequence[str], fixed: CompileTime, lab: Lab, known: set[str], taken: set[str]) -> dict[str, str]:
     """What the host fills constant memory with that is the sizes left, by the lengths that arrays were seen to have.
 
     Where no lengths were seen, elements of an array, and as many numbers as there are sizes, in the lab's order.
@@ -135,7 +137,9 @@ def _of_host(roles: Sequence[str], fixed: CompileTime, lab: Lab, known: set[str]
     names = [
         name
         for name, value in fixed.constants.items()
-        if name in fixed.changeable and ("[" in name or (name in fixed.filled and value != SET_BY_HOST))
+        if name in fixed.changeable
+        and name not in taken
+        and ("[" in name or (name in fixed.filled and value != SET_BY_HOST))
     ][:MAX_ELEMENTS]
     left = [name for name in lab.size_names if name not in known and lab.parameter(name).usual is None]
     shapes = {p.name: p.shape for p in lab.parameters if p.kind != "size"}

@@ -38,7 +38,7 @@ def made(declaration: str, use: str, **filled: bytes) -> str:
             " = {0x1.0000000000000p-1f, -0x1.0000000000000p+1f}",
         ),
         ("static __constant__ double w;", "w", struct.pack("<d", 0.5), " = 0x1.0000000000000p-1"),
-        ("__constant__ unsigned bias;", "bias", struct.pack("<I", 7), " = 7u"),
+        ("__constant__ unsigned bias;", "bias", struct.pack("<I", 7), " = 7"),
         # Memory of another kind, numbers that C++ does not write, bytes that are no such numbers, a value that it has.
         ("__device__ float w[2];", "w[0]", struct.pack("<2f", 1, 2), ""),
         ("__constant__ float w;", "w", struct.pack("<f", float("nan")), ""),

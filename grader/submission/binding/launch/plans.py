@@ -58,7 +58,9 @@ def interpretations(
         all_covers = covers_of(context, sites)
         for covers in all_covers.value:
             free = {p.name for p in lab.parameters if p.kind == "size" and p.from_grid}
-            exact = not sizes & set(covers) and set(covers) <= free
+            # What the host fills constant memory with is handed over like an argument.
+            filled = {role for role, name in named.constants if name in fixed.from_host}
+            exact = not (sizes | filled) & set(covers) and set(covers) <= free
             plan, origins = _plan(context, covers, exact=exact)
             origins = replace(origins, arguments=role_assignments.origin, covers=all_covers.origin)
             sizes_of_program = (named.constants, named.template, named.pinned, named.declared)
