@@ -35,6 +35,8 @@ from grader.words import check_title, text
 MOST_BYTES = {".cu": 1 << 20, ".ipynb": 8 << 20}
 """Of a file that is handed in, by its kind."""
 LOOK_S = 0.1
+BODY_S = 60.0
+"""So long a file may take to arrive: a connection that sends nothing more would be held for ever."""
 _NAME = re.compile(r"[^\w.+-]", re.ASCII)
 
 
@@ -113,9 +115,15 @@ class Page:
         if wait_s:
             return _later(_("too many files in one minute; the page will try again"), 429, wait_s)
         try:
-            content = await _body(request, MOST_BYTES[suffix])
+            async with asyncio.timeout(BODY_S):
+                content = await _body(request, MOST_BYTES[suffix])
         except ClientDisconnect:
             return _with(Response(status_code=400))
+        except TimeoutError:
+            i18n.use(language)
+            late = _complaint(_("the file did not arrive within {n} s").format(n=f"{BODY_S:g}"), 408)
+            late.headers["Connection"] = "close"
+            return late
         i18n.use(language)
         if content is None:
             return _complaint(_("the file is larger than {n} MB").format(n=MOST_BYTES[suffix] >> 20), 413)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from grader.serve import jobs
+from grader.serve import app, jobs
 from grader.serve.jobs import Full, Job, Jobs
 
 
@@ -38,3 +41,36 @@ def test_what_cannot_be_written_takes_nobodys_place(tmp_path: Path) -> None:
     running.hand_in("a.cu", b"", "transpose", "en")
     with pytest.raises(Full):
         running.hand_in("b.cu", b"", "transpose", "en")
+
+
+def test_a_file_that_never_arrives_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app, "BODY_S", 0.0)
+    sent: list[dict[str, Any]] = []
+
+    async def handed_in() -> None:
+        pieces = [{"type": "http.request", "body": b"half", "more_body": True}]
+
+        async def receive() -> dict[str, Any]:
+            if not pieces:
+                await asyncio.Event().wait()
+            return pieces.pop()
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        scope = {
+            "type": "http",
+            "method": "POST",
+            "path": "/jobs",
+            "query_string": b"lab=transpose&name=a.cu",
+            "headers": [(b"host", b"localhost")],
+        }
+        running = Jobs(tmp_path, "emulator", (), at_once=1, most_waiting=1)
+        await app.application(app.Settings("en"), running)(scope, receive, send)
+        # It has no place in the queue.
+        running.hand_in("a.cu", b"", "transpose", "en")
+
+    asyncio.run(handed_in())
+    assert sent[0]["status"] == 408
+    assert (b"connection", b"close") in sent[0]["headers"]
+    assert json.loads(sent[1]["body"]) == {"reason": "the file did not arrive within 0 s"}
