@@ -19,7 +19,7 @@ MAX_SHOWN = 80
 """Of what a file says, in an error's text."""
 _WRONG_KIND = re.compile(r"Expected `(?P<expected>[\w |]+)`, got `\w+`")
 _OUT_OF_BOUNDS = re.compile(r"Expected `(?P<kind>\w+)`(?P<length> of length)? (?P<sign>[<>]=?) (?P<limit>[\d.e+-]+)")
-_BOUNDS = {">=": "yaml.at_least", "<=": "yaml.at_most", ">": "yaml.more_than", "<": "yaml.less_than"}
+_BOUNDS = {">=": "at_least", "<=": "at_most", ">": "more_than", "<": "less_than"}
 T = TypeVar("T")
 
 
@@ -88,9 +88,9 @@ class YamlFile:
         bounds = _OUT_OF_BOUNDS.fullmatch(message)
         if bounds:
             meant, limit = KINDS.get(bounds["kind"], bounds["kind"]), f"{float(bounds['limit']):.12g}"
-            what = "yaml.at_most_long" if bounds["sign"] == "<=" else "yaml.at_least_long"
+            what = "at_most_long" if bounds["sign"] == "<=" else "at_least_long"
             what = what if bounds["length"] else _BOUNDS[bounds["sign"]]
-            return self.error(msg("yaml.kind", kind=msg(what, kind=meant, limit=limit), value=shown), at)
+            return self.error(msg("yaml.kind", kind=msg(f"yaml.{what}", kind=meant, limit=limit), value=shown), at)
         words = type_at(kind, inner)
         if isinstance(words, msgspec.inspect.LiteralType):
             return self.error(
