@@ -228,3 +228,8 @@ def test_a_fault_is_named_for_what_was_found() -> None:
     }
     for reason, title in titles.items():
         assert words.fault_title("present", msg(f"checks.present.{reason}")) == title
+
+
+def test_a_sentence_without_a_full_stop_gets_one_before_the_next() -> None:
+    said = [verbatim(part) for part in ("expected a member name", "In this kernel, line 7: expected a ;", "See it.")]
+    assert words.text(joined(*said)) == "expected a member name. In this kernel, line 7: expected a ; See it."

@@ -61,7 +61,7 @@ TEXTS: Texts = {
     "hint_memory": N_("Make per-thread arrays and arrays in device memory smaller."),
     "invalid": N_("the inline assembly in line {line} is not valid PTX: the assembler would reject it."),
     "hint_invalid": N_("Compile with nvcc: ptxas says what is wrong with the instruction."),
-    "impossible": N_("the launch is impossible: {reason}"),
+    "impossible": N_("the launch is impossible: {reason}."),
     "failed": N_("the kernel failed: {reason}"),
     "not_compiled_gpu": N_("the program does not compile for this GPU: {error}"),
     "not_compiled_as": N_("the program does not compile as {expression} with {constants}"),

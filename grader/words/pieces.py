@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from grader.words.texts import N_, Texts
 
 
@@ -18,8 +20,10 @@ def sizes(**sizes: int) -> str:
 
 
 def sentences(parts: list[str]) -> str:
-    """One after another."""
-    return " ".join(part for part in parts if part)
+    """One after another; what a compiler says has no full stop of its own before the next sentence."""
+    said = [part for part in parts if part]
+    stops = ["." if after[0].isupper() and part[-1].isalnum() else "" for part, after in pairwise(said)]
+    return " ".join(part + stop for part, stop in zip(said, [*stops, ""], strict=False))
 
 
 def listed(items: list[str], more: bool) -> str:

@@ -43,7 +43,7 @@ def test_compiles_says_the_first_error_and_the_first_of_the_kernel() -> None:
     errors = tuple(Diagnostic("transpose.cu", line, f"error {line}") for line in places)
     row = check(evidence(compilation=Compilation("errors", errors)), "compiles")
     assert (row.status, row.line) == ("fail", 3)
-    assert row.message == "error 3 In this kernel, line 9: error 9 (and 1 more error)"
+    assert row.message == "error 3. In this kernel, line 9: error 9 (and 1 more error)"
     assert "outside this kernel" in row.hint
     row = check(evidence(compilation=Compilation("errors", errors[1:])), "compiles")
     assert (row.line, row.message) == (9, "error 9 (and 1 more error)")

@@ -22,7 +22,7 @@ def test_large_sizes_are_told_and_cost_nothing() -> None:
         for n, difference, outcome in (
             (4096, Difference(1 << 24, 0, name="c", projections=32), LaunchOutcome("ok")),
             (8192, Difference(1 << 26, 2, first=(5, 7), expected=3.0, got=4.0, name="c"), LaunchOutcome("ok")),
-            (2048, None, LaunchOutcome("impossible", reason="2048 threads per block, at most 1024 are allowed.")),
+            (2048, None, LaunchOutcome("impossible", reason="2048 threads per block, at most 1024 are allowed")),
         )
     )
     record = told(variant_record(evidence(larger=(right, wrong, impossible))))

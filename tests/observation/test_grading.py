@@ -129,6 +129,8 @@ KERNELS = [
         {"naive": "naive", "shared": "staged", "padded": "staged"},
         marks=pytest.mark.slow,
     ),
+    # A scan, whose halo of four lanes is a small part of every step at this block.
+    pytest.param("prefix_sums.cu", "box-blur", {"shared": "blur_prefix_shared"}, marks=pytest.mark.slow),
     # Headers that are device code alone, and structs with an array in each.
     pytest.param(
         "copies_asynchronously.cu",
