@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -21,6 +22,10 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same everywhere"))
 for name in [name for name in os.environ if name.startswith("LC_") or name in ("LANG", "LANGUAGE")]:
     del os.environ[name]
 os.environ["LANG"] = "C.UTF-8"
+
+# A shell that runs the tests in the background has Ctrl-C ignored, and so would the commands that the tests interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

@@ -90,6 +90,7 @@ class YamlFile:
             meant, limit = KINDS.get(bounds["kind"], bounds["kind"]), f"{float(bounds['limit']):.12g}"
             what = "at_most_long" if bounds["sign"] == "<=" else "at_least_long"
             what = what if bounds["length"] else _BOUNDS[bounds["sign"]]
+            shown = verbatim(shortened(repr(got)))
             return self.error(msg("yaml.kind", kind=msg(f"yaml.{what}", kind=meant, limit=limit), value=shown), at)
         words = type_at(kind, inner)
         if isinstance(words, msgspec.inspect.LiteralType):

@@ -234,8 +234,8 @@ def _find_definitions(parsed: ParsedFile) -> Iterator[tuple[str, Node]]:
 def _set_by_host(parsed: ParsedFile) -> tuple[tuple[str, Node], ...]:
     """Name and declarator of every whole number in constant memory that the file gives no value.
 
-    Of other memory of the device those that no kernel writes.  Fields of a struct too, where they stand in the file:
-    the struct's own declaration can give them one.
+    Of other memory of the device those that host code mentions and no kernel writes.  Fields of a struct too, where
+    they stand in the file: the struct's own declaration can give them one.
     """
     return remembered(parsed, "set by host", lambda: tuple(_find_set_by_host(parsed)))
 
@@ -246,13 +246,14 @@ def _find_set_by_host(parsed: ParsedFile) -> Iterator[tuple[str, Node]]:
             type_node = item.node.child_by_field_name("type")
             dtype = parsed.constants.dtype(parsed.text(type_node)) if type_node is not None else None
             is_constant = "__constant__" in item.qualifiers
-            if not is_constant and any(_is_written_by_device(parsed, name) for name in item.names):
+            if not is_constant and any(_is_changed_by_device(parsed, name) for name in item.names):
                 continue
             for declarator in item.node.children_by_field_name("declarator"):
-                if declarator.type != "identifier":
+                name = parsed.text(declarator)
+                if declarator.type != "identifier" or not (is_constant or _is_in_host_code(parsed, name)):
                     continue
                 if dtype is not None and "int" in dtype:
-                    yield parsed.text(declarator), declarator
+                    yield name, declarator
                 elif dtype is None and type_node is not None and is_constant:
                     yield from _whole_numbers_in(parsed, type_node)
 
@@ -265,17 +266,34 @@ def _made_constant(parsed: ParsedFile, name: str) -> Iterator[Edit]:
             yield Edit(*characters(parsed, node.start_byte, node.end_byte), "" if index else "__constant__")
 
 
-def _is_written_by_device(parsed: ParsedFile, name: str) -> bool:
+def _is_in_host_code(parsed: ParsedFile, name: str) -> bool:
+    return any(
+        item.active
+        and not (item.is_kernel or item.is_device or item.kind == "variable")
+        and name in parsed.words(item.node)
+        for item in parsed.items
+    )
+
+
+def _is_changed_by_device(parsed: ParsedFile, name: str) -> bool:
     """Whether a function of the device gives a variable a value, or hands its address on: a counter, no size."""
-    word = re.escape(name)
-    written = re.compile(rf"\b{word}\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)|\b{word}\s*(?:\+\+|--)|(?:\+\+|--|&)\s*{word}\b")
+    word = rf"(?:\w+\s*::\s*|\(\s*)*{re.escape(name)}\b"
+    changed = re.compile(
+        rf"\b{word}[\s)]*(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)|(?:\+\+|--|&)\s*{word}|&\s*\w+\s*[=({{]\s*{word}"
+    )
     for item in parsed.items:
         if item.active and (item.is_kernel or item.is_device) and name in parsed.words(item.node):
             text = parsed.text(item.node)
             spend_on(len(text))
-            if written.search(text) is not None:
+            if changed.search(text) is not None or _is_given_to_macro(parsed, text, name):
                 return True
     return False
+
+
+def _is_given_to_macro(parsed: ParsedFile, text: str, name: str) -> bool:
+    """Whether a macro gets a variable, with which it may do anything."""
+    calls = re.finditer(rf"\b(\w+)\s*\((?:[^()]*,)?\s*(?:\w+\s*::\s*)*{re.escape(name)}\s*[,)]", text)
+    return any(call[1] in parsed.constants.macros for call in calls)
 
 
 def arrays_set_by_host(parsed: ParsedFile) -> dict[str, tuple[Node, int]]:

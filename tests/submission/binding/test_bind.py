@@ -93,7 +93,7 @@ def test_a_named_kernel_is_no_other_variant() -> None:
         ("naive: {arguments: [in, rows]}", "the parameter b of the kernel naive cannot be rows"),
         ("naive: {arguments: [in, in]}", "no parameter is out"),
         ("naive: {block: [0, 8]}", r"block\[0\]"),
-        ("naive: {block: [1, 2, 3, 4]}", "length <= 3"),
+        ("naive: {block: [1, 2, 3, 4]}", r"must be a list of length 3 or less \(got \[1, 2, 3, 4\]\)"),
     ],
 )
 def test_settings_that_cannot_be(tmp_path: Path, entry: str, words: str) -> None:

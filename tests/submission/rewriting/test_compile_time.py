@@ -52,15 +52,38 @@ def test_constants_are_changed_where_they_are_defined(definition: str, changed: 
 )
 def test_constants_that_the_host_copies_to_the_device(declared: str, name: str, changed: str) -> None:
     body = BODY.replace("N", name)
-    submission, naive = product(f"{declared}\n__global__ void naive(float *a, float *b, float *c) {body}\n")
+    host = f"int main() {{ int n = 64; cudaMemcpyToSymbol({name}, &n, 4); }}\n"
+    submission, naive = product(f"{declared}\n__global__ void naive(float *a, float *b, float *c) {body}\n{host}")
     assert (naive.interpretations[0].constants, naive.interpretations[0].declared) == ((("n", name),), ())
     assert submission.program("main.cu", {name: 64})["main.cu"].split("\n")[0] == changed
 
 
-@pytest.mark.parametrize("written", ["N += 2", "N = 1", "N++", "--N", "atomicAdd(&N, 1)", "N <<= 1"])
+@pytest.mark.parametrize(
+    "written",
+    [
+        "N += 2",
+        "N = 1",
+        "N++",
+        "--N",
+        "atomicAdd(&N, 1)",
+        "N <<= 1",
+        "atomicAdd(&own::N, 1)",
+        "own :: N = 1",
+        "(N)++",
+        "atomicAdd(&(N), 1)",
+        "int &count = N",
+        "RAISE(N)",
+    ],
+)
 def test_what_a_kernel_writes_is_no_size(written: str) -> None:
-    text = f"__device__ int N;\n__device__ void next() {{ {written}; }}\n"
-    _submission, naive = product(f"{text}__global__ void naive(float *a, float *b, float *c) {BODY}\n")
+    text = f"#define RAISE(x) ++x\n__device__ int N;\n__device__ void next() {{ {written}; }}\n"
+    host = "int main() { int n = 64; cudaMemcpyToSymbol(N, &n, 4); }\n"
+    _submission, naive = product(f"{text}__global__ void naive(float *a, float *b, float *c) {BODY}\n{host}")
+    assert naive.interpretations[0].constants == ()
+
+
+def test_what_the_host_does_not_speak_of_is_no_size() -> None:
+    _submission, naive = product(f"__device__ int N;\n__global__ void naive(float *a, float *b, float *c) {BODY}\n")
     assert naive.interpretations[0].constants == ()
 
 
