@@ -23,9 +23,11 @@ for name in [name for name in os.environ if name.startswith("LC_") or name in ("
     del os.environ[name]
 os.environ["LANG"] = "C.UTF-8"
 
-# A shell that runs the tests in the background has Ctrl-C ignored, and so would the commands that the tests interrupt.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# A shell that runs the tests in the background, or `nohup`, has these ignored, and so would have the commands that the
+# tests interrupt.
+for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, usual)
 
 
 @pytest.fixture(autouse=True)

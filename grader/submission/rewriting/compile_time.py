@@ -25,9 +25,10 @@ from grader.submission.cpp.tree import (
     function_declarator,
     remembered,
 )
-from grader.submission.effort import spend, spend_on
+from grader.submission.effort import spend
 from grader.submission.kernels.kernel import pointer_uses
 from grader.submission.kernels.records import Kernel, KernelParameter
+from grader.submission.rewriting.device_variables import changed_by_device, words_of_host
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -246,11 +247,11 @@ def _find_set_by_host(parsed: ParsedFile) -> Iterator[tuple[str, Node]]:
             type_node = item.node.child_by_field_name("type")
             dtype = parsed.constants.dtype(parsed.text(type_node)) if type_node is not None else None
             is_constant = "__constant__" in item.qualifiers
-            if not is_constant and any(_is_changed_by_device(parsed, name) for name in item.names):
+            if not is_constant and not changed_by_device(parsed).isdisjoint(item.names):
                 continue
             for declarator in item.node.children_by_field_name("declarator"):
                 name = parsed.text(declarator)
-                if declarator.type != "identifier" or not (is_constant or _is_in_host_code(parsed, name)):
+                if declarator.type != "identifier" or not (is_constant or name in words_of_host(parsed)):
                     continue
                 if dtype is not None and "int" in dtype:
                     yield name, declarator
@@ -264,36 +265,6 @@ def _made_constant(parsed: ParsedFile, name: str) -> Iterator[Edit]:
         qualifiers = [n for n in item.node.children if parsed.text(n) in {"__device__", "__managed__"}]
         for index, node in enumerate(qualifiers if item.kind == "variable" and item.active else ()):
             yield Edit(*characters(parsed, node.start_byte, node.end_byte), "" if index else "__constant__")
-
-
-def _is_in_host_code(parsed: ParsedFile, name: str) -> bool:
-    return any(
-        item.active
-        and not (item.is_kernel or item.is_device or item.kind == "variable")
-        and name in parsed.words(item.node)
-        for item in parsed.items
-    )
-
-
-def _is_changed_by_device(parsed: ParsedFile, name: str) -> bool:
-    """Whether a function of the device gives a variable a value, or hands its address on: a counter, no size."""
-    word = rf"(?:\w+\s*::\s*|\(\s*)*{re.escape(name)}\b"
-    changed = re.compile(
-        rf"\b{word}[\s)]*(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)|(?:\+\+|--|&)\s*{word}|&\s*\w+\s*[=({{]\s*{word}"
-    )
-    for item in parsed.items:
-        if item.active and (item.is_kernel or item.is_device) and name in parsed.words(item.node):
-            text = parsed.text(item.node)
-            spend_on(len(text))
-            if changed.search(text) is not None or _is_given_to_macro(parsed, text, name):
-                return True
-    return False
-
-
-def _is_given_to_macro(parsed: ParsedFile, text: str, name: str) -> bool:
-    """Whether a macro gets a variable, with which it may do anything."""
-    calls = re.finditer(rf"\b(\w+)\s*\((?:[^()]*,)?\s*(?:\w+\s*::\s*)*{re.escape(name)}\s*[,)]", text)
-    return any(call[1] in parsed.constants.macros for call in calls)
 
 
 def arrays_set_by_host(parsed: ParsedFile) -> dict[str, tuple[Node, int]]:

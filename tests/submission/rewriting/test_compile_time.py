@@ -58,35 +58,6 @@ def test_constants_that_the_host_copies_to_the_device(declared: str, name: str, 
     assert submission.program("main.cu", {name: 64})["main.cu"].split("\n")[0] == changed
 
 
-@pytest.mark.parametrize(
-    "written",
-    [
-        "N += 2",
-        "N = 1",
-        "N++",
-        "--N",
-        "atomicAdd(&N, 1)",
-        "N <<= 1",
-        "atomicAdd(&own::N, 1)",
-        "own :: N = 1",
-        "(N)++",
-        "atomicAdd(&(N), 1)",
-        "int &count = N",
-        "RAISE(N)",
-    ],
-)
-def test_what_a_kernel_writes_is_no_size(written: str) -> None:
-    text = f"#define RAISE(x) ++x\n__device__ int N;\n__device__ void next() {{ {written}; }}\n"
-    host = "int main() { int n = 64; cudaMemcpyToSymbol(N, &n, 4); }\n"
-    _submission, naive = product(f"{text}__global__ void naive(float *a, float *b, float *c) {BODY}\n{host}")
-    assert naive.interpretations[0].constants == ()
-
-
-def test_what_the_host_does_not_speak_of_is_no_size() -> None:
-    _submission, naive = product(f"__device__ int N;\n__global__ void naive(float *a, float *b, float *c) {BODY}\n")
-    assert naive.interpretations[0].constants == ()
-
-
 def test_lines_stay_true_where_a_definition_takes_several() -> None:
     text = "#define N \\\n  1024\n__global__ void naive(float *a, float *b, float *c) " + BODY
     submission, _naive = product(text)
